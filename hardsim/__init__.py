@@ -1,0 +1,1 @@
+"""hardsim: does this soft-attention transformer do what the hard-attention theory says?"""

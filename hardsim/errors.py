@@ -1,0 +1,120 @@
+"""Errors that a user can meet, each with the exit code it leads to.
+
+Nothing in hardsim prints an error itself: it raises one of these, and the command line renders it.
+An exception that is none of these is a defect of hardsim (exit code 4).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range `[start, end)` of character offsets in a source text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text and the name under which errors cite it (a path, or `<expression>`)."""
+
+    name: str
+    text: str
+
+    def line_of(self, offset: int) -> tuple[int, int, str]:
+        """The 1-based line and column of a character offset, and the text of that line."""
+        offset = max(0, min(offset, len(self.text)))
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+        return self.text.count("\n", 0, offset) + 1, offset - start + 1, line
+
+
+class HardsimError(Exception):
+    """The base of every error hardsim raises on purpose; `exit_code` is the process's exit code."""
+
+    exit_code = 4
+
+
+class InputError(HardsimError):
+    """Bad input or usage: exit code 2. `hint` says what to do next."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message + (f"\n  {self.hint}" if self.hint else "")
+
+
+class SourceError(InputError):
+    """Bad input at a place in a text: printed with file, line, column, the line and a caret.
+
+    `expected` says what would have been accepted at the caret, `hint` what to do next.
+    """
+
+    def __init__(
+        self, source: Source, span: Span, message: str, expected: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(message, hint)
+        self.source = source
+        self.span = span
+        self.expected = expected
+
+    def __str__(self) -> str:
+        number, column, line = self.source.line_of(self.span.start)
+        width = max(1, min(self.span.end - self.span.start, len(line) - column + 1))
+        parts = [
+            f"{self.source.name}:{number}:{column}: error: {self.message}",
+            f"  {line}",
+            f"  {_blank(line[: column - 1])}{'^' * _width(line[column - 1 : column - 1 + width])}",
+        ]
+        if self.expected:
+            parts.append(f"  expected: {self.expected}")
+        if self.hint:
+            parts.append(f"  {self.hint}")
+        return "\n".join(parts)
+
+
+class Unsupported(InputError):
+    """A well-formed request for which there is no construction: exit code 2.
+
+    Names the operator, the reason, and what can be used instead.
+    """
+
+
+class OutOfRange(InputError):
+    """An integer left the range that the construction covers: exit code 2."""
+
+
+class Undecided(HardsimError):
+    """No verdict could be reached within a named limit: exit code 3."""
+
+    exit_code = 3
+
+
+class InvariantError(HardsimError):
+    """A claim that hardsim makes about its own construction was found false: exit code 4."""
+
+
+def _cell(char: str) -> int:
+    """Terminal cells that a character takes (0 for combining marks, 2 for wide ones)."""
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def _blank(text: str) -> str:
+    """White space as wide as `text` on a terminal, tabs kept."""
+    return "".join(char if char == "\t" else " " * _cell(char) for char in text)
+
+
+def _width(text: str) -> int:
+    return max(1, sum(_cell(char) for char in text))
