@@ -83,10 +83,10 @@ class SourceError(InputError):
         return "\n".join(parts)
 
 
-class Unsupported(InputError):
+class Unsupported(SourceError):
     """A well-formed request for which there is no construction: exit code 2.
 
-    Names the operator, the reason, and what can be used instead.
+    The message names the operator and the reason, the hint what can be used instead.
     """
 
 

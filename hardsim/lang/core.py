@@ -1,0 +1,237 @@
+"""The core language: what is left of a formula once derived operators are gone.
+
+A core is a table of nodes in topological order, hash-consed, so that equal subformulas are one node and nothing
+here recurses. Operands are literals: a node and a sign, so negation costs nothing. Every Boolean function of the
+symbol at a position folds into one `Letters` node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from hardsim.errors import Source, Span
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Lit:
+    """Node number `node` of the table, or its negation."""
+
+    node: int
+    negated: bool = False
+
+    def __invert__(self) -> Lit:
+        return Lit(self.node, not self.negated)
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """True where the symbol is one of `symbols`; all of the alphabet is `true`."""
+
+    symbols: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """True at position 1 (`first`) or at position n (`last`) only."""
+
+    which: Literal["first", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All literals are true. A disjunction is a negated conjunction of negations."""
+
+    args: tuple[Lit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Xor:
+    """Exactly one of two nodes is true (signs have moved outwards)."""
+
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Strong yesterday (`Y`, the position before exists and satisfies arg) or strong next (`X`)."""
+
+    op: Literal["Y", "X"]
+    arg: Lit
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Reflexive since (`S`) or until (`U`): `right` somewhere on that side, `left` at every position from there to here.
+
+    `where` is `!left | right`: the nearest position where it holds decides, by the value of `right` there (if there is
+    none, `right` is false everywhere on that side).
+    """
+
+    op: Literal["S", "U"]
+    left: Lit
+    right: Lit
+    where: Lit
+
+
+Node: TypeAlias = Letters | Edge | And | Xor | Step | Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """The operator as the user wrote it, and where, that first led to a node."""
+
+    operator: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Core:
+    """A formula in core form: it holds of a word iff `root` is true at position n.
+
+    `nodes[k]` refers to smaller numbers only. `mentions` says where in `source` a node came from.
+    """
+
+    alphabet: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    root: Lit
+    mentions: dict[int, Mention]
+    source: Source
+
+    @property
+    def live(self) -> tuple[int, ...]:
+        """The nodes that the root depends on, in order."""
+        wanted = {self.root.node}
+        for number in range(len(self.nodes) - 1, -1, -1):
+            if number in wanted:
+                wanted.update(operands(self.nodes[number]))
+        return tuple(sorted(wanted))
+
+
+def operands(node: Node) -> tuple[int, ...]:
+    """The nodes whose values decide a node (for `Reach`, `left` matters only through `where`)."""
+    match node:
+        case And(args):
+            return tuple(lit.node for lit in args)
+        case Xor(left, right):
+            return (left, right)
+        case Step(_, arg):
+            return (arg.node,)
+        case Reach(_, _, right, where):
+            return (right.node, where.node)
+        case _:
+            return ()
+
+
+class CoreBuilder:
+    """Builds a core bottom-up; every method returns the literal of an existing or new node.
+
+    The smart constructors fold constants, merge functions of the symbol, flatten conjunctions and drop repeated
+    members; each rule is an equivalence of reflexive LTL on finite words.
+    """
+
+    def __init__(self, alphabet: Iterable[str]) -> None:
+        self.alphabet = tuple(alphabet)
+        self.nodes: list[Node] = []
+        self.mentions: dict[int, Mention] = {}
+        self._numbers: dict[Node, int] = {}
+        self._all = frozenset(self.alphabet)
+        self.true = Lit(self._number(Letters(self._all)))
+        self.false = ~self.true
+
+    def _number(self, node: Node) -> int:
+        number = self._numbers.get(node)
+        if number is None:
+            number = self._numbers[node] = len(self.nodes)
+            self.nodes.append(node)
+        return number
+
+    def mention(self, lit: Lit, operator: str, span: Span) -> Lit:
+        """Remember the user's operator for error messages; the first mention of a node stays."""
+        self.mentions.setdefault(lit.node, Mention(operator, span))
+        return lit
+
+    def letters(self, symbols: Iterable[str]) -> Lit:
+        """True on these symbols. The complement of a set is the same node negated only for `false`."""
+        chosen = frozenset(symbols) & self._all
+        return Lit(self._number(Letters(chosen))) if chosen else self.false
+
+    def edge(self, which: Literal["first", "last"]) -> Lit:
+        return Lit(self._number(Edge(which)))
+
+    def _symbols(self, lit: Lit) -> frozenset[str] | None:
+        """The symbols on which a literal is true, if it is a function of the symbol."""
+        node = self.nodes[lit.node]
+        if isinstance(node, Letters):
+            return self._all - node.symbols if lit.negated else node.symbols
+        return None
+
+    def both(self, lits: Iterable[Lit]) -> Lit:
+        """The conjunction of any number of literals."""
+        letters = self._all
+        members: dict[Lit, None] = {}
+        for lit in lits:
+            symbols = self._symbols(lit)
+            if symbols is not None:
+                letters &= symbols
+                continue
+            node = self.nodes[lit.node]
+            parts = node.args if isinstance(node, And) and not lit.negated else (lit,)
+            for part in parts:
+                inner = self._symbols(part)
+                if inner is not None:
+                    letters &= inner
+                else:
+                    members[part] = None
+        if not letters or any(~lit in members for lit in members):
+            return self.false
+        if letters != self._all:
+            members[self.letters(letters)] = None
+        if len(members) < 2:
+            return next(iter(members), self.true)
+        return Lit(self._number(And(tuple(sorted(members)))))
+
+    def either(self, lits: Iterable[Lit]) -> Lit:
+        """The disjunction of any number of literals."""
+        negated = ~self.both(~lit for lit in lits)
+        symbols = self._symbols(negated)
+        return negated if symbols is None else self.letters(symbols)
+
+    def differ(self, left: Lit, right: Lit) -> Lit:
+        """Exclusive or."""
+        first, second = self._symbols(left), self._symbols(right)
+        if first is not None and second is not None:
+            return self.letters(first ^ second)
+        sign = left.negated != right.negated
+        low, high = sorted((left.node, right.node))
+        if low == high:
+            return self.true if sign else self.false
+        for constant, other in ((left, right), (right, left)):
+            if constant == self.true or constant == self.false:
+                return ~other if constant == self.true else other
+        return Lit(self._number(Xor(low, high)), sign)
+
+    def step(self, op: Literal["Y", "X"], arg: Lit) -> Lit:
+        """Strong yesterday or next; of `true` it says that there is such a position."""
+        if arg == self.false:
+            return self.false
+        if arg == self.true:
+            return ~self.edge("first" if op == "Y" else "last")
+        return Lit(self._number(Step(op, arg)))
+
+    def reach(self, op: Literal["S", "U"], left: Lit, right: Lit) -> Lit:
+        """Reflexive since or until."""
+        if right in (self.true, self.false) or left == self.false:
+            return right
+        if left == right:
+            return right
+        node = self.nodes[right.node]
+        if not right.negated and isinstance(node, Reach) and node.op == op and node.left == left:
+            return right
+        return Lit(self._number(Reach(op, left, right, self.either([~left, right]))))
+
+    def build(self, root: Lit, source: Source) -> Core:
+        """The finished core."""
+        return Core(self.alphabet, tuple(self.nodes), root, dict(self.mentions), source)

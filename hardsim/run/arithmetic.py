@@ -1,0 +1,52 @@
+"""What a forward pass asks of a number type, and the columns it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from hardsim.spec.ir import Rational
+
+
+class Number(Protocol):
+    """A number of some arithmetic: it adds, multiplies, divides and compares with its own kind."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __gt__(self, other: Any, /) -> bool: ...
+
+
+T = TypeVar("T", bound=Number)
+
+Value: TypeAlias = Any
+"""A Rational or a number of the arithmetic (they have no common base class)."""
+
+
+class Arithmetic(Protocol[T]):
+    """The operations that differ between number types."""
+
+    def number(self, value: Rational) -> T:
+        """The nearest number to (or an enclosure of) an exact value."""
+
+    def exp(self, logit: Rational | T) -> T:
+        """e^logit."""
+
+    def total(self, numbers: Sequence[T]) -> T:
+        """The sum of at least one number."""
+
+    def clip(self, value: T) -> int | T:
+        """`min(max(value, 0), 1)`, exactly 0 or 1 where that is certain."""
+
+    def margin(self, value: T) -> T:
+        """For a clip's input z = 2x - 1/2, the distance of x from the threshold it has passed: max(-z, z - 1)/2."""
+
+
+@dataclass(slots=True)
+class Column:
+    """One coordinate at positions 1..n; `exact` says that every entry is a Rational."""
+
+    values: list[Value]
+    exact: bool = True

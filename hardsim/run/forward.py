@@ -1,0 +1,199 @@
+"""One forward pass, written once against a number type.
+
+A value is exact (an int or Fraction) as long as only exact things made it: embeddings, encodings, uniform attention, clips that saturate. Softmax
+outputs are numbers of the arithmetic. Logits of exact inputs are exact rationals, so the only error in an attended value is that
+of exp, of the sums and of one division.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any, Generic
+
+from hardsim.net.model import Transformer
+from hardsim.run.arithmetic import Arithmetic, Column, T, Value
+from hardsim.run.plan import LayerPlan, Plan, Terms, make_plan
+from hardsim.run.weights import AttentionWeights, ExpTable
+from hardsim.spec.ir import Mask, Rational
+
+
+@dataclass
+class Trace(Generic[T]):
+    """What a network did on one word.
+
+    `columns` is the residual stream after the last layer, by coordinate; `attended` the output column of each head, by head name
+    and coordinate; `least_margin` the smallest distance of a rounded value from its threshold (a clip `2x - 1/2` has its thresholds
+    at x = 1/4 and 3/4; distances are in x); `inputs` the value of every FFN unit's form at the last position.
+    """
+
+    columns: list[Column]
+    attended: dict[str, dict[int, Column]] = field(default_factory=dict)
+    least_margin: T | None = None
+    inputs: list[list[Value]] = field(default_factory=list)
+
+    def output(self, model: Transformer) -> Value:
+        """The output coordinate at the last position."""
+        return self.columns[model.output].values[-1]
+
+    def verdict(self, model: Transformer) -> bool | None:
+        """True where the output is exactly 1, False where it is exactly 0, None where the network did not decide."""
+        value = self.output(model)
+        if isinstance(value, int | Fraction) and value in (0, 1):
+            return value == 1
+        return None
+
+
+class Forward(Generic[T]):
+    """A network ready to run in one arithmetic. Exponentials are kept per length, since words share most of them."""
+
+    def __init__(self, model: Transformer, arithmetic: Arithmetic[T]) -> None:
+        self.model = model
+        self.plan: Plan = make_plan(model)
+        self.arithmetic = arithmetic
+        self._tables: dict[tuple[int, int], ExpTable[T]] = {}
+        self._length = 0
+        self._statics: list[Column] = []
+        self._inverse: list[Fraction] = []
+        self._rows = model.embedding.rows()
+
+    def run(self, word: Sequence[str]) -> Trace[T]:
+        """Run the network on a non-empty word over its alphabet."""
+        n = len(word)
+        self._prepare(n)
+        symbols = [self._rows[self.model.symbol_index[symbol]] for symbol in word]
+        columns = [
+            self._statics[index]
+            if index in self.plan.static
+            else Column([row.get(index, 0) + base for row, base in zip(symbols, self._statics[index].values, strict=True)])
+            for index in range(self.model.dimension)
+        ]
+        trace: Trace[T] = Trace(columns)
+        for number, layer in enumerate(self.plan.layers):
+            self._attention(number, layer, trace, n)
+            self._feed_forward(layer, trace, n)
+        return trace
+
+    def _prepare(self, n: int) -> None:
+        """Position encodings and temperatures of a length; those of other lengths are let go."""
+        if n == self._length:
+            return
+        self._tables.clear()
+        model = self.model
+        self._statics = [Column([0] * n) for _ in range(model.dimension)]
+        for index, encoding in model.encodings:
+            values = [encoding.evaluate(i=i, n=n) for i in range(1, n + 1)]
+            self._statics[index] = Column([_integral(value) for value in values])
+        for index in self.plan.static:
+            shared = self._rows[0].get(index, 0)
+            self._statics[index] = Column([value + shared for value in self._statics[index].values])
+        self._inverse = [model.inverse_temperature(i, n) for i in range(1, n + 1)]
+        self._length = n
+
+    def _attention(self, number: int, layer: LayerPlan, trace: Trace[T], n: int) -> None:
+        outputs: list[tuple[int, Column]] = []
+        for index, head in enumerate(layer.heads):
+            attended: dict[int, Column] = {}
+            table = self._tables.setdefault((number, index), ExpTable(head, self.arithmetic, self._inverse))
+            weights = AttentionWeights(table, trace.columns, n) if head.scores else None
+            for out, form in head.values:
+                values = self.combine(form, 0, trace.columns, n)
+                column = weights.attend(values) if weights else self._average(values, head.mask)
+                attended[out] = column
+                outputs.append((out, column))
+            trace.attended[head.name] = attended
+        for out, column in outputs:
+            trace.columns[out] = self._add(trace.columns[out], column)
+
+    def _feed_forward(self, layer: LayerPlan, trace: Trace[T], n: int) -> None:
+        sums: dict[int, Column] = {out: Column([bias] * n) for out, bias in layer.biases}
+        last: list[Value] = []
+        for unit in layer.units:
+            column = self.combine(unit.form, unit.bias, trace.columns, n)
+            last.append(column.values[-1])
+            if unit.decides and unit.clip:
+                self._note_margin(column, trace)
+            values = [self._activate(value, unit.clip) for value in column.values]
+            result = Column(values, column.exact or all(isinstance(value, int | Fraction) for value in values))
+            for out, weight in unit.outs:
+                scaled = result if weight == 1 else self.combine(((0, weight),), 0, [result], n)
+                sums[out] = self._add(sums[out], scaled) if out in sums else scaled
+        trace.inputs.append(last)
+        for out, column in sums.items():
+            trace.columns[out] = self._add(trace.columns[out], column)
+
+    def _activate(self, value: Value, clip: bool) -> Value:
+        if isinstance(value, int | Fraction):
+            return min(max(value, 0), 1) if clip else max(value, 0)
+        if clip:
+            return self.arithmetic.clip(value)
+        return value if value > 0 else 0
+
+    def _note_margin(self, column: Column, trace: Trace[T]) -> None:
+        number = self.arithmetic.number
+        exact = [value for value in column.values if isinstance(value, int | Fraction)]
+        least = [number(min(exact_margin(value) for value in exact))] if exact else []
+        least.extend(self.arithmetic.margin(value) for value in column.values if not isinstance(value, int | Fraction))
+        for margin in least:
+            if trace.least_margin is None or margin < trace.least_margin:
+                trace.least_margin = margin
+
+    def combine(self, form: Terms, bias: Rational, columns: Sequence[Column], n: int) -> Column:
+        """The column of a linear form plus a bias; exact if every coordinate it reads is."""
+        exact: list[Rational] = [bias] * n
+        soft: list[T] | None = None
+        for index, coefficient in form:
+            column = columns[index]
+            if column.exact:
+                if coefficient == 1:
+                    exact = [old + value for old, value in zip(exact, column.values, strict=True)]
+                else:
+                    exact = [old + coefficient * value for old, value in zip(exact, column.values, strict=True)]
+            else:
+                factor = self.arithmetic.number(coefficient)
+                scaled = [self._number(value) * factor for value in column.values]
+                soft = scaled if soft is None else [a + b for a, b in zip(soft, scaled, strict=True)]
+        if soft is None:
+            return Column(list(exact))
+        return Column([a + self.arithmetic.number(b) for a, b in zip(soft, exact, strict=True)], exact=False)
+
+    def _number(self, value: Value) -> Any:
+        return self.arithmetic.number(value) if isinstance(value, int | Fraction) else value
+
+    def _add(self, left: Column, right: Column) -> Column:
+        if left.exact and not any(left.values):
+            return right
+        n = len(left.values)
+        return self.combine(((0, 1), (1, 1)), 0, [left, right], n)
+
+    def _average(self, column: Column, mask: Mask) -> Column:
+        """The mean over the visible positions: exact if the values are."""
+        values, n = column.values, len(column.values)
+        if not column.exact:
+            values = [self._number(value) for value in values]
+        if mask is Mask.NONE:
+            return Column([self._divide(_sum(values), n)] * n, column.exact)
+        ordered = values if mask is Mask.FUTURE else values[::-1]
+        means = [self._divide(total, count) for count, total in enumerate(accumulate(ordered), start=1)]
+        return Column(means if mask is Mask.FUTURE else means[::-1], column.exact)
+
+    def _divide(self, total: Value, count: int) -> Value:
+        return Fraction(total, count) if isinstance(total, int | Fraction) else total / self.arithmetic.number(count)
+
+
+def _sum(values: list[Value]) -> Value:
+    total = values[0]
+    for value in values[1:]:
+        total = total + value
+    return total
+
+
+def exact_margin(value: Rational) -> Fraction:
+    """The margin of a clip's input `2x - 1/2`, in units of x: the distance from the nearest threshold, negative in between."""
+    return Fraction(max(-value, value - 1)) / 2
+
+
+def _integral(value: Fraction) -> Rational:
+    return value.numerator if value.denominator == 1 else value

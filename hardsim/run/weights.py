@@ -1,0 +1,163 @@
+"""Softmax attention of one head over one word.
+
+Exponentials are shared: a logit depends on the position and the few coordinates that the head reads there (its type), so words of one
+length draw on one small table. Where the logit depends on the key alone, running sums give all queries at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any, Generic
+
+from hardsim.run.arithmetic import Arithmetic, Column, T, Value
+from hardsim.run.plan import HeadPlan, Terms
+from hardsim.spec.ir import Mask, Rational
+
+MEMO_LENGTH = 8
+"""Attention rows of words up to this length are remembered whole: short words repeat them."""
+MEMO_SIZE = 200_000
+
+Vector = tuple[Value, ...]
+"""The rows of W_Q x_i or W_K x_j."""
+
+
+class ExpTable(Generic[T]):
+    """The exponentials of one head at one length, for exact inputs: filled as words need them."""
+
+    def __init__(self, head: HeadPlan, arithmetic: Arithmetic[T], inverse: Sequence[Fraction]) -> None:
+        self.head = head
+        self.arithmetic = arithmetic
+        self.inverse = inverse
+        self.memo: dict[Any, list[T]] = {}
+        self._ids: dict[tuple[int, Vector], int] = {}
+        self._keys: list[Vector] = []
+        self._rows: dict[tuple[int, Vector], tuple[Vector, list[T | None]]] = {}
+
+    def key_ids(self, columns: Sequence[Column], n: int) -> list[int]:
+        """A number for the type of each key position."""
+        inputs = [columns[index].values for index in self.head.key_inputs]
+        types = zip(*inputs, strict=True) if inputs else iter([()] * n)
+        ids: list[int] = []
+        for j, kind in enumerate(types):
+            number = self._ids.get((j, kind))
+            if number is None:
+                number = self._ids[j, kind] = len(self._keys)
+                self._keys.append(tuple(evaluate(key, columns, j) for _, key in self.head.scores))
+            ids.append(number)
+        return ids
+
+    def row(self, columns: Sequence[Column], i: int, ids: Sequence[int]) -> list[T]:
+        """e^(s_ij / tau) for the keys of these ids, at query index i (0-based; any i does where the logit depends on the key alone)."""
+        kind = () if self.head.key_only else tuple(columns[index].values[i] for index in self.head.query_inputs)
+        place = (0 if self.head.key_only else i, kind)
+        entry = self._rows.get(place)
+        if entry is None:
+            entry = self._rows[place] = (tuple(evaluate(query, columns, i) for query, _ in self.head.scores), [])
+        query, known = entry
+        if len(known) < len(self._keys):
+            known.extend([None] * (len(self._keys) - len(known)))
+        result: list[T] = []
+        for number in ids:
+            value = known[number]
+            if value is None:
+                logit = sum(q * k for q, k in zip(query, self._keys[number], strict=True)) * self.inverse[i]
+                value = known[number] = self.arithmetic.exp(logit)
+            result.append(value)
+        return result
+
+    def remember(self, key: Any, values: list[T]) -> list[T]:
+        """Keep a short word's attended column."""
+        if len(self.memo) >= MEMO_SIZE:
+            self.memo.clear()
+        self.memo[key] = values
+        return values
+
+
+def evaluate(form: Terms, columns: Sequence[Column], position: int) -> Rational:
+    """A linear form at one position (0-based) over exact columns."""
+    return sum(coefficient * columns[index].values[position] for index, coefficient in form)
+
+
+class AttentionWeights(Generic[T]):
+    """The weights of one head on one word; `attend` averages any column with them."""
+
+    def __init__(self, table: ExpTable[T], columns: Sequence[Column], n: int) -> None:
+        self.table = table
+        self.head = table.head
+        self.columns = columns
+        self.n = n
+        read = {index for query, key in self.head.scores for form in (query, key) for index, _ in form}
+        self.exact = all(columns[index].exact for index in read)
+        self.ids = table.key_ids(columns, n) if self.exact else []
+
+    def attend(self, values: Column) -> Column:
+        """The attended value of every query position."""
+        if not self.exact or not values.exact or self.n > MEMO_LENGTH:
+            return Column(self._attend(values), exact=False)
+        kinds = () if self.head.key_only else tuple(tuple(self.columns[c].values) for c in self.head.query_inputs)
+        key = (tuple(self.ids), tuple(values.values), kinds)
+        known = self.table.memo.get(key)
+        return Column(known if known is not None else self.table.remember(key, self._attend(values)), exact=False)
+
+    def _attend(self, values: Column) -> list[T]:
+        if self.exact and self.head.key_only:
+            return self._running(self.table.row(self.columns, 0, self.ids), values)
+        result: list[T] = []
+        for i in range(self.n):
+            visible = self.head.mask.visible(i + 1, self.n)
+            low, high = visible.start - 1, visible.stop - 1
+            weights = self._row(i, low, high)
+            result.append(self._mean(weights, values.values[low:high]))
+        return result
+
+    def _row(self, i: int, low: int, high: int) -> list[T]:
+        if self.exact:
+            return self.table.row(self.columns, i, self.ids[low:high])
+        return [self.table.arithmetic.exp(self._logit(i, j)) for j in range(low, high)]
+
+    def _logit(self, i: int, j: int) -> T:
+        """s_ij / tau where some input is not exact."""
+        number = self.table.arithmetic.number
+        total = number(0)
+        for query, key in self.head.scores:
+            total = total + self._form(query, i) * self._form(key, j)
+        return total * number(self.table.inverse[i])  # type: ignore[no-any-return]
+
+    def _form(self, form: Terms, position: int) -> T:
+        number = self.table.arithmetic.number
+        total = number(0)
+        for index, coefficient in form:
+            value = self.columns[index].values[position]
+            total = total + number(coefficient) * (number(value) if isinstance(value, int | Fraction) else value)
+        return total
+
+    def _products(self, weights: Sequence[T], values: Sequence[Value]) -> list[T]:
+        """e_j v_j; most values are 0 or 1."""
+        number = self.table.arithmetic.number
+        zero = number(0)
+        products: list[T] = []
+        for weight, value in zip(weights, values, strict=True):
+            if not isinstance(value, int | Fraction):
+                products.append(weight * value)
+            elif value == 0:
+                products.append(zero)
+            else:
+                products.append(weight if value == 1 else weight * number(value))
+        return products
+
+    def _mean(self, weights: list[T], values: Sequence[Value]) -> T:
+        total = self.table.arithmetic.total
+        return total(self._products(weights, values)) / total(weights)  # type: ignore[no-any-return]
+
+    def _running(self, weights: list[T], values: Column) -> list[T]:
+        """All queries at once from running sums, where the weights do not depend on the query."""
+        mask = self.head.mask
+        if mask is Mask.NONE:
+            return [self._mean(weights, values.values)] * self.n
+        products = self._products(weights, values.values)
+        if mask is Mask.PAST:
+            weights, products = weights[::-1], products[::-1]
+        means = [top / bottom for top, bottom in zip(accumulate(products), accumulate(weights), strict=True)]
+        return means if mask is Mask.FUTURE else means[::-1]

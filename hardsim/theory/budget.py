@@ -1,0 +1,91 @@
+"""How sharp each head must be: beta, the temperature, and the error that the theory allows.
+
+For a head with `s_j <= s_j* - decay |j - j*|` the logits beta s / tau fall by g = beta decay / tau nats a position. In the four regimes
+g >= beta/2 at every position of every length, and the attended error 2x/(1 + x), x = e^-g, is at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from hardsim.errors import InputError
+from hardsim.lang.arith import Arith
+from hardsim.spec.ir import HardProgram, Head
+from hardsim.spec.regimes import REGIMES, Regime
+from hardsim.theory.lemmas import attended_error
+
+if TYPE_CHECKING:
+    from mpmath import MPContext
+
+DEFAULT_BETA = Fraction(4)
+"""The least integer that is at least 2 ln 7 (exp(2) = 7.389 > 7)."""
+
+THRESHOLD = Fraction(1, 4)
+"""The largest attended error that rounding corrects (Lemma 9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The inverse-temperature constant beta of the heads and the temperature of the network."""
+
+    beta: Fraction
+    temperature: Arith
+
+    def beta_of(self, head: Head) -> Fraction:
+        """The constant of one head; uniform heads need none."""
+        return Fraction(1) if head.uniform else self.beta
+
+    def rate(self, head: Head, i: int, n: int) -> Fraction | None:
+        """g of a head at query i of n, in nats per position; None for uniform heads, which are exact."""
+        if head.decay is None:
+            return None
+        return self.beta_of(head) * head.decay.evaluate(i=i, n=n) / self.temperature.evaluate(i=i, n=n)
+
+    def error_bound(self, head: Head, n: int, context: MPContext) -> Any:
+        """The largest attended error that theory allows the head at any position of a word of length n."""
+        if head.decay is None:
+            return context.mpf(0)
+        positions = range(1, n + 1) if self._varies(head) else (n,)
+        rates = [rate for i in positions if (rate := self.rate(head, i, n)) is not None]
+        return attended_error(min(rates), context)
+
+    def _varies(self, head: Head) -> bool:
+        names = self.temperature.variables | (head.decay.variables if head.decay else frozenset())
+        return "i" in names
+
+
+def choose(program: HardProgram, beta: Fraction | None = None, tau: Arith | None = None) -> Budget:
+    """The budget of a program: the regime's temperature and the default beta, unless others are asked for.
+
+    Raises:
+        InputError: if beta is not positive, or tau is given where the regime fixes it or depends on what the regime cannot see.
+    """
+    regime = REGIMES[program.regime]
+    if beta is not None and beta <= 0:
+        raise InputError(f"beta must be positive, not {beta}", hint=f"The default is {DEFAULT_BETA}.")
+    if tau is not None:
+        check_temperature(regime, tau)
+    return Budget(beta or DEFAULT_BETA, tau or program.temperature)
+
+
+def check_temperature(regime: Regime, tau: Arith) -> None:
+    """Refuse a temperature that the regime cannot have.
+
+    Raises:
+        InputError: see `choose`.
+    """
+    if regime.variable is None:
+        able = ", ".join(name for name, other in REGIMES.items() if other.variable)
+        raise InputError(
+            f"regime '{regime.name}' is plain softmax: its temperature is 1 by definition, so --tau does not apply",
+            hint=f"Use --beta here, or --tau with one of: {able}.",
+        )
+    foreign = sorted(tau.variables - {regime.variable})
+    if foreign:
+        reason = "does not know n" if foreign == ["n"] else "has one temperature for the whole word"
+        raise InputError(
+            f"the temperature {tau} depends on {foreign[0]}, but regime '{regime.name}' {reason}",
+            hint=f"Write it with {regime.variable}, such as {regime.temperature}.",
+        )
