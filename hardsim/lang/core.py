@@ -64,7 +64,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Reflexive since (`S`) or until (`U`): `right` somewhere on that side, `left` at every position from there to here.
+    """Reflexive since (`S`) or until (`U`): `right` somewhere on that side, `left` at every position from there to
+    here.
 
     `where` is `!left | right`: the nearest position where it holds decides, by the value of `right` there (if there is
     none, `right` is false everywhere on that side).

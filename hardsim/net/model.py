@@ -3,11 +3,12 @@
 With d coordinates in the residual stream, x_i in Q^d:
 
     x_i = WE[w_i] + PE_n(i)
-    s_ij = (W_Q x_i) . (W_K x_j),  alpha_i = softmax(s_i / tau) over the visible j,  c_i = x_i + sum over heads, j of alpha_ij W_V x_j
+    s_ij = (W_Q x_i) . (W_K x_j),  alpha_i = softmax(s_i / tau) over the visible j
+    c_i = x_i + sum over heads, j of alpha_ij W_V x_j
     y_i = c_i + W_2 relu(W_1 c_i + b_1) + b_2
 
-Only PE and tau are functions of n (and i). The word is accepted iff coordinate `output` of the last position is exactly 1 and
-rejected iff it is exactly 0; anything between is undecided.
+Only PE and tau are functions of n (and i). The word is accepted iff coordinate `output` of the last position is
+exactly 1 and rejected iff it is exactly 0; anything between is undecided.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """From a hard-attention program to a softmax transformer with the same scores: where names become indices.
 
-W_Q of a head is multiplied by beta, the inverse-temperature constant; apart from that the matrices are the program's own forms.
+W_Q of a head is multiplied by beta, the inverse-temperature constant; apart from that the matrices are the
+program's own forms.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One forward pass, written once against a number type.
 
-A value is exact (an int or Fraction) as long as only exact things made it: embeddings, encodings, uniform attention, clips that saturate. Softmax
-outputs are numbers of the arithmetic. Logits of exact inputs are exact rationals, so the only error in an attended value is that
-of exp, of the sums and of one division.
+A value is exact (an int or Fraction) as long as only exact things made it: embeddings, encodings, uniform
+attention, clips that saturate. Softmax outputs are numbers of the arithmetic. Logits of exact inputs are exact
+rationals, so the only error in an attended value is that of exp, of the sums and of one division.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
 from hardsim.run.plan import LayerPlan, Plan, Terms, make_plan
 from hardsim.run.weights import AttentionWeights, ExpTable
-from hardsim.spec.ir import Mask, Rational
+from hardsim.spec.ir import Mask, Rational, plain
 
 
 @dataclass
 class Trace(Generic[T]):
     """What a network did on one word.
 
-    `columns` is the residual stream after the last layer, by coordinate; `attended` the output column of each head, by head name
-    and coordinate; `least_margin` the smallest distance of a rounded value from its threshold (a clip `2x - 1/2` has its thresholds
-    at x = 1/4 and 3/4; distances are in x); `inputs` the value of every FFN unit's form at the last position.
+    `columns` is the residual stream after the last layer, by coordinate; `attended` the output column of each head,
+    by head name and coordinate; `least_margin` the smallest distance of a rounded value from its threshold (a clip
+    `2x - 1/2` has its thresholds at x = 1/4 and 3/4; distances are in x); `inputs` the value of every FFN unit's
+    form at the last position.
     """
 
     columns: list[Column]
@@ -49,9 +50,9 @@ class Trace(Generic[T]):
 class Forward(Generic[T]):
     """A network ready to run in one arithmetic. Exponentials are kept per length, since words share most of them."""
 
-    def __init__(self, model: Transformer, arithmetic: Arithmetic[T]) -> None:
+    def __init__(self, model: Transformer, arithmetic: Arithmetic[T], plan: Plan | None = None) -> None:
         self.model = model
-        self.plan: Plan = make_plan(model)
+        self.plan: Plan = plan or make_plan(model)
         self.arithmetic = arithmetic
         self._tables: dict[tuple[int, int], ExpTable[T]] = {}
         self._length = 0
@@ -67,7 +68,9 @@ class Forward(Generic[T]):
         columns = [
             self._statics[index]
             if index in self.plan.static
-            else Column([row.get(index, 0) + base for row, base in zip(symbols, self._statics[index].values, strict=True)])
+            else Column(
+                [row.get(index, 0) + base for row, base in zip(symbols, self._statics[index].values, strict=True)]
+            )
             for index in range(self.model.dimension)
         ]
         trace: Trace[T] = Trace(columns)
@@ -85,7 +88,7 @@ class Forward(Generic[T]):
         self._statics = [Column([0] * n) for _ in range(model.dimension)]
         for index, encoding in model.encodings:
             values = [encoding.evaluate(i=i, n=n) for i in range(1, n + 1)]
-            self._statics[index] = Column([_integral(value) for value in values])
+            self._statics[index] = Column([plain(value) for value in values])
         for index in self.plan.static:
             shared = self._rows[0].get(index, 0)
             self._statics[index] = Column([value + shared for value in self._statics[index].values])
@@ -191,9 +194,6 @@ def _sum(values: list[Value]) -> Value:
 
 
 def exact_margin(value: Rational) -> Fraction:
-    """The margin of a clip's input `2x - 1/2`, in units of x: the distance from the nearest threshold, negative in between."""
+    """The margin of a clip's input `2x - 1/2`, in units of x: the distance from the nearest threshold, negative in
+    between."""
     return Fraction(max(-value, value - 1)) / 2
-
-
-def _integral(value: Fraction) -> Rational:
-    return value.numerator if value.denominator == 1 else value

@@ -1,8 +1,9 @@
 """The forward pass in mpmath: a stated working precision, no enclosures.
 
-Precision. Let L bound |s_ij / tau| over the network (`plan.largest_logit`), in nats, and u = 2^-p. A logit is an exact rational rounded
-once, so e^logit is off by a factor of at most 1 + (L + 2) u, sums of n positive terms by 1 + n u, so an attended value between -1 and 1 by at
-most about (2 L + 2 n + 8) u. `digits_needed` makes that 10^-20 at most.
+Precision. Let L bound |s_ij / tau| over the network (`plan.largest_logit`), in nats, and u = 2^-p. A logit is an
+exact rational rounded once, so e^logit is off by a factor of at most 1 + (L + 2) u, sums of n positive terms by 1 +
+n u, so an attended value between -1 and 1 by at most about (2 L + 2 n + 8) u. `digits_needed` makes that 10^-20 at
+most.
 """
 
 from __future__ import annotations

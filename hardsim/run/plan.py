@@ -1,7 +1,7 @@
 """What a forward pass needs to know about a network, read once from its matrices.
 
-Structural zeros are dropped, pairs of hidden units that form a clip are recognised, and coordinates that are the same for every word
-(constants and position encodings) are told from those that are not.
+Structural zeros are dropped, pairs of hidden units that form a clip are recognised, and coordinates that are the
+same for every word (constants and position encodings) are told from those that are not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Terms = tuple[tuple[int, Rational], ...]
 
 @dataclass(frozen=True, slots=True)
 class HeadPlan:
-    """One head: `scores` pairs the rows of W_Q and W_K (as linear forms), `values` the rows of W_V by output coordinate.
+    """One head: `scores` pairs the rows of W_Q and W_K (as linear forms), `values` the rows of W_V by output
+    coordinate.
 
     `key_only` says that the query form and the temperature are the same at every position, so that the logit depends on
     the key alone.
@@ -146,7 +147,7 @@ def largest_logit(plan: Plan, n: int) -> Fraction:
     model = plan.model
     size: list[Fraction] = [Fraction(0)] * model.dimension
     for _, column, value in model.embedding.entries:
-        size[column] = max(size[column], abs(Fraction(value)))
+        size[column] = max(size[column], _size(value))
     for column, encoding in model.encodings:
         size[column] += max(abs(encoding.evaluate(i=i, n=n)) for i in range(1, n + 1))
     positions = range(1, n + 1) if "i" in model.temperature.variables else (n,)
@@ -154,7 +155,7 @@ def largest_logit(plan: Plan, n: int) -> Fraction:
     largest = Fraction(0)
 
     def reach(form: Terms) -> Fraction:
-        return sum((abs(value) * size[column] for column, value in form), Fraction(0))
+        return sum((_size(value) * size[column] for column, value in form), Fraction(0))
 
     for layer in plan.layers:
         grown = list(size)
@@ -165,10 +166,14 @@ def largest_logit(plan: Plan, n: int) -> Fraction:
         size = grown
         added = [Fraction(0)] * model.dimension
         for unit in layer.units:
-            top = Fraction(1) if unit.clip else reach(unit.form) + abs(unit.bias)
+            top = Fraction(1) if unit.clip else reach(unit.form) + _size(unit.bias)
             for out, weight in unit.outs:
-                added[out] += abs(weight) * top
+                added[out] += _size(weight) * top
         for out, bias in layer.biases:
-            added[out] += abs(bias)
+            added[out] += _size(bias)
         size = [old + new for old, new in zip(size, added, strict=True)]
     return largest
+
+
+def _size(value: Rational) -> Fraction:
+    return abs(Fraction(value))

@@ -1,7 +1,8 @@
 """Softmax attention of one head over one word.
 
-Exponentials are shared: a logit depends on the position and the few coordinates that the head reads there (its type), so words of one
-length draw on one small table. Where the logit depends on the key alone, running sums give all queries at once.
+Exponentials are shared: a logit depends on the position and the few coordinates that the head reads there (its
+type), so words of one length draw on one small table. Where the logit depends on the key alone, running sums give
+all queries at once.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class ExpTable(Generic[T]):
         return ids
 
     def row(self, columns: Sequence[Column], i: int, ids: Sequence[int]) -> list[T]:
-        """e^(s_ij / tau) for the keys of these ids, at query index i (0-based; any i does where the logit depends on the key alone)."""
+        """e^(s_ij / tau) for the keys of these ids, at query index i (0-based; any i does where the logit depends
+        on the key alone)."""
         kind = () if self.head.key_only else tuple(columns[index].values[i] for index in self.head.query_inputs)
         place = (0 if self.head.key_only else i, kind)
         entry = self._rows.get(place)
@@ -77,7 +79,8 @@ class ExpTable(Generic[T]):
 
 def evaluate(form: Terms, columns: Sequence[Column], position: int) -> Rational:
     """A linear form at one position (0-based) over exact columns."""
-    return sum(coefficient * columns[index].values[position] for index, coefficient in form)
+    total: Rational = sum(coefficient * columns[index].values[position] for index, coefficient in form)
+    return total
 
 
 class AttentionWeights(Generic[T]):

@@ -1,8 +1,8 @@
 """The exact interpreter of hard-attention programs, in rationals.
 
-It follows Definitions 1 and 2 to the letter on named coordinates: scores, the mask, the hardmax, the attended value. On every row it
-measures the score gap and holds the program to what it declares, and it checks that a leftmost or rightmost head really found
-the leftmost or rightmost visible position with the largest `select`.
+It follows Definitions 1 and 2 to the letter on named coordinates: scores, the mask, the hardmax, the attended
+value. On every row it measures the score gap and holds the program to what it declares, and it checks that a
+leftmost or rightmost head really found the leftmost or rightmost visible position with the largest `select`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
+from operator import add
 
 from hardsim.errors import InvariantError
-from hardsim.spec.ir import ONE, Affine, HardProgram, Head, Mask, Rational, Weighting
+from hardsim.spec.ir import ONE, Affine, HardProgram, Head, Mask, Rational, Weighting, plain
 
 Word = Sequence[str]
 Column = list[Rational]
@@ -24,8 +25,9 @@ Column = list[Rational]
 class HardTrace:
     """What a program did on one word of length n.
 
-    `columns` holds every coordinate at every position (head outputs included), `winners` the attended position (1-based) of each row of each
-    hard head, `gaps` the least score gap of each hard head over the rows with more than one visible position.
+    `columns` holds every coordinate at every position (head outputs included), `winners` the attended position
+    (1-based) of each row of each hard head, `gaps` the least score gap of each hard head over the rows with more
+    than one visible position.
     """
 
     accepted: bool
@@ -70,7 +72,7 @@ class HardInterpreter:
     def _encoded(self, n: int) -> dict[str, Column]:
         if n not in self._encodings:
             self._encodings[n] = {
-                encoding.name: [encoding.value.evaluate(i=i, n=n) for i in range(1, n + 1)]
+                encoding.name: [plain(encoding.value.evaluate(i=i, n=n)) for i in range(1, n + 1)]
                 for encoding in self.program.encodings
             }
         return self._encodings[n]
@@ -103,16 +105,17 @@ class HardInterpreter:
         declared = self._decays[key][i - 1]
         if gap < declared:
             raise InvariantError(
-                f"head {head.name}: at position {i} of {n} the score gap is {gap}, smaller than the declared {declared} "
+                f"head {head.name}: at position {i} of {n} the score gap is {gap}, less than the declared {declared} "
                 f"(the maximum is at position {winner})"
             )
 
 
 def _evaluate(form: Affine, columns: dict[str, Column], n: int) -> Column:
-    total: Column = [0] * n
+    total: Column | None = None
     for name, coefficient in form.terms:
-        total = [value + coefficient * entry for value, entry in zip(total, columns[name], strict=True)]
-    return total
+        part = columns[name] if coefficient == 1 else [coefficient * entry for entry in columns[name]]
+        total = part if total is None else list(map(add, total, part))
+    return [0] * n if total is None else list(total)
 
 
 def _averages(values: Column, mask: Mask) -> Column:

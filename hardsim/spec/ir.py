@@ -21,6 +21,11 @@ ONE = "1"
 Rational: TypeAlias = int | Fraction
 
 
+def plain(value: Rational) -> Rational:
+    """The same number as an int where it is one (ints are faster than Fractions)."""
+    return value.numerator if value.denominator == 1 else value
+
+
 class Mask(StrEnum):
     """Which positions j a query at i may attend to."""
 
@@ -55,7 +60,7 @@ class Affine:
         total: dict[str, Rational] = {}
         for name, coefficient in terms.items() if isinstance(terms, Mapping) else terms:
             total[name] = total.get(name, 0) + coefficient
-        return Affine(tuple((name, value) for name, value in sorted(total.items()) if value))
+        return Affine(tuple((name, plain(value)) for name, value in sorted(total.items()) if value))
 
     @staticmethod
     def constant(value: Rational) -> Affine:
@@ -103,10 +108,10 @@ class Encoding:
 class Head:
     """One attention head.
 
-    The score of key j for query i is `sum of query(x_i) * key(x_j)` over the pairs of `score` (none: uniform attention), and
-    the head writes the attended `value(x_j)` to the coordinate `out`. For a rightmost or leftmost head `select` is
-    the Boolean that it looks for, `decay` the promise `s_j <= s_j* - decay |j - j*|` (in i and n, in units of the score, per
-    position), so that the score gap of every row is at least `decay`.
+    The score of key j for query i is `sum of query(x_i) * key(x_j)` over the pairs of `score` (none: uniform
+    attention), and the head writes the attended `value(x_j)` to the coordinate `out`. For a rightmost or leftmost
+    head `select` is the Boolean that it looks for, `decay` the promise `s_j <= s_j* - decay |j - j*|` (in i and n,
+    in units of the score, per position), so that the score gap of every row is at least `decay`.
     """
 
     name: str

@@ -1,8 +1,9 @@
 """From the core to a hard-attention program: every node at the earliest layer where its operands are ready.
 
-Attention in layer l reads what the layers before it wrote; the FFN of layer l also reads that layer's heads. So a node is
-written in layer 1 + (the last layer among its operands), `Y` and `X` not before layer 2 (they need a marker). Layers whose nodes
-are all Boolean combinations have no heads: they are the attention-free layers of the theory.
+Attention in layer l reads what the layers before it wrote; the FFN of layer l also reads that layer's heads. So a
+node is written in layer 1 + (the last layer among its operands), `Y` and `X` not before layer 2 (they need a
+marker). Layers whose nodes are all Boolean combinations have no heads: they are the attention-free layers of the
+theory.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ ACCEPT = "accept"
 def lower(core: Core, regime: Regime, single_head: bool = False) -> HardProgram:
     """The hard-attention program of a core formula in one regime.
 
-    `single_head` gives each head a layer of its own, as in the paper, instead of sharing layers between independent heads.
+    `single_head` gives each head a layer of its own, as in the paper, instead of sharing layers between independent
+    heads.
 
     Raises:
         Unsupported: if the formula looks ahead and the regime is causal.
@@ -66,8 +68,8 @@ def split(layer: ProgramLayer) -> list[ProgramLayer]:
 class _Lowering:
     """The state of one pass over the live nodes of a core.
 
-    `names` and `ready` say which coordinate holds a node and which layer writes it (0: the embedding), `placed` holds the
-    block that writes each coordinate, and `wanted` the coordinates that something reads.
+    `names` and `ready` say which coordinate holds a node and which layer writes it (0: the embedding), `placed`
+    holds the block that writes each coordinate, and `wanted` the coordinates that something reads.
     """
 
     core: Core

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from hardsim.spec.ir import ONE, Affine, Clip, Head, Mask, Weighting
+from hardsim.spec.ir import ONE, Affine, Head, Mask, Weighting
 from hardsim.spec.regimes import PARITY, Regime, expression
 
 HALF = Fraction(1, 2)
@@ -28,10 +28,11 @@ class Block:
 def edge(which: Literal["first", "last"], out: str, theorem: str = "Proposition 11") -> Block:
     """Mark the first or last position (Proposition 11), exactly: the attention is uniform.
 
-    First: future-masked uniform attention over (-1)^(j+1) gives 1 at i = 1 and at most 1/3 in size elsewhere (0 at even i, 1/i at odd i), so
-    `3x - 3/2` is 3/2 there and at most -1/2 elsewhere. Last: past-masked over (-1)^j gives 1 or -1 at n and at most 1/3 in
-    size elsewhere, so one of `3x - 3/2` and `-3x - 3/2` is 3/2 at n and both are at most -1/2 elsewhere. (The paper's
-    `relu(3x/2 - 1/2)` is exact too, with no room to either side for rounded arithmetic.)
+    First: future-masked uniform attention over (-1)^(j+1) gives 1 at i = 1 and at most 1/3 in size elsewhere (0 at
+    even i, 1/i at odd i), so `3x - 3/2` is 3/2 there and at most -1/2 elsewhere. Last: past-masked over (-1)^j
+    gives 1 or -1 at n and at most 1/3 in size elsewhere, so one of `3x - 3/2` and `-3x - 3/2` is 3/2 at n and both
+    are at most -1/2 elsewhere. (The paper's `relu(3x/2 - 1/2)` is exact too, with no room to either side for
+    rounded arithmetic.)
     """
     raw = f"{out}.mean"
     sign = -1 if which == "first" else 1
@@ -45,19 +46,20 @@ def edge(which: Literal["first", "last"], out: str, theorem: str = "Proposition 
         purpose=f"marks the {which} position",
         theorem=theorem,
     )
-    up = Affine.of({raw: 3, ONE: -Fraction(3, 2)})
-    down = Affine.of({raw: -3, ONE: -Fraction(3, 2)})
+    up = Affine.of([(raw, 3), (ONE, -3 * HALF)])
+    down = Affine.of([(raw, -3), (ONE, -3 * HALF)])
     return Block((head,), (up,) if which == "first" else (up, down))
 
 
 def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regime) -> Block:
     """Strong yesterday or next (Theorems 12 and 13): two heads, the nearest even position and the nearest odd one.
 
-    Y at i reads arg at the rightmost position <= i of the parity that i has not, which is i - 1; the other head's output is
-    shut out by the parity of i. With e = [i even] = (1 + (-1)^i)/2 and the marker f = [i = 1], the clips are
-    `2 odd - 1/2 - 2 (1 - e)` and `2 even - 1/2 - 2 e - 2 f`: a clip of the wrong parity is at most 2 - 1/2 - 2 < 0, and at i = 1 (odd, with no even
-    position to attend to) the second is at most -1/2. f is subtracted from both, which is harmless and symmetric.
-    X is the mirror image with the leftmost positions >= i and the marker [i = n].
+    Y at i reads arg at the rightmost position <= i of the parity that i has not, which is i - 1; the other head's
+    output is shut out by the parity of i. With e = [i even] = (1 + (-1)^i)/2 and the marker f = [i = 1], the clips
+    are `2 odd - 1/2 - 2 (1 - e)` and `2 even - 1/2 - 2 e - 2 f`: a clip of the wrong parity is at most 2 - 1/2 - 2
+    < 0, and at i = 1 (odd, with no even position to attend to) the second is at most -1/2. f is subtracted from
+    both, which is harmless and symmetric. X is the mirror image with the leftmost positions >= i and the marker [i
+    = n].
     """
     side: Literal["left", "right"] = "right" if op == "Y" else "left"
     heads: list[Head] = []
@@ -67,25 +69,26 @@ def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regi
         head = nearest(side, q, arg, f"{out}.{parity}", regime)
         heads.append(replace(head, purpose=f"the {head.weighting} {parity} position"))
         # This head's output counts at the positions of the other parity: subtract 2 [i has this parity].
-        clips.append(Affine.of({head.out: 2, ONE: -HALF - 1, PARITY: -sign, marker: -2}))
+        clips.append(Affine.of([(head.out, 2), (ONE, -HALF - 1), (PARITY, -sign), (marker, -2)]))
     return Block(tuple(heads), tuple(clips))
 
 
 def reach(op: Literal["S", "U"], where: Affine, what: Affine, out: str, regime: Regime) -> Block:
-    """Since or until (Theorems 15 and 16): one head at the nearest position where `!left | right` holds, reading `right`.
+    """Since or until (Theorems 15 and 16): one head at the nearest position where `!left | right` holds, reading
+    `right`.
 
-    If no visible position satisfies it the head lands on i itself (the tie-break alone decides, under that side's mask),
-    where `right` is false: correct without a special case.
+    If no visible position satisfies it the head lands on i itself (the tie-break alone decides, under that side's
+    mask), where `right` is false: correct without a special case.
     """
     head = nearest("right" if op == "S" else "left", where, what, f"{out}.read", regime)
-    return Block((head,), (Affine.of({head.out: 2, ONE: -HALF}),))
+    return Block((head,), (Affine.of([(head.out, 2), (ONE, -HALF)]),))
 
 
 def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, regime: Regime) -> Head:
     """The head that attends to the rightmost j <= i (leftmost j >= i) with q_j = 1 (Lemma 8; scores in `regimes`).
 
-    Its attended value, between 0 and 1, is off by at most 2x/(1 + x) with x = e^(-g), g = beta decay / temperature: that is half of Lemma 6's
-    distance, since the value moves by at most the weight that the winner lost.
+    Its attended value, between 0 and 1, is off by at most 2x/(1 + x) with x = e^(-g), g = beta decay / temperature:
+    that is half of Lemma 6's distance, since the value moves by at most the weight that the winner lost.
     """
     return Head(
         name=out,

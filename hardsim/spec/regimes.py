@@ -1,7 +1,8 @@
-"""The regimes: four ways to sharpen soft attention, and `none`, which does not (THEORY 4).
+"""The regimes: four ways to sharpen soft attention, and `none`, which does not.
 
 A regime says which position encodings, masks and temperature there are, and how a head looks for the nearest
-position that satisfies a Boolean q. With `tie` = +1 for the rightmost and -1 for the leftmost such position, the scores are
+position that satisfies a Boolean q. With `tie` = +1 for the rightmost and -1 for the leftmost such position, the
+scores are
 
 | regime               | temperature | score                | decay per position |
 |----------------------|-------------|----------------------|--------------------|
@@ -11,12 +12,13 @@ position that satisfies a Boolean q. With `tie` = +1 for the rightmost and -1 fo
 | `causal-position`    | 1           | i q_j + j/2          | 1/2                |
 | `none`               | 1           | q_j + tie j/(2n)     | 1/(2n)             |
 
-Each score has a unique maximum j* in every row, and `s_j <= s_j* - decay |j - j*|` (Lemma 8, restated per position):
-on the side that the tie-break prefers less, equal q differ by the tie-break alone (for `causal-temperature`,
-1/(2j) - 1/(2j*) = (j* - j)/(2 j j*) >= (j* - j)/(2i^2)); on the other side q_j = 0 < q_j* and the loss of a whole unit of q outweighs the
-tie-break: 1 - |j - j*|/(2n) >= |j - j*|/(2n) since |j - j*| <= n (the position regimes are this times n, or times i with j <= i),
-and 1 - 1/(2j*) + 1/(2j) >= 1/2 >= |j - j*|/(2i^2). A smaller q_j loses both. Divided by the temperature and multiplied by beta, the decay is
-at least beta/2 nats per position in the four regimes, which is Lemma 6's g; in `none` it is beta/(2n), which vanishes: Hahn's limit.
+Each score has a unique maximum j* in every row, and `s_j <= s_j* - decay |j - j*|` (Lemma 8, restated per
+position): on the side that the tie-break prefers less, equal q differ by the tie-break alone (for
+`causal-temperature`, 1/(2j) - 1/(2j*) = (j* - j)/(2 j j*) >= (j* - j)/(2i^2)); on the other side q_j = 0 < q_j* and
+the loss of a whole unit of q outweighs the tie-break: 1 - |j - j*|/(2n) >= |j - j*|/(2n) since |j - j*| <= n (the
+position regimes are this times n, or times i with j <= i), and 1 - 1/(2j*) + 1/(2j) >= 1/2 >= |j - j*|/(2i^2). A
+smaller q_j loses both. Divided by the temperature and multiplied by beta, the decay is at least beta/2 nats per
+position in the four regimes, which is Lemma 6's g; in `none` it is beta/(2n), which vanishes: Hahn's limit.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ def expression(text: str) -> Arith:
 class Regime:
     """One row of the table above.
 
-    `scale` is the query coordinate that multiplies q_j, `ramp` the key coordinate of the tie-break with the coefficient `slope`
-    for the rightmost position. `variable` is what the temperature may depend on; None where it is 1 by definition.
+    `scale` is the query coordinate that multiplies q_j, `ramp` the key coordinate of the tie-break with the
+    coefficient `slope` for the rightmost position. `variable` is what the temperature may depend on; None where it
+    is 1 by definition.
     """
 
     name: str
@@ -62,7 +65,8 @@ class Regime:
     def score(self, q: Affine, side: Literal["left", "right"]) -> tuple[tuple[Affine, Affine], ...]:
         """Query and key forms of the score whose unique maximum is the rightmost or leftmost visible j with q_j = 1.
 
-        Where no visible q_j is 1 the maximum is the last visible position of that side (i itself under that side's mask).
+        Where no visible q_j is 1 the maximum is the last visible position of that side (i itself under that side's
+        mask).
         """
         tie = Affine.of({self.ramp: self.slope if side == "right" else -self.slope})
         if self.scale == ONE:

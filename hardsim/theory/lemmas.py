@@ -18,17 +18,19 @@ def exponential(x: Fraction, context: MPContext) -> Any:
 
 
 def geometric_distance(g: Fraction, context: MPContext) -> Any:
-    """Lemma 6: if `s_j <= s_j* - g |j - j*|` for all j, then `||hardmax(s) - softmax(s)||_1 <= 4 x / (1 + x)` with x = e^-g, g > 0 nats a position.
+    """Lemma 6: if `s_j <= s_j* - g |j - j*|` for all j, then `||hardmax(s) - softmax(s)||_1 <= 4 x / (1 + x)` with
+    x = e^-g, g > 0 nats a position.
 
-    The weight off the winner is at most T/(1 + T) with T = 2 (x + x^2 + ...) = 2x/(1 - x), that is 2x/(1 + x); the distance is
-    twice that. Approached by scores that fall off at exactly this rate to both sides.
+    The weight off the winner is at most T/(1 + T) with T = 2 (x + x^2 + ...) = 2x/(1 - x), that is 2x/(1 + x); the
+    distance is twice that. Approached by scores that fall off at exactly this rate to both sides.
     """
     x = exponential(-g, context)
     return 4 * x / (1 + x)
 
 
 def attended_error(g: Fraction, context: MPContext) -> Any:
-    """How far a value between 0 and 1, attended to under the condition of Lemma 6, is from the winner's: at most 2x/(1 + x), x = e^-g.
+    """How far a value between 0 and 1, attended to under the condition of Lemma 6, is from the winner's: at most
+    2x/(1 + x), x = e^-g.
 
     Half of Lemma 6 (ours): the value moves by at most the weight that the winner lost.
     """

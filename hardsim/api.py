@@ -1,0 +1,159 @@
+"""The Python interface: load or parse a formula, compile it, run it, check it.
+
+import hardsim
+
+formula = hardsim.load("formulas/since.ltl")
+model = formula.compile(regime="position")
+model.accepts("acb")
+result = hardsim.check(formula, max_n=6)
+result.verdict, result.reach
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from hardsim.check import campaign, compare
+from hardsim.check import open as opening
+from hardsim.check.campaign import CheckOptions, Progress
+from hardsim.check.compare import Evaluation
+from hardsim.check.open import Input
+from hardsim.check.result import CheckResult, Word
+from hardsim.check.subject import ModelOptions, Subject, digest
+from hardsim.errors import InputError
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.parse import parse_text, parse_word
+from hardsim.lang.semantics import Oracle
+
+At = Literal["first", "last"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A compiled formula: a softmax transformer, with the hard-attention program it came from."""
+
+    subject: Subject
+
+    def evaluate(self, word: str | Sequence[str], dps: int | None = None) -> Evaluation:
+        """What the semantics, hard attention and the network say of a word (text, or a sequence of symbols)."""
+        return next(compare.evaluate(self.subject, [_word(word, self.subject.file.alphabet)], dps))
+
+    def accepts(self, word: str | Sequence[str]) -> bool | None:
+        """Whether the softmax network accepts: True for an output of exactly 1, False for exactly 0, None in
+        between."""
+        return self.evaluate(word).soft
+
+    def words(self, max_n: int, by: Literal["oracle", "hard", "soft"] = "oracle") -> Iterator[Word]:
+        """The accepted words of length 1 to max_n, shortest first, in the order of the alphabet."""
+        for n in range(1, max_n + 1):
+            yield from compare.accepted_words(self.subject, _enumerate(self.subject.file.alphabet, n), by)
+
+    def to_json(self) -> str:
+        """The text of a `model.json`: exact rationals, with the formula and the specification of the heads."""
+        return opening.store_text(self.subject)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A parsed formula with its alphabet and examples, or a compiled model read back."""
+
+    input: Input
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols, in order."""
+        return self.input.file.alphabet
+
+    def accepts(self, word: str | Sequence[str], at: At | None = None) -> bool:
+        """Whether the formula holds of a word, by the semantics alone."""
+        return Oracle(self.input.file).accepts(_word(word, self.alphabet), at)
+
+    def compile(
+        self,
+        regime: str = "temperature",
+        *,
+        beta: Fraction | int | str | None = None,
+        tau: Arith | str | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+    ) -> Model:
+        """Compile into a softmax transformer.
+
+        Raises:
+            hardsim.errors.InputError: if the regime has no construction for the formula, or an option does not apply.
+        """
+        return Model(self.input.compile(_options(regime, beta, tau, at, single_head)))
+
+
+def load(path: str | Path) -> Formula:
+    """Read a `.ltl` file or a compiled `model.json`.
+
+    Raises:
+        hardsim.errors.InputError: if it cannot be read or is wrong (SourceError, with the place).
+    """
+    return Formula(opening.read_input(str(path)))
+
+
+def parse(text: str, name: str = "<text>") -> Formula:
+    """Read the text of a `.ltl` file.
+
+    Raises:
+        hardsim.errors.SourceError: if it is wrong.
+    """
+    return Formula(Input(name, digest(text.encode()), parse_text(text, name)))
+
+
+def check(
+    formula: Formula | Model | str | Path,
+    *,
+    regime: str = "temperature",
+    beta: Fraction | int | str | None = None,
+    tau: Arith | str | None = None,
+    at: At | None = None,
+    single_head: bool = False,
+    options: CheckOptions | None = None,
+    max_n: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> CheckResult:
+    """Compare the semantics, hard attention and the network on words of length 1 to max_n; the data that `hardsim
+    check` renders.
+
+    A Model is checked as it is compiled; a Formula or a path is compiled with the model options first.
+
+    Raises:
+        hardsim.errors.InputError: as `load` and `Formula.compile`.
+    """
+    if isinstance(formula, str | Path):
+        formula = load(formula)
+    if isinstance(formula, Formula):
+        formula = formula.compile(regime, beta=beta, tau=tau, at=at, single_head=single_head)
+    elif _options(regime, beta, tau, at, single_head) != ModelOptions():
+        raise InputError("a compiled model has its own regime, beta, tau, at and single_head")
+    chosen = options or CheckOptions()
+    if max_n is not None:
+        chosen = CheckOptions(
+            max_n, chosen.exhaustive, chosen.samples, chosen.seed, chosen.dps, chosen.workers, chosen.engine
+        )
+    return campaign.check_subject(formula.subject, chosen, progress)
+
+
+def _options(
+    regime: str, beta: Fraction | int | str | None, tau: Arith | str | None, at: At | None, single_head: bool
+) -> ModelOptions:
+    exact = None if beta is None else Fraction(beta)
+    schedule = parse_arith(tau, ("i", "n"), "tau") if isinstance(tau, str) else tau
+    return ModelOptions(regime, exact, schedule, at, single_head)
+
+
+def _word(word: str | Sequence[str], alphabet: tuple[str, ...]) -> Word:
+    return parse_word(word, alphabet) if isinstance(word, str) else tuple(word)
+
+
+def _enumerate(alphabet: tuple[str, ...], n: int) -> Iterator[Word]:
+    from hardsim.check.words import enumerate_words
+
+    return enumerate_words(alphabet, n)

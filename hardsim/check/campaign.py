@@ -1,0 +1,242 @@
+"""A whole check: which words, in which order, on how many processes, and what it amounts to."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
+
+from hardsim.check.compare import Judge
+from hardsim.check.result import CheckResult, LengthResult, Mismatch, Verdict, Word
+from hardsim.check.subject import Subject
+from hardsim.check.tally import Tally, first_of
+from hardsim.check.words import WordPlan, count_words, plan_length, planned_count
+from hardsim.errors import InputError
+from hardsim.lang.semantics import Oracle
+
+SHARD = 64
+"""Words that a worker takes at a time."""
+
+ENGINES = ("mpmath",)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """How much to check.
+
+    Every word of a length is tried where there are at most `exhaustive` of them, otherwise structured words and
+    `samples` random ones. `dps` asks for more decimal digits than needed.
+    """
+
+    max_n: int = 8
+    exhaustive: int = 4096
+    samples: int = 20
+    seed: int = 0
+    dps: int | None = None
+    workers: int = 1
+    engine: str = "mpmath"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a check is: words done of all words requested, the length under way, mismatches so far."""
+
+    n: int
+    done: int
+    total: int
+    mismatches: int
+
+
+Report = Callable[[Progress], None]
+
+
+def count_requested(subject: Subject, options: CheckOptions) -> int:
+    """How many words a check will try at most, over all lengths."""
+    size = len(subject.file.alphabet)
+    return sum(
+        planned_count(size, n, options.exhaustive, options.samples, len(subject.file.examples))
+        for n in range(1, options.max_n + 1)
+    )
+
+
+def check_subject(subject: Subject, options: CheckOptions, progress: Report | None = None) -> CheckResult:
+    """Compare oracle, hard attention and softmax on the words of length 1 to `options.max_n`.
+
+    A KeyboardInterrupt ends it early with a result that is marked partial.
+
+    Raises:
+        InputError: if an option is out of range, `dps` is less than needed, or the temperature is not positive at
+            some length.
+    """
+    _validate(subject, options)
+    campaign = _Campaign(subject, options, progress)
+    partial = False
+    try:
+        campaign.run()
+    except KeyboardInterrupt:
+        partial = True
+    return _result(subject, options, tuple(campaign.finished()), partial)
+
+
+def _validate(subject: Subject, options: CheckOptions) -> None:
+    if options.engine not in ENGINES:
+        raise InputError(f"unknown engine '{options.engine}'", hint=f"The engines are: {', '.join(ENGINES)}.")
+    if options.max_n < 1:
+        raise InputError(f"the largest length must be at least 1, not {options.max_n}")
+    judge = Judge(subject, options.dps)
+    for n in range(1, options.max_n + 1):
+        judge.digits(n)
+
+
+class _Campaign:
+    """The tallies of one check, by length; what is there when it is interrupted is its partial result."""
+
+    def __init__(self, subject: Subject, options: CheckOptions, progress: Report | None) -> None:
+        self.subject = subject
+        self.options = options
+        self.progress = progress
+        self.judge = Judge(subject, options.dps)
+        self.oracle = Oracle(subject.file)
+        self.plans: dict[int, WordPlan] = {}
+        self.tallies: dict[int, Tally] = {}
+        self.total = count_requested(subject, options)
+        self.done = 0
+        self.mismatches = 0
+
+    def run(self) -> None:
+        """Tally every planned word."""
+        if self.options.workers == 1:
+            for n in range(1, self.options.max_n + 1):
+                tally = self.tallies[n] = Tally(n)
+                for word in self._plan(n).words:
+                    before = tally.soft_mismatches + tally.hard_mismatches
+                    self.judge.tally(word, tally)
+                    self._advance(n, 1, tally.soft_mismatches + tally.hard_mismatches - before)
+            return
+        self._run_parallel()
+
+    def _run_parallel(self) -> None:
+        """The same on several processes; shards come back in order, so the result does not depend on their number."""
+        context = get_context("spawn")
+        with ProcessPoolExecutor(
+            self.options.workers, context, initializer=_start_worker, initargs=(self.subject, self.options.dps)
+        ) as pool:
+            waiting: deque[Future[Tally]] = deque()
+            shards = self._shards()
+            try:
+                while True:
+                    for shard in islice(shards, 4 * self.options.workers - len(waiting)):
+                        waiting.append(pool.submit(_tally_shard, shard))
+                    if not waiting:
+                        return
+                    part = waiting.popleft().result()
+                    self.tallies[part.n].merge(part, self.subject.file.alphabet)
+                    self._advance(part.n, part.words, part.soft_mismatches + part.hard_mismatches)
+            except KeyboardInterrupt:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    def _shards(self) -> Iterator[tuple[int, tuple[Word, ...]]]:
+        for n in range(1, self.options.max_n + 1):
+            self.tallies[n] = Tally(n)
+            words = iter(self._plan(n).words)
+            while shard := tuple(islice(words, SHARD)):
+                yield n, shard
+
+    def _plan(self, n: int) -> WordPlan:
+        plan = self.plans[n] = plan_length(
+            self.subject.file.alphabet,
+            n,
+            self.options.exhaustive,
+            self.options.samples,
+            self.options.seed,
+            self.oracle.accepts,
+            tuple(example.word for example in self.subject.file.examples),
+        )
+        return plan
+
+    def _advance(self, n: int, words: int, mismatches: int) -> None:
+        self.done += words
+        self.mismatches += mismatches
+        if self.progress is not None:
+            self.progress(Progress(n, self.done, max(self.total, self.done), self.mismatches))
+
+    def finished(self) -> Iterator[tuple[LengthResult, Mismatch | None]]:
+        """The result of every length of which a word was tried, with its first mismatch."""
+        for n, tally in sorted(self.tallies.items()):
+            if tally.words:
+                possible = count_words(len(self.subject.file.alphabet), n)
+                heads = self.judge.head_results(n, tally)
+                result = tally.finish(possible, tally.words == possible, self.judge.digits(n), heads)
+                yield result, tally.mismatch
+
+
+_worker: Judge
+
+
+def _start_worker(subject: Subject, dps: int | None) -> None:
+    """Make the judge of this process; the parent alone answers Ctrl-C."""
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker = Judge(subject, dps)
+
+
+def _tally_shard(shard: tuple[int, tuple[Word, ...]]) -> Tally:
+    n, words = shard
+    tally = Tally(n)
+    for word in words:
+        _worker.tally(word, tally)
+    return tally
+
+
+def _result(
+    subject: Subject, options: CheckOptions, found: tuple[tuple[LengthResult, Mismatch | None], ...], partial: bool
+) -> CheckResult:
+    lengths = tuple(length for length, _ in found)
+    mismatch: Mismatch | None = None
+    for _, other in found:
+        mismatch = first_of(mismatch, other, subject.file.alphabet)
+    agreed = Verdict.OBSERVED if lengths else Verdict.UNDECIDED
+    return CheckResult(
+        name=subject.name,
+        sha256=subject.sha256,
+        formula=subject.formula,
+        model=subject.facts,
+        engine=options.engine,
+        seed=options.seed,
+        max_n=options.max_n,
+        exhaustive_limit=options.exhaustive,
+        samples=options.samples,
+        lengths=lengths,
+        verdict=agreed if mismatch is None else Verdict.REFUTED,
+        reach=_reach(lengths, mismatch),
+        mismatch=mismatch,
+        partial=partial,
+    )
+
+
+def _reach(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None) -> str:
+    """What the verdict speaks of, in words."""
+    if not lengths:
+        return "no word was tried"
+    if mismatch is not None:
+        return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+    whole = 0
+    for length in lengths:
+        if not length.exhaustive or length.n != whole + 1:
+            break
+        whole = length.n
+    parts: list[str] = []
+    if whole:
+        parts.append(f"all {sum(length.words for length in lengths[:whole]):,} words up to length {whole}")
+    rest = lengths[whole:]
+    if rest:
+        possible = sum(length.possible for length in rest)
+        span = f"length {rest[0].n}" if len(rest) == 1 else f"lengths {rest[0].n} to {rest[-1].n}"
+        shown = f"{possible:,}" if possible < 10**12 else f"about 10^{len(str(possible)) - 1}"
+        parts.append(f"{sum(length.words for length in rest):,} of {shown} words of {span}")
+    return f"{' and '.join(parts)}, in mpmath (no rigorous enclosure)"

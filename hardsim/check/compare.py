@@ -1,0 +1,188 @@
+"""Oracle, hard attention and softmax on the same words, word by word.
+
+The three share nothing: the oracle reads the formula, the hard interpreter the named program, the forward pass the
+matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from hardsim.check.result import HeadResult, Mismatch, Word
+from hardsim.check.subject import Subject
+from hardsim.check.tally import Tally
+from hardsim.lang.semantics import Oracle
+from hardsim.run.arithmetic import Column
+from hardsim.run.forward import Forward, Trace
+from hardsim.run.mp import MpArithmetic, choose_digits
+from hardsim.run.plan import make_plan
+from hardsim.run.unrounded import unrounded_output
+from hardsim.spec.hard import HardInterpreter, HardTrace
+from hardsim.spec.ir import Head
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One word, three answers. `soft` is None where `value`, the network's output, is neither exactly 0 nor exactly 1.
+
+    `unrounded` is the output before the clips (None if no attention decides it), `margin` the least distance of an
+    attended value from its threshold, `digits` the precision in decimal digits.
+    """
+
+    word: Word
+    oracle: bool
+    hard: bool
+    soft: bool | None
+    value: Fraction
+    unrounded: Fraction | None
+    margin: Fraction | None
+    digits: int
+
+    @property
+    def mismatch(self) -> Mismatch | None:
+        """The mismatch, if the three do not agree."""
+        if self.soft is self.hard is self.oracle:
+            return None
+        return Mismatch(self.word, self.oracle, self.hard, self.soft, self.value)
+
+
+class Judge:
+    """A subject ready to be asked about words, one length at a time."""
+
+    def __init__(self, subject: Subject, dps: int | None = None) -> None:
+        self.subject = subject
+        self.dps = dps
+        self.oracle = Oracle(subject.file)
+        self.hard = HardInterpreter(subject.program)
+        self.plan = make_plan(subject.model)
+        self._n = 0
+        self._digits = 0
+        self._forward: Forward[Any] | None = None
+
+    def digits(self, n: int) -> int:
+        """The decimal digits used at length n.
+
+        Raises:
+            InputError: if fewer were asked for than are needed.
+        """
+        return choose_digits(self.plan, n, self.dps)
+
+    def forward(self, n: int) -> Forward[Any]:
+        """The forward pass at the precision of length n."""
+        if self._forward is None or n != self._n:
+            self._n, self._digits = n, self.digits(n)
+            self._forward = Forward(self.subject.model, MpArithmetic(self._digits), self.plan)
+        return self._forward
+
+    def evaluate(self, word: Word) -> Evaluation:
+        """All three answers on one word."""
+        return self._evaluate(word)[0]
+
+    def _evaluate(self, word: Word) -> tuple[Evaluation, HardTrace, Trace[Any]]:
+        forward = self.forward(len(word))
+        hard, soft = self.hard.run(word), forward.run(word)
+        evaluation = Evaluation(
+            word=word,
+            oracle=self.oracle.accepts(word),
+            hard=hard.accepted,
+            soft=soft.verdict(self.subject.model),
+            value=exact(soft.output(self.subject.model)),
+            unrounded=exact_or_none(unrounded_output(forward, soft)),
+            margin=exact_or_none(soft.least_margin),
+            digits=self._digits,
+        )
+        return evaluation, hard, soft
+
+    def tally(self, word: Word, tally: Tally) -> None:
+        """Add one word to a tally of its length."""
+        found, hard, soft = self._evaluate(word)
+        tally.note_output(found.oracle, found.unrounded)
+        tally.soft_mismatches += found.soft is not found.hard
+        tally.hard_mismatches += found.hard is not found.oracle
+        if found.margin is not None:
+            tally.margin = found.margin if tally.margin is None else min(tally.margin, found.margin)
+        for name, gap in hard.gaps.items():
+            tally.note_gap(name, gap)
+        for head in self.subject.program.heads:
+            tally.note_error(head.name, self._error(head, hard, soft))
+        mismatch = found.mismatch
+        if mismatch is not None:
+            tally.note_mismatch(mismatch, self.subject.file.alphabet)
+
+    def _error(self, head: Head, hard: HardTrace, soft: Trace[Any]) -> Fraction:
+        """The largest distance between the soft and the hard attended value of a head, over all positions."""
+        wanted = hard.columns[head.out]
+        out = self.subject.model.coordinates.index(head.out)
+        column = soft.attended[head.name].get(out, Column([0] * len(wanted)))
+        if column.exact:
+            return max(abs(Fraction(a) - b) for a, b in zip(column.values, wanted, strict=True))
+        number = self.forward(len(wanted)).arithmetic.number
+        largest = number(0)
+        for a, b in zip(column.values, wanted, strict=True):
+            distance = abs((number(a) if isinstance(a, int | Fraction) else a) - number(b))
+            if distance > largest:
+                largest = distance
+        return exact(largest)
+
+    def head_results(self, n: int, tally: Tally) -> tuple[HeadResult, ...]:
+        """Every head's extremes beside what theory allows and the program declares."""
+        context = MpArithmetic(self.digits(n)).context
+        budget, program = self.subject.budget, self.subject.program
+        results: list[HeadResult] = []
+        for number, layer in enumerate(program.layers, start=1):
+            for head in layer.heads:
+                declared = None
+                if head.decay is not None and n > 1:
+                    declared = min(head.decay.evaluate(i=i, n=n) for i in range(2, n + 1))
+                results.append(
+                    HeadResult(
+                        name=head.name,
+                        layer=number,
+                        purpose=head.purpose,
+                        theorem=head.theorem,
+                        error=tally.errors.get(head.name, Fraction(0)),
+                        bound=exact(budget.error_bound(head, n, context)),
+                        gap=tally.gaps.get(head.name),
+                        declared_gap=declared,
+                    )
+                )
+        return tuple(results)
+
+
+def exact(value: Any) -> Fraction:
+    """The rational that a number is (an mpmath number is a dyadic rational)."""
+    if isinstance(value, int | Fraction):
+        return Fraction(value)
+    numerator, denominator = value.as_integer_ratio()
+    return Fraction(int(numerator), int(denominator))
+
+
+def exact_or_none(value: Any) -> Fraction | None:
+    """`exact`, keeping None."""
+    return None if value is None else exact(value)
+
+
+def evaluate(subject: Subject, words: Iterable[Word], dps: int | None = None) -> Iterator[Evaluation]:
+    """All three answers for each word in turn."""
+    judge = Judge(subject, dps)
+    for word in words:
+        yield judge.evaluate(word)
+
+
+def accepted_words(
+    subject: Subject, words: Iterable[Word], by: Literal["oracle", "hard", "soft"], dps: int | None = None
+) -> Iterator[Word]:
+    """The words that one of the three accepts (for `soft`: exactly 1; undecided outputs are not accepted)."""
+    judge = Judge(subject, dps)
+    for word in words:
+        if by == "oracle":
+            accepted = judge.oracle.accepts(word)
+        elif by == "hard":
+            accepted = judge.hard.run(word).accepted
+        else:
+            accepted = judge.forward(len(word)).run(word).verdict(subject.model) is True
+        if accepted:
+            yield word

@@ -1,0 +1,142 @@
+"""What a check found: plain data that the reports render.
+
+Every number is exact: an int, or a Fraction (measured values are the exact rationals that the arithmetic's numbers
+are). Units: gaps of scores are in units of the score (before beta and the temperature), everything else in units of
+a Boolean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+Word = tuple[str, ...]
+
+
+class Verdict(StrEnum):
+    """How far an answer reaches; never a stronger word than was earned."""
+
+    PROVED = "PROVED"
+    """Every word up to a length, or of every length."""
+    CERTIFIED = "CERTIFIED"
+    """The words listed, by rigorous arithmetic."""
+    OBSERVED = "OBSERVED"
+    """The words listed, with no rigorous arithmetic."""
+    REFUTED = "REFUTED"
+    """By the word that is printed."""
+    UNDECIDED = "UNDECIDED"
+    """Nothing was tried, or no answer was reached within a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A word on which two of the three disagree.
+
+    `soft` is None where the network's output is neither exactly 0 nor exactly 1; `value` is that output.
+    """
+
+    word: Word
+    oracle: bool
+    hard: bool
+    soft: bool | None
+    value: Fraction
+
+    @property
+    def kind(self) -> str:
+        """Which pair disagrees: `soft/hard` or `hard/oracle` (or both)."""
+        pairs = [("soft/hard", self.soft is not self.hard), ("hard/oracle", self.hard is not self.oracle)]
+        return " and ".join(name for name, differs in pairs if differs)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadResult:
+    """One head over the words tried: largest error of an attended value against theory's bound, least score gap
+    against the declared one.
+
+    The gaps are None for uniform heads, and where no row had two visible positions.
+    """
+
+    name: str
+    layer: int
+    purpose: str
+    theorem: str
+    error: Fraction
+    bound: Fraction
+    gap: Fraction | None
+    declared_gap: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class LengthResult:
+    """All words tried of one length.
+
+    `possible` is how many words of that length there are; `accepted` counts the words that the formula accepts.
+    `acceptance_gap` is the least unrounded output among accepted words minus the largest among rejected ones (None
+    unless both were tried, or where no attention decides), `margin` the least distance of an attended value from
+    its threshold (negative: not decided), `digits` the decimal digits of the arithmetic.
+    """
+
+    n: int
+    words: int
+    possible: int
+    exhaustive: bool
+    accepted: int
+    soft_mismatches: int
+    hard_mismatches: int
+    acceptance_gap: Fraction | None
+    margin: Fraction | None
+    score_gap: Fraction | None
+    error: Fraction
+    bound: Fraction
+    digits: int
+    heads: tuple[HeadResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """The compiled network in numbers, for the head of a report."""
+
+    regime: str
+    at: str
+    single_head: bool
+    beta: Fraction
+    temperature: str
+    layers: int
+    heads: int
+    dimension: int
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One input checked in one regime.
+
+    `mismatch` is the shortest mismatching word (the first in the order of the alphabet among the shortest),
+    `partial` says that the run was interrupted: its numbers stand for the words tried until then.
+    """
+
+    name: str
+    sha256: str
+    formula: str
+    model: ModelFacts
+    engine: str
+    seed: int
+    max_n: int
+    exhaustive_limit: int
+    samples: int
+    lengths: tuple[LengthResult, ...]
+    verdict: Verdict
+    reach: str
+    mismatch: Mismatch | None
+    partial: bool = False
+
+    @property
+    def words(self) -> int:
+        """How many words were tried."""
+        return sum(length.words for length in self.lengths)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether no mismatch was found."""
+        return self.mismatch is None

@@ -1,0 +1,103 @@
+"""The whole pipeline as one function: from a formula to the three things that a check compares.
+
+FormulaFile -> Core -> HardProgram -> Budget -> Transformer
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from hardsim.check.result import ModelFacts
+from hardsim.lang.arith import Arith
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.desugar import desugar
+from hardsim.lang.pretty import format_formula
+from hardsim.lang.semantics import check_examples
+from hardsim.net.model import Transformer
+from hardsim.net.soften import soften
+from hardsim.spec.ir import HardProgram
+from hardsim.spec.lower import lower
+from hardsim.spec.regimes import regime_named
+from hardsim.theory.budget import Budget, choose
+
+At = Literal["first", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How a formula becomes a network; None stands for the default (beta, temperature) or the file's own choice
+    (at)."""
+
+    regime: str = "temperature"
+    beta: Fraction | None = None
+    tau: Arith | None = None
+    at: At | None = None
+    single_head: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A formula (the oracle's side), its hard-attention program and its softmax transformer.
+
+    `file.at` is the position at which this subject is read. `sha256` is that of the input (a file's bytes, an
+    expression's text).
+    """
+
+    name: str
+    sha256: str
+    file: FormulaFile
+    program: HardProgram
+    budget: Budget
+    model: Transformer
+    single_head: bool
+
+    @property
+    def formula(self) -> str:
+        """The formula as text in the canonical spelling."""
+        return format_formula(self.file.formula)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The network in numbers."""
+        return ModelFacts(
+            regime=self.program.regime,
+            at=self.file.at,
+            single_head=self.single_head,
+            beta=self.budget.beta,
+            temperature=str(self.budget.temperature),
+            layers=len(self.model.layers),
+            heads=len(self.program.heads),
+            dimension=self.model.dimension,
+            parameters=self.model.parameters,
+        )
+
+
+def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = None) -> Subject:
+    """Compile a formula file, after holding its accept and reject examples against the semantics.
+
+    Raises:
+        SourceError: if an example is wrong, or the formula has no construction in the regime (Unsupported).
+        InputError: if an option does not apply.
+    """
+    check_examples(file)
+    if options.at is not None:
+        file = replace(file, at=options.at)
+    program = lower(desugar(file), regime_named(options.regime), options.single_head)
+    budget = choose(program, options.beta, options.tau)
+    return Subject(
+        name=file.source.name,
+        sha256=sha256 or digest(file.source.text.encode()),
+        file=file,
+        program=program,
+        budget=budget,
+        model=soften(program, budget),
+        single_head=options.single_head,
+    )
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 as hex."""
+    return hashlib.sha256(data).hexdigest()

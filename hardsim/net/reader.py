@@ -1,0 +1,93 @@
+"""Reading JSON that a user may have edited: every value is checked, and an error names the place inside the
+document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from hardsim.errors import InputError
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.spec.ir import Rational, plain
+
+V = TypeVar("V")
+
+RATIONAL = re.compile(r"-?\d{1,2000}(/\d{1,2000})?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A value inside a document: `path` is its place, such as `layers[2].heads[0].w_q`, `name` the document's."""
+
+    value: Any
+    name: str
+    path: str = ""
+
+    def error(self, expected: str) -> InputError:
+        """What was expected here, and what was found."""
+        found = repr(self.value)
+        found = found if len(found) <= 60 else found[:57] + "..."
+        return InputError(
+            f"{self.name}: at {self.path or 'the top level'}: expected {expected}, found {found}",
+            hint="Correct the file, or make it again with `hardsim compile`.",
+        )
+
+    def field(self, key: str) -> Reader:
+        """A required member of an object."""
+        if not isinstance(self.value, dict):
+            raise self.error("an object")
+        if key not in self.value:
+            raise self.error(f"an object with the key '{key}'")
+        return Reader(self.value[key], self.name, f"{self.path}.{key}" if self.path else key)
+
+    def has(self, key: str) -> bool:
+        """Whether a member is there and not null."""
+        return isinstance(self.value, dict) and self.value.get(key) is not None
+
+    def items(self, length: int | None = None) -> Iterator[Reader]:
+        """The members of an array, of a given length if any."""
+        if not isinstance(self.value, list) or (length is not None and len(self.value) != length):
+            raise self.error("an array" if length is None else f"an array of {length}")
+        for index, value in enumerate(self.value):
+            yield Reader(value, self.name, f"{self.path}[{index}]")
+
+    def text(self) -> str:
+        if not isinstance(self.value, str):
+            raise self.error("a string")
+        return self.value
+
+    def choice(self, make: Callable[[str], V], options: str) -> V:
+        """A string that `make` accepts (it raises ValueError or KeyError otherwise)."""
+        try:
+            return make(self.text())
+        except (ValueError, KeyError):
+            raise self.error(f"one of {options}") from None
+
+    def boolean(self) -> bool:
+        if not isinstance(self.value, bool):
+            raise self.error("true or false")
+        return self.value
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer in [low, high]."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int) or not low <= self.value <= high:
+            raise self.error(f"an integer from {low} to {high}")
+        return self.value
+
+    def rational(self) -> Rational:
+        """A rational written as a string: `"p"` or `"p/q"`."""
+        text = self.value
+        if (
+            not isinstance(text, str)
+            or not RATIONAL.fullmatch(text)
+            or (text.partition("/")[2].strip("0") == "" and "/" in text)
+        ):
+            raise self.error('a rational as a string such as "3" or "-1/2"')
+        return plain(Fraction(text))
+
+    def arith(self, variables: tuple[str, ...] = ("i", "n")) -> Arith:
+        """An expression in i and n."""
+        return parse_arith(self.text(), variables, f"{self.name}: {self.path}")
