@@ -155,7 +155,7 @@ class CoreBuilder:
         return lit
 
     def letters(self, symbols: Iterable[str]) -> Lit:
-        """True on these symbols. The complement of a set is the same node negated only for `false`."""
+        """True on these symbols; the empty set is the negation of `true`."""
         chosen = frozenset(symbols) & self._all
         return Lit(self._number(Letters(chosen))) if chosen else self.false
 

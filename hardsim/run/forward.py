@@ -87,8 +87,10 @@ class Forward(Generic[T]):
         model = self.model
         self._statics = [Column([0] * n) for _ in range(model.dimension)]
         for index, encoding in model.encodings:
-            values = [encoding.evaluate(i=i, n=n) for i in range(1, n + 1)]
-            self._statics[index] = Column([plain(value) for value in values])
+            earlier = self._statics[index].values
+            self._statics[index] = Column(
+                [plain(encoding.evaluate(i=i, n=n) + value) for i, value in enumerate(earlier, start=1)]
+            )
         for index in self.plan.static:
             shared = self._rows[0].get(index, 0)
             self._statics[index] = Column([value + shared for value in self._statics[index].values])

@@ -86,9 +86,10 @@ class _Lowering:
             self._node(number)
         root = self.core.root
         output = self.names[root.node]
-        if root.negated and output not in self.placed:
-            # Only `false` is a negated function of the symbol; a coordinate that no symbol sets to 1 is always 0.
-            output = self._letter(frozenset())
+        node = self.core.nodes[root.node]
+        if root.negated and isinstance(node, Letters):
+            # The complement is a column of the embedding too (for `false`, one that no symbol sets to 1).
+            output = self._letter(frozenset(self.core.alphabet) - node.symbols)
         elif root.negated:
             output = ACCEPT
         else:

@@ -1,0 +1,104 @@
+"""Models and programs as JSON and back, and what a damaged document says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hardsim.errors import HardsimError
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression
+from hardsim.net.reader import Reader
+from hardsim.net.soften import soften
+from hardsim.net.store import program_json, read_program, read_transformer, transformer_json
+from hardsim.spec.lower import lower
+from hardsim.spec.regimes import PROVEN, REGIMES
+from hardsim.theory.budget import choose
+
+TEXT = "(Y a -> O (b & !first)) & (b S a ^ a)"
+
+
+def documents(regime: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    program = lower(desugar(parse_expression(TEXT, ["a", "b"])), REGIMES[regime])
+    return transformer_json(soften(program, choose(program))), program_json(program)
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+def test_round_trip(regime: str) -> None:
+    program = lower(desugar(parse_expression(TEXT, ["a", "b"])), REGIMES[regime])
+    model = soften(program, choose(program))
+    net, hard = (json.loads(json.dumps(document)) for document in (transformer_json(model), program_json(program)))
+    assert read_transformer(Reader(net, "m")) == model
+    assert read_program(Reader(hard, "m")) == program
+
+
+def edit(document: dict[str, Any], path: list[str | int], value: Any) -> None:
+    place: Any = document
+    for key in path[:-1]:
+        place = place[key]
+    if value is ...:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+
+
+NETWORK = [
+    (["weighting"], "hard", "at weighting: expected one of softmax, found 'hard'"),
+    (["layers"], ..., "expected an object with the key 'layers'"),
+    (["layers", 0, "heads", 0, "mask"], "causal", "at layers[0].heads[0].mask: expected one of none, future, past"),
+    (["layers", 1, "heads", 0, "w_q", "shape"], [1, 2], "at layers[1].heads[0].w_q.shape: expected [1, "),
+    (["layers", 1, "heads", 0, "w_k", "entries", 0, 2], 0.5, "expected a rational as a string"),
+    (["layers", 1, "heads", 0, "w_k", "entries", 0, 2], "1/0", "expected a rational as a string"),
+    (["layers", 1, "heads", 0, "w_k", "entries", 0, 1], 999, "expected an integer from 0 to "),
+    (["layers", 1, "heads", 0, "w_v", "entries", 0], [0, 1], "expected an array of 3, found [0, 1]"),
+    (["layers", 0, "ffn", "b2"], ["0"], "at layers[0].ffn.b2: expected an array of "),
+    (["output"], "nowhere", "at output: expected one of the coordinates, found 'nowhere'"),
+    (["alphabet"], [], "at alphabet: expected distinct symbols, at least one"),
+    (["coordinates", 1], "1", "at coordinates: expected distinct names"),
+    (["temperature"], "1/k", "'k'"),
+    (["encodings", 0, "value"], "i/", "m: encodings[0].value:1:"),
+]
+
+PROGRAM = [
+    (["output"], "nowhere", "at output: expected a coordinate of the program"),
+    (["layers", 1, "heads", 0, "value"], {"later": "1"}, "expected coordinates that are known here (not 'later')"),
+    (["layers", 1, "heads", 0, "value"], [], "expected an object from coordinates to rationals"),
+    (["layers", 0, "heads", 0, "weighting"], "softmax", "expected one of average, leftmost, rightmost"),
+    (["layers", 0, "clips", 0, "weight"], 2, "expected an integer from -1 to 1, found 2"),
+    (["letters", 0, "symbols"], "a", "at letters[0].symbols: expected an array"),
+    (["meanings"], [], "at meanings: expected an object"),
+    (["regime"], 3, "at regime: expected a string, found 3"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), NETWORK)
+def test_a_damaged_network_is_named_by_its_place(path: list[str | int], value: Any, message: str) -> None:
+    document, _ = documents("temperature")
+    check_damage(document, path, value, message, read_transformer)
+
+
+@pytest.mark.parametrize(("path", "value", "message"), PROGRAM)
+def test_a_damaged_program_is_named_by_its_place(path: list[str | int], value: Any, message: str) -> None:
+    _, document = documents("temperature")
+    check_damage(document, path, value, message, read_program)
+
+
+def check_damage(
+    document: dict[str, Any], path: list[str | int], value: Any, message: str, read: Callable[[Reader], Any]
+) -> None:
+    edit(document, path, value)
+    with pytest.raises(HardsimError) as caught:
+        read(Reader(document, "m"))
+    assert message in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_repeated_matrix_entry_is_refused() -> None:
+    document, _ = documents("temperature")
+    entries = document["layers"][1]["heads"][0]["w_k"]["entries"]
+    entries.append(entries[0])
+    with pytest.raises(HardsimError, match="expected each entry once"):
+        read_transformer(Reader(document, "m"))
