@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import get_context
 
@@ -14,7 +15,7 @@ from hardsim.check.compare import Judge
 from hardsim.check.result import CheckResult, LengthResult, Mismatch, Verdict, Word
 from hardsim.check.subject import Subject
 from hardsim.check.tally import Tally, first_of
-from hardsim.check.words import WordPlan, count_words, plan_length, planned_count
+from hardsim.check.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length
 from hardsim.errors import InputError
 from hardsim.lang.semantics import Oracle
 
@@ -28,13 +29,14 @@ ENGINES = ("mpmath",)
 class CheckOptions:
     """How much to check.
 
-    Every word of a length is tried where there are at most `exhaustive` of them, otherwise structured words and
-    `samples` random ones. `dps` asks for more decimal digits than needed.
+    Every word of a length is tried where there are at most `exhaustive` of them, otherwise structured words, pairs of
+    neighbours that differ in acceptance, and `samples` random words (by default 20 up to length 16 and 4 beyond, with
+    fewer structured words there). `dps` asks for more decimal digits than needed.
     """
 
     max_n: int = 8
-    exhaustive: int = 4096
-    samples: int = 20
+    exhaustive: int = 1024
+    samples: int | None = None
     seed: int = 0
     dps: int | None = None
     workers: int = 1
@@ -54,13 +56,48 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What is tried of a length that is not exhausted: random words, structured words, pairs."""
+
+    samples: int
+    structured: int
+    pairs: int
+
+    @property
+    def words(self) -> int:
+        """How many words that is at most."""
+        return self.samples + self.structured + 2 * self.pairs
+
+
+SHORT = 16
+"""The length beyond which the default effort is smaller: long words cost more and repeat the same local situations."""
+
+
+def effort(options: CheckOptions, n: int) -> Effort:
+    """The effort at length n."""
+    default = Effort(20, STRUCTURED_LIMIT, PAIRS) if n <= SHORT else Effort(4, 12, 2)
+    return default if options.samples is None else replace(default, samples=options.samples)
+
+
 def count_requested(subject: Subject, options: CheckOptions) -> int:
     """How many words a check will try at most, over all lengths."""
     size = len(subject.file.alphabet)
-    return sum(
-        planned_count(size, n, options.exhaustive, options.samples, len(subject.file.examples))
-        for n in range(1, options.max_n + 1)
-    )
+    total = 0
+    for n in range(1, options.max_n + 1):
+        possible = count_words(size, n)
+        examples = sum(len(example.word) == n for example in subject.file.examples)
+        tried = effort(options, n)
+        exhausted = possible <= max(options.exhaustive, tried.samples)
+        total += possible if exhausted else min(possible, examples + tried.words)
+    return total
+
+
+def default_workers(subject: Subject, options: CheckOptions) -> int:
+    """How many processes are worth starting: one for a quick check, else one for each available processor."""
+    heads = max(1, len(subject.program.heads))
+    quick = count_requested(subject, options) * options.max_n * heads < 200_000
+    return 1 if quick else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_subject(subject: Subject, options: CheckOptions, progress: Report | None = None) -> CheckResult:
@@ -101,7 +138,6 @@ class _Campaign:
         self.progress = progress
         self.judge = Judge(subject, options.dps)
         self.oracle = Oracle(subject.file)
-        self.plans: dict[int, WordPlan] = {}
         self.tallies: dict[int, Tally] = {}
         self.total = count_requested(subject, options)
         self.done = 0
@@ -148,16 +184,18 @@ class _Campaign:
                 yield n, shard
 
     def _plan(self, n: int) -> WordPlan:
-        plan = self.plans[n] = plan_length(
+        tried = effort(self.options, n)
+        return plan_length(
             self.subject.file.alphabet,
             n,
             self.options.exhaustive,
-            self.options.samples,
+            tried.samples,
             self.options.seed,
             self.oracle.accepts,
             tuple(example.word for example in self.subject.file.examples),
+            tried.structured,
+            tried.pairs,
         )
-        return plan
 
     def _advance(self, n: int, words: int, mismatches: int) -> None:
         self.done += words

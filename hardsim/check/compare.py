@@ -120,12 +120,10 @@ class Judge:
         if column.exact:
             return max(abs(Fraction(a) - b) for a, b in zip(column.values, wanted, strict=True))
         number = self.forward(len(wanted)).arithmetic.number
-        largest = number(0)
+        groups: dict[Any, list[Any]] = {}
         for a, b in zip(column.values, wanted, strict=True):
-            distance = abs((number(a) if isinstance(a, int | Fraction) else a) - number(b))
-            if distance > largest:
-                largest = distance
-        return exact(largest)
+            groups.setdefault(b, []).append(number(a) if isinstance(a, int | Fraction) else a)
+        return max(exact(max(max(values) - number(b), number(b) - min(values))) for b, values in groups.items())
 
     def head_results(self, n: int, tally: Tally) -> tuple[HeadResult, ...]:
         """Every head's extremes beside what theory allows and the program declares."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hardsim.check.subject import ModelOptions, Subject, compile_file, digest
 from hardsim.errors import InputError
@@ -22,8 +22,6 @@ from hardsim.version import __version__
 
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 1
-LARGEST_FILE = 256 * 2**20
-"""Bytes of the largest input file that is read."""
 
 
 @dataclass(frozen=True)
@@ -70,32 +68,12 @@ def read_input(path: str) -> Input:
         InputError: if it cannot be read, or is neither.
         SourceError: if the formula is wrong.
     """
-    data = read_bytes(path)
+    data = parse.read_bytes(path)
     sha256 = digest(data)
     if path.endswith(".json"):
         stored = _read_model(data, path, sha256)
         return Input(path, sha256, stored.file, stored)
     return Input(path, sha256, parse.parse_bytes(data, path))
-
-
-def read_bytes(path: str) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        InputError: saying why it cannot be read.
-    """
-    place = Path(path)
-    try:
-        if place.is_dir():
-            raise InputError(f"{path} is a directory", hint="Give a file here.")
-        if place.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path} is larger than {LARGEST_FILE // 2**20} MiB", hint="Is it the file you meant?")
-        return place.read_bytes()
-    except FileNotFoundError:
-        hint = "Check the path; `hardsim examples` lists the formulas that come with hardsim."
-        raise InputError(f"{path}: no such file", hint=hint) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
 def read_expression(text: str, alphabet: str) -> Input:
@@ -166,7 +144,8 @@ def _read_model(data: bytes, path: str, sha256: str) -> Subject:
     specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
     source, options = document.field("source"), document.field("options")
     file = parse.parse_text(source.field("text").text(), f"{path} (source)")
-    file = replace(file, at=options.field("at").choice({"first": "first", "last": "last"}.__getitem__, "first, last"))
+    places: dict[str, Literal["first", "last"]] = {"first": "first", "last": "last"}
+    file = replace(file, at=options.field("at").choice(places.__getitem__, "first, last"))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):
         if alphabet != file.alphabet:
             raise place.field("alphabet").error(f"the alphabet of the formula, {' '.join(file.alphabet)}")

@@ -124,7 +124,7 @@ class CheckResult:
     seed: int
     max_n: int
     exhaustive_limit: int
-    samples: int
+    samples: int | None
     lengths: tuple[LengthResult, ...]
     verdict: Verdict
     reach: str

@@ -40,8 +40,9 @@ class Arithmetic(Protocol[T]):
     def clip(self, value: T) -> int | T:
         """`min(max(value, 0), 1)`, exactly 0 or 1 where that is certain."""
 
-    def margin(self, value: T) -> T:
-        """For a clip's input z = 2x - 1/2, the distance of x from the threshold it has passed: max(-z, z - 1)/2."""
+    def least_margin(self, values: Sequence[T]) -> T:
+        """For inputs z = 2x - 1/2 of clips, the least distance of an x from the threshold it has passed, max(-z, z
+        - 1)/2."""
 
 
 @dataclass(slots=True)

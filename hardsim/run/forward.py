@@ -140,7 +140,9 @@ class Forward(Generic[T]):
         number = self.arithmetic.number
         exact = [value for value in column.values if isinstance(value, int | Fraction)]
         least = [number(min(exact_margin(value) for value in exact))] if exact else []
-        least.extend(self.arithmetic.margin(value) for value in column.values if not isinstance(value, int | Fraction))
+        soft = [value for value in column.values if not isinstance(value, int | Fraction)]
+        if soft:
+            least.append(self.arithmetic.least_margin(soft))
         for margin in least:
             if trace.least_margin is None or margin < trace.least_margin:
                 trace.least_margin = margin

@@ -58,9 +58,13 @@ class MpArithmetic:
             return 0
         return 1 if value >= self._one else value
 
-    def margin(self, value: Any) -> Any:
-        """max(-z, z - 1)/2: negative inside the interval (0, 1) where the clip does not saturate."""
-        return max(-value, value - self._one) / 2
+    def least_margin(self, values: Sequence[Any]) -> Any:
+        """The least max(-z, z - 1)/2: negative inside the interval (0, 1) where a clip does not saturate."""
+        half = self.number(Fraction(1, 2))
+        low = [value for value in values if value <= half]
+        high = [value for value in values if value > half]
+        sides = ([-max(low)] if low else []) + ([min(high) - self._one] if high else [])
+        return min(sides) / 2
 
 
 def digits_needed(plan: Plan, n: int) -> int:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm
-from operator import add
+from math import ceil, lcm
+from operator import add, mul
 
 from hardsim.errors import InvariantError
 from hardsim.spec.ir import ONE, Affine, HardProgram, Head, Mask, Rational, Weighting, plain
@@ -42,7 +42,7 @@ class HardInterpreter:
     def __init__(self, program: HardProgram) -> None:
         self.program = program
         self._encodings: dict[int, dict[str, Column]] = {}
-        self._decays: dict[tuple[str, int], Column] = {}
+        self._declared: dict[tuple[str, int, int], list[int]] = {}
 
     def run(self, word: Word) -> HardTrace:
         """Run the program on a non-empty word over its alphabet.
@@ -84,30 +84,30 @@ class HardInterpreter:
         queries = [_evaluate(query, trace.columns, n) for query, _ in head.score]
         keys = [_evaluate(key, trace.columns, n) for _, key in head.score]
         rows, unit = _best(queries, keys, head.mask, n)
-        for i, (winner, gap) in enumerate(rows, start=1):
-            self._hold(head, i, n, winner, None if gap is None else Fraction(gap, unit))
-        measured = [Fraction(gap, unit) for _, gap in rows if gap is not None]
-        if measured:
-            trace.gaps[head.name] = min(measured)
+        self._hold(head, rows, unit, n)
+        gaps = [gap for _, gap in rows if gap is not None]
+        if gaps:
+            trace.gaps[head.name] = Fraction(min(gaps), unit)
         winners = [winner for winner, _ in rows]
         if head.select is not None:
             _check_selection(head, _evaluate(head.select, trace.columns, n), winners)
         trace.winners[head.name] = winners
         return [values[winner - 1] for winner in winners]
 
-    def _hold(self, head: Head, i: int, n: int, winner: int, gap: Fraction | None) -> None:
+    def _hold(self, head: Head, rows: list[Row], unit: int, n: int) -> None:
         """Fail loudly where a row does not keep the head's promise."""
-        if gap is None or head.decay is None:
+        if head.decay is None:
             return
-        key = (head.name, n)
-        if key not in self._decays:
-            self._decays[key] = [head.decay.evaluate(i=row, n=n) for row in range(1, n + 1)]
-        declared = self._decays[key][i - 1]
-        if gap < declared:
-            raise InvariantError(
-                f"head {head.name}: at position {i} of {n} the score gap is {gap}, less than the declared {declared} "
-                f"(the maximum is at position {winner})"
-            )
+        key = (head.name, n, unit)
+        if key not in self._declared:
+            decays = [head.decay.evaluate(i=i, n=n) for i in range(1, n + 1)]
+            self._declared[key] = [ceil(decay * unit) for decay in decays]
+        for i, ((winner, gap), declared) in enumerate(zip(rows, self._declared[key], strict=True), start=1):
+            if gap is not None and gap < declared:
+                raise InvariantError(
+                    f"head {head.name}: at position {i} of {n} the score gap is {Fraction(gap, unit)}, less than the "
+                    f"declared {head.decay.evaluate(i=i, n=n)} (the maximum is at position {winner})"
+                )
 
 
 def _evaluate(form: Affine, columns: dict[str, Column], n: int) -> Column:
@@ -149,32 +149,65 @@ def _best(queries: list[Column], keys: list[Column], mask: Mask, n: int) -> tupl
     """
     whole_queries, query_unit = _integers(queries)
     whole_keys, key_unit = _integers(keys)
+    unit = query_unit * key_unit
+    vectors = list(zip(*whole_keys, strict=True))
     rows: list[Row] = []
-    shared = all(len(set(column)) == 1 for column in whole_queries)
-    scores: list[int] = []
+    if all(len(set(column)) == 1 for column in whole_queries):
+        query = [column[0] for column in whole_queries]
+        return _running(_scores(query, vectors), mask), unit
     for i in range(1, n + 1):
-        if i == 1 or not shared:
-            query = [column[i - 1] for column in whole_queries]
-            scores = [sum(q * k for q, k in zip(query, key, strict=True)) for key in zip(*whole_keys, strict=True)]
         visible = mask.visible(i, n)
-        best, second = visible[0], None
-        for j in visible[1:]:
-            if scores[j - 1] > scores[best - 1]:
-                best, second = j, scores[best - 1]
-            elif second is None or scores[j - 1] > second:
-                second = scores[j - 1]
-        rows.append((best, None if second is None else scores[best - 1] - second))
-    return rows, query_unit * key_unit
+        scores = _scores([column[i - 1] for column in whole_queries], vectors[visible.start - 1 : visible.stop - 1])
+        winner, gap = _row(scores)
+        rows.append((winner + visible.start, gap))
+    return rows, unit
+
+
+def _scores(query: list[int], keys: list[tuple[int, ...]]) -> list[int]:
+    return [sum(map(mul, query, key)) for key in keys]
+
+
+def _row(scores: list[int]) -> Row:
+    """Index of the first maximum of one row, and the distance to the best of the others."""
+    best = max(scores)
+    winner = scores.index(best)
+    others = scores[:winner] + scores[winner + 1 :]
+    return winner, best - max(others) if others else None
+
+
+def _running(scores: list[int], mask: Mask) -> list[Row]:
+    """The rows of all queries where the scores are the same for each: a running maximum and runner-up."""
+    n = len(scores)
+    if mask is Mask.NONE:
+        winner, gap = _row(scores)
+        return [(winner + 1, gap)] * n
+    rows: list[Row] = []
+    winner, second = 0, None
+    order = range(n) if mask is Mask.FUTURE else range(n - 1, -1, -1)
+    for step, j in enumerate(order):
+        if step == 0:
+            winner = j
+        elif scores[j] > scores[winner]:
+            winner, second = j, scores[winner]
+        elif second is None or scores[j] > second:
+            second = scores[j]
+        rows.append((winner + 1, None if second is None else scores[winner] - second))
+    return rows if mask is Mask.FUTURE else rows[::-1]
 
 
 def _check_selection(head: Head, select: Column, winners: list[int]) -> None:
     """The winner is the rightmost (leftmost) visible position with the largest `select`, found from the definition."""
     n = len(select)
+    ((whole,), _) = _integers([select])
     for i, winner in enumerate(winners, start=1):
         visible = head.mask.visible(i, n)
-        largest = max(select[j - 1] for j in visible)
-        found = [j for j in visible if select[j - 1] == largest]
-        expected = found[0] if head.weighting is Weighting.LEFTMOST else found[-1]
+        low, high = visible.start - 1, visible.stop - 1
+        seen = whole[low:high]
+        largest = max(seen)
+        if head.weighting is Weighting.LEFTMOST:
+            expected = low + seen.index(largest) + 1
+        else:
+            expected = high - seen[::-1].index(largest)
         if winner != expected:
             raise InvariantError(
                 f"head {head.name}: at position {i} of {n} the maximal score is at position {winner}, but the "
