@@ -9,6 +9,9 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
+_SHOWN = 160
+"""Characters of a long line that an error shows around the caret."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -60,19 +63,18 @@ class SourceError(InputError):
     `expected` says what would have been accepted at the caret, `hint` what to do next.
     """
 
-    def __init__(
-        self, source: Source, span: Span, message: str, expected: str = "", hint: str = ""
-    ) -> None:
+    def __init__(self, source: Source, span: Span, message: str, expected: str = "", hint: str = "") -> None:
         super().__init__(message, hint)
         self.source = source
         self.span = span
         self.expected = expected
 
     def __str__(self) -> str:
-        number, column, line = self.source.line_of(self.span.start)
+        number, place, whole = self.source.line_of(self.span.start)
+        line, column = _window(whole, place)
         width = max(1, min(self.span.end - self.span.start, len(line) - column + 1))
         parts = [
-            f"{self.source.name}:{number}:{column}: error: {self.message}",
+            f"{self.source.name}:{number}:{place}: error: {self.message}",
             f"  {line}",
             f"  {_blank(line[: column - 1])}{'^' * _width(line[column - 1 : column - 1 + width])}",
         ]
@@ -102,6 +104,19 @@ class Undecided(HardsimError):
 
 class InvariantError(HardsimError):
     """A claim that hardsim makes about its own construction was found false: exit code 4."""
+
+
+def _window(line: str, column: int) -> tuple[str, int]:
+    """The part of a line around a 1-based column that is shown, and the column in that part.
+
+    Control characters other than tabs are replaced, so that no text can drive the terminal.
+    """
+    start = max(0, min(column - 1 - _SHOWN // 2, len(line) - _SHOWN))
+    part = line[start : start + _SHOWN]
+    part = "".join("\ufffd" if unicodedata.category(char) == "Cc" and char != "\t" else char for char in part)
+    before = "..." if start else ""
+    after = "..." if start + _SHOWN < len(line) else ""
+    return before + part + after, column - start + len(before)
 
 
 def _cell(char: str) -> int:

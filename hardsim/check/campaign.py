@@ -15,7 +15,7 @@ from hardsim.check.compare import Judge
 from hardsim.check.result import CheckResult, LengthResult, Mismatch, Verdict, Word
 from hardsim.check.subject import Subject
 from hardsim.check.tally import Tally, first_of
-from hardsim.check.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length
+from hardsim.check.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length, planned_count
 from hardsim.errors import InputError
 from hardsim.lang.semantics import Oracle
 
@@ -64,11 +64,6 @@ class Effort:
     structured: int
     pairs: int
 
-    @property
-    def words(self) -> int:
-        """How many words that is at most."""
-        return self.samples + self.structured + 2 * self.pairs
-
 
 SHORT = 16
 """The length beyond which the default effort is smaller: long words cost more and repeat the same local situations."""
@@ -82,14 +77,11 @@ def effort(options: CheckOptions, n: int) -> Effort:
 
 def count_requested(subject: Subject, options: CheckOptions) -> int:
     """How many words a check will try at most, over all lengths."""
-    size = len(subject.file.alphabet)
-    total = 0
+    size, total = len(subject.file.alphabet), 0
     for n in range(1, options.max_n + 1):
-        possible = count_words(size, n)
-        examples = sum(len(example.word) == n for example in subject.file.examples)
         tried = effort(options, n)
-        exhausted = possible <= max(options.exhaustive, tried.samples)
-        total += possible if exhausted else min(possible, examples + tried.words)
+        seeds = sum(len(example.word) == n for example in subject.file.examples)
+        total += planned_count(size, n, options.exhaustive, tried.samples, seeds, tried.structured, tried.pairs)
     return total
 
 

@@ -1,8 +1,9 @@
 """The surface syntax of `.ltl` files, declared whole.
 
 Formulas and terms are trees as the user wrote them: `let` names stay references, so a tree is never larger than
-its text. Equality and hashing ignore spans. `&`, `|` and `^` are n-ary and flat (an `&` directly below an `&`, written
-without brackets or with, is one node).
+its text. Equality and hashing ignore spans; a span is the place of the operator (of a chain: the first one), of the
+name or of the literal. `&`, `|` and `^` are n-ary and flat (an `&` directly below an `&`, written without brackets or
+with, is one node).
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Nary:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """Implication or equivalence. `a <-> b <-> c` is left-nested (equivalence is associative)."""
+    """Implication or equivalence. `a <-> b <-> c`, like `a -> b -> c`, groups to the right."""
 
     op: ArrowOp
     left: Formula
@@ -119,7 +120,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Congruent:
-    """`(term) mod modulus = residue`, with modulus >= 1 and 0 <= residue < modulus. `MOD(m, r, t)` parses to this too."""
+    """`(term) mod modulus = residue`, modulus >= 1 and 0 <= residue < modulus. `MOD(m, r, t)` parses to this too."""
 
     term: Term
     modulus: int
@@ -193,7 +194,7 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product with at least one side an integer constant."""
+    """A product; at least one side is an integer constant (has no position, length or count in it, also by `let`)."""
 
     left: Term
     right: Term

@@ -1,0 +1,363 @@
+"""The oracle: the truth of a formula at every position of a word, from the definitions alone.
+
+It shares no code with anything it judges: it reads the surface syntax, reduces no operator to another except where
+that is the definition (duals, weak until), and simulates no attention. Positions are 1..n; a *column* is the list of
+the values of one subformula (bools) or term (integers) at positions 1..n.
+
+    X  phi at i    i < n  and phi at i+1         WX phi at i    i = n  or  phi at i+1
+    Y  phi at i    i > 1  and phi at i-1         WY phi at i    i = 1  or  phi at i-1
+    F  phi at i    some j >= i with phi          G  phi at i    phi at all j >= i
+    O  phi at i    some j <= i with phi          H  phi at i    phi at all j <= i
+    phi U psi      some j >= i with psi at j and phi at all k in [i, j)
+    phi S psi      some j <= i with psi at j and phi at all k in (j, i]
+    phi R psi      not (not phi U not psi)       phi T psi      not (not phi S not psi)
+    phi W psi      (phi U psi) or (G phi)        phi M psi      psi U (phi and psi)
+    #L[phi]        how many j <= i have phi;  #R: j >= i;  #: all j
+
+The definitions are those of linear temporal logic on finite words (De Giacomo and Vardi 2013 for the future
+operators; Kamp 1968 for since), with reflexive `U` and `S`. Counts are those of Yang, Strobl, Chiang and Angluin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from operator import add, and_, eq, ge, gt, le, lt, mul, ne, neg, or_, pos, sub
+from typing import Final, Literal, TypeAlias
+
+from hardsim.errors import InputError, SourceError
+from hardsim.lang import ast
+from hardsim.lang.numerical import BUILT_IN, NumericalPredicate
+from hardsim.lang.words import has_long_symbols
+
+Column: TypeAlias = Sequence[int]
+"""The values of a subformula (bools) or term at positions 1..n, position i at index i - 1."""
+
+_Columns: TypeAlias = list[Column]
+_Step: TypeAlias = Callable[[Sequence[str], _Columns], Column]
+_Key: TypeAlias = tuple[object, ...]
+
+
+# ---- temporal operators: columns in, column out ----
+
+
+def _strong_next(phi: Column) -> Column:
+    return [*phi[1:], False]
+
+
+def _weak_next(phi: Column) -> Column:
+    return [*phi[1:], True]
+
+
+def _strong_yesterday(phi: Column) -> Column:
+    return [False, *phi[:-1]]
+
+
+def _weak_yesterday(phi: Column) -> Column:
+    return [True, *phi[:-1]]
+
+
+def _once(phi: Column) -> Column:
+    return list(accumulate(phi, or_))
+
+
+def _historically(phi: Column) -> Column:
+    return list(accumulate(phi, and_))
+
+
+def _eventually(phi: Column) -> Column:
+    return _backwards(_once(_backwards(phi)))
+
+
+def _always(phi: Column) -> Column:
+    return _backwards(_historically(_backwards(phi)))
+
+
+def _backwards(column: Column) -> Column:
+    return column[::-1]
+
+
+def _not(phi: Column) -> Column:
+    return [not value for value in phi]
+
+
+def _since(phi: Column, psi: Column) -> Column:
+    """Of all witnesses j <= i of psi the latest is the best, and it works iff no k in (j, i] fails phi."""
+    truth = []
+    latest_witness = latest_failure = 0
+    for i, (left, right) in enumerate(zip(phi, psi, strict=True), start=1):
+        if right:
+            latest_witness = i
+        if not left:
+            latest_failure = i
+        truth.append(0 < latest_witness >= latest_failure)
+    return truth
+
+
+def _until(phi: Column, psi: Column) -> Column:
+    """Since read from right to left: some j >= i with psi, and phi at all k in [i, j)."""
+    return _backwards(_since(_backwards(phi), _backwards(psi)))
+
+
+def _release(phi: Column, psi: Column) -> Column:
+    return _not(_until(_not(phi), _not(psi)))
+
+
+def _trigger(phi: Column, psi: Column) -> Column:
+    return _not(_since(_not(phi), _not(psi)))
+
+
+def _weak_until(phi: Column, psi: Column) -> Column:
+    return _pointwise(or_, _until(phi, psi), _always(phi))
+
+
+def _strong_release(phi: Column, psi: Column) -> Column:
+    return _until(psi, _pointwise(and_, phi, psi))
+
+
+def _pointwise(operation: Callable[[int, int], int], left: Column, right: Column) -> Column:
+    return list(map(operation, left, right))
+
+
+def _implies(left: int, right: int) -> int:
+    return not left or right
+
+
+_UNARY: Final[Mapping[ast.UnaryOp, Callable[[Column], Column]]] = {
+    "X": _strong_next,
+    "WX": _weak_next,
+    "Y": _strong_yesterday,
+    "WY": _weak_yesterday,
+    "O": _once,
+    "H": _historically,
+    "F": _eventually,
+    "G": _always,
+}
+_BINARY: Final[Mapping[ast.BinaryOp, Callable[[Column, Column], Column]]] = {
+    "U": _until,
+    "R": _release,
+    "W": _weak_until,
+    "M": _strong_release,
+    "S": _since,
+    "T": _trigger,
+}
+_NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": ne}
+_ARROW: Final[Mapping[ast.ArrowOp, Callable[[int, int], int]]] = {"->": _implies, "<->": eq}
+_COMPARE: Final[Mapping[ast.CompareOp, Callable[[int, int], bool]]] = {
+    "<": lt,
+    "<=": le,
+    "=": eq,
+    "!=": ne,
+    ">=": ge,
+    ">": gt,
+}
+
+
+# ---- counts ----
+
+
+def _count_left(phi: Column) -> Column:
+    return list(accumulate(phi, add))
+
+
+def _count_right(phi: Column) -> Column:
+    return _backwards(_count_left(_backwards(phi)))
+
+
+def _count_all(phi: Column) -> Column:
+    return [sum(phi)] * len(phi)
+
+
+_COUNT: Final[Mapping[ast.Side, Callable[[Column], Column]]] = {"L": _count_left, "R": _count_right, "": _count_all}
+
+
+# ---- evaluation ----
+
+
+class Oracle:
+    """Decides words by the definition of the formula of a file. Make one and ask it about many words.
+
+    The formula is flattened once into a list of steps, each of which makes one column from earlier ones; a `let` is
+    one column however often its name is used, and so is any subformula that is written twice. Evaluating a word is
+    one loop over the steps, so nesting costs no recursion and time is O(steps * n).
+
+    Args:
+        file: the formula, its alphabet and its definitions.
+        predicates: the meaning of each name that the file defines by `pred`.
+
+    Raises:
+        SourceError: at a name that has no definition, or a predicate that `predicates` does not define.
+    """
+
+    def __init__(self, file: ast.FormulaFile, predicates: Mapping[str, NumericalPredicate] | None = None) -> None:
+        self.file = file
+        self._predicates = {**BUILT_IN, **(predicates or {})}
+        self._alphabet = frozenset(file.alphabet)
+        self._steps: list[_Step] = []
+        self._numbers: dict[_Key, int] = {}
+        self._names: dict[str, int] = {}
+        for let in file.lets:
+            self._names[let.name] = self._column(let.body)
+        self._root = self._column(file.formula)
+
+    def truth(self, word: Sequence[str]) -> list[bool]:
+        """The truth value of the formula at positions 1..n of a word (a sequence of n symbols), shape (n,).
+
+        Raises:
+            InputError: for the empty word, which has no position, and for a symbol that is not in the alphabet.
+        """
+        if not word:
+            raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
+        if not self._alphabet.issuperset(word):
+            foreign = next(symbol for symbol in word if symbol not in self._alphabet)
+            known = " ".join(self.file.alphabet)
+            raise InputError(f"the symbol '{foreign}' is not in the alphabet", f"The alphabet is: {known}")
+        columns: _Columns = []
+        for step in self._steps:
+            columns.append(step(word, columns))
+        return [bool(value) for value in columns[self._root]]
+
+    def accepts(self, word: Sequence[str], at: Literal["first", "last"] | None = None) -> bool:
+        """The truth value at position 1 (`first`) or n (`last`); at the file's own choice by default."""
+        return self.truth(word)[0 if (at or self.file.at) == "first" else -1]
+
+    def _emit(self, key: _Key, step: _Step) -> int:
+        """The number of the column that `key` describes; `step` makes it if there is none yet."""
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._steps)
+            self._steps.append(step)
+        return number
+
+    def _map(self, key: str, function: Callable[[Column], Column], arg: int) -> int:
+        return self._emit((key, arg), lambda word, columns: function(columns[arg]))
+
+    def _zip(self, key: str, function: Callable[[Column, Column], Column], left: int, right: int) -> int:
+        return self._emit((key, left, right), lambda word, columns: function(columns[left], columns[right]))
+
+    def _pointwise(self, key: str, operation: Callable[[int, int], int], left: int, right: int) -> int:
+        return self._zip(key, lambda first, second: _pointwise(operation, first, second), left, right)
+
+    def _column(self, node: ast.Node) -> int:
+        """The number of the column of a formula or term; one level of recursion per level of the tree."""
+        match node:
+            case ast.Symbol(name):
+                return self._emit(("symbol", name), lambda word, columns: [symbol == name for symbol in word])
+            case ast.Truth(value):
+                return self._emit(("truth", value), lambda word, columns: [value] * len(word))
+            case ast.Marker("first"):
+                return self._emit(("first",), lambda word, columns: [i == 0 for i in range(len(word))])
+            case ast.Marker():
+                return self._emit(("last",), lambda word, columns: [i == len(word) - 1 for i in range(len(word))])
+            case ast.Ref(name):
+                if name not in self._names:
+                    raise SourceError(self.file.source, node.span, f"the name '{name}' has no definition before it")
+                return self._names[name]
+            case ast.Not(arg):
+                return self._map("!", _not, self._column(arg))
+            case ast.Nary(op, args):
+                result = self._column(args[0])
+                for arg in args[1:]:
+                    result = self._pointwise(op, _NARY[op], result, self._column(arg))
+                return result
+            case ast.Arrow(op, left, right):
+                return self._pointwise(op, _ARROW[op], self._column(left), self._column(right))
+            case ast.Unary(op, arg):
+                return self._map(op, _UNARY[op], self._column(arg))
+            case ast.Binary(op, left, right):
+                return self._zip(op, _BINARY[op], self._column(left), self._column(right))
+            case _:
+                return self._arithmetic(node)
+
+    def _arithmetic(self, node: ast.Node) -> int:
+        """The number of the column of a formula about integers, or of a term."""
+        match node:
+            case ast.Compare(op, left, right):
+                return self._pointwise(op, _COMPARE[op], self._column(left), self._column(right))
+            case ast.Congruent(term, modulus, residue):
+                return self._congruent(self._column(term), modulus, residue)
+            case ast.Predicate():
+                return self._predicate(node)
+            case ast.Integer(value):
+                return self._emit(("integer", value), lambda word, columns: [value] * len(word))
+            case ast.Position():
+                return self._position()
+            case ast.Length():
+                return self._emit(("len",), lambda word, columns: [len(word)] * len(word))
+            case ast.Count(side, arg):
+                return self._map(f"#{side}", _COUNT[side], self._column(arg))
+            case ast.Sum(op, left, right):
+                operation: Callable[[int, int], int] = add if op == "+" else sub
+                return self._pointwise(f"binary {op}", operation, self._column(left), self._column(right))
+            case ast.Signed(op, arg):
+                sign: Callable[[int], int] = neg if op == "-" else pos
+                return self._map(f"unary {op}", lambda term: [sign(value) for value in term], self._column(arg))
+            case ast.Product(left, right):
+                return self._pointwise("*", mul, self._column(left), self._column(right))
+            case _:
+                raise TypeError(f"not a formula or term: {type(node).__name__}")
+
+    def _position(self) -> int:
+        return self._emit(("pos",), lambda word, columns: range(1, len(word) + 1))
+
+    def _congruent(self, term: int, modulus: int, residue: int) -> int:
+        """Mathematical congruence: `%` of Python is in [0, modulus) for negative values too."""
+        key = ("mod", modulus, residue, term)
+        return self._emit(key, lambda word, columns: [value % modulus == residue for value in columns[term]])
+
+    def _predicate(self, node: ast.Predicate) -> int:
+        """A numerical predicate of the position, or of a term, which may be 0 or negative."""
+        value = self._position() if node.term is None else self._column(node.term)
+        if node.name == "MOD":
+            modulus, residue = node.params
+            return self._congruent(value, modulus, residue)
+        holds = self._predicates.get(node.name)
+        if holds is None:
+            known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
+            raise SourceError(self.file.source, node.span, f"unknown numerical predicate '{node.name}'", known)
+        key = ("predicate", node.name, value)
+        return self._emit(key, lambda word, columns: [bool(holds(x, len(word))) for x in columns[value]])
+
+
+def truth(
+    file: ast.FormulaFile, word: Sequence[str], predicates: Mapping[str, NumericalPredicate] | None = None
+) -> list[bool]:
+    """The truth value of a file's formula at positions 1..n of one word. For many words make an `Oracle`."""
+    return Oracle(file, predicates).truth(word)
+
+
+def accepts(
+    file: ast.FormulaFile,
+    word: Sequence[str],
+    at: Literal["first", "last"] | None = None,
+    predicates: Mapping[str, NumericalPredicate] | None = None,
+) -> bool:
+    """Whether a file's formula is true of one word, read at `at`. For many words make an `Oracle`."""
+    return Oracle(file, predicates).accepts(word, at)
+
+
+def check_examples(
+    file: ast.FormulaFile,
+    predicates: Mapping[str, NumericalPredicate] | None = None,
+    at: Literal["first", "last"] | None = None,
+) -> None:
+    """Holds the `accept:` and `reject:` words of a file against its formula, read at `at`.
+
+    Raises:
+        SourceError: at the first word (in the order of the text) that the formula contradicts.
+    """
+    oracle = Oracle(file, predicates)
+    where = at or file.at
+    for example in sorted(file.examples, key=lambda example: example.span.start):
+        if oracle.accepts(example.word, where) == example.accept:
+            continue
+        separator = " " if has_long_symbols(file.alphabet) else ""
+        listed, gives = ("accept", "rejects") if example.accept else ("reject", "accepts")
+        position = 1 if where == "first" else len(example.word)
+        raise SourceError(
+            file.source,
+            example.span,
+            f"the formula {gives} '{separator.join(example.word)}', which is listed under '{listed}:' "
+            f"(it is {'false' if example.accept else 'true'} at position {position}, the {where})",
+            hint="Correct the formula or the example; `at: first` or `at: last` says where the formula is read.",
+        )

@@ -1,0 +1,135 @@
+"""Alphabets and words as users write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from hardsim.errors import InputError, Source, SourceError, Span
+
+_PIECE = re.compile(r"\S+")
+
+
+def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
+    """An alphabet from outside a file: symbols, or one text with the symbols separated by white space.
+
+    Raises InputError for an empty alphabet, a symbol twice, and a symbol that is empty or has white space in it.
+    """
+    symbols = tuple(alphabet.split()) if isinstance(alphabet, str) else tuple(alphabet)
+    if not symbols:
+        raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")
+    for index, symbol in enumerate(symbols):
+        if not symbol or symbol.split() != [symbol]:
+            raise InputError(f"{symbol!r} is no symbol", "a symbol is not empty and contains no white space")
+        if symbol in symbols[:index]:
+            raise InputError(f"the symbol {symbol} stands twice in the alphabet", "give each symbol once")
+    return symbols
+
+
+def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
+    """The symbols in the value of an `alphabet:` line. Raises SourceError for an empty one and for a symbol twice."""
+    seen: dict[str, Span] = {}
+    for symbol, span in _pieces(source, region):
+        if symbol in seen:
+            raise SourceError(source, span, f"duplicate symbol {symbol}", "each symbol once", "remove one of the two")
+        seen[symbol] = span
+    if not seen:
+        message, expected = "the alphabet is empty", "symbols separated by spaces, as in alphabet: a b"
+        raise SourceError(source, Span(region.end, region.end + 1), message, expected)
+    return tuple(seen)
+
+
+def has_long_symbols(alphabet: Collection[str]) -> bool:
+    """Whether a symbol is longer than one character, so that words are symbols separated by spaces."""
+    return any(len(symbol) > 1 for symbol in alphabet)
+
+
+def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[tuple[str, ...], Span]]:
+    """The words in the value of an `accept:` or `reject:` line, with their places.
+
+    One word if a symbol is longer than one character, otherwise words separated by white space.
+    Raises SourceError for a symbol that is not in the alphabet, and if there is no word.
+    """
+    pieces = _pieces(source, region)
+    if not pieces:
+        message, expected = "no word stands here, and the empty word is not allowed", "a word of at least one symbol"
+        raise SourceError(source, Span(region.end, region.end + 1), message, expected, "words are non-empty")
+    if has_long_symbols(alphabet):
+        return [(_symbols(source, pieces, alphabet), Span(pieces[0][1].start, pieces[-1][1].end))]
+    return [(_letters(source, piece, alphabet), piece[1]) for piece in pieces]
+
+
+def parse_word(text: str, alphabet: Sequence[str]) -> tuple[str, ...]:
+    """One word: symbols of one character, with or without white space between them, or symbols separated by spaces.
+
+    Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for an empty word.
+    """
+    source = Source("<word>", text)
+    pieces = _pieces(source, Span(0, len(text)))
+    if not pieces:
+        hint = "words are non-empty: positions are 1 to n"
+        raise SourceError(source, Span(0, 1), "the empty word is not allowed", "at least one symbol", hint)
+    if has_long_symbols(alphabet):
+        return _symbols(source, pieces, alphabet)
+    return tuple(letter for piece in pieces for letter in _letters(source, piece, alphabet))
+
+
+def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
+    """The runs without white space, with their places."""
+    return [(match[0], Span(*match.span())) for match in _PIECE.finditer(source.text, region.start, region.end)]
+
+
+def _letters(source: Source, piece: tuple[str, Span], alphabet: Sequence[str]) -> tuple[str, ...]:
+    """A word of one-character symbols."""
+    text, span = piece
+    for offset, letter in enumerate(text):
+        if letter not in alphabet:
+            place = Span(span.start + offset, span.start + offset + 1)
+            raise _foreign(source, place, letter, alphabet, _letter_hint(text, letter))
+    return tuple(text)
+
+
+def _letter_hint(text: str, letter: str) -> str:
+    if text.startswith("//"):
+        return "there are no comments in header lines: move it to a line of its own"
+    return {
+        ",": "words are separated by spaces alone",
+        "ε": "words are non-empty",
+        '"': "words are written without quotes",
+        "'": "words are written without quotes",
+    }.get(letter, "")
+
+
+def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Sequence[str]) -> tuple[str, ...]:
+    """A word of symbols that are separated by spaces."""
+    for text, span in pieces:
+        if text not in alphabet:
+            raise _foreign(source, span, text, alphabet, _separation_hint(text, alphabet))
+    return tuple(text for text, _ in pieces)
+
+
+def _separation_hint(text: str, alphabet: Sequence[str]) -> str:
+    parts = _split(text, alphabet)
+    letters = list(dict.fromkeys("".join(alphabet)))
+    hint = "separate symbols by spaces"
+    if parts:
+        hint += f": {' '.join(parts)}"
+    if len(alphabet) == 1 and all(letter in letters for letter in text):
+        hint += f", or in the alphabet: {' '.join(letters)}"
+    return hint
+
+
+def _split(text: str, alphabet: Sequence[str]) -> list[str]:
+    """The text as symbols of the alphabet, if it can be read so: fewest symbols first."""
+    best: dict[int, list[str]] = {0: []}
+    for end in range(1, min(len(text), 100) + 1):
+        for symbol in alphabet:
+            start = end - len(symbol)
+            if start in best and text[start:end] == symbol and len(best.get(end, text)) > len(best[start]):
+                best[end] = [*best[start], symbol]
+    return best.get(len(text), [])
+
+
+def _foreign(source: Source, span: Span, symbol: str, alphabet: Sequence[str], hint: str) -> SourceError:
+    expected = f"symbols of the alphabet: {' '.join(alphabet[:20])}{' ...' if len(alphabet) > 20 else ''}"
+    return SourceError(source, span, f"{symbol!r} is not a symbol of the alphabet", expected, hint)

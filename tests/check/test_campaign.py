@@ -1,0 +1,252 @@
+"""Whole checks: counts, extremes, verdicts, interruption, processes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import exp
+from typing import Any
+
+import pytest
+
+from hardsim.check.campaign import (
+    CheckOptions,
+    Effort,
+    Progress,
+    check_subject,
+    count_requested,
+    default_workers,
+    effort,
+)
+from hardsim.check.compare import accepted_words, evaluate
+from hardsim.check.words import PAIRS, STRUCTURED_LIMIT
+from hardsim.check.result import Verdict
+from hardsim.check.subject import ModelOptions, Subject, compile_file
+from hardsim.errors import InputError, SourceError
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.spec.ir import Affine
+from hardsim.spec.regimes import PROVEN
+from tests.strategies import all_words
+
+
+def since(regime: str = "temperature", beta: Fraction | None = None, tau: str | None = None) -> Subject:
+    schedule = None if tau is None else parse_arith(tau, ("i", "n"), "--tau")
+    return compile_file(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime, beta, schedule))
+
+
+def attended(word: str, beta: float, regime: str = "temperature") -> float:
+    """The value that the head of `a S b` reads at the last position, from the table of regimes, in floats."""
+    n = len(word)
+    q = [symbol != "a" for symbol in word]
+    logits = {
+        "temperature": lambda j: n * beta * (q[j - 1] + j / (2 * n)),
+        "position": lambda j: n * beta * q[j - 1] + beta / 2 * j,
+        "causal-temperature": lambda j: n * n * beta * (q[j - 1] - 1 / (2 * j)),
+        "causal-position": lambda j: n * beta * q[j - 1] + beta / 2 * j,
+        "none": lambda j: beta * (q[j - 1] + j / (2 * n)),
+    }[regime]
+    weights = [exp(logits(j) - logits(n)) for j in range(1, n + 1)]
+    return sum(w for w, symbol in zip(weights, word, strict=True) if symbol == "b") / sum(weights)
+
+
+def holds(word: str) -> bool:
+    return word.rstrip("a").endswith("b")
+
+
+@pytest.mark.parametrize("regime", [*PROVEN, "none"])
+def test_extremes_of_a_length_are_those_of_the_formula(regime: str) -> None:
+    beta = 4.0
+    result = check_subject(since(regime), CheckOptions(max_n=5))
+    for length in result.lengths:
+        words = ["".join(word) for word in product("abc", repeat=length.n)]
+        accepted = [attended(word, beta, regime) for word in words if holds(word)]
+        rejected = [attended(word, beta, regime) for word in words if not holds(word)]
+        assert (length.words, length.possible, length.exhaustive) == (len(words), len(words), True)
+        assert length.accepted == len(accepted)
+        assert length.acceptance_gap is not None
+        assert float(length.acceptance_gap) == pytest.approx(min(accepted) - max(rejected), abs=1e-12)
+        errors = [
+            abs(attended(word[: i + 1] if regime.startswith("causal") else word, beta, regime) - holds(word))
+            for word in words
+            for i in [len(word) - 1]
+        ]
+        assert float(length.error) >= max(errors) - 1e-12
+        if regime != "none":
+            assert length.error <= length.bound
+            assert float(length.bound) == pytest.approx(2 * exp(-2) / (1 + exp(-2)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("regime", "beta", "tau"),
+    [
+        *((regime, Fraction(1, 2), None) for regime in PROVEN),
+        ("temperature", None, "1/1"),
+        ("causal-temperature", None, "1/1"),
+        ("none", None, None),
+    ],
+)
+def test_too_flat_attention_is_refuted_by_the_shortest_word(regime: str, beta: Fraction | None, tau: str | None) -> None:
+    subject = since(regime, beta, tau)
+    result = check_subject(subject, CheckOptions(max_n=6))
+    assert result.verdict is Verdict.REFUTED
+    assert result.mismatch is not None
+    found = "".join(result.mismatch.word)
+    assert result.mismatch.kind == "soft/hard"
+    assert result.mismatch.oracle is result.mismatch.hard is holds(found)
+    # The word was found in a run over all words, so none before it in the order of length and alphabet mismatches.
+    earlier = [word for word in all_words("abc", len(found)) if (len(word), word) < (len(found), tuple(found))]
+    assert all(evaluation.mismatch is None for evaluation in evaluate(subject, earlier))
+    if beta is not None and regime != "causal-temperature":
+        value = 2 * attended(found, 0.5, regime) - 0.5
+        assert float(result.mismatch.value) == pytest.approx(min(max(value, 0), 1), abs=1e-12)
+
+
+def test_an_output_in_between_is_a_mismatch_for_accepted_words_too() -> None:
+    # At beta = 1/2 the word ba is read as e^(3/4) / (1 + e^(3/4)) = 0.679: the right side of 1/2, yet not decided.
+    (evaluation,) = evaluate(since(beta=Fraction(1, 2)), [("b", "a")])
+    assert evaluation.oracle is evaluation.hard is True
+    assert evaluation.soft is None
+    assert evaluation.mismatch is not None
+    assert float(evaluation.value) == pytest.approx(2 * exp(0.75) / (1 + exp(0.75)) - 0.5, abs=1e-12)
+
+
+def test_the_right_schedule_is_observed_not_proved() -> None:
+    result = check_subject(since(), CheckOptions(max_n=4))
+    assert (result.verdict, result.mismatch) == (Verdict.OBSERVED, None)
+    assert result.reach == "all 120 words up to length 4, in mpmath (no rigorous enclosure)"
+    assert result.words == 3 + 9 + 27 + 81
+
+
+def test_beyond_the_limit_words_are_sampled_and_the_reach_says_so() -> None:
+    options = CheckOptions(max_n=12, exhaustive=100, samples=5, seed=3)
+    result = check_subject(since(), options)
+    assert [length.exhaustive for length in result.lengths] == [True] * 4 + [False] * 8
+    assert all(length.accepted not in (0, length.words) for length in result.lengths)
+    assert "all 120 words up to length 4 and " in result.reach
+    assert f" of {sum(3**n for n in range(5, 13)):,} words of lengths 5 to 12" in result.reach
+    assert result == check_subject(since(), options)
+    assert result != check_subject(since(), replace(options, seed=4))
+
+
+def test_several_processes_give_the_same_result() -> None:
+    options = CheckOptions(max_n=7, exhaustive=300, samples=9)
+    assert check_subject(since(), replace(options, workers=2)) == check_subject(since(), options)
+
+
+def test_count_requested_is_never_less_than_what_is_tried() -> None:
+    for options in (CheckOptions(max_n=9), CheckOptions(max_n=20, exhaustive=30, samples=2)):
+        seen: list[Progress] = []
+        check_subject(since(), options, seen.append)
+        assert seen[-1].done <= count_requested(since(), options)
+        assert seen[-1].done == len(seen)
+        assert seen[-1].n == options.max_n
+
+
+def test_default_effort_is_smaller_beyond_length_16() -> None:
+    assert effort(CheckOptions(), 16) == Effort(20, STRUCTURED_LIMIT, PAIRS)
+    assert effort(CheckOptions(), 17) == Effort(4, 12, 2)
+    assert effort(CheckOptions(samples=50), 16).samples == effort(CheckOptions(samples=50), 17).samples == 50
+
+
+def test_quick_checks_start_no_processes() -> None:
+    assert default_workers(since(), CheckOptions(max_n=5)) == 1
+    assert default_workers(since(), CheckOptions(max_n=500, samples=500)) >= 1
+
+
+@pytest.mark.parametrize("after", [0, 40])
+def test_an_interrupted_check_is_partial_and_says_what_it_did(after: int) -> None:
+    def interrupt(progress: Progress) -> None:
+        if progress.done > after:
+            raise KeyboardInterrupt
+
+    result = check_subject(since(), CheckOptions(max_n=6), interrupt)
+    assert result.partial is True
+    assert result.words == after + 1
+    assert result.verdict is Verdict.OBSERVED
+
+
+def test_nothing_tried_is_undecided() -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    subject = since()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hardsim.check.campaign.plan_length", interrupt)
+        result = check_subject(subject, CheckOptions(max_n=2))
+    assert (result.verdict, result.reach, result.partial) == (Verdict.UNDECIDED, "no word was tried", True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (CheckOptions(max_n=0), "at least 1"),
+        (CheckOptions(engine="abacus"), "unknown engine 'abacus'"),
+        (CheckOptions(max_n=40, dps=20), "20 decimal digits are not enough at length 1"),
+    ],
+)
+def test_options_out_of_range_are_refused(options: CheckOptions, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_subject(since(), options)
+
+
+def test_more_digits_change_no_verdict() -> None:
+    plain, precise = (check_subject(since(), CheckOptions(max_n=4, dps=dps)) for dps in (None, 80))
+    assert [length.digits for length in precise.lengths] == [80] * 4
+    for a, b in zip(plain.lengths, precise.lengths, strict=True):
+        assert abs(a.error - b.error) < Fraction(1, 10**20)
+        assert a.acceptance_gap is not None
+        assert b.acceptance_gap is not None
+        assert abs(a.acceptance_gap - b.acceptance_gap) < Fraction(1, 10**19)
+
+
+def test_a_wrong_program_is_a_mismatch_between_hard_attention_and_the_oracle() -> None:
+    subject = since()
+    layer = subject.program.layers[0]
+    clip = replace(layer.clips[0], pre=Affine.constant(1))  # accepts everything
+    wrong = replace(subject, program=replace(subject.program, layers=(replace(layer, clips=(clip,)),)))
+    result = check_subject(wrong, CheckOptions(max_n=3))
+    assert result.verdict is Verdict.REFUTED
+    assert result.mismatch is not None
+    assert result.mismatch.word == ("a",)
+    assert result.mismatch.kind == "soft/hard and hard/oracle"
+    # A word is accepted iff it ends in b a^k: (3^n - 1)/2 words of length n. All others are wrongly accepted.
+    assert [length.hard_mismatches for length in result.lengths] == [(3**n + 1) // 2 for n in (1, 2, 3)]
+
+
+def test_accepted_words_of_all_three() -> None:
+    words = all_words("abc", 4)
+    wanted = [word for word in words if holds("".join(word))]
+    for by in ("oracle", "hard", "soft"):
+        assert list(accepted_words(since(), words, by)) == wanted  # type: ignore[arg-type]
+    flat = since(beta=Fraction(1, 2))
+    assert len(list(accepted_words(flat, words, "soft"))) < len(wanted)
+
+
+def test_no_attention_no_gap() -> None:
+    result = check_subject(compile_file(parse_expression("a | b", ["a", "b", "c"]), ModelOptions()), CheckOptions(max_n=3))
+    for length in result.lengths:
+        assert (length.acceptance_gap, length.margin, length.score_gap, length.heads) == (None, None, None, ())
+        assert length.error == 0
+    assert result.verdict is Verdict.OBSERVED
+
+
+def test_conjunctions_take_the_least_and_disjunctions_the_largest_unrounded_value() -> None:
+    both = compile_file(parse_expression("(a S b) & (O c)", ["a", "b", "c"]), ModelOptions())
+    either = compile_file(parse_expression("(a S b) | (O c)", ["a", "b", "c"]), ModelOptions())
+    neither = compile_file(parse_expression("!((a S b) | (O c))", ["a", "b", "c"]), ModelOptions())
+    one, two = (compile_file(parse_expression(text, ["a", "b", "c"]), ModelOptions()) for text in ("a S b", "O c"))
+    words = all_words("abc", 4)
+    parts = zip(*(evaluate(subject, words) for subject in (both, either, neither, one, two)), strict=True)
+    for all_of, any_of, none_of, first, second in parts:
+        values = [value for value in (first.unrounded, second.unrounded) if value is not None]
+        assert len(values) == 2
+        assert all_of.unrounded == pytest.approx(min(values))
+        assert any_of.unrounded == pytest.approx(max(values))
+        assert none_of.unrounded == pytest.approx(1 - max(values))
+
+
+def test_a_wrong_example_is_found_before_anything_else() -> None:
+    with pytest.raises(SourceError, match="'ba'"):
+        compile_file(parse_text("alphabet: a b\naccept: ab\nreject: ba\na S b\n"), ModelOptions())

@@ -1,0 +1,116 @@
+"""The definition of every operator, quantifier by quantifier: slow, and shares nothing with the oracle it judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hardsim.lang import ast
+
+Word = tuple[str, ...]
+At = Callable[[int], bool]
+
+LENS: dict[ast.Side, Callable[[int, int], range]] = {
+    "L": lambda i, n: range(1, i + 1),
+    "R": lambda i, n: range(i, n + 1),
+    "": lambda i, n: range(1, n + 1),
+}
+
+
+def formula_holds(node: ast.Node, word: Word, i: int) -> bool:
+    """The definition of every operator at position i, quantifier by quantifier, with no column and no sharing."""
+    n = len(word)
+
+    def here(sub: ast.Node) -> At:
+        return lambda j: formula_holds(sub, word, j)
+
+    match node:
+        case ast.Symbol(name):
+            return word[i - 1] == name
+        case ast.Truth(value):
+            return value
+        case ast.Marker(which):
+            return i == (1 if which == "first" else n)
+        case ast.Not(arg):
+            return not here(arg)(i)
+        case ast.Nary("&", args):
+            return all(here(arg)(i) for arg in args)
+        case ast.Nary("|", args):
+            return any(here(arg)(i) for arg in args)
+        case ast.Nary("^", args):
+            return sum(here(arg)(i) for arg in args) % 2 == 1
+        case ast.Arrow("->", left, right):
+            return here(right)(i) if here(left)(i) else True
+        case ast.Arrow("<->", left, right):
+            return here(left)(i) == here(right)(i)
+        case ast.Unary(op, arg):
+            return unary_holds(op, here(arg), i, n)
+        case ast.Binary(op, left, right):
+            return binary_holds(op, here(left), here(right), i, n)
+        case ast.Compare(op, left, right):
+            x, y = term_value(left, word, i), term_value(right, word, i)
+            return {"<": x < y, "<=": x <= y, "=": x == y, "!=": x != y, ">=": x >= y, ">": x > y}[op]
+        case ast.Congruent(term, modulus, residue):
+            return (term_value(term, word, i) - residue) / modulus == (term_value(term, word, i) - residue) // modulus
+        case _:
+            raise AssertionError(node)
+
+
+def unary_holds(op: str, phi: At, i: int, n: int) -> bool:
+    match op:
+        case "X":
+            return any(phi(j) for j in range(1, n + 1) if j == i + 1)
+        case "WX":
+            return all(phi(j) for j in range(1, n + 1) if j == i + 1)
+        case "Y":
+            return any(phi(j) for j in range(1, n + 1) if j == i - 1)
+        case "WY":
+            return all(phi(j) for j in range(1, n + 1) if j == i - 1)
+        case "F":
+            return any(phi(j) for j in range(1, n + 1) if j >= i)
+        case "G":
+            return all(phi(j) for j in range(1, n + 1) if j >= i)
+        case "O":
+            return any(phi(j) for j in range(1, n + 1) if j <= i)
+        case "H":
+            return all(phi(j) for j in range(1, n + 1) if j <= i)
+    raise AssertionError(op)
+
+
+def binary_holds(op: str, phi: At, psi: At, i: int, n: int) -> bool:
+    """The duals by their own quantifiers: psi at every j up to a position, if any, at which phi released it."""
+    future, past = range(i, n + 1), range(1, i + 1)
+    match op:
+        case "U":
+            return any(psi(j) and all(phi(k) for k in range(i, j)) for j in future)
+        case "W":
+            return all(phi(j) or any(psi(k) for k in range(i, j + 1)) for j in future)
+        case "R":
+            return all(psi(j) or any(phi(k) for k in range(i, j)) for j in future)
+        case "M":
+            return any(phi(j) and all(psi(k) for k in range(i, j + 1)) for j in future)
+        case "S":
+            return any(psi(j) and all(phi(k) for k in range(j + 1, i + 1)) for j in past)
+        case "T":
+            return all(psi(j) or any(phi(k) for k in range(j + 1, i + 1)) for j in past)
+    raise AssertionError(op)
+
+
+def term_value(node: ast.Node, word: Word, i: int) -> int:
+    n = len(word)
+    match node:
+        case ast.Integer(value):
+            return value
+        case ast.Position():
+            return i
+        case ast.Length():
+            return n
+        case ast.Count(side, arg):
+            return sum(1 for j in LENS[side](i, n) if formula_holds(arg, word, j))
+        case ast.Sum(op, left, right):
+            return term_value(left, word, i) + (1 if op == "+" else -1) * term_value(right, word, i)
+        case ast.Signed(op, arg):
+            return (1 if op == "+" else -1) * term_value(arg, word, i)
+        case ast.Product(left, right):
+            return term_value(left, word, i) * term_value(right, word, i)
+        case _:
+            raise AssertionError(node)

@@ -1,0 +1,276 @@
+"""Every mistake in expressions and files has one error with its message, line, column and carets."""
+
+from __future__ import annotations
+
+import pytest
+
+from hardsim.errors import SourceError
+from hardsim.lang.parse import parse_expression, parse_text
+
+AB = "alphabet: a b\n"
+
+
+def caught(text: str, alphabet: str = "a b") -> SourceError:
+    with pytest.raises(SourceError) as error:
+        parse_expression(text, alphabet, "x")
+    return error.value
+
+
+def caught_in_file(text: str) -> SourceError:
+    with pytest.raises(SourceError) as error:
+        parse_text(text, "f.ltl")
+    return error.value
+
+
+def marked(error: SourceError) -> str:
+    """The text above the carets (a space past the end of the line)."""
+    shown, carets = str(error).split("\n")[1:3]
+    start = carets.index("^")
+    assert set(carets[start:]) == {"^"}
+    assert not carets[:start].strip()
+    return shown.ljust(len(carets))[start : len(carets)]
+
+
+def test_the_whole_text_of_an_error() -> None:
+    assert str(caught_in_file("alphabet: a b\n\nlet x = a\nF\tx & (GFa\n  | b)")) == (
+        "f.ltl:4:8: error: unknown symbol or name 'GFa'\n"
+        "  F\tx & (GFa\n"
+        "   \t     ^^^\n"
+        "  expected: a symbol of the alphabet (a b) or a name (x)\n"
+        "  an operator needs a space before a letter or digit: G F a"
+    )
+
+
+# text, alphabet, column, marked text, message
+EXPRESSIONS = [
+    ("a & c", "a b", 5, "c", "unknown symbol or name 'c'"),
+    ("a & 'c'", "a b", 5, "'c'", "unknown symbol 'c'"),
+    ("Q_c", "a b", 1, "Q_c", "unknown symbol or name 'Q_c'"),
+    ("F 0", "a b", 3, "0", "unknown symbol '0'"),
+    ("Q_a", "a Q_a", 1, "Q_a", "Q_a is a symbol of the alphabet, and may mean the symbol a as well"),
+    ("a & (b | a", "a b", 5, "(", "this bracket is never closed: ("),
+    ("((a) & (b)", "a b", 1, "(", "this bracket is never closed: ("),
+    ("#L[a > 1", "a b", 1, "#L[", "this bracket is never closed: #L["),
+    ("a) & b", "a b", 2, ")", "this bracket closes nothing: )"),
+    ("a]", "a b", 2, "]", "this bracket closes nothing: ]"),
+    ("(a]", "a b", 3, "]", "] does not close ("),
+    ("#L[a) > 1", "a b", 5, ")", ") does not close #L["),
+    ("a &", "a b", 4, " ", "missing operand after &"),
+    ("F", "a b", 2, " ", "missing operand after F"),
+    ("a & | b", "a b", 5, "|", "missing operand before |"),
+    ("& a", "a b", 1, "&", "missing operand before &"),
+    ("(a &) | b", "a b", 5, ")", "missing operand after &"),
+    ("()", "a b", 2, ")", "nothing between the brackets"),
+    ("a b", "a b", 3, "b", "missing operator before b"),
+    ("a (b)", "a b", 1, "a", "a takes no argument"),
+    ("'a' (b)", "a b", 5, "(", "missing operator before ("),
+    ("f a", "a b", 1, "f", "unknown symbol or name 'f'"),
+    ("a % b", "a b", 3, "%", "unknown operator %"),
+    ("a /\\ b", "a b", 3, "/\\", "unknown operator /\\"),
+    ("a//b", "a b", 2, "//", "unknown operator //"),
+    ("a \x1b b", "a b", 3, "\ufffd", "unknown operator U+001B"),
+    ("a <> b", "a b", 3, "<>", "missing operator before <>"),
+    ("a AND b", "a b", 3, "AND", "unknown operator AND"),
+    ("a, b", "a b", 2, ",", "a comma separates the arguments of a predicate only"),
+    ("let x = a", "a b", 1, "let", "'let' is reserved"),
+    ("'a & b", "a b", 1, "'", "this quote is never closed"),
+    ("a -> b <-> a", "a b", 8, "<->", "-> beside <-> needs brackets"),
+    ("a <-> b -> a", "a b", 9, "->", "<-> beside -> needs brackets"),
+    ("a U b S a", "a b", 7, "S", "two different temporal operators in a row, U and S, need brackets"),
+    ("a U b U a R b", "a b", 11, "R", "two different temporal operators in a row, U and R, need brackets"),
+    ("1 < pos < 3", "a b", 9, "<", "comparisons cannot be chained"),
+    ("pos mod 2 mod 2 = 1", "a b", 11, "mod", "mod cannot be chained"),
+    ("2 * #L[a] * #R[b] = 1", "a b", 11, "*", "a product of two terms that are no integers: 2 * #L[a] * #R[b]"),
+    ("MOD(0, 0)", "a b", 5, "0", "the modulus is 0"),
+    ("MOD(-2, 0)", "a b", 5, "-2", "the modulus is -2"),
+    ("MOD(3, 3)", "a b", 8, "3", "the remainder 3 never occurs"),
+    ("MOD(3, -1)", "a b", 8, "-1", "the remainder -1 never occurs"),
+    ("#L[a] mod 2 = 2", "a b", 15, "2", "the remainder 2 never occurs"),
+    ("#L[a] mod 0 = 0", "a b", 11, "0", "the modulus is 0"),
+    ("MOD(len, 0)", "a b", 5, "len", "the modulus is not a constant: len"),
+    ("pos mod 2 = pos", "a b", 13, "pos", "the remainder is not a constant: pos"),
+    ("pos mod 2", "a b", 5, "mod", "mod without a remainder"),
+    ("pos mod 2 < 1", "a b", 11, "<", "< after mod"),
+    ("1 = pos mod 2", "a b", 9, "mod", "mod stands left of = and a remainder only"),
+    ("EVEN(1, 2)", "a b", 1, "EVEN(1, 2)", "wrong number of arguments: EVEN with 2 arguments"),
+    ("F MOD", "a b", 3, "MOD", "wrong number of arguments: MOD with 0 arguments"),
+    ("MOD(2)", "a b", 1, "MOD(2)", "wrong number of arguments: MOD with 1 argument"),
+    ("MOD(2, 1, pos, 3)", "a b", 1, "MOD(2, 1, pos, 3)", "wrong number of arguments: MOD with 4 arguments"),
+    ("EVEN()", "a b", 6, ")", "nothing between the brackets"),
+    ("MIDDLE(1)", "a b", 1, "MIDDLE", "unknown predicate or operator 'MIDDLE'"),
+    ("EVEN(a)", "a b", 6, "a", "a is a formula, and a number is needed here"),
+    ("a + 1 = 2", "a b", 1, "a", "a is a formula, and a number is needed here"),
+    ("F a = F b", "a b", 7, "F", "F makes a formula, and a number is needed after ="),
+    ("(F a) = 1", "a b", 1, "(F a)", "(F a) is a formula, and a number is needed here"),
+    ("x + 1 = 2", "a b", 1, "x", "unknown symbol or name 'x'"),
+    ("#L[a] & b", "a b", 1, "#L[a]", "#L[a] is a number, and a formula is needed here"),
+    ("F(pos + 1)", "a b", 2, "(pos + 1)", "(pos + 1) is a number, and a formula is needed here"),
+    ("-1", "a b", 1, "-1", "-1 is a number, and a formula is needed here"),
+    ("pos < X a", "a b", 7, "X", "X makes a formula, and a number is needed after <"),
+    ("pos < 1.5", "a b", 7, "1.5", "not an integer"),
+    ("pos < 1000000000000000001", "a b", 7, "1000000000000000001", "a number larger than 10^18"),
+    ("1000000000000 * 1000000000000 = 1", "a b", 15, "*", "a number larger than 10^18"),
+    ("", "a b", 1, " ", "missing formula"),
+    ("// a", "a b", 1, "/", "missing formula"),
+]
+
+
+@pytest.mark.parametrize(("text", "alphabet", "column", "under", "message"), EXPRESSIONS)
+def test_mistakes_in_expressions(text: str, alphabet: str, column: int, under: str, message: str) -> None:
+    error = caught(text, alphabet)
+    assert str(error).split("\n")[0] == f"x:1:{column}: error: {message}"
+    assert marked(error) == under
+    assert error.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "alphabet", "hint"),
+    [
+        ("GFa", "a b", "an operator needs a space before a letter or digit: G F a"),
+        ("aUb", "a b", "an operator needs a space before a letter or digit: a U b"),
+        ("GF(a)", "a b", "an operator needs a space before a letter or digit: G F"),
+        ("F X", "X a", "the symbol X is written 'X'"),
+        ("X & a", "X a", "the symbol X is written 'X'"),
+        ("( & a", "( a", "the symbol ( is written '('"),
+        ("a & )", ") a", "the symbol ) is written ')'"),
+        ("[ & a", "[ a", "the symbol [ is written '['"),
+        ("' & a", "' a", "the symbol that is a quote is written ''''"),
+        ("let", "let a", "the symbol let is written 'let'"),
+        ("a", "ab", "ab is one symbol: separate symbols by spaces, as in alphabet: a b"),
+        ("a", "a, b", "the symbol of the alphabet is a,: separate symbols by spaces alone"),
+        ("a AND b", "a b", "did you mean and?"),
+        ("a Ub", "a b", "an operator needs a space before a letter or digit: U b"),
+        ("opne", "open close", "did you mean open?"),
+        ("A", "a b", "did you mean a?"),
+        ("f a", "a b", "did you mean F?"),
+        ("1 & a", "a b", "1 is never a truth value: write true"),
+        ("0 & a", "a b", "0 is never a truth value: write false"),
+        ("a = 1", "a b", "= compares numbers; equivalence is written <->"),
+        ("a <= b", "a b", "<= compares numbers; implication is written ->"),
+        ("EVEN(a)", "a b", "#L[phi] counts the positions where phi holds"),
+        ("#L[a]", "a b", "compare it with a number, as in #L[a] > 0"),
+        ("pos mod 2 != 1", "a b", "write !(pos mod 2 = 1)"),
+        ("a U b S a", "a b", "write (... U ...) S ... or ... U (... S ...)"),
+    ],
+)
+def test_hints(text: str, alphabet: str, hint: str) -> None:
+    assert caught(text, alphabet).hint == hint
+
+
+def test_the_alphabet_is_named() -> None:
+    assert caught("c").expected == "a symbol of the alphabet (a b)"
+    long = " ".join(f"s{k}" for k in range(20))
+    first = " ".join(f"s{k}" for k in range(12))
+    assert caught("c", long).expected == f"a symbol of the alphabet ({first} ...)"
+
+
+# text of a file, line, column, marked text, message
+FILES = [
+    ("", 1, 1, " ", "the file is empty"),
+    (" \n\n", 1, 1, " ", "the file is empty"),
+    ("F a", 1, 1, "F a", "missing alphabet"),
+    ("// c\n\naccept: ab\nF a", 3, 1, "accept: ab", "missing alphabet"),
+    (AB, 1, 14, " ", "missing formula"),
+    (AB + "let x = a\n\n", 2, 10, " ", "missing formula"),
+    (AB + "F a\nF b", 3, 1, "F", "a second formula begins here"),
+    (AB + "F a\n\n'b'", 4, 1, "'b'", "a second formula begins here"),
+    (AB + "F a\n  b", 3, 3, "b", "missing operator before b"),
+    ("alphabet: a\nalphabet: b\na", 2, 1, "alphabet", "duplicate header line alphabet:"),
+    ("alphabet: a\nat: last\nat: last\na", 3, 1, "at", "duplicate header line at:"),
+    ("alphabet: a b a\na", 1, 15, "a", "duplicate symbol a"),
+    ("alphabet:  \na", 1, 10, " ", "the alphabet is empty"),
+    ("alphabt: a\na", 1, 1, "alphabt", "unknown header key 'alphabt'"),
+    ("map: a -> b\na", 1, 1, "map", "unknown header key 'map'"),
+    (AB + "accept: ab abc\na", 2, 14, "c", "'c' is not a symbol of the alphabet"),
+    (AB + "reject: a // b\na", 2, 11, "/", "'/' is not a symbol of the alphabet"),
+    ("alphabet: ab\naccept: abab\nab", 2, 9, "abab", "'abab' is not a symbol of the alphabet"),
+    (AB + "accept:\na", 2, 8, " ", "no word stands here, and the empty word is not allowed"),
+    (AB + "at: middle\na", 2, 5, "middle", "a formula is not read at 'middle'"),
+    (AB + "at:\na", 2, 4, " ", "at: says no position"),
+    (AB + "accept: a\n  b\na", 3, 1, "  b", "an indented line after a header line"),
+    (AB + "F a\naccept: a", 3, 1, "accept: a", "header lines stand before the formula"),
+    (AB + "F a\nlet x = a", 3, 1, "let x = a", "definitions stand before the formula"),
+    (AB + "let x = a\naccept: b\nx", 3, 1, "accept", "header lines stand before the definitions"),
+    (AB + "accept a\na", 2, 1, "accept", "unknown symbol or name 'accept'"),
+    (AB + "let x = b & x\nx", 2, 13, "x", "recursion of let: x -> x"),
+    (AB + "let x = y\nlet y = a | z\nlet z = x\nx", 2, 9, "y", "recursion of let: x -> y -> z -> x"),
+    (AB + "let x = y\nlet y = a // x\nx", 2, 9, "y", "'y' is defined later (line 3)"),
+    (AB + "let x = y\nlet y = 'a x\nx", 2, 9, "y", "'y' is defined later (line 3)"),
+    (AB + "let x = P\npred P(i, n) = i == n\nx", 2, 9, "P", "'P' is defined later (line 3)"),
+    (AB + "let x = a\nlet x = b\nx", 3, 5, "x", "duplicate definition of x"),
+    (AB + "let x = a\npred x(i, n) = 1\nx", 3, 6, "x", "duplicate definition of x"),
+    (AB + "let a = b\na", 2, 5, "a", "a is a symbol of the alphabet"),
+    (AB + "let U = b\na", 2, 5, "U", "U is reserved: operators, constants and predicates are never names"),
+    (
+        AB + "pred EVEN(i, n) = 1\na",
+        2,
+        6,
+        "EVEN",
+        "EVEN is reserved: operators, constants and predicates are never names",
+    ),
+    (AB + "let Q_x = b\na", 2, 5, "Q_x", "Q_x is reserved: Q_ begins the name of a symbol"),
+    (AB + "let 1x = b\na", 2, 5, "1x", "'1x' is not a name"),
+    (AB + "let f(i) = b\na", 2, 5, "f(i)", "'f(i)' is not a name"),
+    (AB + "let x a\na", 2, 7, "a", "missing = after let x"),
+    (AB + "let x\na", 2, 6, " ", "missing = after let x"),
+    (AB + "let x == a\na", 2, 7, "=", "missing = after let x"),
+    (AB + "let\na", 2, 4, " ", "missing name"),
+    (AB + "let x =  // later\na", 2, 8, " ", "nothing stands after ="),
+    (AB + "let x = (a\na", 2, 9, "(", "this bracket is never closed: ("),
+    (AB + "let x = a &\n  // b\nx", 2, 12, " ", "missing operand after &"),
+    (AB + "let x = #L[a]\nx", 3, 1, "x", "x is a number, and a formula is needed here"),
+    (AB + "let x = a\nx = 1", 3, 1, "x", "x is a formula, and a number is needed here"),
+    (AB + "let x = pos\nx * x = 1", 3, 3, "*", "a product of two terms that are no integers: x * x"),
+    ("alphabet: 0 1\nlet k = 1\nk < 2", 3, 1, "k", "k is a formula, and a number is needed here"),
+    (AB + "pred P(i) = 1\na", 2, 7, "(i)", "a predicate has two different arguments, the position and the length"),
+    (
+        AB + "pred P(i, i) = 1\na",
+        2,
+        7,
+        "(i, i)",
+        "a predicate has two different arguments, the position and the length",
+    ),
+    (AB + "pred P = 1\na", 2, 7, " ", "a predicate has two different arguments, the position and the length"),
+    (AB + "pred P(i, n)\na", 2, 13, " ", "missing = after pred P(...)"),
+    (AB + "pred P(i, n) =\na", 2, 15, " ", "nothing stands after ="),
+    (AB + "pred (i, n) = 1\na", 2, 6, "(", "missing name"),
+    (AB + "pred 2(i, n) = 1\na", 2, 6, "2", "'2' is not a name"),
+    (AB + "pred P(i, n) = i == n\nP(1, 2)", 3, 1, "P(1, 2)", "wrong number of arguments: P with 2 arguments"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "under", "message"), FILES)
+def test_mistakes_in_files(text: str, line: int, column: int, under: str, message: str) -> None:
+    error = caught_in_file(text)
+    assert str(error).split("\n")[0] == f"f.ltl:{line}:{column}: error: {message}"
+    assert marked(error) == under
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("alphabt: a\na", "did you mean alphabet:?"),
+        ("Accept: a\na", "did you mean accept:?"),
+        ("map: a -> b\na", "map: belongs to programs (.srasp files)"),
+        ("alphabet: ab\naccept: abab\nab", "separate symbols by spaces: ab ab, or in the alphabet: a b"),
+        ("alphabet: if fi\naccept: iffi\nif", "separate symbols by spaces: if fi"),
+        (AB + "accept: ab, a\na", "words are separated by spaces alone"),
+        (AB + "accept: a // b\na", "there are no comments in header lines: move it to a line of its own"),
+        (AB + "accept a\na", "a header line has a colon: accept:"),
+        (AB + "let x = y\nlet y = a\nx", "move the definition of y up, before this line"),
+        (AB + "let x = a\n\nlet x = b\nx", "it is defined in line 2"),
+        (AB + "F a\naccept: a", "move the line above the formula (line 2)"),
+        (AB + "let f(i) = a\na", "functions of the position are defined with pred"),
+        (
+            "alphabet: 0 1\nlet k = 1\nk < 2",
+            "let k names a symbol of the alphabet; for the integer write it with a sign, as in +1",
+        ),
+    ],
+)
+def test_hints_in_files(text: str, hint: str) -> None:
+    assert caught_in_file(text).hint == hint
+
+
+def test_an_alphabet_given_twice() -> None:
+    with pytest.raises(SourceError, match="the alphabet is also given as b a"):
+        parse_text(AB + "a", alphabet="b a")

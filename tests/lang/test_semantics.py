@@ -1,0 +1,301 @@
+"""The oracle against the definitions, written out a second time as literal quantifiers over positions."""
+
+from __future__ import annotations
+
+import time
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.errors import InputError, OutOfRange, Source, SourceError, Span
+from hardsim.lang import ast
+from hardsim.lang.numerical import is_prime
+from hardsim.lang.semantics import Oracle, accepts, check_examples, truth
+from tests.conformance import FILE, NAMES, ROWS, Row, formula_of
+from tests.definitions import formula_holds
+
+Word = tuple[str, ...]
+
+A, B, C = ast.Symbol("a"), ast.Symbol("b"), ast.Symbol("c")
+WORDS = [word for n in range(1, 6) for word in product("abc", repeat=n)]
+
+
+def wrap(formula: ast.Formula, *lets: ast.Let, at: str = "last", alphabet: str = "abc") -> ast.FormulaFile:
+    return ast.FormulaFile(tuple(alphabet), formula, lets, at="first" if at == "first" else "last")
+
+
+def expected(formula: ast.Formula, word: Word) -> list[bool]:
+    return [formula_holds(formula, word, i) for i in range(1, len(word) + 1)]
+
+
+def same(formula: ast.Formula) -> None:
+    """The oracle and the literal definition agree at every position of every short word."""
+    oracle = Oracle(wrap(formula))
+    for word in WORDS:
+        assert oracle.truth(word) == expected(formula, word), word
+
+
+@pytest.mark.parametrize("op", ["X", "WX", "Y", "WY", "O", "H", "F", "G"])
+def test_unary_operators(op: ast.UnaryOp) -> None:
+    same(ast.Unary(op, A))
+    same(ast.Unary(op, ast.Unary(op, ast.Nary("|", (A, B)))))
+
+
+@pytest.mark.parametrize("op", ["U", "R", "W", "M", "S", "T"])
+def test_binary_operators(op: ast.BinaryOp) -> None:
+    same(ast.Binary(op, A, B))
+    same(ast.Binary(op, ast.Nary("|", (A, B)), ast.Nary("|", (A, C))))
+    same(ast.Binary(op, ast.Not(A), ast.Not(B)))
+    same(ast.Binary(op, ast.Truth(False), ast.Binary(op, A, ast.Truth(True))))
+
+
+def test_boolean_operators_and_constants() -> None:
+    first_two = (ast.Unary("O", A), ast.Unary("F", B))
+    for op in ("&", "|", "^"):
+        same(ast.Nary(op, first_two))
+        same(ast.Nary(op, (*first_two, ast.Unary("Y", C))))
+    same(ast.Arrow("->", *first_two))
+    same(ast.Arrow("<->", ast.Arrow("<->", *first_two), C))
+    for leaf in (A, ast.Truth(True), ast.Truth(False), ast.Marker("first"), ast.Marker("last")):
+        same(leaf)
+        same(ast.Not(leaf))
+
+
+@pytest.mark.parametrize("side", ["L", "R", ""])
+@pytest.mark.parametrize("op", ["<", "<=", "=", "!=", ">=", ">"])
+def test_counts_and_comparisons(side: ast.Side, op: ast.CompareOp) -> None:
+    same(ast.Compare(op, ast.Count(side, A), ast.Count("L", B)))
+    twice = ast.Product(ast.Integer(2), ast.Count(side, ast.Unary("Y", A)))
+    same(ast.Compare(op, ast.Sum("-", twice, ast.Position()), ast.Signed("-", ast.Count("R", B))))
+    same(ast.Compare(op, ast.Sum("+", ast.Length(), ast.Integer(-3)), ast.Signed("+", twice)))
+
+
+@pytest.mark.parametrize("modulus", [1, 2, 3, 5])
+def test_congruences_of_negative_terms_are_mathematical(modulus: int) -> None:
+    term = ast.Sum("-", ast.Count("L", A), ast.Product(ast.Count("", B), ast.Integer(2)))
+    for residue in range(modulus):
+        same(ast.Congruent(term, modulus, residue))
+
+
+def counted(sub: st.SearchStrategy[ast.Formula]) -> st.SearchStrategy[ast.Count]:
+    return st.builds(ast.Count, st.sampled_from(["L", "R", ""]), sub)
+
+
+FORMULAS = st.recursive(
+    st.sampled_from([A, B, C, ast.Truth(True), ast.Truth(False), ast.Marker("first"), ast.Marker("last")]),
+    lambda sub: st.one_of(
+        st.builds(ast.Not, sub),
+        st.builds(ast.Unary, st.sampled_from(["X", "WX", "Y", "WY", "O", "H", "F", "G"]), sub),
+        st.builds(ast.Binary, st.sampled_from(["U", "R", "W", "M", "S", "T"]), sub, sub),
+        st.builds(ast.Arrow, st.sampled_from(["->", "<->"]), sub, sub),
+        st.builds(ast.Nary, st.sampled_from(["&", "|", "^"]), st.tuples(sub, sub) | st.tuples(sub, sub, sub)),
+        st.builds(
+            ast.Compare,
+            st.sampled_from(["<", "="]),
+            st.builds(ast.Count, st.sampled_from(["L", "R", ""]), sub),
+            st.builds(
+                ast.Sum, st.sampled_from(["+", "-"]), st.builds(ast.Position), st.builds(ast.Count, st.just("L"), sub)
+            ),
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(FORMULAS, st.lists(st.sampled_from("abc"), min_size=1, max_size=6))
+def test_random_formulas(formula: ast.Formula, symbols: list[str]) -> None:
+    assert truth(wrap(formula), symbols) == expected(formula, tuple(symbols))
+
+
+# Tables written by hand from the definitions of the predicates, for -2 to 17.
+PREDICATES = {
+    "EVEN": {-2, 0, 2, 4, 6, 8, 10, 12, 14, 16},
+    "ODD": {-1, 1, 3, 5, 7, 9, 11, 13, 15, 17},
+    "PRIME": {2, 3, 5, 7, 11, 13, 17},
+    "SQUARE": {0, 1, 4, 9, 16},
+    "POW2": {1, 2, 4, 8, 16},
+}
+
+
+@pytest.mark.parametrize("name", PREDICATES)
+def test_numerical_predicates_of_positions_and_terms(name: str) -> None:
+    word = ("a",) * 20
+    of_position = truth(wrap(ast.Predicate(name, (), None)), word)
+    assert [i for i, value in enumerate(of_position, 1) if value and i <= 17] == sorted(
+        value for value in PREDICATES[name] if value >= 1
+    )
+    shifted = ast.Sum("-", ast.Count("L", A), ast.Integer(3))  # -2 at position 1, 0 at position 3
+    of_term = truth(wrap(ast.Predicate(name, (), shifted)), word)
+    assert {i - 3 for i, value in enumerate(of_term, 1) if value} == PREDICATES[name]
+
+
+@pytest.mark.parametrize(("modulus", "residue"), [(3, 0), (3, 1), (4, 3), (1, 0)])
+def test_mod_of_positions_and_terms(modulus: int, residue: int) -> None:
+    word = ("a",) * 12
+    of_position = truth(wrap(ast.Predicate("MOD", (modulus, residue), None)), word)
+    multiples = {k * modulus + residue for k in range(-20, 20)}
+    assert of_position == [i in multiples for i in range(1, 13)]
+    shifted = ast.Sum("-", ast.Position(), ast.Integer(6))
+    of_term = truth(wrap(ast.Predicate("MOD", (modulus, residue), shifted)), word)
+    assert of_term == [i - 6 in multiples for i in range(1, 13)]
+
+
+def test_own_predicates_see_the_value_and_the_length() -> None:
+    middle = {"MIDDLE": lambda i, n: 2 * i == n + 1}
+    file = wrap(ast.Predicate("MIDDLE", (), None))
+    assert truth(file, "aaa", middle) == [False, True, False]
+    assert truth(file, "aaaa", middle) == [False] * 4
+    of_term = wrap(ast.Predicate("MIDDLE", (), ast.Sum("-", ast.Position(), ast.Integer(1))))
+    assert truth(of_term, "aaa", middle) == [False, False, True]
+    seen: list[tuple[int, int]] = []
+
+    def remember(value: int, n: int) -> bool:
+        seen.append((value, n))
+        return False
+
+    assert not accepts(of_term, "ab", predicates={"MIDDLE": remember})
+    assert seen == [(0, 2), (1, 2)]
+
+
+def test_primes_against_a_sieve_and_known_large_ones() -> None:
+    sieve = [True] * 30_000
+    sieve[0] = sieve[1] = False
+    for k in range(2, 174):
+        sieve[2 * k :: k] = [False] * len(sieve[2 * k :: k])
+    assert [is_prime(value) for value in range(30_000)] == sieve
+    assert is_prime(2**61 - 1)  # a Mersenne prime
+    assert not is_prime(2**67 - 1)  # 193707721 * 761838257287 (Cole 1903)
+    assert not is_prime(3_215_031_751)  # a strong pseudoprime to the bases 2, 3, 5 and 7
+    assert not is_prime(-7)
+    with pytest.raises(OutOfRange, match="PRIME"):
+        is_prime(2**89 - 1)
+
+
+def test_a_let_is_evaluated_once_however_often_it_is_used() -> None:
+    calls: list[int] = []
+
+    def remember(value: int, n: int) -> bool:
+        calls.append(value)
+        return True
+
+    lets = [ast.Let("L0", ast.Predicate("SEEN", (), None))]
+    lets += [ast.Let(f"L{k + 1}", ast.Binary("S", ast.Ref(f"L{k}"), ast.Ref(f"L{k}"))) for k in range(60)]
+    oracle = Oracle(wrap(ast.Ref("L60"), *lets), {"SEEN": remember})
+    start = time.perf_counter()
+    assert oracle.truth("abc") == [True, True, True]  # 2^60 leaves if it were expanded
+    assert calls == [1, 2, 3]
+    assert time.perf_counter() - start < 1
+
+
+def test_a_let_may_name_a_term() -> None:
+    file = wrap(ast.Compare("=", ast.Ref("K"), ast.Integer(2)), ast.Let("K", ast.Count("L", A)))
+    assert truth(file, "abab") == [False, False, True, True]
+
+
+def test_two_hundred_nested_levels() -> None:
+    formula: ast.Formula = A
+    for _ in range(200):
+        formula = ast.Unary("Y", formula)
+    assert truth(wrap(formula), ("a",) * 210) == [False] * 200 + [True] * 10
+    for _ in range(200):
+        formula = ast.Binary("S", ast.Not(formula), ast.Truth(False))
+    assert truth(wrap(formula), ("a",) * 3) == [False] * 3
+
+
+def test_reading_position() -> None:
+    file = wrap(A, at="first")
+    assert accepts(file, "ab")
+    assert not accepts(file, "ab", "last")
+    assert not accepts(wrap(A), "ab")
+    assert accepts(wrap(A), "ab", "first")
+
+
+def test_the_empty_word_and_foreign_symbols_are_refused() -> None:
+    with pytest.raises(InputError, match="empty word"):
+        truth(wrap(A), "")
+    with pytest.raises(InputError, match="'d' is not in the alphabet"):
+        accepts(wrap(A), "abd")
+
+
+def test_names_without_a_definition_are_refused_where_they_stand() -> None:
+    with pytest.raises(SourceError) as unknown:
+        Oracle(wrap(ast.Predicate("MIDDLE", (), None, span=Span(4, 10))))
+    assert "MIDDLE" in unknown.value.message
+    assert unknown.value.span == Span(4, 10)
+    with pytest.raises(SourceError, match="'later' has no definition"):
+        Oracle(wrap(A, ast.Let("early", ast.Ref("later")), ast.Let("later", A)))
+
+
+def with_examples(text: str, *examples: ast.Example, at: str = "last", alphabet: str = "ab") -> ast.FormulaFile:
+    return ast.FormulaFile(
+        tuple(alphabet),
+        A,
+        at="first" if at == "first" else "last",
+        examples=examples,
+        source=Source("test.ltl", text),
+    )
+
+
+def test_examples_that_hold_pass_silently() -> None:
+    text = "accept: ba a\nreject: ab\n"
+    check_examples(
+        with_examples(
+            text,
+            ast.Example(("b", "a"), True, span=Span(8, 10)),
+            ast.Example(("a",), True, span=Span(11, 12)),
+            ast.Example(("a", "b"), False, span=Span(21, 23)),
+        )
+    )
+
+
+def test_the_first_contradicted_example_is_named() -> None:
+    text = "accept: ba ab\nreject: aa\n"
+    examples = (
+        ast.Example(("a", "a"), False, span=Span(22, 24)),
+        ast.Example(("a", "b"), True, span=Span(11, 13)),
+        ast.Example(("b", "a"), True, span=Span(8, 10)),
+    )
+    with pytest.raises(SourceError) as wrong:
+        check_examples(with_examples(text, *examples))
+    assert wrong.value.span == Span(11, 13)
+    assert str(wrong.value).startswith(
+        "test.ltl:1:12: error: the formula rejects 'ab', which is listed under 'accept:'"
+    )
+    assert "false at position 2, the last" in wrong.value.message
+    with pytest.raises(SourceError) as wrong:
+        check_examples(with_examples(text, *examples, at="first"))
+    assert wrong.value.span == Span(8, 10)
+    assert "false at position 1, the first" in wrong.value.message
+    with pytest.raises(SourceError, match="accepts 'aa', which is listed under 'reject:'"):
+        check_examples(with_examples(text, examples[0]))
+
+
+def test_words_over_long_symbols_are_shown_with_spaces() -> None:
+    file = ast.FormulaFile(("up", "down"), ast.Symbol("up"), examples=(ast.Example(("up", "down"), True),))
+    with pytest.raises(SourceError, match="'up down'"):
+        check_examples(file)
+
+
+# ---- formulas with known answers, where the file is there ----
+
+
+def test_the_conformance_file_is_whole_or_absent() -> None:
+    """Without the file no row is collected, so nothing is claimed; with it, every formula of it is."""
+    assert len(ROWS) == (294 if FILE.exists() else 0)
+
+
+if ROWS:
+
+    @pytest.mark.conformance
+    @pytest.mark.parametrize("row", ROWS, ids=NAMES)
+    def test_known_answers(row: Row) -> None:
+        oracle = Oracle(row.file())
+        assert row.contradictions(lambda word: oracle.accepts(word, "last"), "last") == []
+        assert row.contradictions(lambda word: oracle.accepts(word, "first"), "first") == []
+        assert sum(row.expected("first")) == row.accepted_first
+        assert sum(row.expected("last")) == row.accepted_last
+
+    def test_the_parser_reads_the_known_trees() -> None:
+        assert [row.name for row in ROWS if row.formula != formula_of(row.tree)] == []

@@ -1,0 +1,175 @@
+"""The shipped formulas: each is well-formed, explained, and defines the language that it says it does.
+
+Every language is written a second time here, as a regular expression or a small simulation, and compared with the
+formula on all short words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.parse import load
+from hardsim.lang.semantics import Oracle, check_examples
+
+DIRECTORY = Path(__file__).parents[1] / "formulas"
+FILES = sorted(DIRECTORY.glob("*.ltl"))
+LONGEST = {2: 8, 3: 6, 5: 6}
+"""The length up to which all words are compared, by the size of the alphabet: 19,530 words at most."""
+
+Language = Callable[[Sequence[str]], bool]
+
+
+def regex(pattern: str) -> Language:
+    """A regular expression over the first letters of the symbols."""
+    return lambda word: re.fullmatch(pattern, "".join(symbol[0] for symbol in word)) is not None
+
+
+def flip_flop(word: Sequence[str]) -> bool:
+    """Instructions and bits in turn, a write first; a memory of one bit is read back."""
+    memory = None
+    if len(word) % 2:
+        return False
+    for instruction, bit in zip(word[::2], word[1::2], strict=True):
+        if instruction not in "wri" or bit not in "01" or (memory is None and instruction != "w"):
+            return False
+        if instruction == "r" and bit != memory:
+            return False
+        if instruction == "w":
+            memory = bit
+    return True
+
+
+def hops(count: int) -> Language:
+    """The last symbol is the one `count` hops from the position before it; a hop from i leads to the position after the
+    most recent occurrence, strictly before i, of the symbol at i."""
+
+    def holds(word: Sequence[str]) -> bool:
+        place = len(word) - 2
+        for _ in range(count):
+            earlier = [j for j in range(place) if word[j] == word[place]]
+            if not earlier:
+                return False
+            place = earlier[-1] + 1
+        return word[place] == word[-1]
+
+    return holds
+
+
+def bounded_dyck(depth: int) -> Language:
+    def holds(word: Sequence[str]) -> bool:
+        opened = 0
+        for symbol in word:
+            opened += 1 if symbol == "(" else -1
+            if not 0 <= opened <= depth:
+                return False
+        return opened == 0
+
+    return holds
+
+
+def existence_between(word: Sequence[str]) -> bool:
+    """Reading from left to right: a q calls for a p, a p answers it, an r must not come while one is called for."""
+    wanting = False
+    for symbol in word:
+        if symbol == "r" and wanting:
+            return False
+        wanting = symbol == "q" or (wanting and symbol != "p")
+    return True
+
+
+LANGUAGES: dict[str, Language] = {
+    "ab_plus": regex("(ab)+"),
+    "astar_bstar": regex("a*b*"),
+    "bigram": lambda word: "ab" in "".join(word),
+    "bigram_next": lambda word: "ba" in "".join(word),
+    "co_existence": lambda word: ("a" in word) == ("b" in word),
+    "dwyer_absence_after": regex("[pr]*(q[qr]*)?"),
+    "dwyer_existence_between": existence_between,
+    "dwyer_precedence": regex("q*(s[psq]*)?"),
+    "dwyer_response": lambda word: "request" not in word[max(last(word, "response"), 0) :],
+    "dwyer_universality_before": regex("p*r[pqr]*|[pq]*"),
+    "dyck1_depth2": bounded_dyck(2),
+    "exclusive_choice": lambda word: len(set(word) & {"a", "b"}) == 1,
+    "first": regex("1[01]*"),
+    "flipflop": flip_flop,
+    "induction_head": hops(1),
+    "induction_head_2hop": hops(2),
+    "induction_head_3hop": hops(3),
+    "last": regex("[01]*1"),
+    "release": regex("[ab]*|[ab]*b[abc]*"),
+    "since": regex("[abc]*ba*"),
+    "strong_release": regex("[ab]*b[abc]*"),
+    "subsequence": regex("[abc]*a[abc]*b[abc]*c[abc]*"),
+    "succession": regex("c*(a[abc]*bc*)?"),
+    "tomita_1": regex("1*"),
+    "tomita_2": regex("(10)*"),
+    "tomita_4": lambda word: "000" not in "".join(word),
+    "tomita_7": regex("0*1*0*1*"),
+    "trigger": regex("[ab]*|[abc]*b[ab]*"),
+    "trigram": lambda word: "aba" in "".join(word),
+    "weak_next": regex("(b|ab)*a?"),
+    "weak_yesterday": regex("b?(ab|a|c)*"),
+}
+
+
+def last(word: Sequence[str], symbol: str) -> int:
+    """The index of the last occurrence, -1 if there is none."""
+    return max((index for index, here in enumerate(word) if here == symbol), default=-1)
+
+
+@pytest.fixture(params=FILES, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    assert isinstance(request.param, Path)
+    return request.param
+
+
+@pytest.fixture
+def file(path: Path) -> FormulaFile:
+    return load(path)
+
+
+def test_the_directory_holds_formulas_only_and_every_one_has_a_language_here() -> None:
+    assert sorted(DIRECTORY.iterdir()) == FILES
+    assert [path.stem for path in FILES] == sorted(LANGUAGES)
+    assert len(FILES) >= 28
+
+
+def test_a_file_says_what_it_is_and_where_it_comes_from(path: Path, file: FormulaFile) -> None:
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", path.stem)
+    assert path.read_text(encoding="utf-8").startswith(f"// {file.title}")
+    assert len(file.title) >= 15
+    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", file.origin), "an author and a year"
+    assert file.notes == ()
+    words = [example.word for example in file.examples]
+    assert len(set(words)) == len(words)
+    assert sum(example.accept for example in file.examples) >= 3
+    assert sum(not example.accept for example in file.examples) >= 3
+
+
+def test_the_examples_hold(file: FormulaFile) -> None:
+    check_examples(file)
+
+
+def test_the_formula_defines_the_language(path: Path, file: FormulaFile) -> None:
+    language, oracle = LANGUAGES[path.stem], Oracle(file)
+    longest = LONGEST[len(file.alphabet)]
+    verdicts = set()
+    for n in range(1, longest + 1):
+        for word in product(file.alphabet, repeat=n):
+            verdict = language(word)
+            assert oracle.accepts(word) == verdict, " ".join(word)
+            verdicts.add(verdict)
+    assert verdicts == {True, False}
+
+
+def test_every_kind_of_operator_is_shown_somewhere() -> None:
+    text = "\n".join(re.sub(r"(?m)^(//.*|[a-z]+:.*)$", "", path.read_text(encoding="utf-8")) for path in FILES)
+    for operator in ("X", "WX", "Y", "WY", "O", "H", "F", "G", "U", "R", "W", "M", "S", "T", "<->", "->", "^", "first"):
+        assert re.search(rf"(?<![\w<]){re.escape(operator)}(?![\w>])", text), operator
+    assert "#" not in text
