@@ -1,0 +1,70 @@
+# `make check` and `make test` need nothing but Python 3.11 or newer: they make .venv and install what is missing.
+# Variables: make check PYTHON=python3.12 FORMULAS=my.ltl MAX_N=12 CHECK_FLAGS="--regime all"
+
+PYTHON ?= python3
+VENV ?= .venv
+# The versions that CI tests; `make CONSTRAINTS= test` takes the newest that pyproject.toml allows.
+CONSTRAINTS ?= constraints.txt
+FORMULAS ?= formulas
+MAX_N ?= 8
+CHECK_FLAGS ?=
+# How many processes pytest uses.
+JOBS ?= 2
+PYTEST_FLAGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
+# Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the tools.
+CREATED := $(VENV)/.created
+RUN := $(VENV)/.installed-run
+DEV := $(VENV)/.installed-dev
+DESCRIPTION := pyproject.toml $(CONSTRAINTS)
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help check test lint slow format clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+check: $(RUN) ## the main job: check the shipped formulas (FORMULAS, MAX_N, CHECK_FLAGS)
+	$(BIN)/hardsim check $(FORMULAS) --max-n $(MAX_N) $(CHECK_FLAGS)
+
+test: $(DEV) ## all tests but the slow ones; at least 90 % branch coverage
+	$(PYTEST) -m "not slow and not conformance" --cov
+	@# Coverage measures nothing new in the sweep, and would make it several times as long.
+	$(PYTEST) -m "conformance and not slow" --no-cov
+
+lint: $(DEV) ## ruff (rules and format) and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+
+slow: $(DEV) ## the slow tests: longer lengths, more examples
+	$(PYTEST) -m slow --no-cov
+
+format: $(DEV) ## format the code and apply ruff's safe fixes
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+clean: ## remove .venv, builds and caches
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find hardsim tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(CREATED):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "hardsim needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(RUN): $(CREATED) $(DESCRIPTION)
+	$(PIP) -e .
+	@touch $@
+
+# The build backend is pinned, too: it is installed first and used without isolation.
+$(DEV): $(CREATED) $(DESCRIPTION)
+	$(PIP) hatchling
+	$(PIP) --no-build-isolation -e '.[dev]'
+	@touch $@ $(RUN)

@@ -1,0 +1,56 @@
+"""The formula files that ship with hardsim, found wherever it is installed.
+
+In a wheel they lie inside the package; in a source tree, and so in an editable install, in `formulas/` beside it.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from hardsim.errors import InputError
+
+PACKAGE = Path(__file__).resolve().parent
+SUFFIX = ".ltl"
+
+
+def formulas_directory(package: Path = PACKAGE) -> Path:
+    """The directory of the shipped formula files, for the package that lies at `package`.
+
+    Raises:
+        InputError: if neither an installation nor a source tree is found there.
+    """
+    installed, source_tree = package / "formulas", package.parent / "formulas"
+    if installed.is_dir():
+        return installed
+    # Beside an installed package there may be anybody's `formulas`; beside a source tree there is its project file.
+    if source_tree.is_dir() and (package.parent / "pyproject.toml").is_file():
+        return source_tree
+    raise InputError(
+        f"the shipped formulas are missing (looked in {installed} and {source_tree})",
+        hint="Install hardsim again, or name a file of your own.",
+    )
+
+
+def example_files(package: Path = PACKAGE) -> tuple[Path, ...]:
+    """The shipped formula files, by name.
+
+    Raises:
+        InputError: as `formulas_directory`.
+    """
+    return tuple(sorted(formulas_directory(package).glob(f"*{SUFFIX}"), key=lambda path: path.name))
+
+
+def example_file(name: str, package: Path = PACKAGE) -> Path:
+    """The shipped file of this name, with or without its suffix.
+
+    Raises:
+        InputError: if there is none, naming the nearest; and as `formulas_directory`.
+    """
+    files = {path.stem: path for path in example_files(package)}
+    stem = name.removesuffix(SUFFIX)
+    if stem in files:
+        return files[stem]
+    near = get_close_matches(stem, files, n=1)
+    hint = f"Did you mean '{near[0]}'?" if near else "`hardsim examples` lists them."
+    raise InputError(f"no shipped formula is called '{name}'", hint=hint)

@@ -1,0 +1,81 @@
+"""The shipped formula files are found in a source tree, in an installation, and in the wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from hardsim import examples
+from hardsim.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def package_with(files: list[str], at: Path) -> Path:
+    """A package directory with these files in `formulas/`, which stands at `at`."""
+    at.mkdir(parents=True)
+    for name in files:
+        (at / name).write_text("alphabet: ab\na\n", encoding="utf-8")
+    package = at.parent / "hardsim" if at.parent.name != "hardsim" else at.parent
+    package.mkdir(exist_ok=True)
+    return package
+
+
+def test_an_installed_package_holds_its_formulas(tmp_path: Path) -> None:
+    package = package_with(["b.ltl", "a.ltl", "notes.txt"], tmp_path / "hardsim" / "formulas")
+    (tmp_path / "formulas").mkdir()
+    assert examples.formulas_directory(package) == package / "formulas"
+    assert [path.name for path in examples.example_files(package)] == ["a.ltl", "b.ltl"]
+
+
+def test_a_source_tree_has_them_beside_the_package(tmp_path: Path) -> None:
+    package = package_with(["a.ltl"], tmp_path / "formulas")
+    with pytest.raises(InputError, match="the shipped formulas are missing") as caught:
+        examples.formulas_directory(package)  # anybody's `formulas` beside an installed package is not meant
+    assert caught.value.hint
+    (tmp_path / "pyproject.toml").touch()
+    assert examples.formulas_directory(package) == tmp_path / "formulas"
+    assert [path.name for path in examples.example_files(package)] == ["a.ltl"]
+
+
+def test_this_tree_ships_its_formulas() -> None:
+    assert examples.formulas_directory() == ROOT / "formulas"
+    names = {path.name for path in examples.example_files()}
+    assert names == {path.name for path in (ROOT / "formulas").iterdir() if path.suffix == ".ltl"}
+    assert "since.ltl" in names
+
+
+def test_an_example_is_found_by_name(tmp_path: Path) -> None:
+    package = package_with(["since.ltl", "until.ltl"], tmp_path / "hardsim" / "formulas")
+    assert examples.example_file("since", package) == package / "formulas" / "since.ltl"
+    assert examples.example_file("since.ltl", package) == package / "formulas" / "since.ltl"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("snice", "Did you mean 'since'?"), ("../since", "Did you mean 'since'?"), ("zzz", "examples")]
+)
+def test_an_unknown_example_is_refused(tmp_path: Path, name: str, hint: str) -> None:
+    package = package_with(["since.ltl", "until.ltl"], tmp_path / "hardsim" / "formulas")
+    with pytest.raises(InputError, match="no shipped formula is called") as caught:
+        examples.example_file(name, package)
+    assert hint in caught.value.hint
+
+
+def test_the_wheel_holds_formulas_grammar_and_type_marker(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    package = {path for path in (ROOT / "hardsim").rglob("*") if path.suffix in {".py", ".lark", ".typed"}}
+    shipped = {f"hardsim/{path.relative_to(ROOT).as_posix()}" for path in examples.example_files()}
+    expected = {path.relative_to(ROOT).as_posix() for path in package} | shipped
+    assert {"hardsim/py.typed", "hardsim/lang/ltl.lark"} <= expected
+    assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == expected

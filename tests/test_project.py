@@ -1,0 +1,310 @@
+"""The laws of the house, read from the source text: the order of the rooms, sizes, docstrings, one version."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from hardsim import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("errors", "lang", "spec", "theory", "net", "run", "check", "report", "cli")
+# Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
+OUTSIDE = {"version": "errors", "examples": "errors", "api": "report", "": "report", "__main__": "cli"}
+# The deciders share no code: who, and what none of its imports may lead to.
+APART = (
+    ("spec", "lang.semantics"),
+    ("net", "lang.semantics"),
+    ("run", "lang.semantics"),
+    ("run", "spec.hard"),
+    ("spec.hard", "run"),
+    ("lang.semantics", "lang.core"),
+    ("lang.semantics", "lang.desugar"),
+)
+MAX_FILE_LINES = 420
+MAX_FUNCTION_LINES = 60
+HEAVY = ("numpy", "mpmath", "flint", "gmpy2", "lark", "typer", "rich")
+
+Imports: TypeAlias = dict[str, set[str]]
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Definition: TypeAlias = Function | ast.ClassDef
+
+
+def module_of(path: Path) -> str:
+    """The dotted name of a file below the package; "" for the package itself."""
+    parts = path.relative_to(ROOT / "hardsim").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def package_files() -> tuple[Path, ...]:
+    """The Python files of the package."""
+    return tuple(sorted((ROOT / "hardsim").rglob("*.py")))
+
+
+@cache
+def package_trees() -> dict[str, ast.Module]:
+    """The syntax tree of every module."""
+    return {module_of(path): ast.parse(path.read_text(encoding="utf-8"), str(path)) for path in package_files()}
+
+
+def imported_names(tree: ast.Module, module: str) -> Iterator[tuple[str, str | None]]:
+    """Every import in a module, wherever it stands: the absolute name of a module, and what is taken from it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"hardsim.{module}, line {node.lineno}: write the import with its full name"
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def read_imports(trees: Mapping[str, ast.Module]) -> Imports:
+    """The modules of the package that each module imports; `from hardsim.lang import ast` imports `lang.ast`."""
+    imports: Imports = {module: set() for module in trees}
+    for module, tree in trees.items():
+        for name, taken in imported_names(tree, module):
+            if name.split(".")[0] == "hardsim":
+                target = name.removeprefix("hardsim").removeprefix(".")
+                inner = f"{target}.{taken}".removeprefix(".")
+                imports[module].add(inner if inner in trees else target)
+    return imports
+
+
+def rank(module: str) -> int:
+    """The place of a module in the line."""
+    room = module.split(".")[0]
+    room = OUTSIDE.get(room, room)
+    assert room in ROOMS, f"hardsim.{module} stands in no room of {', '.join(ROOMS)}"
+    return ROOMS.index(room)
+
+
+def backward_imports(imports: Imports) -> list[str]:
+    """Imports of a room that stands further down the line."""
+    return [
+        f"hardsim.{module} imports hardsim.{target}"
+        for module, targets in sorted(imports.items())
+        for target in sorted(targets)
+        # The package itself imports on first use only, so that everything may read the version from it.
+        if target and rank(target) > rank(module)
+    ]
+
+
+def import_cycle(imports: Imports) -> list[str]:
+    """The modules of one import cycle, each imported by the next; empty if there is none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def within(module: str, prefix: str) -> bool:
+    """Whether a module is the named one or stands in the named room."""
+    return module == prefix or module.startswith(f"{prefix}.")
+
+
+def forbidden_chains(imports: Imports) -> list[str]:
+    """Chains of imports by which one decider reaches what it must be independent of."""
+    found = []
+    for module in sorted(imports):
+        barred = [what for who, what in APART if within(module, who)]
+        chains = {module: f"hardsim.{module}"}
+        waiting = [module]
+        while waiting:
+            last = waiting.pop()
+            for target in sorted(imports.get(last, set()) - chains.keys()):
+                chains[target] = f"{chains[last]} -> hardsim.{target}"
+                waiting.append(target)
+        found += [chain for target, chain in chains.items() if any(within(target, what) for what in barred)]
+    return found
+
+
+def definitions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, Definition]]:
+    """All functions and classes with their qualified names; `<locals>` marks what is defined inside a function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Definition):
+            yield prefix + child.name, child
+            inner = "" if isinstance(child, ast.ClassDef) else "<locals>."
+            yield from definitions(child, f"{prefix}{child.name}.{inner}")
+        else:
+            yield from definitions(child, prefix)
+
+
+def long_functions(tree: ast.Module) -> list[str]:
+    """Functions with too many lines, docstring included."""
+    lengths = {
+        name: (node.end_lineno or node.lineno) - node.lineno + 1
+        for name, node in definitions(tree)
+        if isinstance(node, Function)
+    }
+    return [f"{name} has {lines} lines" for name, lines in lengths.items() if lines > MAX_FUNCTION_LINES]
+
+
+def undocumented(tree: ast.Module) -> list[str]:
+    """What has no docstring: the module, and public classes, functions and methods (overloads and setters aside)."""
+    missing = ["the module"] if tree.body and not ast.get_docstring(tree) else []
+    for name, node in definitions(tree):
+        private = any(part.startswith(("_", "<")) for part in name.split("."))
+        decorators = {ast.unparse(decorator).rsplit(".", 1)[-1] for decorator in node.decorator_list}
+        if not private and not decorators & {"overload", "setter"} and not ast.get_docstring(node):
+            missing.append(name)
+    return missing
+
+
+def in_package(found: Mapping[str, Collection[str]]) -> list[str]:
+    """Findings of several modules, one a line."""
+    return [f"hardsim.{module}: {finding}" for module, findings in sorted(found.items()) for finding in findings]
+
+
+def trees(**sources: str) -> dict[str, ast.Module]:
+    """Made-up modules; `__` in a name stands for a dot."""
+    return {name.replace("__", "."): ast.parse(text) for name, text in sources.items()}
+
+
+def test_a_room_imports_only_rooms_above_it() -> None:
+    assert backward_imports(read_imports(package_trees())) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert import_cycle(read_imports(package_trees())) == []
+
+
+def test_the_deciders_share_no_code() -> None:
+    imports = read_imports(package_trees())
+    assert {"lang.semantics", "lang.desugar", "lang.core", "spec.hard", "run.mp"} <= imports.keys()
+    assert forbidden_chains(imports) == []
+
+
+@pytest.mark.parametrize("path", package_files(), ids=module_of)
+def test_no_file_is_too_long(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= MAX_FILE_LINES, f"{path.relative_to(ROOT)} has {lines} lines"
+
+
+def test_no_test_file_is_too_long() -> None:
+    lengths = {
+        path: len(path.read_text(encoding="utf-8").splitlines()) for path in sorted((ROOT / "tests").rglob("*.py"))
+    }
+    assert {str(path.relative_to(ROOT)): lines for path, lines in lengths.items() if lines > MAX_FILE_LINES} == {}
+
+
+def test_no_function_is_too_long() -> None:
+    assert in_package({module: long_functions(tree) for module, tree in package_trees().items()}) == []
+
+
+def test_everything_public_is_documented() -> None:
+    assert in_package({module: undocumented(tree) for module, tree in package_trees().items()}) == []
+
+
+def test_imports_are_seen_wherever_they_stand() -> None:
+    found = read_imports(
+        trees(
+            lang__ast="import hardsim.errors as e, os\n",
+            errors="",
+            run__mp="def f():\n    from hardsim.lang import ast\n    from hardsim.lang.ast import Not\n",
+            cli="from hardsim import errors, load\n",
+        )
+    )
+    assert found == {"lang.ast": {"errors"}, "errors": set(), "run.mp": {"lang.ast"}, "cli": {"errors", ""}}
+
+
+def test_a_backward_import_is_named() -> None:
+    found = read_imports(
+        trees(lang__parse="from hardsim.run.mp import evaluate", run__mp="from hardsim.lang import parse")
+    )
+    assert backward_imports(found) == ["hardsim.lang.parse imports hardsim.run.mp"]
+    with pytest.raises(AssertionError, match=r"hardsim\.cellar\.wine stands in no room"):
+        backward_imports(read_imports(trees(cellar__wine="import hardsim.errors", errors="")))
+
+
+def test_a_relative_import_is_refused() -> None:
+    with pytest.raises(AssertionError, match=r"hardsim\.lang\.parse, line 1"):
+        read_imports(trees(lang__parse="from . import ast"))
+
+
+def test_a_circle_is_named() -> None:
+    found = import_cycle(
+        read_imports(
+            trees(
+                lang__a="import hardsim.lang.b",
+                lang__b="if X:\n    from hardsim.lang import c",
+                lang__c="from hardsim.lang.a import y",
+            )
+        )
+    )
+    assert set(found) == {"lang.a", "lang.b", "lang.c"}
+
+
+def test_a_shared_decision_is_named_with_the_chain() -> None:
+    found = read_imports(
+        trees(
+            run__mp="import hardsim.net.model",
+            net__model="import hardsim.spec.hard",
+            spec__hard="import hardsim.errors",
+        )
+    )
+    assert forbidden_chains(found) == ["hardsim.run.mp -> hardsim.net.model -> hardsim.spec.hard"]
+
+
+def test_long_functions_are_named() -> None:
+    body = "    x = 1\n" * MAX_FUNCTION_LINES
+    tree = ast.parse(f"class A:\n  def short(self): ...\n  def long(self):\n{body}")
+    assert long_functions(tree) == [f"A.long has {MAX_FUNCTION_LINES + 1} lines"]
+
+
+def test_missing_docstrings_are_named() -> None:
+    tree = ast.parse(
+        '"""Module."""\n'
+        "class A:\n"
+        "    '''Class.'''\n"
+        "    def method(self): ...\n"
+        "    def _private(self): ...\n"
+        "def documented():\n"
+        "    '''Yes.'''\n"
+        "    def local(): ...\n"
+        "def bare(): ...\n"
+    )
+    assert undocumented(tree) == ["A.method", "bare"]
+    assert undocumented(ast.parse("x = 1")) == ["the module"]
+
+
+def test_the_version_is_stated_once() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" not in project["project"]
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "hardsim/version.py"
+    citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert citation is not None
+    assert citation[1] == __version__
+    assert version("hardsim") == __version__, "the installation is older than hardsim/version.py: install again"
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_dependency_is_pinned() -> None:
+    def name(requirement: str) -> str:
+        return re.split(r"[<>=!~\[ ]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == []
+    wanted = [project["build-system"]["requires"], project["project"]["dependencies"]]
+    wanted += project["project"]["optional-dependencies"].values()
+    assert {name(requirement) for group in wanted for requirement in group} - {name(pin) for pin in pins} == set()
+
+
+def test_starting_up_is_cheap() -> None:
+    script = f"import hardsim, sys; print(*sorted(set({HEAVY!r}) & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == []
