@@ -7,8 +7,9 @@ symbol at a position folds into one `Letters` node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import gcd
 from typing import Literal, TypeAlias
 
 from hardsim.errors import Source, Span
@@ -77,7 +78,36 @@ class Reach:
     where: Lit
 
 
-Node: TypeAlias = Letters | Edge | And | Xor | Step | Reach
+@dataclass(frozen=True, slots=True, order=True)
+class CountOf:
+    """How many positions of a side satisfy `arg`: `L` j <= i, `R` j >= i, empty all. `pos` is `#L[true]`, `len`
+    `#[true]`."""
+
+    side: Literal["L", "R", ""]
+    arg: Lit
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """An integer linear inequality between counts: `sum of coefficient * count + constant >= 0`."""
+
+    terms: tuple[tuple[int, CountOf], ...]
+    constant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """A numerical predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or the
+    user's own."""
+
+    name: str
+    params: tuple[int, ...]
+    scale: int
+    count: CountOf
+    offset: int
+
+
+Node: TypeAlias = Letters | Edge | And | Xor | Step | Reach | AtLeast | Numeric
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +152,10 @@ def operands(node: Node) -> tuple[int, ...]:
             return (arg.node,)
         case Reach(_, _, right, where):
             return (right.node, where.node)
+        case AtLeast(terms):
+            return tuple(count.arg.node for _, count in terms)
+        case Numeric(_, _, _, count):
+            return (count.arg.node,)
         case _:
             return ()
 
@@ -232,6 +266,54 @@ class CoreBuilder:
         if not right.negated and isinstance(node, Reach) and node.op == op and node.left == left:
             return right
         return Lit(self._number(Reach(op, left, right, self.either([~left, right]))))
+
+    def at_least(self, terms: Mapping[CountOf, int], constant: int) -> Lit:
+        """`sum of coefficient * count + constant >= 0`, divided by the common divisor of the coefficients.
+
+        Counts of `false` are 0; what holds for every word because no count is negative is `true`.
+        """
+        kept = {count: value for count, value in terms.items() if value and count.arg != self.false}
+        divisor = gcd(*kept.values())
+        if divisor:
+            constant //= divisor  # k c + k0 >= 0 iff (k/g) c >= -k0/g iff (k/g) c + floor(k0/g) >= 0
+        low = all(value > 0 for value in kept.values()) and constant >= 0
+        high = all(value < 0 for value in kept.values()) and constant < 0
+        if low or high:
+            return self.true if low else self.false
+        return Lit(self._number(AtLeast(tuple(sorted((v // divisor, c) for c, v in kept.items())), constant)))
+
+    def numeric(self, name: str, params: tuple[int, ...], scale: int, count: CountOf, offset: int) -> Lit:
+        """A numerical predicate of `scale * count + offset`."""
+        return Lit(self._number(Numeric(name, params, scale, count, offset)))
+
+    def congruent(self, terms: Mapping[CountOf, int], constant: int, modulus: int, residue: int) -> Lit:
+        """`(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single counts.
+
+        The first count's residue s is split off: some s with `count mod m = s` and the rest congruent. Equal rests
+        are one node, so there are at most `modulus` nodes a count.
+        """
+        left = {count: value % modulus for count, value in terms.items() if value % modulus and count.arg != self.false}
+        target = (residue - constant) % modulus
+        return self._congruent(tuple(sorted(left.items())), target, modulus)
+
+    def _congruent(self, terms: tuple[tuple[CountOf, int], ...], target: int, modulus: int) -> Lit:
+        if not terms:
+            return self.true if target == 0 else self.false
+        # From the last count backwards: level[t] says that the counts from here on add up to t.
+        last, factor = terms[-1]
+        level = {wanted: self.numeric("MOD", (modulus, wanted), factor, last, 0) for wanted in range(modulus)}
+        if len(terms) == 1:
+            return level[target]
+        for count, coefficient in reversed(terms[:-1]):
+            residues = [self.numeric("MOD", (modulus, value), 1, count, 0) for value in range(modulus)]
+            level = {
+                wanted: self.either(
+                    self.both([residues[value], level[(wanted - coefficient * value) % modulus]])
+                    for value in range(modulus)
+                )
+                for wanted in range(modulus)
+            }
+        return level[target]
 
     def build(self, root: Lit, source: Source) -> Core:
         """The finished core."""

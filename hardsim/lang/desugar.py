@@ -11,12 +11,17 @@ attention head:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.core import Core, CoreBuilder, Lit
+from hardsim.lang.core import Core, CoreBuilder, CountOf, Lit
+from hardsim.lang.walk import walk
+
+LARGEST_MODULUS = 64
+"""Of a congruence between several counts, each of which takes one head a residue."""
 
 
 def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -> Core:
@@ -25,7 +30,7 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     `at: first` compiles as `O(first & formula)` at the last position.
 
     Raises:
-        Unsupported: for counting terms and numerical predicates.
+        Unsupported: for a predicate of a sum of several counts (other than MOD, EVEN and ODD).
     """
     desugarer = _Desugarer(file)
     root = desugarer.formula(file.formula)
@@ -33,6 +38,26 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     if (at or file.at) == "first":
         root = builder.reach("S", builder.true, builder.both([builder.edge("first"), root]))
     return builder.build(root, file.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A term: integer multiples of counts plus a constant."""
+
+    counts: Mapping[CountOf, int]
+    constant: int
+
+    @staticmethod
+    def of(count: CountOf) -> Linear:
+        return Linear({count: 1}, 0)
+
+    def plus(self, other: Linear, factor: int) -> Linear:
+        """`self + factor * other`."""
+        total = dict(self.counts)
+        for count, value in other.counts.items():
+            total[count] = total.get(count, 0) + factor * value
+        kept = {count: value for count, value in total.items() if value}
+        return Linear(kept, self.constant + factor * other.constant)
 
 
 class _Desugarer:
@@ -43,6 +68,7 @@ class _Desugarer:
         self.builder = CoreBuilder(file.alphabet)
         self.definitions = file.definitions
         self.names: dict[str, Lit] = {}
+        self.terms: dict[str, Linear] = {}
 
     def formula(self, node: ast.Node) -> Lit:
         """The literal of a formula."""
@@ -69,8 +95,98 @@ class _Desugarer:
                 return self._mention(node, op, self._unary(op, self.formula(arg)))
             case ast.Binary(op, left, right):
                 return self._mention(node, op, self._binary(op, self.formula(left), self.formula(right)))
+            case ast.Compare(op, left, right):
+                return self._compare(node, op, self.term(left), self.term(right))
+            case ast.Congruent(term, modulus, residue):
+                return self._congruent(node, self.term(term), modulus, residue)
+            case ast.Predicate(name, params, term):
+                return self._predicate(
+                    node, name, params, Linear.of(self._position) if term is None else self.term(term)
+                )
             case _:
-                raise self._refused(node)
+                raise AssertionError(f"{node} is a term, not a formula")
+
+    @property
+    def _position(self) -> CountOf:
+        return CountOf("L", self.builder.true)
+
+    def term(self, node: ast.Node) -> Linear:
+        """The linear form of a term."""
+        match node:
+            case ast.Integer(value):
+                return Linear({}, value)
+            case ast.Position():
+                return Linear.of(self._position)
+            case ast.Length():
+                return Linear.of(CountOf("", self.builder.true))
+            case ast.Count(side, arg):
+                return Linear.of(CountOf(side, self.formula(arg)))
+            case ast.Ref(name):
+                if name not in self.terms:
+                    self.terms[name] = self.term(self.definitions[name])
+                return self.terms[name]
+            case ast.Sum(op, left, right):
+                return self.term(left).plus(self.term(right), 1 if op == "+" else -1)
+            case ast.Signed(op, arg):
+                return Linear({}, 0).plus(self.term(arg), 1 if op == "+" else -1)
+            case ast.Product(left, right):
+                first, second = self.term(left), self.term(right)
+                number, other = (first, second) if not first.counts else (second, first)
+                return Linear({}, 0).plus(other, number.constant)
+            case _:
+                raise AssertionError(f"{node} is a formula, not a term")
+
+    def _compare(self, node: ast.Compare, op: ast.CompareOp, left: Linear, right: Linear) -> Lit:
+        """Every comparison over the integers is one inequality `>= 0` or two."""
+        up, down = left.plus(right, -1), right.plus(left, -1)
+        if op in (">=", ">"):
+            return self._at_least(node, up, 0 if op == ">=" else -1)
+        if op in ("<=", "<"):
+            return self._at_least(node, down, 0 if op == "<=" else -1)
+        equal = self.builder.both([self._at_least(node, up, 0), self._at_least(node, down, 0)])
+        return equal if op == "=" else ~equal
+
+    def _at_least(self, node: ast.Compare, form: Linear, shift: int) -> Lit:
+        return self._count_mention(node, self.builder.at_least(form.counts, form.constant + shift))
+
+    def _congruent(self, node: ast.Congruent | ast.Predicate, form: Linear, modulus: int, residue: int) -> Lit:
+        if len(form.counts) > 1 and modulus > LARGEST_MODULUS:
+            raise Unsupported(
+                self.file.source,
+                node.span,
+                f"a congruence of several counts modulo {modulus} would take {modulus} heads for each count",
+                hint=f"Up to {LARGEST_MODULUS} can be compiled; of a single count any modulus can.",
+            )
+        first = len(self.builder.nodes)
+        result = self.builder.congruent(form.counts, form.constant, modulus, residue)
+        for number in range(first, len(self.builder.nodes)):
+            self._count_mention(node, Lit(number))
+        return result
+
+    def _predicate(self, node: ast.Predicate, name: str, params: tuple[int, ...], form: Linear) -> Lit:
+        if name in ("EVEN", "ODD"):
+            return self._congruent(node, form, 2, int(name == "ODD"))
+        if name == "MOD":
+            return self._congruent(node, form, params[0], params[1])
+        if len(form.counts) > 1:
+            raise Unsupported(
+                self.file.source,
+                node.span,
+                f"{name} of a sum of several counts has no construction: a predicate is looked up at one count",
+                hint="EVEN, ODD and MOD of sums can be compiled; disjoint counts add up: #L[a] + #L[b] is #L[a | b].",
+            )
+        # A predicate of a constant is one of `0 * pos + constant`: it may still depend on n.
+        (count, scale) = next(iter(form.counts.items()), (self._position, 0))
+        return self._count_mention(node, self.builder.numeric(name, params, scale, count, form.constant))
+
+    def _count_mention(self, node: ast.Node, lit: Lit) -> Lit:
+        """Cite the first count that looks ahead, if there is one, else the comparison or predicate itself."""
+        for part in walk(node, self.file.lets):
+            if isinstance(part, ast.Length) or (isinstance(part, ast.Count) and part.side != "L"):
+                name = "len" if isinstance(part, ast.Length) else f"#{part.side}"
+                return self.builder.mention(lit, name, part.span)
+        operator = node.op if isinstance(node, ast.Compare) else node.name if isinstance(node, ast.Predicate) else "mod"
+        return self.builder.mention(lit, operator, node.span)
 
     def _mention(self, node: ast.Unary | ast.Binary, operator: str, lit: Lit) -> Lit:
         return self.builder.mention(lit, operator, node.span)
@@ -110,22 +226,3 @@ class _Desugarer:
             "M": lambda: build.reach("U", right, build.both([left, right])),
         }
         return rules[op]()
-
-    def _refused(self, node: ast.Node) -> Unsupported:
-        """Counting parses but has no construction yet: say so by the operator's name."""
-        match node:
-            case ast.Compare(op):
-                name = f"the comparison '{op}' of counting terms"
-            case ast.Congruent():
-                name = "'mod' of a counting term"
-            case ast.Predicate(word):
-                name = f"the numerical predicate '{word}'"
-            case _:
-                name = "a counting term"
-        return Unsupported(
-            self.file.source,
-            node.span,
-            f"{name} is not supported by this version of hardsim",
-            hint="Formulas of linear temporal logic can be compiled: X WX Y WY U R W M S T O H F G, "
-            "Boolean operators, first, last.",
-        )

@@ -83,6 +83,8 @@ class HardInterpreter:
             return _averages(values, head.mask)
         queries = [_evaluate(query, trace.columns, n) for query, _ in head.score]
         keys = [_evaluate(key, trace.columns, n) for _, key in head.score]
+        if head.weighting is Weighting.AVERAGE:
+            return self._average_best(head, queries, keys, values, trace)
         rows, unit = _best(queries, keys, head.mask, n)
         self._hold(head, rows, unit, n)
         gaps = [gap for _, gap in rows if gap is not None]
@@ -94,19 +96,44 @@ class HardInterpreter:
         trace.winners[head.name] = winners
         return [values[winner - 1] for winner in winners]
 
+    def _average_best(
+        self, head: Head, queries: list[Column], keys: list[Column], values: Column, trace: HardTrace
+    ) -> Column:
+        """Average-hard attention: the mean over the maxima, which may be several."""
+        n = len(values)
+        whole_queries, query_unit = _integers(queries)
+        whole_keys, key_unit = _integers(keys)
+        vectors = list(zip(*whole_keys, strict=True))
+        rows: list[Row] = []
+        means: Column = []
+        for i in range(1, n + 1):
+            seen = slice(*_bounds(head.mask.visible(i, n)))
+            scores = _scores([column[i - 1] for column in whole_queries], vectors[seen])
+            best = max(scores)
+            chosen = [value for value, score in zip(values[seen], scores, strict=True) if score == best]
+            others = [score for score in scores if score != best]
+            means.append(Fraction(sum(chosen)) / len(chosen))
+            rows.append((seen.start + scores.index(best) + 1, best - max(others) if others else None))
+        self._hold(head, rows, query_unit * key_unit, n)
+        gaps = [gap for _, gap in rows if gap is not None]
+        if gaps:
+            trace.gaps[head.name] = Fraction(min(gaps), query_unit * key_unit)
+        return means
+
     def _hold(self, head: Head, rows: list[Row], unit: int, n: int) -> None:
         """Fail loudly where a row does not keep the head's promise."""
-        if head.decay is None:
+        promise = head.promise
+        if promise is None:
             return
         key = (head.name, n, unit)
         if key not in self._declared:
-            decays = [head.decay.evaluate(i=i, n=n) for i in range(1, n + 1)]
+            decays = [promise.evaluate(i=i, n=n) for i in range(1, n + 1)]
             self._declared[key] = [ceil(decay * unit) for decay in decays]
         for i, ((winner, gap), declared) in enumerate(zip(rows, self._declared[key], strict=True), start=1):
             if gap is not None and gap < declared:
                 raise InvariantError(
                     f"head {head.name}: at position {i} of {n} the score gap is {Fraction(gap, unit)}, less than the "
-                    f"declared {head.decay.evaluate(i=i, n=n)} (the maximum is at position {winner})"
+                    f"declared {promise.evaluate(i=i, n=n)} (the maximum is at position {winner})"
                 )
 
 
@@ -161,6 +188,10 @@ def _best(queries: list[Column], keys: list[Column], mask: Mask, n: int) -> tupl
         winner, gap = _row(scores)
         rows.append((winner + visible.start, gap))
     return rows, unit
+
+
+def _bounds(visible: range) -> tuple[int, int]:
+    return visible.start - 1, visible.stop - 1
 
 
 def _scores(query: list[int], keys: list[tuple[int, ...]]) -> list[int]:

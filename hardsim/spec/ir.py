@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from hardsim.lang.arith import Arith
+from hardsim.spec.columns import PositionFunction
 
 ONE = "1"
 """The constant coordinate."""
@@ -38,6 +39,23 @@ class Mask(StrEnum):
     def visible(self, i: int, n: int) -> range:
         """The visible positions (1-based) of a query at position i of n."""
         return range(1 if self is not Mask.PAST else i, (n if self is not Mask.FUTURE else i) + 1)
+
+
+class Kind(StrEnum):
+    """What a head is for; it decides how beta is chosen and which bound holds."""
+
+    UNIFORM = "uniform"
+    """The mean over the visible positions: exact."""
+    NEAREST = "nearest"
+    """The nearest position on one side that satisfies `select` (Lemma 8)."""
+    LOOKUP = "lookup"
+    """The position number c, where c is a count, reading j (Lemma 7)."""
+    TABLE = "table"
+    """The position number c, reading a Boolean there."""
+    SIGN = "sign"
+    """The even positions if a number is positive, else the odd ones."""
+    SIGN_RAMP = "sign-ramp"
+    """The same with keys that grow as j^2."""
 
 
 class Weighting(StrEnum):
@@ -101,12 +119,12 @@ class Encoding:
     """A coordinate of the position encoding: an expression in i and n."""
 
     name: str
-    value: Arith
+    value: PositionFunction
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One attention head.
+    """One attention head of some kind.
 
     The score of key j for query i is `sum of query(x_i) * key(x_j)` over the pairs of `score` (none: uniform
     attention), and the head writes the attended `value(x_j)` to the coordinate `out`. For a rightmost or leftmost
@@ -122,22 +140,36 @@ class Head:
     score: tuple[tuple[Affine, Affine], ...] = ()
     select: Affine | None = None
     decay: Arith | None = None
+    gap: Arith | None = None
+    """The declared score gap of a row, where there is no decay (ties between equal values are allowed then)."""
+    kind: Kind = Kind.NEAREST
+    weight: int = 1
+    """The largest sum of |coefficients| of a comparison that reads this head: its error counts so many times."""
     purpose: str = ""
     """For readers: what the head computes, in the user's terms."""
     theorem: str = ""
 
     @property
     def uniform(self) -> bool:
-        return self.weighting is Weighting.AVERAGE
+        return self.kind is Kind.UNIFORM
+
+    @property
+    def promise(self) -> Arith | None:
+        """The declared score gap of a row, in i and n."""
+        return self.decay or self.gap
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Adds `weight * min(max(pre, 0), 1)` to the coordinate `out`."""
+    """Adds `weight * min(max(pre, 0), 1)` to the coordinate `out`.
+
+    `counts` says that pre is `2 (sum of looked-up counts + 1) - 1/2`, whose error is worth reporting.
+    """
 
     out: str
     pre: Affine
     weight: int = 1
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

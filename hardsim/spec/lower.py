@@ -8,53 +8,61 @@ theory.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from hardsim.errors import Span, Unsupported
-from hardsim.lang.core import And, Core, Edge, Letters, Lit, Mention, Node, Reach, Step, Xor, operands
+from hardsim.lang.core import (
+    And,
+    AtLeast,
+    Core,
+    CountOf,
+    Edge,
+    Letters,
+    Lit,
+    Node,
+    Numeric,
+    Reach,
+    Step,
+    Xor,
+    operands,
+)
 from hardsim.spec import operators
-from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Letter, ProgramLayer
+from hardsim.spec.columns import PositionFunction, UserPredicate
+from hardsim.spec.ir import ONE, Affine, Clip, Encoding, HardProgram, Head, Letter, ProgramLayer
+from hardsim.spec.lower_counts import CountLowering, Method
 from hardsim.spec.operators import Block
-from hardsim.spec.regimes import PROVEN, REGIMES, Regime, expression
+from hardsim.spec.refuse import refuse
+from hardsim.spec.regimes import Regime, expression
 
 ACCEPT = "accept"
 """The output coordinate where the root is a negation (otherwise the root's own coordinate is the output)."""
 
 
-def lower(core: Core, regime: Regime, single_head: bool = False) -> HardProgram:
+def lower(
+    core: Core,
+    regime: Regime,
+    single_head: bool = False,
+    counting: Method | None = None,
+    users: Mapping[str, tuple[str, UserPredicate]] | None = None,
+) -> HardProgram:
     """The hard-attention program of a core formula in one regime.
 
     `single_head` gives each head a layer of its own, as in the paper, instead of sharing layers between independent
     heads.
 
+    `counting` says how comparisons of counts are decided: by look-up (the default where the regime has it) or by
+    the sign test. `users` holds text and meaning of the user's predicates.
+
     Raises:
-        Unsupported: if the formula looks ahead and the regime is causal.
+        Unsupported: for what the regime has no construction for, such as looking ahead in a causal one.
     """
-    refuse(core, regime)
-    program = _Lowering(core, regime).program()
+    method: Method = counting or ("lookup" if regime.look_up[0] else "sign")
+    refuse(core, regime, method)
+    program = _Lowering(core, regime, method, users or {}).program()
     if single_head:
         program = replace(program, layers=tuple(part for layer in program.layers for part in split(layer)))
     return program
-
-
-def refuse(core: Core, regime: Regime) -> None:
-    """Raise Unsupported, at the user's own operator, for what a causal regime has no construction for."""
-    for number in core.live if regime.causal else ():
-        match core.nodes[number]:
-            case Edge("last") | Step("X") | Reach("U"):
-                whole = Span(0, len(core.source.text))
-                mention = core.mentions.get(number, Mention("a future operator", whole))
-                able = ", ".join(name for name in PROVEN if not REGIMES[name].causal)
-                raise Unsupported(
-                    core.source,
-                    mention.span,
-                    f"'{mention.operator}' looks ahead, but regime '{regime.name}' is future-masked: "
-                    "a position sees only itself and those before it",
-                    hint=f"The regimes that can do it: {able}. Past operators (Y WY S T O H) work in every regime.",
-                )
-            case _:
-                pass
 
 
 def split(layer: ProgramLayer) -> list[ProgramLayer]:
@@ -74,12 +82,26 @@ class _Lowering:
 
     core: Core
     regime: Regime
+    method: Method
+    users: Mapping[str, tuple[str, UserPredicate]]
     names: dict[int, str] = field(default_factory=dict)
     ready: dict[int, int] = field(default_factory=dict)
     letters: dict[str, Letter] = field(default_factory=dict)
     placed: dict[str, tuple[int, Block]] = field(default_factory=dict)
     wanted: set[str] = field(default_factory=set)
     meanings: dict[str, str] = field(default_factory=dict)
+    encodings: dict[str, Encoding] = field(default_factory=dict)
+    sums: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        weights: dict[CountOf, int] = {}
+        for number in self.core.live:
+            node = self.core.nodes[number]
+            if isinstance(node, AtLeast):
+                size = sum(abs(value) for value, count in node.terms if not self.is_true(count.arg))
+                weights.update({count: max(size, weights.get(count, 0)) for _, count in node.terms})
+        self.counts = CountLowering(self, self.method, weights, self.users)
+        self.encodings.update({encoding.name: encoding for encoding in self.regime.encodings})
 
     def program(self) -> HardProgram:
         for number in self.core.live:
@@ -100,7 +122,7 @@ class _Lowering:
             regime=self.regime.name,
             temperature=expression(self.regime.temperature),
             letters=tuple(self.letters.values()),
-            encodings=self.regime.encodings,
+            encodings=tuple(self.encodings.values()),
             layers=tuple(self._layer(index, output) for index in range(1, depth + 1)),
             output=output,
             meanings=self.meanings,
@@ -115,7 +137,7 @@ class _Lowering:
                 continue
             heads.extend(block.heads)
             if name in self.wanted:
-                clips.extend(Clip(name, pre) for pre in block.clips)
+                clips.extend(Clip(name, pre, counts=name in self.sums) for pre in block.clips)
             if output == ACCEPT and name == self.names[self.core.root.node]:
                 clips.extend(Clip(ACCEPT, pre, weight=-1) for pre in block.clips)
                 ones.append(ACCEPT)
@@ -129,7 +151,10 @@ class _Lowering:
             self.names[number], self.ready[number] = self._letter(node.symbols), 0
             return
         if isinstance(node, Edge):
-            self.names[number], self.ready[number] = self._marker(node.which), 1
+            self.names[number], self.ready[number] = self.marker(node.which), 1
+            return
+        if isinstance(node, AtLeast | Numeric):
+            self._counting(number, node)
             return
         floor = 1 if isinstance(node, Step) else 0
         layer = 1 + max([floor, *(self.ready[operand] for operand in operands(node))])
@@ -142,29 +167,84 @@ class _Lowering:
     def _block(self, node: Node, name: str) -> Block:
         match node:
             case And(args):
-                return operators.conjunction([self._form(arg) for arg in args])
+                return operators.conjunction([self.form(arg) for arg in args])
             case Xor(left, right):
-                return operators.exclusive(self._form(Lit(left)), self._form(Lit(right)))
+                return operators.exclusive(self.form(Lit(left)), self.form(Lit(right)))
             case Step(op, arg):
-                marker = self._marker("first" if op == "Y" else "last")
+                marker = self.marker("first" if op == "Y" else "last")
                 self.wanted.add(marker)
-                return operators.step(op, self._form(arg), marker, name, self.regime)
+                return operators.step(op, self.form(arg), marker, name, self.regime)
             case Reach(op, _, right, where):
-                return operators.reach(op, self._form(where), self._form(right), name, self.regime)
+                return operators.reach(op, self.form(where), self.form(right), name, self.regime)
             case _:
                 raise AssertionError(f"{node} is placed without a block")
 
-    def _form(self, lit: Lit) -> Affine:
+    def form(self, lit: Lit) -> Affine:
         """A literal as a linear form over coordinates."""
         name = self.names[lit.node]
         self.wanted.add(name)
         form = Affine.coordinate(name)
         return Affine.constant(1) - form if lit.negated else form
 
-    def _marker(self, which: Literal["first", "last"]) -> str:
+    def marker(self, which: Literal["first", "last"]) -> str:
         if which not in self.placed:
             self.placed[which] = (1, operators.edge(which, which))
         return which
+
+    def _counting(self, number: int, node: AtLeast | Numeric) -> None:
+        """Place a comparison or a predicate; a predicate of the position is a column of the encoding."""
+        name = f"{'count' if isinstance(node, AtLeast) else node.name.lower()}{number}"
+        column = self.counts.column(node) if isinstance(node, Numeric) else None
+        if column is not None and number != self.core.root.node:
+            self.names[number], self.ready[number] = column, 0
+            return
+        if column is not None:
+            layer, block = 1, Block((), (Affine.coordinate(column),))
+        elif isinstance(node, Numeric):
+            layer, block = self.counts.predicate(node, name)
+        else:
+            layer, block, summed = self.counts.comparison(node, name)
+            self.sums |= {name} if summed else set()
+        self.names[number], self.ready[number] = name, layer
+        self.put(name, layer, block, self._counting_meaning(node))
+
+    def _counting_meaning(self, node: AtLeast | Numeric) -> str:
+        def count(of: CountOf) -> str:
+            if self.is_true(of.arg):
+                return {"L": "pos", "R": "(len - pos + 1)", "": "len"}[of.side]
+            return f"#{of.side}[{'!' if of.arg.negated else ''}{self.names[of.arg.node]}]"
+
+        if isinstance(node, AtLeast):
+            terms = " + ".join(f"{value} {count(of)}" for value, of in node.terms)
+            return f"{terms} + {node.constant} >= 0".replace("+ -", "- ")
+        inner = "".join(f"{param}, " for param in node.params)
+        return f"{node.name}({inner}{node.scale} {count(node.count)} + {node.offset})".replace("+ -", "- ")
+
+    def put(self, name: str, layer: int, block: Block, meaning: str) -> str:
+        """Place a block, once."""
+        if name not in self.placed:
+            self.placed[name] = (layer, block)
+            self.meanings[name] = meaning
+        return name
+
+    def layer_of(self, lit: Lit) -> int:
+        """The layer that writes a literal's coordinate."""
+        return self.ready[lit.node]
+
+    def read(self, name: str) -> Affine:
+        """A coordinate, which is then wanted."""
+        self.wanted.add(name)
+        return Affine.coordinate(name)
+
+    def encode(self, name: str, value: PositionFunction) -> str:
+        """A coordinate of the position encoding."""
+        self.encodings.setdefault(name, Encoding(name, value))
+        return name
+
+    def is_true(self, lit: Lit) -> bool:
+        """Whether a literal is the constant `true`."""
+        node = self.core.nodes[lit.node]
+        return isinstance(node, Letters) and not lit.negated and node.symbols == frozenset(self.core.alphabet)
 
     def _letter(self, symbols: frozenset[str]) -> str:
         """The embedding coordinate that is 1 on these symbols; all of them is the constant coordinate."""

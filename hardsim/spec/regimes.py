@@ -30,6 +30,9 @@ from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.spec.ir import ONE, Affine, Encoding, Mask, Rational
 
+RAMP = "(-1)^i*i^2"
+"""The key of the sign test without temperature and n."""
+
 PARITY = "(-1)^i"
 """The encoding coordinate that tells even positions (1) from odd ones (-1); every regime has it."""
 
@@ -58,6 +61,14 @@ class Regime:
     decay: str
     theorems: str
     summary: str
+    look_up: tuple[str, str] = ("", "")
+    """The key coordinates for j and j^2 of a count's look-up; empty where there is none."""
+    look_up_rate: str = "1"
+    """What those keys are multiplied by: the decay per position is this over the number of positions counted."""
+    sign_key: str = PARITY
+    """The key coordinate of the sign test."""
+    sign_rate: str = "1"
+    """The gap of the sign test is this over the number of positions counted."""
     bounded: bool = True
     converges: bool = True
     """Whether the softmax error has a bound that does not depend on n."""
@@ -98,6 +109,7 @@ REGIMES: dict[str, Regime] = {
             ramp="i/n",
             slope=HALF,
             decay="1/(2*n)",
+            look_up=("i", "i^2"),
             theorems="Theorems 12a and 15a",
             summary="softmax at temperature 1/n, bounded position encodings, any mask",
         ),
@@ -110,6 +122,10 @@ REGIMES: dict[str, Regime] = {
             ramp="i",
             slope=HALF,
             decay="1/2",
+            look_up=("n*i", "n*i^2"),
+            look_up_rate="n",
+            sign_key="n*(-1)^i",
+            sign_rate="n",
             theorems="Theorems 12b and 15b",
             summary="plain softmax, unbounded position encodings, any mask",
             bounded=False,
@@ -123,6 +139,7 @@ REGIMES: dict[str, Regime] = {
             ramp="1/i",
             slope=-HALF,
             decay="1/(2*i^2)",
+            look_up=("i", "i^2"),
             theorems="Theorems 13c and 16a",
             summary="softmax at temperature 1/i^2, bounded position encodings, future-masked, no dependence on n",
         ),
@@ -135,6 +152,7 @@ REGIMES: dict[str, Regime] = {
             ramp="i",
             slope=HALF,
             decay="1/2",
+            sign_key=RAMP,
             theorems="Theorems 13d and 16b",
             summary="plain softmax, unbounded position encodings, future-masked, no dependence on n",
             bounded=False,
