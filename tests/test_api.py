@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 import hardsim
-from hardsim.check.result import Verdict
+from hardsim.checking.result import Verdict
 from hardsim.errors import InputError
 from tests.strategies import all_words
-
 
 
 @pytest.fixture

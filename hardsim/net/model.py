@@ -81,6 +81,8 @@ class FeedForward:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
+    """Attention heads whose outputs are added to the residual stream, then a feed-forward network."""
+
     heads: tuple[AttentionHead, ...]
     ffn: FeedForward
 

@@ -50,6 +50,8 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class LayerPlan:
+    """One layer: its heads, its hidden units, and the entries of b_2 by coordinate."""
+
     heads: tuple[HeadPlan, ...]
     units: tuple[Unit, ...]
     biases: tuple[tuple[int, Rational], ...]
@@ -57,6 +59,8 @@ class LayerPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """A whole network."""
+
     model: Transformer
     layers: tuple[LayerPlan, ...]
     static: frozenset[int]

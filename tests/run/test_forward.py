@@ -105,7 +105,9 @@ def transformers(draw: st.DrawFn) -> Transformer:
         matrices(D, D),
     )
     layers = st.builds(Layer, st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple), ffns())
-    encodings = draw(st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/i", "n"])), max_size=2))
+    encodings = draw(
+        st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/i", "n"])), max_size=2)
+    )
     return Transformer(
         alphabet=ALPHABET,
         coordinates=tuple("vwxyz"),
@@ -142,7 +144,6 @@ def test_no_logit_is_larger_than_the_bound(model: Transformer, n: int) -> None:
         def exp(self, logit: Any) -> Any:
             seen.append(abs(self.number(logit) if isinstance(logit, int | Fraction) else logit))
             return super().exp(logit)
-
 
     Forward(model, Watching(50)).run([ALPHABET[i % 3] for i in range(n)])
     assert all(logit <= bound * (1 + context.mpf(10) ** -30) for logit in seen)

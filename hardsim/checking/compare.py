@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from hardsim.check.result import HeadResult, Mismatch, Word
-from hardsim.check.subject import Subject
-from hardsim.check.tally import Tally
+from hardsim.checking.result import HeadResult, Mismatch, Word
+from hardsim.checking.subject import Subject
+from hardsim.checking.tally import Tally
 from hardsim.lang.semantics import Oracle
 from hardsim.run.arithmetic import Column
 from hardsim.run.forward import Forward, Trace

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from hardsim.check.result import ModelFacts
+from hardsim.checking.result import ModelFacts
 from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar

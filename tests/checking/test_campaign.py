@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hardsim.check.campaign import (
+from hardsim.checking.campaign import (
     CheckOptions,
     Effort,
     Progress,
@@ -19,10 +19,10 @@ from hardsim.check.campaign import (
     default_workers,
     effort,
 )
-from hardsim.check.compare import accepted_words, evaluate
-from hardsim.check.words import PAIRS, STRUCTURED_LIMIT
-from hardsim.check.result import Verdict
-from hardsim.check.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.compare import accepted_words, evaluate
+from hardsim.checking.result import Verdict
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_expression, parse_text
@@ -87,7 +87,9 @@ def test_extremes_of_a_length_are_those_of_the_formula(regime: str) -> None:
         ("none", None, None),
     ],
 )
-def test_too_flat_attention_is_refuted_by_the_shortest_word(regime: str, beta: Fraction | None, tau: str | None) -> None:
+def test_too_flat_attention_is_refuted_by_the_shortest_word(
+    regime: str, beta: Fraction | None, tau: str | None
+) -> None:
     subject = since(regime, beta, tau)
     result = check_subject(subject, CheckOptions(max_n=6))
     assert result.verdict is Verdict.REFUTED
@@ -173,7 +175,7 @@ def test_nothing_tried_is_undecided() -> None:
 
     subject = since()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hardsim.check.campaign.plan_length", interrupt)
+        patch.setattr("hardsim.checking.campaign.plan_length", interrupt)
         result = check_subject(subject, CheckOptions(max_n=2))
     assert (result.verdict, result.reach, result.partial) == (Verdict.UNDECIDED, "no word was tried", True)
 
@@ -225,7 +227,9 @@ def test_accepted_words_of_all_three() -> None:
 
 
 def test_no_attention_no_gap() -> None:
-    result = check_subject(compile_file(parse_expression("a | b", ["a", "b", "c"]), ModelOptions()), CheckOptions(max_n=3))
+    result = check_subject(
+        compile_file(parse_expression("a | b", ["a", "b", "c"]), ModelOptions()), CheckOptions(max_n=3)
+    )
     for length in result.lengths:
         assert (length.acceptance_gap, length.margin, length.score_gap, length.heads) == (None, None, None, ())
         assert length.error == 0
