@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -40,13 +41,14 @@ def attended(word: str, beta: float, regime: str = "temperature") -> float:
     """The value that the head of `a S b` reads at the last position, from the table of regimes, in floats."""
     n = len(word)
     q = [symbol != "a" for symbol in word]
-    logits = {
+    by_regime: dict[str, Callable[[int], float]] = {
         "temperature": lambda j: n * beta * (q[j - 1] + j / (2 * n)),
         "position": lambda j: n * beta * q[j - 1] + beta / 2 * j,
         "causal-temperature": lambda j: n * n * beta * (q[j - 1] - 1 / (2 * j)),
         "causal-position": lambda j: n * beta * q[j - 1] + beta / 2 * j,
         "none": lambda j: beta * (q[j - 1] + j / (2 * n)),
-    }[regime]
+    }
+    logits = by_regime[regime]
     weights = [exp(logits(j) - logits(n)) for j in range(1, n + 1)]
     return sum(w for w, symbol in zip(weights, word, strict=True) if symbol == "b") / sum(weights)
 
@@ -221,7 +223,7 @@ def test_accepted_words_of_all_three() -> None:
     words = all_words("abc", 4)
     wanted = [word for word in words if holds("".join(word))]
     for by in ("oracle", "hard", "soft"):
-        assert list(accepted_words(since(), words, by)) == wanted  # type: ignore[arg-type]
+        assert list(accepted_words(since(), words, by)) == wanted
     flat = since(beta=Fraction(1, 2))
     assert len(list(accepted_words(flat, words, "soft"))) < len(wanted)
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
-import time
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import Source, SourceError, Span
-from hardsim.lang.ast import FormulaFile, Predicate, UserPredicate
+from hardsim.errors import SourceError
+from hardsim.lang.ast import FormulaFile
 from hardsim.lang.parse import parse_text
-from hardsim.lang.predicate import MAX_VALUE, OwnPredicate, compile_predicate, user_predicates
-from hardsim.lang.pretty import format_file
-from hardsim.lang.semantics import Oracle, accepts, truth
+from hardsim.lang.predicate import OwnPredicate, user_predicates
 
 HEAD = "// A title\nalphabet: a b\npred P(i, n) = "
 COLUMN = 16
@@ -130,87 +126,290 @@ CONDITIONS = st.recursive(
 )
 
 
-class Beyond(Exception):
+class BeyondError(Exception):
     """Python's value is beyond the limits here, or it has none."""
 
 
-class Bounded(int):
-    """An integer that raises Beyond where a condition must be refused."""
+@dataclass(frozen=True, order=True)
+class Bounded:
+    """An integer that raises BeyondError where a condition must be refused."""
 
-    def _within(self, value: int) -> Bounded:
-        if abs(value) > 10**18:
-            raise Beyond
-        return Bounded(value)
+    value: int
 
-    def __add__(self, other: int) -> Bounded:
-        return self._within(int(self) + int(other))
+    def __post_init__(self) -> None:
+        if abs(self.value) > 10**18:
+            raise BeyondError
 
-    def __sub__(self, other: int) -> Bounded:
-        return self._within(int(self) - int(other))
+    def __add__(self, other: Bounded) -> Bounded:
+        return Bounded(self.value + other.value)
 
-    def __mul__(self, other: int) -> Bounded:
-        return self._within(int(self) * int(other))
+    def __sub__(self, other: Bounded) -> Bounded:
+        return Bounded(self.value - other.value)
 
-    def __floordiv__(self, other: int) -> Bounded:
-        if other == 0:
-            raise Beyond
-        return self._within(int(self) // int(other))
+    def __mul__(self, other: Bounded) -> Bounded:
+        return Bounded(self.value * other.value)
 
-    def __mod__(self, other: int) -> Bounded:
-        if other == 0:
-            raise Beyond
-        return self._within(int(self) % int(other))
+    def __floordiv__(self, other: Bounded) -> Bounded:
+        if other.value == 0:
+            raise BeyondError
+        return Bounded(self.value // other.value)
 
-    def __pow__(self, other: int, modulus: int | None = None) -> Bounded:
-        if other < 0 or (abs(self) >= 2 and other > 100):
-            raise Beyond
-        return self._within(int(int(self) ** int(other))) if abs(self) >= 2 else self._unit_power(int(other))
+    def __mod__(self, other: Bounded) -> Bounded:
+        if other.value == 0:
+            raise BeyondError
+        return Bounded(self.value % other.value)
 
-    def _unit_power(self, exponent: int) -> Bounded:
-        if exponent == 0:
-            return Bounded(1)
-        return Bounded(self if exponent % 2 else abs(self))
+    def __pow__(self, other: Bounded) -> Bounded:
+        if other.value < 0 or (abs(self.value) >= 2 and other.value > 100):
+            raise BeyondError
+        return Bounded(self.value**other.value)
 
     def __neg__(self) -> Bounded:
-        return Bounded(-int(self))
+        return Bounded(-self.value)
 
     def __pos__(self) -> Bounded:
-        return Bounded(self)
+        return self
 
 
 def by_python(text: str, value: int, n: int) -> bool | None:
     """The value of Python's own reading of a generated text; None where it must be refused."""
-    source = "".join(f"B({part})" if part.isdigit() else part for part in _split(text))
+    source = re.sub(r"[0-9]+", r"Bounded(\g<0>)", text)
     try:
-        return bool(eval(source, {"B": Bounded, "i": Bounded(value), "n": Bounded(n)}))
-    except Beyond:
+        return bool(eval(source, {"Bounded": Bounded, "i": Bounded(value), "n": Bounded(n)}))
+    except BeyondError:
         return None
-
-
-def _split(text: str) -> list[str]:
-    return text.replace("(", "( ").replace(")", " )").replace(" ", " \0").split("\0") if False else _tokens(text)
-
-
-def _tokens(text: str) -> list[str]:
-    parts: list[str] = []
-    for char in text:
-        if char.isdigit() and parts and parts[-1].isdigit():
-            parts[-1] += char
-        else:
-            parts.append(char)
-    return parts
 
 
 @given(CONDITIONS, st.integers(-9, 9), st.integers(1, 9))
 def test_conditions_agree_with_python(text: Text, value: int, n: int) -> None:
     expected = by_python(text.python, value, n)
-    try:
-        holds = predicate(text.own)
-    except SourceError as error:
-        assert error.message.startswith("mod beside")
-        return
+    holds = predicate(text.own)
     if expected is None:
         with pytest.raises(SourceError, match=f"at i = {value}, n = {n}$"):
             holds(value, n)
     else:
         assert holds(value, n) is expected
+
+
+# ---- mistakes ----
+
+SYNTAX = [
+    # condition, offset of the caret in it, what the carets are under, message
+    ("i", 0, "i", "i is a number, and a condition is needed here"),
+    ("n + 2 * i", 0, "n + 2 * i", "n + 2 * i is a number, and a condition is needed here"),
+    ("not i", 4, "i", "i is a number, and a condition is needed here"),
+    ("i == 1 and (n)", 11, "(n)", "(n) is a number, and a condition is needed here"),
+    ("i or n == 1", 0, "i", "i is a number, and a condition is needed here"),
+    ("(i == 1) + 1 == 2", 0, "(i == 1)", "(i == 1) is a condition, and a number is needed here"),
+    ("1 + (i == 1) == 2", 4, "(i == 1)", "(i == 1) is a condition, and a number is needed here"),
+    ("-(i == 1) == 2", 1, "(i == 1)", "(i == 1) is a condition, and a number is needed here"),
+    ("i == not n == 1", 5, "not n == 1", "not n == 1 is a condition, and a number is needed here"),
+    ("i < n < 3", 6, "<", "comparisons do not chain"),
+    ("i + 1 mod 2 == 0", 6, "mod", "mod beside + without brackets"),
+    ("i mod 2 - 1 == 0", 2, "mod", "mod beside - without brackets"),
+    ("i mod 2 * 3 == 0", 2, "mod", "mod beside * without brackets"),
+    ("i mod 2 div 3 == 0", 2, "mod", "mod beside div without brackets"),
+    ("2i == n", 1, "i", "missing operator before i"),
+    ("i == 1 n", 7, "n", "missing operator before n"),
+    ("(i == 1", 0, "(", "this bracket is never closed: ("),
+    ("i == 1)", 6, ")", "this bracket closes nothing: )"),
+    ("i == ()", 6, ")", "nothing between the brackets"),
+    ("i ==", 4, " ", "missing operand after =="),
+    ("i == * 2", 5, "*", "missing operand after =="),
+    ("== i", 0, "==", "missing operand before =="),
+    ("i = and n", 4, "and", "missing operand after ="),
+    ("j == 1", 0, "j", "unknown name 'j'"),
+    ("EVEN(i)", 0, "EVEN", "unknown name 'EVEN'"),
+    ("i == true", 5, "true", "unknown name 'true'"),
+    ("i == 1.5", 5, "1.5", "not an integer"),
+    ("i == 1000000000000000001", 5, "1000000000000000001", "a number larger than 10^18"),
+    ("i % 2 == 0", 2, "%", "unknown operator %"),
+    ("i/2 == 0", 1, "/", "unknown operator /"),
+    ("i == 0 && n == 1", 7, "&", "unknown operator &"),
+    ("i ^ 2 == 0", 2, "^", "unknown operator ^"),
+    ("i == ²", 5, "²", "unknown name '²'"),
+    ("i == ٣", 5, "٣", "unknown operator ٣"),
+    ("#[a] == 1", 0, "#", "unknown operator #"),
+    ("i == __import__", 5, "__import__", "unknown name '__import__'"),
+    ("i.real == 1", 1, ".", "unknown operator ."),
+    ("i == 1; n", 6, ";", "unknown operator ;"),
+]
+
+
+@pytest.mark.parametrize(("condition", "offset", "under", "message"), SYNTAX)
+def test_mistakes_are_reported_when_the_file_is_read(condition: str, offset: int, under: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        file_of(condition)
+    lines = str(caught.value).split("\n")
+    assert lines[0] == f"f.ltl:3:{COLUMN + offset}: error: {message}"
+    assert lines[2] == " " * (2 + COLUMN - 1 + offset) + "^" * len(under)
+    span = caught.value.span
+    assert (HEAD + condition + " ")[span.start : span.end].replace("\n", " ") == under
+
+
+@pytest.mark.parametrize(
+    ("condition", "offset", "under", "message"),
+    [
+        ("n mod (i - 3) == 0", 2, "mod", "P: division by zero in 7 mod 0, at i = 3, n = 7"),
+        ("i == n div 0", 7, "div", "P: division by zero in 7 div 0, at i = 3, n = 7"),
+        ("2 ** (i - 5) == 1", 2, "**", "P: negative exponent in 2 ** (-2), at i = 3, n = 7"),
+        ("1 ** -1 == 1", 2, "**", "P: negative exponent in 1 ** (-1), at i = 3, n = 7"),
+        ("9**9**9**9 == i", 4, "**", "P: 9 ** 387420489 is larger than 10^18 in absolute value, at i = 3, n = 7"),
+        ("10**18 < 10**18 + i", 16, "+", f"P: {10**18} + 3 is larger than 10^18 in absolute value, at i = 3, n = 7"),
+        ("-10**18 - i < 0", 8, "-", f"P: (-{10**18}) - 3 is larger than 10^18 in absolute value, at i = 3, n = 7"),
+        ("10**9 * 10**10 == i", 6, "*", f"P: {10**9} * {10**10} is larger than 10^18 in absolute value, at i = 3, n"),
+        ("(-2) ** 61 == i", 5, "**", "P: (-2) ** 61 is larger than 10^18 in absolute value, at i = 3, n = 7"),
+    ],
+)
+def test_conditions_without_a_value(condition: str, offset: int, under: str, message: str) -> None:
+    error = error_of(condition)
+    lines = str(error).split("\n")
+    assert lines[0].startswith(f"f.ltl:3:{COLUMN + offset}: error: {message}")
+    assert lines[2] == " " * (2 + COLUMN - 1 + offset) + "^" * len(under)
+
+
+def test_the_arguments_have_the_same_bound() -> None:
+    holds = predicate("n > i")
+    assert not holds(MAX_VALUE, 1)
+    assert holds(-MAX_VALUE, 1)
+    with pytest.raises(
+        SourceError, match="the argument is larger than 10\\^18 in absolute value, at i = -1000000"
+    ) as error:
+        holds(-MAX_VALUE - 1, 1)
+    assert error.value.span == Span(len(HEAD) + 4, len(HEAD) + 5)
+
+
+def test_the_largest_values() -> None:
+    assert predicate("2 ** 59 < 10 ** 18 and -10 ** 18 < i")(0, 1)
+    assert predicate("1000000000000000000 * 1 == 10 ** 18")(0, 1)
+    assert predicate("00000000000000000000000000001 == i")(1, 1)
+    assert predicate("i ** 1 == i")(MAX_VALUE, 1)
+
+
+def test_mistakes_on_later_lines_and_after_comments() -> None:
+    text = "alphabet: a\npred P(i, n) = i == 1 // one\n  // more\n  or i ==\n    // two\n  m\nP"
+    with pytest.raises(SourceError) as caught:
+        parse_text(text, "f.ltl")
+    assert str(caught.value).startswith("f.ltl:6:3: error: unknown name 'm'\n    m\n    ^\n")
+    fixed = parse_text(text.replace("  m\n", "  n\n"), "f.ltl")
+    assert truth(fixed, "aaa") == [True, False, True]
+    assert parse_text(format_file(fixed)) == fixed
+    ends = parse_text("alphabet: a\npred P(i, n) = i == 1 // 2 ==\nP")
+    assert truth(ends, "aa") == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        ("i % 2 == 0", "the remainder is written mod"),
+        ("i //2 == 0", "// begins a comment; integer division is written div"),
+        ("i//2 == 0", "integer division, rounded down, is written div"),
+        ("2(i) == 0", "a product is written *: 2*("),
+        ("I == 1", "did you mean i?"),
+        ("i == 1 AND n == 1", ""),
+        ("AND == 1", "did you mean and?"),
+        ("MIDDLE(i)", "a condition has no calls and no other predicates"),
+        ("1 < i < n", "join two comparisons with and, as in 1 < i and i < n"),
+        ("i mod 2", "compare it with something, as in i mod 2 == 0"),
+        ("i + 1 mod 2 == 0", "write i + (k mod m) or (i + k) mod m"),
+    ],
+)
+def test_hints(condition: str, hint: str) -> None:
+    assert error_of(condition).hint == hint
+
+
+def test_an_argument_cannot_be_an_operator() -> None:
+    with pytest.raises(SourceError) as caught:
+        parse_text("alphabet: a\npred andP(i, and) = i == 1\nandP", "f.ltl")
+    assert str(caught.value).startswith("f.ltl:2:14: error: and is an operator: it cannot be an argument\n")
+    assert caught.value.span == Span(25, 28)
+
+
+def test_arguments_have_any_other_name() -> None:
+    file = parse_text("alphabet: a\npred P(U, émile_2) = U == émile_2\nP")
+    assert truth(file, "aaa") == [False, False, True]
+
+
+# ---- limits ----
+
+
+@pytest.mark.parametrize(
+    ("before", "inner", "after"),
+    [("(", "i == 1", ")"), ("not ", "i == 1", ""), ("-", "i == 1", ""), ("2**", "1 == i", ""), ("1 + 2*(", "i", ")")],
+)
+def test_nesting_up_to_the_limit(before: str, inner: str, after: str) -> None:
+    tail = " == i" if inner == "i" else ""
+    predicate(before * 200 + inner + after * 200 + tail)
+    error = error_of(before * 201 + inner + after * 201 + tail)
+    assert error.message == "nesting beyond 200 levels"
+    assert error.span.start == len(HEAD) + 200 * len(before) + before.index(before.strip()[-1]) - (before == "2**")
+
+
+def test_long_chains_cost_no_nesting_and_huge_powers_no_time() -> None:
+    start = time.perf_counter()
+    assert predicate(" + ".join(["i"] * 5000) + " == 5000 * i")(2, 3)
+    assert predicate(" and ".join(["i == 2"] * 2000))(2, 3)
+    for condition in ("9**9**9**9 == 1", "(-9)**(9**18) == 1", "2**10**18 == 1", "10**18**18 == i"):
+        assert "larger than 10^18" in error_of(condition).message
+    assert predicate("1**10**18 == 1")(1, 1)
+    assert time.perf_counter() - start < 2
+    assert "a number larger" in error_of("9" * 100_000 + " == i").message
+
+
+# ---- in files ----
+
+
+def test_a_predicate_can_be_pickled() -> None:
+    holds = predicate("i != 0 and n mod i == 0")
+    again = pickle.loads(pickle.dumps(holds))
+    assert again == holds
+    assert [again(value, 6) for value in range(5)] == [False, True, True, True, False]
+    raises = pickle.loads(pickle.dumps(predicate("n mod i == 0")))
+    with pytest.raises(SourceError, match="at i = 0, n = 6") as caught:
+        raises(0, 6)
+    assert str(caught.value).startswith("f.ltl:3:18: ")
+
+
+def test_the_oracle_uses_the_predicates_of_the_file() -> None:
+    middle = parse_text("alphabet: a b\npred MIDDLE(i, n) = 2*i == n + 1\nO(MIDDLE & b)")
+    assert [word for word in ("b", "aba", "bab", "bb", "aabaa") if accepts(middle, word)] == ["b", "aba", "aabaa"]
+    given = {"MIDDLE": lambda value, n: value == 1}
+    assert not accepts(middle, "aba", predicates=given)
+    assert accepts(middle, "bab", predicates=given)
+
+
+def test_a_term_is_passed_by_its_value_with_zero_and_negative_ones() -> None:
+    file = file_of("i == -2 or i == 0", "P(#L[a] - #L[b])")
+    assert truth(file, "abbbaaa") == [False, True, False, True, False, True, False]
+
+
+def test_a_predicate_that_has_no_value_at_some_counts_only() -> None:
+    file = file_of("n mod i == 0", "P(#L[a])")
+    oracle = Oracle(file)
+    assert oracle.truth("abaa") == [True, True, True, False]  # counts 1 1 2 3 of length 4
+    with pytest.raises(SourceError, match="division by zero in 3 mod 0, at i = 0, n = 3") as caught:
+        oracle.truth("baa")
+    assert file.source.text[caught.value.span.start : caught.value.span.end] == "mod"
+    assert oracle.truth("abaa") == [True, True, True, False]
+
+
+def test_a_predicate_without_a_place_is_cited_by_its_own_text() -> None:
+    own = UserPredicate("Q", ("i", "n"), "i ==\n n div 0")
+    file = FormulaFile(("a",), Predicate("Q", (), None), predicates=(own,))
+    with pytest.raises(SourceError) as caught:
+        accepts(file, "a")
+    assert str(caught.value).startswith("<pred Q>:2:4: error: Q: division by zero in 1 div 0, at i = 1, n = 1\n")
+    with pytest.raises(SourceError, match="the condition is empty") as caught:
+        compile_predicate(Source("x", ""), UserPredicate("Q", ("i", "n"), " "))
+    assert caught.value.span == Span(0, 1)
+
+
+@given(st.text(st.sampled_from("in12 ()+-*=<>!&|/%^.,#'\n\t²٣") | st.characters(), max_size=20))
+def test_noise_is_a_condition_or_one_clear_error(text: str) -> None:
+    source = Source("noise", "# " + text)
+    try:
+        holds = compile_predicate(source, UserPredicate("P", ("i", "n"), text, span=Span(2, 2 + len(text))))
+        holds(1, 2)
+    except SourceError as error:
+        assert 2 <= error.span.start < error.span.end <= len(source.text) + 1
+        assert str(error)

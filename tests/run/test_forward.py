@@ -169,7 +169,8 @@ def one_head(temperature: str = "1") -> Transformer:
 def test_margin_and_verdict() -> None:
     forward = mp_forward(one_head(), 40)
     trace = forward.run("ba")
-    # At i = 2 the logits are 6 and 12, so the value read is 1/(1 + e^-6); at i = 1 it is exactly 0: margins 1/4 - e^-6/(1 + e^-6), 1/4.
+    # At i = 2 the logits are 6 and 12, so the value read is 1/(1 + e^-6); at i = 1 it is exactly 0: the margins are
+    # 1/4 - e^-6/(1 + e^-6) and 1/4.
     off = context.exp(-6) / (1 + context.exp(-6))
     assert trace.verdict(forward.model) is True
     assert trace.least_margin is not None

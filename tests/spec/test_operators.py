@@ -1,4 +1,4 @@
-"""Every operator of the language against the oracle, on all short words, in every regime: hard attention and softmax."""
+"""Every operator against the oracle, on all short words, in every regime: hard attention and softmax."""
 
 from __future__ import annotations
 
