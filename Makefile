@@ -13,7 +13,7 @@ JOBS ?= 2
 PYTEST_FLAGS ?=
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 # Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the tools.
 CREATED := $(VENV)/.created
 RUN := $(VENV)/.installed-run
@@ -51,7 +51,7 @@ format: $(DEV) ## format the code and apply ruff's safe fixes
 
 clean: ## remove .venv, builds and caches
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find hardsim tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find hardsim tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -17,17 +17,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from hardsim.check import campaign, compare
-from hardsim.check import open as opening
-from hardsim.check.campaign import CheckOptions, Progress
-from hardsim.check.compare import Evaluation
-from hardsim.check.open import Input
-from hardsim.check.result import CheckResult, Word
-from hardsim.check.subject import ModelOptions, Subject, digest
+from hardsim.checking import campaign, compare
+from hardsim.checking import open as opening
+from hardsim.checking.campaign import CheckOptions, Progress
+from hardsim.checking.compare import Evaluation
+from hardsim.checking.open import Input
+from hardsim.checking.result import CheckResult, Word
+from hardsim.checking.subject import ModelOptions, Subject, digest
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.parse import parse_text, parse_word
 from hardsim.lang.semantics import Oracle
+
+__all__ = ["CheckOptions", "CheckResult", "Formula", "Model", "check", "load", "parse"]
 
 At = Literal["first", "last"]
 
@@ -154,6 +156,6 @@ def _word(word: str | Sequence[str], alphabet: tuple[str, ...]) -> Word:
 
 
 def _enumerate(alphabet: tuple[str, ...], n: int) -> Iterator[Word]:
-    from hardsim.check.words import enumerate_words
+    from hardsim.checking.words import enumerate_words
 
     return enumerate_words(alphabet, n)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 import hardsim
-from hardsim.check.result import Verdict
+from hardsim.checking.result import Verdict
 from hardsim.errors import InputError
 from tests.strategies import all_words
-
 
 
 @pytest.fixture
@@ -59,4 +58,4 @@ def test_files(formula: hardsim.Formula, tmp_path: Path) -> None:
 
 def test_unknown_names_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        hardsim.nothing  # type: ignore[attr-defined]  # noqa: B018
+        hardsim.nothing  # noqa: B018

@@ -10,8 +10,8 @@ from typing import Literal
 
 import pytest
 
-from hardsim.check.compare import Judge
-from hardsim.check.subject import ModelOptions, compile_file
+from hardsim.checking.compare import Judge
+from hardsim.checking.subject import ModelOptions, compile_file
 from hardsim.spec.regimes import PROVEN, REGIMES
 from tests.conformance import ROWS, Row
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.check.compare import Judge
-from hardsim.check.subject import ModelOptions, compile_file
+from hardsim.checking.compare import Judge
+from hardsim.checking.subject import ModelOptions, compile_file
 from hardsim.lang import ast
 from hardsim.spec.regimes import PROVEN, REGIMES
 from tests.strategies import all_words, formulas

@@ -28,16 +28,22 @@ MAX_POWER_BITS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Constant:
+    """A non-negative integer."""
+
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
+    """A name, such as i or n."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Negation:
+    """Unary minus."""
+
     arg: Expression
 
 

@@ -66,6 +66,8 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """Negation."""
+
     arg: Formula
     span: Span = _span()
 
@@ -146,6 +148,8 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Integer:
+    """An integer constant."""
+
     value: int
     span: Span = _span()
 

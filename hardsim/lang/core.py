@@ -194,6 +194,7 @@ class CoreBuilder:
         return Lit(self._number(Letters(chosen))) if chosen else self.false
 
     def edge(self, which: Literal["first", "last"]) -> Lit:
+        """The marker of the first or the last position."""
         return Lit(self._number(Edge(which)))
 
     def _symbols(self, lit: Lit) -> frozenset[str] | None:

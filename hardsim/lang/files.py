@@ -55,6 +55,7 @@ class Layout:
         return next((line for line in self.headers if line.key == key), None)
 
     def value(self, line: HeaderLine) -> str:
+        """The text of a header line after its key."""
         return self.source.text[line.value.start : line.value.end]
 
     @property

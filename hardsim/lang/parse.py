@@ -9,8 +9,10 @@ from typing import Literal
 
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang.ast import Example, Formula, FormulaFile, Let, UserPredicate
+from hardsim.lang.condition import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.expression import read_definition, read_formula
 from hardsim.lang.files import DefinitionLine, Layout, lay_out, normalised
+from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.scope import Scope
 from hardsim.lang.vocabulary import RESERVED
 from hardsim.lang.walk import looks_ahead_only
@@ -175,7 +177,10 @@ def _definitions(layout: Layout, alphabet: tuple[str, ...]) -> tuple[Scope, tupl
         _check_name(scope, line)
         if line.kind == "pred":
             text = _without_comments(layout.source, line.body)
-            scope.predicates[line.name] = UserPredicate(line.name, line.params, text, span=line.body)
+            predicate = UserPredicate(line.name, line.params, text, span=line.body)
+            _check_arguments(layout.source, line)
+            compile_predicate(layout.source, predicate)  # for its errors, in the order of the text
+            scope.predicates[line.name] = predicate
             continue
         scope.current = line.name
         body, definition = read_definition(scope, line.body)
@@ -199,6 +204,16 @@ def _check_name(scope: Scope, line: DefinitionLine) -> None:
         raise refuse(f"{name} is reserved: Q_ begins the name of a symbol")
     if name in scope.lets or name in scope.predicates:
         raise refuse(f"duplicate definition of {name}", f"it is defined in line {scope.line_of(scope.later[name])}")
+
+
+def _check_arguments(source: Source, line: DefinitionLine) -> None:
+    """Refuse arguments of a `pred` line that are operators in its condition."""
+    for name in line.params:
+        if name in CONDITION_WORDS:
+            match = re.compile(rf"\b{name}\b").search(source.text, line.at.end, line.body.start)
+            place = Span(*match.span()) if match else line.at
+            message = f"{name} is an operator: it cannot be an argument"
+            raise SourceError(source, place, message, "a new name", "choose another name, such as i")
 
 
 def _without_comments(source: Source, span: Span) -> str:

@@ -53,6 +53,7 @@ class Scope:
         return {name: definition.depth for name, definition in self.lets.items()}
 
     def line_of(self, span: Span) -> int:
+        """The line of a place, from 1."""
         return self.source.line_of(span.start)[0]
 
     def symbol_of(self, word: str, span: Span) -> str | None:

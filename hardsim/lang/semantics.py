@@ -28,6 +28,7 @@ from typing import Final, Literal, TypeAlias
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.numerical import BUILT_IN, NumericalPredicate
+from hardsim.lang.predicate import user_predicates
 from hardsim.lang.words import has_long_symbols
 
 Column: TypeAlias = Sequence[int]
@@ -183,15 +184,17 @@ class Oracle:
 
     Args:
         file: the formula, its alphabet and its definitions.
-        predicates: the meaning of each name that the file defines by `pred`.
+        predicates: the meaning of each name that the file defines by `pred`; by default what the file says.
 
     Raises:
-        SourceError: at a name that has no definition, or a predicate that `predicates` does not define.
+        SourceError: at a name that has no definition, or a predicate that `predicates` does not define; when asked
+            about a word, where a condition of a `pred` line has no value (see hardsim/lang/predicate.py).
     """
 
     def __init__(self, file: ast.FormulaFile, predicates: Mapping[str, NumericalPredicate] | None = None) -> None:
         self.file = file
-        self._predicates = {**BUILT_IN, **(predicates or {})}
+        own = user_predicates(file) if predicates is None else predicates
+        self._predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **own}
         self._alphabet = frozenset(file.alphabet)
         self._steps: list[_Step] = []
         self._numbers: dict[_Key, int] = {}

@@ -50,6 +50,7 @@ class Sorter:
     # ---- formulas ----
 
     def formula(self, raw: Raw) -> ast.Formula:
+        """A formula of the surface syntax."""
         match raw.kind:
             case "word" | "number" | "quoted":
                 return self._atom(raw)

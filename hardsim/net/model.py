@@ -19,6 +19,7 @@ from functools import cached_property
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
+from hardsim.spec.columns import PositionFunction
 from hardsim.spec.ir import Mask, Rational
 
 Entry = tuple[int, int, Rational]
@@ -81,6 +82,8 @@ class FeedForward:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
+    """Attention heads whose outputs are added to the residual stream, then a feed-forward network."""
+
     heads: tuple[AttentionHead, ...]
     ffn: FeedForward
 
@@ -93,7 +96,7 @@ class Transformer:
     coordinates: tuple[str, ...]
     embedding: Matrix
     """|alphabet| x d: the word embedding, one row per symbol."""
-    encodings: tuple[tuple[int, Arith], ...]
+    encodings: tuple[tuple[int, PositionFunction], ...]
     """The position encoding: coordinate index and value, an expression in i and n."""
     layers: tuple[Layer, ...]
     temperature: Arith

@@ -55,6 +55,7 @@ class Reader:
             yield Reader(value, self.name, f"{self.path}[{index}]")
 
     def text(self) -> str:
+        """A string."""
         if not isinstance(self.value, str):
             raise self.error("a string")
         return self.value
@@ -67,6 +68,7 @@ class Reader:
             raise self.error(f"one of {options}") from None
 
     def boolean(self) -> bool:
+        """`true` or `false`."""
         if not isinstance(self.value, bool):
             raise self.error("true or false")
         return self.value

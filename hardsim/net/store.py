@@ -6,16 +6,19 @@ coordinate names to rationals. Reading checks every shape, index, rational and n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
 from hardsim.net.reader import Reader
+from hardsim.spec.columns import PositionFunction, UserPredicate, parse_column
 from hardsim.spec.ir import (
     Affine,
     Clip,
     Encoding,
     HardProgram,
     Head,
+    Kind,
     Letter,
     Mask,
     ProgramLayer,
@@ -23,8 +26,12 @@ from hardsim.spec.ir import (
     Weighting,
 )
 
+Users = Mapping[str, tuple[str, UserPredicate]]
+"""The formula's own predicates: text and meaning by name."""
+
 MASKS = ", ".join(mask.value for mask in Mask)
 WEIGHTINGS = ", ".join(weighting.value for weighting in Weighting)
+KINDS = ", ".join(kind.value for kind in Kind)
 LARGEST = 1_000_000
 
 
@@ -67,7 +74,7 @@ def transformer_json(model: Transformer) -> dict[str, Any]:
     }
 
 
-def read_transformer(data: Reader) -> Transformer:
+def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
     """The network that JSON data describes.
 
     Raises:
@@ -83,7 +90,7 @@ def read_transformer(data: Reader) -> Transformer:
     index = {name: number for number, name in enumerate(coordinates)}
     d = len(coordinates)
     encodings = [
-        (item.field("coordinate").choice(index.__getitem__, "the coordinates"), item.field("value").arith())
+        (item.field("coordinate").choice(index.__getitem__, "the coordinates"), _encoding(item.field("value"), users))
         for item in data.field("encodings").items()
     ]
     return Transformer(
@@ -95,6 +102,11 @@ def read_transformer(data: Reader) -> Transformer:
         temperature=data.field("temperature").arith(),
         output=data.field("output").choice(index.__getitem__, "the coordinates"),
     )
+
+
+def _encoding(data: Reader, users: Users | None) -> PositionFunction:
+    """An expression in i and n, or a predicate such as `PRIME(1*i + 0*n + 0)`; `users` are the formula's own."""
+    return parse_column(data.text(), users or {}) or data.arith()
 
 
 def _read_layer(data: Reader, d: int) -> Layer:
@@ -160,7 +172,8 @@ def program_json(program: HardProgram) -> dict[str, Any]:
             {
                 "heads": [_head_json(head) for head in layer.heads],
                 "clips": [
-                    {"out": clip.out, "pre": _form_json(clip.pre), "weight": clip.weight} for clip in layer.clips
+                    {"out": clip.out, "pre": _form_json(clip.pre), "weight": clip.weight, "counts": clip.counts}
+                    for clip in layer.clips
                 ],
                 "ones": list(layer.ones),
             }
@@ -181,6 +194,9 @@ def _head_json(head: Head) -> dict[str, Any]:
         "out": head.out,
         "select": None if head.select is None else _form_json(head.select),
         "decay": None if head.decay is None else str(head.decay),
+        "gap": None if head.gap is None else str(head.gap),
+        "kind": head.kind.value,
+        "coefficients": str(head.weight),
         "purpose": head.purpose,
         "theorem": head.theorem,
     }
@@ -190,7 +206,7 @@ def _form_json(form: Affine) -> dict[str, str]:
     return {name: str(value) for name, value in form.terms}
 
 
-def read_program(data: Reader) -> HardProgram:
+def read_program(data: Reader, users: Users | None = None) -> HardProgram:
     """The program that JSON data describes; a form may only read coordinates written before it.
 
     Raises:
@@ -201,7 +217,8 @@ def read_program(data: Reader) -> HardProgram:
         for item in data.field("letters").items()
     )
     encodings = tuple(
-        Encoding(item.field("name").text(), item.field("value").arith()) for item in data.field("encodings").items()
+        Encoding(item.field("name").text(), _encoding(item.field("value"), users))
+        for item in data.field("encodings").items()
     )
     known = {"1", *(letter.name for letter in letters), *(encoding.name for encoding in encodings)}
     layers = tuple(_read_program_layer(item, known) for item in data.field("layers").items())
@@ -225,7 +242,12 @@ def _read_program_layer(data: Reader, known: set[str]) -> ProgramLayer:
     heads = tuple(_read_head(item, known) for item in data.field("heads").items())
     known |= {head.out for head in heads}
     clips = tuple(
-        Clip(item.field("out").text(), _read_form(item.field("pre"), known), item.field("weight").integer(-1, 1))
+        Clip(
+            out=item.field("out").text(),
+            pre=_read_form(item.field("pre"), known),
+            weight=item.field("weight").integer(-1, 1),
+            counts=item.field("counts").boolean(),
+        )
         for item in data.field("clips").items()
     )
     ones = tuple(item.text() for item in data.field("ones").items())
@@ -247,6 +269,9 @@ def _read_head(data: Reader, known: set[str]) -> Head:
         score=tuple(score),
         select=_read_form(data.field("select"), known) if data.has("select") else None,
         decay=data.field("decay").arith() if data.has("decay") else None,
+        gap=data.field("gap").arith() if data.has("gap") else None,
+        kind=data.field("kind").choice(Kind, KINDS),
+        weight=int(data.field("coefficients").rational()),
         purpose=data.field("purpose").text(),
         theorem=data.field("theorem").text(),
     )

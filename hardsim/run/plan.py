@@ -50,6 +50,8 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class LayerPlan:
+    """One layer: its heads, its hidden units, and the entries of b_2 by coordinate."""
+
     heads: tuple[HeadPlan, ...]
     units: tuple[Unit, ...]
     biases: tuple[tuple[int, Rational], ...]
@@ -57,6 +59,8 @@ class LayerPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """A whole network."""
+
     model: Transformer
     layers: tuple[LayerPlan, ...]
     static: frozenset[int]
@@ -149,7 +153,7 @@ def largest_logit(plan: Plan, n: int) -> Fraction:
     for _, column, value in model.embedding.entries:
         size[column] = max(size[column], _size(value))
     for column, encoding in model.encodings:
-        size[column] += max(abs(encoding.evaluate(i=i, n=n)) for i in range(1, n + 1))
+        size[column] += max(_size(encoding.evaluate(i=i, n=n)) for i in range(1, n + 1))
     positions = range(1, n + 1) if "i" in model.temperature.variables else (n,)
     inverse = max(model.inverse_temperature(i, n) for i in positions)
     largest = Fraction(0)

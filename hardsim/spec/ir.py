@@ -82,10 +82,12 @@ class Affine:
 
     @staticmethod
     def constant(value: Rational) -> Affine:
+        """A constant, carried by the coordinate `1`."""
         return Affine.of({ONE: value})
 
     @staticmethod
     def coordinate(name: str) -> Affine:
+        """One coordinate."""
         return Affine(((name, 1),))
 
     def __add__(self, other: Affine) -> Affine:
@@ -95,6 +97,7 @@ class Affine:
         return self + other.scaled(-1)
 
     def scaled(self, factor: Rational) -> Affine:
+        """The form times a factor."""
         return Affine.of([(name, value * factor) for name, value in self.terms])
 
     def __str__(self) -> str:
@@ -151,6 +154,7 @@ class Head:
 
     @property
     def uniform(self) -> bool:
+        """Whether the head attends uniformly to every visible position."""
         return self.kind is Kind.UNIFORM
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from hardsim.spec.ir import ONE, Affine, Head, Mask, Weighting
+from hardsim.spec.ir import ONE, Affine, Head, Kind, Mask, Weighting
 from hardsim.spec.regimes import PARITY, Regime, expression
 
 HALF = Fraction(1, 2)
@@ -41,6 +41,7 @@ def edge(which: Literal["first", "last"], out: str, theorem: str = "Proposition 
         name=out,
         mask=mask,
         weighting=Weighting.AVERAGE,
+        kind=Kind.UNIFORM,
         value=Affine.of({PARITY: sign}),
         out=raw,
         purpose=f"marks the {which} position",

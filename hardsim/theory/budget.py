@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
-from hardsim.spec.ir import HardProgram, Head
+from hardsim.spec.ir import HardProgram, Head, Kind
 from hardsim.spec.regimes import REGIMES, Regime
-from hardsim.theory.lemmas import attended_error
+from hardsim.theory.lemmas import (
+    attended_error,
+    halved_look_up_error,
+    look_up_error,
+    ramp_sign_error,
+    sign_error,
+    table_error,
+)
 
 if TYPE_CHECKING:
     from mpmath import MPContext
@@ -33,27 +41,48 @@ class Budget:
 
     beta: Fraction
     temperature: Arith
+    fixed: bool = False
+    """Whether beta is the user's, for every head."""
 
     def beta_of(self, head: Head) -> Fraction:
-        """The constant of one head; uniform heads need none."""
-        return Fraction(1) if head.uniform else self.beta
+        """The constant of one head; uniform heads need none, look-ups more if a comparison adds many up."""
+        if head.uniform:
+            return Fraction(1)
+        return self.beta if self.fixed or head.kind is not Kind.LOOKUP else max(self.beta, look_up_beta(head.weight))
 
     def rate(self, head: Head, i: int, n: int) -> Fraction | None:
         """g of a head at query i of n, in nats per position; None for uniform heads, which are exact."""
-        if head.decay is None:
+        if head.promise is None:
             return None
-        return self.beta_of(head) * head.decay.evaluate(i=i, n=n) / self.temperature.evaluate(i=i, n=n)
+        return self.beta_of(head) * head.promise.evaluate(i=i, n=n) / self.temperature.evaluate(i=i, n=n)
 
     def error_bound(self, head: Head, n: int, context: MPContext) -> Any:
         """The largest attended error that theory allows the head at any position of a word of length n."""
-        if head.decay is None:
+        rate = self.least_rate(head, n)
+        if rate is None:
             return context.mpf(0)
+        if head.kind is Kind.SIGN_RAMP:
+            return ramp_sign_error(self.beta_of(head), n, context)
+        bound = {
+            Kind.NEAREST: attended_error,
+            Kind.LOOKUP: halved_look_up_error,
+            Kind.TABLE: table_error,
+            Kind.SIGN: sign_error,
+        }[head.kind]
+        return bound(rate, context)
+
+    def paper_bound(self, head: Head, n: int, context: MPContext) -> Any:
+        """Lemma 7 as the paper states it, twice our bound, for look-ups of counts; None for other heads."""
+        rate = self.least_rate(head, n)
+        return look_up_error(rate, context) if rate is not None and head.kind is Kind.LOOKUP else None
+
+    def least_rate(self, head: Head, n: int) -> Fraction | None:
+        """The least g of a head over the queries of a word of length n; None for uniform heads."""
         positions = range(1, n + 1) if self._varies(head) else (n,)
-        rates = [rate for i in positions if (rate := self.rate(head, i, n)) is not None]
-        return attended_error(min(rates), context)
+        return min((rate for i in positions if (rate := self.rate(head, i, n)) is not None), default=None)
 
     def _varies(self, head: Head) -> bool:
-        names = self.temperature.variables | (head.decay.variables if head.decay else frozenset())
+        names = self.temperature.variables | (head.promise.variables if head.promise else frozenset())
         return "i" in names
 
 
@@ -69,7 +98,20 @@ def choose(program: HardProgram, beta: Fraction | None = None, tau: Arith | None
         raise InputError(f"beta must be positive, not {beta}", hint=f"The default is {DEFAULT_BETA}.")
     if tau is not None:
         check_temperature(regime, tau)
-    return Budget(beta or DEFAULT_BETA, tau or program.temperature)
+    return Budget(beta or DEFAULT_BETA, tau or program.temperature, fixed=beta is not None)
+
+
+@lru_cache(maxsize=1024)
+def look_up_beta(weight: int) -> Fraction:
+    """The least integer beta with `weight * 2 e^-beta (1 + 1/(2 beta)) <= 1/4`, so that a sum of look-ups is right to 1/4.
+
+    `weight` is the sum of the coefficients' absolute values; Lemma 7 at g >= beta. Decided in rationals with
+    2.7182818 < e.
+    """
+    beta = 1
+    while weight * 8 * (1 + Fraction(1, 2 * beta)) > Fraction(27182818, 10**7) ** beta:
+        beta += 1
+    return Fraction(beta)
 
 
 def check_temperature(regime: Regime, tau: Arith) -> None:

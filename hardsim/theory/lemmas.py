@@ -35,3 +35,64 @@ def attended_error(g: Fraction, context: MPContext) -> Any:
     Half of Lemma 6 (ours): the value moves by at most the weight that the winner lost.
     """
     return geometric_distance(g, context) / 2
+
+
+def look_up_error(g: Fraction, context: MPContext) -> Any:
+    """Lemma 7: with `s_j = g (2jc - j^2)`, integer 1 <= c <= n: `|sum_j alpha_j j - c| <= 2 e^-g (1 + 1/(2g))`, g nats.
+
+    The sum of k e^(-g k^2) over k >= 1 is at most its first term plus the integral from 1, for g >= 1/2 (there the
+    integrand falls). For smaller g the first term is replaced by the largest value of k e^(-g k^2), at
+    k = 1/sqrt(2g), and the integral starts at 0.
+    """
+    x = exponential(-g, context)
+    rate = context.mpf(g.numerator) / g.denominator
+    if 2 * g >= 1:
+        return 2 * x * (1 + 1 / (2 * rate))
+    return 2 * (context.exp(context.mpf(-1) / 2) / context.sqrt(2 * rate) + 1 / (2 * rate))
+
+
+def halved_look_up_error(g: Fraction, context: MPContext) -> Any:
+    """Half of Lemma 7 (ours): positions before c pull the mean down, those after it up, so only one side counts."""
+    return look_up_error(g, context) / 2
+
+
+def table_error(g: Fraction, context: MPContext) -> Any:
+    """A 0/1 value read by the look-up of Lemma 7 is off by at most `2t / (1 + 2t)`, `t = sum_(k >= 1) e^(-g k^2)`.
+
+    That is the weight off the winner, with positions on both sides without end. The terms fall at least as fast as
+    x^k, x = e^-g, so what is left after the last term taken, x^(k^2), is at most that term times x/(1 - x).
+    """
+    x = exponential(-g, context)
+    total, k = context.mpf(0), 1
+    smallest = context.mpf(10) ** (-context.dps)
+    while True:
+        term = x ** (k * k)
+        total += term
+        if term < smallest:
+            break
+        k += 1
+    total += term * x / (1 - x)
+    return 2 * total / (1 + 2 * total)
+
+
+def sign_error(g: Fraction, context: MPContext) -> Any:
+    """The sign test (ours): even and odd positions differ by at least g nats, so the wrong ones hold at most 2x/(1 + 2x).
+
+    Here x = e^-g: among two or more neighbouring positions one parity is at most twice as frequent as the other (2 to
+    1 among three).
+    """
+    x = exponential(-g, context)
+    return 2 * x / (1 + 2 * x)
+
+
+def ramp_sign_error(beta: Fraction, n: int, context: MPContext) -> Any:
+    """The sign test with keys (-1)^j j^2 at temperature 1 (ours), over the queries 2 <= i <= n.
+
+    With |y| >= 1/(2i) the best right position has logit at least beta (i - 1)^2/(2i), each of the at most ceil(i/2)
+    wrong ones at most -beta/(2i). With r their ratio the wrong ones hold at most r/(1 + r).
+    """
+    worst = context.mpf(0)
+    for i in range(2, n + 1):
+        ratio = -(-i // 2) * exponential(-beta * (1 + (i - 1) ** 2) / (2 * i), context)
+        worst = max(worst, ratio / (1 + ratio))
+    return worst

@@ -38,7 +38,9 @@ def test_matrices_are_the_same_for_every_length(regime: str) -> None:
         again = soften(program, choose(program))
         assert again == model
         after = [(head.w_q, head.w_k, head.w_v) for layer in forward.model.layers for head in layer.heads]
-        assert all(one is two for old, new in zip(before, after, strict=True) for one, two in zip(old, new, strict=True))
+        assert all(
+            one is two for old, new in zip(before, after, strict=True) for one, two in zip(old, new, strict=True)
+        )
         assert [tuple(matrix.entries for matrix in matrices) for matrices in after] == entries
     assert all(isinstance(value, int | Fraction) for matrices in before for m in matrices for _, _, value in m.entries)
 

@@ -105,7 +105,9 @@ def transformers(draw: st.DrawFn) -> Transformer:
         matrices(D, D),
     )
     layers = st.builds(Layer, st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple), ffns())
-    encodings = draw(st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/i", "n"])), max_size=2))
+    encodings = draw(
+        st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/i", "n"])), max_size=2)
+    )
     return Transformer(
         alphabet=ALPHABET,
         coordinates=tuple("vwxyz"),
@@ -143,7 +145,6 @@ def test_no_logit_is_larger_than_the_bound(model: Transformer, n: int) -> None:
             seen.append(abs(self.number(logit) if isinstance(logit, int | Fraction) else logit))
             return super().exp(logit)
 
-
     Forward(model, Watching(50)).run([ALPHABET[i % 3] for i in range(n)])
     assert all(logit <= bound * (1 + context.mpf(10) ** -30) for logit in seen)
 
@@ -168,7 +169,8 @@ def one_head(temperature: str = "1") -> Transformer:
 def test_margin_and_verdict() -> None:
     forward = mp_forward(one_head(), 40)
     trace = forward.run("ba")
-    # At i = 2 the logits are 6 and 12, so the value read is 1/(1 + e^-6); at i = 1 it is exactly 0: margins 1/4 - e^-6/(1 + e^-6), 1/4.
+    # At i = 2 the logits are 6 and 12, so the value read is 1/(1 + e^-6); at i = 1 it is exactly 0: the margins are
+    # 1/4 - e^-6/(1 + e^-6) and 1/4.
     off = context.exp(-6) / (1 + context.exp(-6))
     assert trace.verdict(forward.model) is True
     assert trace.least_margin is not None

@@ -30,7 +30,8 @@ def with_head(program: HardProgram, **changes: object) -> HardProgram:
 @pytest.mark.parametrize(
     ("regime", "gap"),
     [
-        # Two neighbours with q = 1 differ by one step of the tie-break, the smallest step there is; for 1/(2j) it is the last.
+        # Two neighbours with q = 1 differ by one step of the tie-break, the smallest step there is; for 1/(2j) it is
+        # the last.
         ("temperature", Fraction(1, 12)),
         ("position", Fraction(1, 2)),
         ("causal-temperature", Fraction(1, 10) - Fraction(1, 12)),

@@ -57,7 +57,13 @@ def test_no_coordinate_is_written_twice() -> None:
 @pytest.mark.parametrize("regime", ["causal-temperature", "causal-position"])
 @pytest.mark.parametrize(
     ("text", "operator", "column"),
-    [("Y a & G b", "G", 7), ("O (a U b)", "U", 6), ("X a", "X", 1), ("H (a -> last)", "last", 9), ("WX true & (a | F b)", "F", 16)],
+    [
+        ("Y a & G b", "G", 7),
+        ("O (a U b)", "U", 6),
+        ("X a", "X", 1),
+        ("H (a -> last)", "last", 9),
+        ("WX true & (a | F b)", "F", 16),
+    ],
 )
 def test_future_operators_are_refused_by_name(regime: str, text: str, operator: str, column: int) -> None:
     with pytest.raises(Unsupported) as caught:

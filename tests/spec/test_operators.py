@@ -1,11 +1,11 @@
-"""Every operator of the language against the oracle, on all short words, in every regime: hard attention and softmax."""
+"""Every operator against the oracle, on all short words, in every regime: hard attention and softmax."""
 
 from __future__ import annotations
 
 import pytest
 
-from hardsim.check.compare import Judge
-from hardsim.check.subject import ModelOptions, compile_file
+from hardsim.checking.compare import Judge
+from hardsim.checking.subject import ModelOptions, compile_file
 from hardsim.errors import Unsupported
 from hardsim.lang.parse import parse_expression
 from hardsim.spec.regimes import PROVEN, REGIMES

@@ -61,7 +61,8 @@ def test_attended_value_is_off_by_at_most_half_of_lemma_6(
 ) -> None:
     scores, g = case
     winner = scores.index(max(scores))
-    attended = context.fsum(a * context.mpf(v.numerator) / v.denominator for a, v in zip(softmax(scores), values))
+    weighted = [a * context.mpf(v.numerator) / v.denominator for a, v in zip(softmax(scores), values, strict=False)]
+    attended = context.fsum(weighted)
     wanted = context.mpf(values[winner].numerator) / values[winner].denominator
     assert abs(attended - wanted) <= attended_error(g, context)
 

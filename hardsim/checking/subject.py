@@ -10,16 +10,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from hardsim.check.result import ModelFacts
+from hardsim.checking.result import ModelFacts
 from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
+from hardsim.lang.predicate import user_predicates
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.semantics import check_examples
 from hardsim.net.model import Transformer
 from hardsim.net.soften import soften
+from hardsim.spec.columns import UserPredicate
 from hardsim.spec.ir import HardProgram
 from hardsim.spec.lower import lower
+from hardsim.spec.refuse import Method
 from hardsim.spec.regimes import regime_named
 from hardsim.theory.budget import Budget, choose
 
@@ -36,6 +39,8 @@ class ModelOptions:
     tau: Arith | None = None
     at: At | None = None
     single_head: bool = False
+    counting: Method | None = None
+    """How comparisons of counts are decided: `lookup` (the default where the regime has it) or `sign`."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,9 @@ def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = 
     check_examples(file)
     if options.at is not None:
         file = replace(file, at=options.at)
-    program = lower(desugar(file), regime_named(options.regime), options.single_head)
+    program = lower(
+        desugar(file), regime_named(options.regime), options.single_head, options.counting, own_predicates(file)
+    )
     budget = choose(program, options.beta, options.tau)
     return Subject(
         name=file.source.name,
@@ -96,6 +103,12 @@ def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = 
         model=soften(program, budget),
         single_head=options.single_head,
     )
+
+
+def own_predicates(file: FormulaFile) -> dict[str, tuple[str, UserPredicate]]:
+    """The predicates that a file defines: text and meaning by name."""
+    meanings = user_predicates(file)
+    return {item.name: (item.text, meanings[item.name]) for item in file.predicates}
 
 
 def digest(data: bytes) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from hardsim.check.result import HeadResult, Mismatch, Word
-from hardsim.check.subject import Subject
-from hardsim.check.tally import Tally
+from hardsim.checking.result import HeadResult, Mismatch, Word
+from hardsim.checking.subject import Subject
+from hardsim.checking.tally import Tally
 from hardsim.lang.semantics import Oracle
 from hardsim.run.arithmetic import Column
 from hardsim.run.forward import Forward, Trace
@@ -133,8 +133,8 @@ class Judge:
         for number, layer in enumerate(program.layers, start=1):
             for head in layer.heads:
                 declared = None
-                if head.decay is not None and n > 1:
-                    declared = min(head.decay.evaluate(i=i, n=n) for i in range(2, n + 1))
+                if head.promise is not None and n > 1:
+                    declared = min(head.promise.evaluate(i=i, n=n) for i in range(1, n + 1))
                 results.append(
                     HeadResult(
                         name=head.name,

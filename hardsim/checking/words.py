@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 from random import Random
 
-from hardsim.check.neighbours import Accepts, Word, boundary_pairs, changed_once, members
+from hardsim.checking.neighbours import Accepts, Word, boundary_pairs, changed_once, members
 from hardsim.errors import InputError
 
 STRUCTURED_LIMIT = 24

@@ -8,14 +8,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
 from multiprocessing import get_context
 
-from hardsim.check.compare import Judge
-from hardsim.check.result import CheckResult, LengthResult, Mismatch, Verdict, Word
-from hardsim.check.subject import Subject
-from hardsim.check.tally import Tally, first_of
-from hardsim.check.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length, planned_count
+from hardsim.checking.compare import Judge
+from hardsim.checking.result import CheckResult, LengthResult, Mismatch, Verdict, Word
+from hardsim.checking.subject import Subject
+from hardsim.checking.tally import Tally, first_of
+from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length, planned_count
 from hardsim.errors import InputError
 from hardsim.lang.semantics import Oracle
 
@@ -267,6 +268,6 @@ def _reach(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None) -> str:
     if rest:
         possible = sum(length.possible for length in rest)
         span = f"length {rest[0].n}" if len(rest) == 1 else f"lengths {rest[0].n} to {rest[-1].n}"
-        shown = f"{possible:,}" if possible < 10**12 else f"about 10^{len(str(possible)) - 1}"
+        shown = f"{possible:,}" if possible < 10**12 else f"about 10^{Decimal(possible).adjusted()}"
         parts.append(f"{sum(length.words for length in rest):,} of {shown} words of {span}")
     return f"{' and '.join(parts)}, in mpmath (no rigorous enclosure)"

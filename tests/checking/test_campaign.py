@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hardsim.check.campaign import (
+from hardsim.checking.campaign import (
     CheckOptions,
     Effort,
     Progress,
@@ -19,10 +20,10 @@ from hardsim.check.campaign import (
     default_workers,
     effort,
 )
-from hardsim.check.compare import accepted_words, evaluate
-from hardsim.check.words import PAIRS, STRUCTURED_LIMIT
-from hardsim.check.result import Verdict
-from hardsim.check.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.compare import accepted_words, evaluate
+from hardsim.checking.result import Verdict
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_expression, parse_text
@@ -40,13 +41,14 @@ def attended(word: str, beta: float, regime: str = "temperature") -> float:
     """The value that the head of `a S b` reads at the last position, from the table of regimes, in floats."""
     n = len(word)
     q = [symbol != "a" for symbol in word]
-    logits = {
+    by_regime: dict[str, Callable[[int], float]] = {
         "temperature": lambda j: n * beta * (q[j - 1] + j / (2 * n)),
         "position": lambda j: n * beta * q[j - 1] + beta / 2 * j,
         "causal-temperature": lambda j: n * n * beta * (q[j - 1] - 1 / (2 * j)),
         "causal-position": lambda j: n * beta * q[j - 1] + beta / 2 * j,
         "none": lambda j: beta * (q[j - 1] + j / (2 * n)),
-    }[regime]
+    }
+    logits = by_regime[regime]
     weights = [exp(logits(j) - logits(n)) for j in range(1, n + 1)]
     return sum(w for w, symbol in zip(weights, word, strict=True) if symbol == "b") / sum(weights)
 
@@ -87,7 +89,9 @@ def test_extremes_of_a_length_are_those_of_the_formula(regime: str) -> None:
         ("none", None, None),
     ],
 )
-def test_too_flat_attention_is_refuted_by_the_shortest_word(regime: str, beta: Fraction | None, tau: str | None) -> None:
+def test_too_flat_attention_is_refuted_by_the_shortest_word(
+    regime: str, beta: Fraction | None, tau: str | None
+) -> None:
     subject = since(regime, beta, tau)
     result = check_subject(subject, CheckOptions(max_n=6))
     assert result.verdict is Verdict.REFUTED
@@ -173,7 +177,7 @@ def test_nothing_tried_is_undecided() -> None:
 
     subject = since()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hardsim.check.campaign.plan_length", interrupt)
+        patch.setattr("hardsim.checking.campaign.plan_length", interrupt)
         result = check_subject(subject, CheckOptions(max_n=2))
     assert (result.verdict, result.reach, result.partial) == (Verdict.UNDECIDED, "no word was tried", True)
 
@@ -219,13 +223,15 @@ def test_accepted_words_of_all_three() -> None:
     words = all_words("abc", 4)
     wanted = [word for word in words if holds("".join(word))]
     for by in ("oracle", "hard", "soft"):
-        assert list(accepted_words(since(), words, by)) == wanted  # type: ignore[arg-type]
+        assert list(accepted_words(since(), words, by)) == wanted
     flat = since(beta=Fraction(1, 2))
     assert len(list(accepted_words(flat, words, "soft"))) < len(wanted)
 
 
 def test_no_attention_no_gap() -> None:
-    result = check_subject(compile_file(parse_expression("a | b", ["a", "b", "c"]), ModelOptions()), CheckOptions(max_n=3))
+    result = check_subject(
+        compile_file(parse_expression("a | b", ["a", "b", "c"]), ModelOptions()), CheckOptions(max_n=3)
+    )
     for length in result.lengths:
         assert (length.acceptance_gap, length.margin, length.score_gap, length.heads) == (None, None, None, ())
         assert length.error == 0

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from hardsim.check.subject import ModelOptions, Subject, compile_file, digest
+from hardsim.checking.subject import ModelOptions, Subject, compile_file, digest
 from hardsim.errors import InputError
 from hardsim.lang import parse
 from hardsim.lang.ast import FormulaFile

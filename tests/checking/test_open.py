@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from hardsim.check.campaign import CheckOptions, check_subject
-from hardsim.check.open import expand_paths, read_expression, read_input, store_text
-from hardsim.check.result import Verdict
-from hardsim.check.subject import ModelOptions
+from hardsim.checking.campaign import CheckOptions, check_subject
+from hardsim.checking.open import expand_paths, read_expression, read_input, store_text
+from hardsim.checking.result import Verdict
+from hardsim.checking.subject import ModelOptions
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.spec.regimes import PROVEN
@@ -103,9 +103,15 @@ DAMAGES: list[tuple[Any, str]] = [
     (lambda d: d.update(schema_version=99), "at schema_version: expected an integer from 1 to 1, found 99"),
     (lambda d: d.pop("model"), "expected an object with the key 'model'"),
     (lambda d: d["source"].update(text="alphabet: a b\nF"), "(source):2:2: error:"),
-    (lambda d: d["source"].update(text="alphabet: a c\nF a"), "at model.alphabet: expected the alphabet of the formula"),
+    (
+        lambda d: d["source"].update(text="alphabet: a c\nF a"),
+        "at model.alphabet: expected the alphabet of the formula",
+    ),
     (lambda d: d["specification"].update(regime="warm"), "at specification.regime: expected one of temperature"),
-    (lambda d: d["specification"]["layers"].insert(0, {"heads": [], "clips": [], "ones": []}), "at specification.layers: expected an array of "),
+    (
+        lambda d: d["specification"]["layers"].insert(0, {"heads": [], "clips": [], "ones": []}),
+        "at specification.layers: expected an array of ",
+    ),
     (lambda d: d["options"].update(beta="0"), "at options.beta: expected a positive rational"),
     (lambda d: d["options"].update(at="middle"), "at options.at: expected one of first, last"),
     (lambda d: d["options"].update(single_head="no"), "at options.single_head: expected true or false"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from hardsim.check.result import HeadResult, LengthResult, Mismatch
+from hardsim.checking.result import HeadResult, LengthResult, Mismatch
 
 
 @dataclass
@@ -37,9 +37,11 @@ class Tally:
             self.largest_rejected = higher_of(self.largest_rejected, unrounded)
 
     def note_gap(self, head: str, gap: Fraction) -> None:
+        """Keep a head's least score gap."""
         self.gaps[head] = min(gap, self.gaps.get(head, gap))
 
     def note_error(self, head: str, error: Fraction) -> None:
+        """Keep a head's largest error."""
         self.errors[head] = max(error, self.errors.get(head, error))
 
     def note_mismatch(self, found: Mismatch, order: Sequence[str]) -> None:

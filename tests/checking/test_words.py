@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.check.neighbours import Word, boundary_pairs, changed_once, members
-from hardsim.check.words import (
+from hardsim.checking.neighbours import Word, boundary_pairs, changed_once, members
+from hardsim.checking.words import (
     AllWords,
     WordPlan,
     count_words,
@@ -116,7 +116,7 @@ def test_seeds_and_lengths_give_different_words() -> None:
 def test_the_same_words_in_another_process() -> None:
     """String hashing is random per process; the choice of words must not depend on it."""
     program = (
-        "from hardsim.check.words import plan_length as p;"
+        "from hardsim.checking.words import plan_length as p;"
         "w = p('abc', 15, 10, 40, 7, lambda w: w[-1] == w[0], [('a', 'b', 'a')]);"
         "print(' '.join(map(''.join, w.words)))"
     )

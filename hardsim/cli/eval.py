@@ -1,0 +1,139 @@
+"""`hardsim eval`: single words."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hardsim.cli import failures
+from hardsim.cli import options as opt
+from hardsim.cli.options import Request
+from hardsim.cli.session import Session, check_source, session
+from hardsim.cli.streams import say
+from hardsim.errors import InputError, SourceError
+
+if TYPE_CHECKING:
+    from hardsim.checking.result import Word
+    from hardsim.checking.subject import Subject
+
+STDIN = "-"
+
+HELP = """Say what the formula, hard attention and the softmax network answer on given words.
+
+FILE is a formula file (.ltl) or a compiled model (.json); with -e there are only words.
+
+A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the shell) if a
+symbol is longer than one character. A sole '-' reads words from standard input, one a line. Words that start with '-'
+follow '--'. Every word needs at least one symbol.
+
+Printed are, for each word, the three answers, the network's output (exactly 0 or 1 when it has decided), the output
+before its last rounding, the least margin of an attended value from its threshold, and the decimal digits of the
+arithmetic.
+
+\b
+Examples:
+  hardsim eval flipflop.ltl w1i0r1 w1i0r0
+  hardsim eval since.ltl --regime none ab aab
+  hardsim words flipflop.ltl --max-n 4 | hardsim eval flipflop.ltl -
+  hardsim eval -e 'a S b' --alphabet 'a b' abba
+  hardsim eval minus.ltl -- -+-
+"""
+
+Arguments = Annotated[list[str] | None, typer.Argument(metavar="WORD", hidden=True)]
+
+
+def evaluate_words(
+    arguments: Arguments = None,
+    regime: opt.Regime = "temperature",
+    beta: opt.Beta = None,
+    tau: opt.Tau = None,
+    at: opt.Position = None,
+    single_head: opt.SingleHead = False,
+    engine: opt.Engine = "mpmath",
+    dps: opt.Digits = None,
+    json: opt.JsonPath = None,
+    expression: opt.Expression = None,
+    alphabet: opt.Alphabet = None,
+) -> None:
+    """The command; its manual is `HELP`."""
+    request = Request(regime, beta, tau, at, single_head)
+    request.options()
+    opt.check_engine(engine)
+    given = list(arguments or [])
+    files = [] if expression is not None else given[:1]
+    check_source(files, expression, alphabet)
+    texts = _texts(given[len(files) :], files)
+    with session("eval", json) as current:
+        work = _Work(current, texts, dps)
+        for one in current.read(files, expression, alphabet):
+            current.each(one, request, work.evaluate)
+
+
+def _texts(words: list[str], files: list[str]) -> list[tuple[str, str]]:
+    """The words as written, each with the name under which errors cite it.
+
+    Raises:
+        InputError: if there is none, or standard input is not UTF-8.
+    """
+    if not words:
+        what = f"no word to evaluate after {files[0]}" if files else "no word to evaluate"
+        raise InputError(what, hint="Add words, or '-' to read them from standard input, one a line.")
+    if words != [STDIN]:
+        names = [f"<word {number}>" for number in range(1, len(words) + 1)] if len(words) > 1 else ["<word>"]
+        return list(zip(names, words, strict=True))
+    data = sys.stdin.buffer.read()
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"<stdin>: not UTF-8 at byte {error.start}", hint="Words on standard input are UTF-8, one a line."
+        ) from None
+    if not lines:
+        raise InputError("<stdin> has no word", hint="Write one word a line.")
+    return [(f"<stdin>:{number}", line) for number, line in enumerate(lines, start=1)]
+
+
+class _Work:
+    """Evaluates the same words on every subject."""
+
+    def __init__(self, current: Session, texts: list[tuple[str, str]], dps: int | None) -> None:
+        self.current = current
+        self.texts = texts
+        self.dps = dps
+
+    def evaluate(self, subject: Subject) -> None:
+        """All words on one subject, in one table."""
+        from hardsim.checking.compare import evaluate
+        from hardsim.report.check import model_line
+        from hardsim.report.evaluation import print_evaluations
+        from hardsim.report.json import eval_json
+
+        words = [parse(text, name, subject.file.alphabet) for name, text in self.texts]
+        found = list(evaluate(subject, words, self.dps))
+        self.current.results.append(eval_json(subject.name, subject.facts, found))
+        screen = self.current.screen
+        screen.line((subject.name, "bold"), f"  {model_line(subject.facts)}")
+        print_evaluations(screen, found, subject.file.alphabet)
+        screen.flush()
+        mismatches = sum(one.mismatch is not None for one in found)
+        if mismatches:
+            self.current.codes.append(failures.MISMATCH)
+            say(f"{subject.name}: {mismatches} of {len(found)} words mismatch (the rows that do not agree)")
+
+
+def parse(text: str, name: str, alphabet: tuple[str, ...]) -> Word:
+    """A word, with errors that cite it by name.
+
+    Raises:
+        SourceError: if it is empty, or has a symbol that the alphabet has not.
+    """
+    from hardsim.errors import Source
+    from hardsim.lang.words import parse_word
+
+    try:
+        return parse_word(text, alphabet)
+    except SourceError as error:
+        error.source = Source(name, error.source.text)
+        raise

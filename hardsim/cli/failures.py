@@ -1,0 +1,65 @@
+"""What went wrong, as a message on standard error and an exit code."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterable
+
+from hardsim.cli.streams import say
+from hardsim.errors import HardsimError, InvariantError, SourceError
+
+AGREED, MISMATCH, BAD_INPUT, UNDECIDED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
+CLOSED_PIPE = 141
+"""128 + SIGPIPE, as the shell reports it for any tool."""
+
+ORDER = (INTERNAL, MISMATCH, BAD_INPUT, UNDECIDED)
+
+CODES = """\
+Exit codes: 0 agreed (or nothing to compare), 1 a mismatch (the word is printed), 2 bad input or usage, 3 undecided,
+4 internal error, 130 interrupted, 141 whoever read the output has gone. With several inputs all are tried; the code is
+the first of 4, 1, 2, 3 that occurred.
+"""
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of a run in which all of these occurred."""
+    seen = set(codes)
+    return next((code for code in ORDER if code in seen), AGREED)
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code an error leads to; whatever hardsim did not raise on purpose is a defect of hardsim."""
+    return error.exit_code if isinstance(error, HardsimError) else INTERNAL
+
+
+def report(error: BaseException, name: str | None = None) -> int:
+    """Say on standard error what went wrong with the input of that name; returns the exit code."""
+    code = code_of(error)
+    if code == INTERNAL:
+        say(internal(error, name))
+        return code
+    text = str(error)
+    if isinstance(error, SourceError):
+        say(text)
+    else:
+        say(f"error: {text}" if name is None or name in text else f"error: {name}: {text}")
+    return code
+
+
+def internal(error: BaseException, name: str | None = None) -> str:
+    """The message for a defect of hardsim: what, where, and what to report."""
+    if os.environ.get("HARDSIM_DEBUG") == "1":
+        return "".join(traceback.format_exception(error)).rstrip()
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else "unknown place"
+    message = f": {error}" if str(error) else ""
+    where = f" on {name}" if name else ""
+    lines = [f"internal error{where}: {type(error).__name__}{message}", f"  at {place}"]
+    if isinstance(error, MemoryError | RecursionError):
+        lines.append("  The request was too large for this machine; a smaller --max-n may work.")
+    elif isinstance(error, InvariantError):
+        lines.append("  A claim that hardsim makes about its own construction is false. No verdict was given.")
+    lines.append("  This is a defect of hardsim. Please report the command line, the input and these lines;")
+    lines.append("  HARDSIM_DEBUG=1 shows the whole traceback.")
+    return "\n".join(lines)

@@ -1,0 +1,240 @@
+"""The vocabulary of the command line: every option is defined here once, with its range and its help.
+
+Values are checked while they are parsed, so that a wrong one is a usage error (exit code 2) before anything runs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from hardsim.errors import InputError
+
+if TYPE_CHECKING:
+    from hardsim.checking.subject import At, ModelOptions
+
+ALL = "all"
+LARGEST_LENGTH = 100_000
+LARGEST_COUNT = 10**9
+LARGEST_DIGITS = 1_000_000
+LARGEST_BETA = 1_000_000
+"""Errors shrink like exp(-beta/2), so that beyond it they have more digits than can be worked with."""
+LARGEST_WORKERS = 256
+LONGEST_NUMBER = 1000
+"""Characters of a rational on the command line."""
+
+_RATIONAL = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]+)?")
+
+
+def parse_beta(text: str) -> Fraction:
+    """A positive rational such as 4, 7/2 or 3.9; raises BadParameter for anything else."""
+    if len(text) > LONGEST_NUMBER:
+        raise typer.BadParameter(f"a number of more than {LONGEST_NUMBER} characters. Write a shorter one.")
+    wanted = "Write a positive number such as 4, 7/2 or 3.9."
+    if not _RATIONAL.fullmatch(text):
+        raise typer.BadParameter(f"{text!r} is not a positive rational number. {wanted}")
+    try:
+        value = Fraction(text)
+    except ZeroDivisionError:
+        raise typer.BadParameter(f"{text!r} divides by zero. {wanted}") from None
+    if not 0 < value <= LARGEST_BETA:
+        raise typer.BadParameter(f"beta must be positive and at most {LARGEST_BETA}, not {text}. {wanted}")
+    return value
+
+
+def _integer(low: int | None, high: int | None) -> Any:
+    """A parser of integers in a range that says what it wants in one sentence."""
+
+    def parse(given: str | int) -> int:
+        text = str(given)  # typer parses defaults too
+        if not re.fullmatch(r"[+-]?[0-9]+", text) or len(text) > LONGEST_NUMBER:
+            shown = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
+            raise typer.BadParameter(f"{shown!r} is not an integer that can be used here. {wanted}")
+        value = int(text)
+        if (low is not None and value < low) or (high is not None and value > high):
+            shown = text if len(text) <= 40 else f"a number of {len(text)} digits"
+            raise typer.BadParameter(f"{shown} is out of range. {wanted}")
+        return value
+
+    wanted = "Write any integer." if low is None else f"Write an integer from {low} to {high}."
+    return parse
+
+
+# typer would list arguments with their Python types: the text of each command says what they are instead.
+Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)]
+Expression = Annotated[
+    str | None,
+    typer.Option("-e", metavar="TEXT", help="A formula instead of a file; needs --alphabet."),
+]
+Alphabet = Annotated[
+    str | None,
+    typer.Option("--alphabet", metavar="SYMBOLS", help="The alphabet of -e: symbols separated by spaces, as 'a b'."),
+]
+Regime = Annotated[
+    str,
+    typer.Option(
+        "--regime",
+        metavar="R",
+        help="How softmax is made sharp: temperature, position, causal-temperature, causal-position; "
+        "none (plain softmax, which must fail); or all (the first four).",
+    ),
+]
+Beta = Annotated[
+    Fraction | None,
+    typer.Option(
+        "--beta",
+        metavar="B",
+        parser=parse_beta,
+        help="Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, proven sharp enough).",
+    ),
+]
+Tau = Annotated[
+    str | None,
+    typer.Option(
+        "--tau",
+        metavar="EXPR",
+        help="Temperature in n, or in i in regime causal-temperature, such as '1/(2*n)' (default: the regime's own).",
+    ),
+]
+Position = Annotated[
+    str | None,
+    typer.Option(
+        "--at", metavar="first|last", help="Where the formula is read (default: what the file says, or last)."
+    ),
+]
+SingleHead = Annotated[
+    bool,
+    typer.Option("--single-head", help="One head per layer, as in the paper, instead of heads that share layers."),
+]
+Engine = Annotated[
+    str,
+    typer.Option("--engine", metavar="NAME", help="The arithmetic of the softmax network: mpmath."),
+]
+Digits = Annotated[
+    int | None,
+    typer.Option(
+        "--dps",
+        metavar="D",
+        parser=_integer(1, LARGEST_DIGITS),
+        help="Decimal digits of the arithmetic (default: as many as are needed; fewer are refused).",
+    ),
+]
+MaxLength = Annotated[
+    int,
+    typer.Option(
+        "--max-n", metavar="N", parser=_integer(1, LARGEST_LENGTH), help=f"Largest length, from 1 to {LARGEST_LENGTH}."
+    ),
+]
+Exhaustive = Annotated[
+    int,
+    typer.Option(
+        "--exhaustive",
+        metavar="M",
+        parser=_integer(0, LARGEST_COUNT),
+        help="Try every word of a length that has at most M words; of the others a sample.",
+    ),
+]
+WordBudget = Annotated[
+    int,
+    typer.Option(
+        "--exhaustive",
+        metavar="M",
+        parser=_integer(0, LARGEST_COUNT),
+        help="Refuse a request that means trying more than M words.",
+    ),
+]
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        metavar="K",
+        parser=_integer(0, LARGEST_COUNT),
+        help="Random words per length that is not tried in full, besides structured ones "
+        "(default: 20 up to length 16, 4 beyond).",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="S", parser=_integer(None, None), help="Seed of the random words: any integer."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="W",
+        parser=_integer(1, LARGEST_WORKERS),
+        help="Processes that share the words; the result does not depend on it "
+        "(default: one for a quick check, otherwise as many as there are processors).",
+    ),
+]
+Tables = Annotated[
+    bool | None,
+    typer.Option(
+        "--tables/--no-tables",
+        help="Print the rows for lengths and heads (default: for a single input).",
+        show_default=False,
+    ),
+]
+JsonPath = Annotated[
+    str | None,
+    typer.Option("--json", metavar="PATH", help="Write everything as JSON too; '-' is standard output, alone."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The model options as given: `regime` may be `all`."""
+
+    regime: str = "temperature"
+    beta: Fraction | None = None
+    tau: str | None = None
+    at: str | None = None
+    single_head: bool = False
+
+    def options(self) -> list[ModelOptions]:
+        """The model options of each regime meant.
+
+        Raises:
+            InputError: if the regime or the position is unknown.
+            SourceError: if the temperature is no expression.
+        """
+        from hardsim.checking.subject import ModelOptions
+        from hardsim.lang.arith import parse_arith
+        from hardsim.spec.regimes import PROVEN, REGIMES
+
+        if self.regime != ALL and self.regime not in REGIMES:
+            names = ", ".join(REGIMES)
+            raise InputError(
+                f"unknown regime {self.regime!r}", hint=f"The regimes are: {names}; '{ALL}' means {', '.join(PROVEN)}."
+            )
+        if self.at not in (None, "first", "last"):
+            raise InputError(f"--at must be first or last, not {self.at!r}", hint="Write --at first or --at last.")
+        tau = None if self.tau is None else parse_arith(self.tau, ("i", "n"), "--tau")
+        regimes = PROVEN if self.regime == ALL else (self.regime,)
+        at = cast("At | None", self.at)
+        return [ModelOptions(regime, self.beta, tau, at, self.single_head) for regime in regimes]
+
+
+class By(StrEnum):
+    """Whose answer counts."""
+
+    ORACLE = "oracle"
+    HARD = "hard"
+    SOFT = "soft"
+
+
+def check_engine(engine: str) -> None:
+    """Refuse an engine that does not exist, before anything is read.
+
+    Raises:
+        InputError: naming those that do.
+    """
+    from hardsim.checking.campaign import ENGINES
+
+    if engine not in ENGINES:
+        raise InputError(f"unknown engine {engine!r}", hint=f"The engines are: {', '.join(ENGINES)}.")

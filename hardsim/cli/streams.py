@@ -1,0 +1,46 @@
+"""The process's streams: results on standard output, talk on standard error."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from io import TextIOWrapper
+
+
+class ClosedPipe(Exception):
+    """Whoever read standard output has gone (`| head -1`): nothing more to do, and nothing to complain about."""
+
+
+def use_utf8() -> None:
+    """UTF-8 on both output streams whatever the locale; what has no encoding (a file name's stray byte) is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def lost_stream(error: OSError) -> bool:
+    """Whether it is standard output that cannot be written: errors of files have a file name, its own none."""
+    return error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+
+def say(text: str) -> None:
+    """One message for the user on standard error."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def note(text: str) -> None:
+    """A remark on standard error."""
+    say(f"note: {text}")
+
+
+def drop_stdout() -> None:
+    """Send what still waits for a closed standard output nowhere, so that the interpreter's last flush is quiet."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(sink, sys.stdout.fileno())
+    except (OSError, ValueError):  # a stream without a descriptor has nothing to flush
+        pass
+    finally:
+        os.close(sink)

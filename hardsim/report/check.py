@@ -1,0 +1,203 @@
+"""What `hardsim check` prints: one block per input and regime, then a summary if there is more than one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from hardsim.checking.result import CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts, Verdict
+from hardsim.report.numbers import NOTHING, count, output_text, plural, short, word_text, yes
+from hardsim.report.screen import Column, Screen
+
+STYLES = {
+    Verdict.PROVED: "bold green",
+    Verdict.CERTIFIED: "bold green",
+    Verdict.OBSERVED: "bold green",
+    Verdict.REFUTED: "bold red",
+    Verdict.UNDECIDED: "bold yellow",
+}
+
+LENGTH_COLUMNS = (
+    Column("n"),
+    Column("words tried"),
+    Column("accepted"),
+    Column("soft/hard\nmismatches"),
+    Column("hard/oracle\nmismatches"),
+    Column("acceptance\ngap"),
+    Column("least\nmargin"),
+    Column("least\nscore gap"),
+    Column("largest\nerror"),
+    Column("error\nbound"),
+    Column("digits"),
+)
+HEAD_COLUMNS = (
+    Column("head", "left"),
+    Column("layer"),
+    Column("largest\nerror"),
+    Column("at n"),
+    Column("error\nbound"),
+    Column("least\nscore gap"),
+    Column("at n"),
+    Column("declared\ngap"),
+    Column("what it does", "left", fold=True),
+)
+SUMMARY_COLUMNS = (
+    Column("input", "left"),
+    Column("regime", "left"),
+    Column("verdict", "left"),
+    Column("words tried"),
+    Column("mismatches"),
+    Column("acceptance\ngap"),
+    Column("least\nmargin"),
+    Column("least\nscore gap"),
+    Column("largest\nerror"),
+    Column("error\nbound"),
+    Column("digits"),
+)
+
+
+def print_check(screen: Screen, result: CheckResult, alphabet: Sequence[str], tables: bool) -> None:
+    """The block of one result; `tables` adds one row per length and one per head."""
+    screen.line((result.name, "bold"))
+    screen.line(f"  formula  {result.formula}")
+    screen.line(f"  model    {model_line(result.model)}")
+    if tables and result.lengths:
+        screen.raw()
+        screen.table(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
+        if result.lengths[-1].heads:
+            screen.raw()
+            screen.table(HEAD_COLUMNS, head_rows(result.lengths))
+        screen.raw()
+    print_verdict(screen, result, alphabet)
+    screen.raw()
+
+
+def model_line(facts: ModelFacts) -> str:
+    """The network in numbers, on one line."""
+    parts = [
+        f"regime {facts.regime}",
+        f"temperature {facts.temperature}",
+        f"beta {facts.beta}",
+        f"read at the {facts.at} position",
+        plural(facts.layers, "layer") + (", one head each" if facts.single_head else ""),
+        plural(facts.heads, "head"),
+        f"dimension {facts.dimension}",
+        plural(facts.parameters, "parameter"),
+    ]
+    return ", ".join(parts)
+
+
+def length_row(length: LengthResult) -> list[str]:
+    """One row of the table of lengths; `all` marks the lengths of which every word was tried."""
+    tried = f"all {count(length.words)}" if length.exhaustive else f"{count(length.words)} of {count(length.possible)}"
+    return [
+        str(length.n),
+        tried,
+        count(length.accepted),
+        count(length.soft_mismatches),
+        count(length.hard_mismatches),
+        short(length.acceptance_gap),
+        short(length.margin),
+        short(length.score_gap),
+        short(length.error),
+        short(length.bound),
+        str(length.digits),
+    ]
+
+
+def head_rows(lengths: Sequence[LengthResult]) -> list[list[str]]:
+    """One row per head: its largest error and its least score gap over the lengths, each with its bound there."""
+    rows: list[list[str]] = []
+    for position, head in enumerate(lengths[-1].heads):
+        found = [(length.n, length.heads[position]) for length in lengths]
+        error_n, worst = max(found, key=lambda pair: pair[1].error)
+        gaps = [(pair[1].gap, pair[0], pair[1]) for pair in found if pair[1].gap is not None]
+        gap, gap_n, tightest = min(gaps, key=lambda item: item[:2]) if gaps else (None, NOTHING, None)
+        rows.append(
+            [
+                head.name,
+                str(head.layer),
+                short(worst.error),
+                str(error_n),
+                short(worst.bound),
+                short(gap),
+                str(gap_n),
+                short(tightest.declared_gap if tightest else None),
+                purpose(head),
+            ]
+        )
+    return rows
+
+
+def purpose(head: HeadResult) -> str:
+    """What a head computes, with its source."""
+    return f"{head.purpose} [{head.theorem}]" if head.theorem else head.purpose
+
+
+def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
+    """The verdict with its reach; for a mismatch the word on a line of its own, the answers, and the next step."""
+    screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    if result.mismatch is None:
+        return
+    screen.line("The shortest mismatching word, on a line of its own:")
+    screen.raw(word_text(result.mismatch.word, alphabet))
+    screen.line(f"  {answers(result.mismatch)}")
+    screen.line(f"  {next_step(result)}")
+
+
+def answers(mismatch: Mismatch) -> str:
+    """What the three say of a mismatching word."""
+    exactness = ", neither 0 nor 1" if mismatch.soft is None else ""
+    return (
+        f"oracle: {yes(mismatch.oracle)}; hard attention: {yes(mismatch.hard)}; "
+        f"softmax: {yes(mismatch.soft)} (output {output_text(mismatch.value)}{exactness})"
+    )
+
+
+def next_step(result: CheckResult) -> str:
+    """What a user can do about a mismatch."""
+    mismatch = result.mismatch
+    if mismatch is None or mismatch.hard is not mismatch.oracle:
+        return "Next: hard attention itself disagrees with the formula: that is a defect of hardsim, please report it."
+    if result.model.regime == "none":
+        return (
+            "Next: plain softmax with bounded position encodings must fail (Hahn's limit); the regimes that are proven "
+            "right: hardsim check --regime all"
+        )
+    return (
+        "Next: attention is not sharp enough at this beta and temperature; raise --beta or lower --tau, or leave both "
+        "out: the defaults are proven sharp enough (with them, this is a defect of hardsim, please report it)."
+    )
+
+
+def print_summary(screen: Screen, results: Sequence[CheckResult]) -> None:
+    """One row per result, and how many there are of each verdict."""
+    screen.table(SUMMARY_COLUMNS, [summary_row(result) for result in results])
+    screen.raw()
+    tally = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
+    parts = [f"{number} {verdict.value}" for verdict, number in tally.items() if number]
+    screen.line(f"{plural(len(results), 'result')}: {', '.join(parts)}")
+
+
+def summary_row(result: CheckResult) -> list[str]:
+    """The extremes over all lengths of one result; the bound is that of the length with the largest error."""
+    mismatches = sum(length.soft_mismatches + length.hard_mismatches for length in result.lengths)
+    worst = max(result.lengths, key=lambda length: length.error, default=None)
+    return [
+        result.name,
+        result.model.regime,
+        result.verdict.value + (" (partial)" if result.partial else ""),
+        count(result.words),
+        count(mismatches),
+        short(least(result.lengths, lambda length: length.acceptance_gap)),
+        short(least(result.lengths, lambda length: length.margin)),
+        short(least(result.lengths, lambda length: length.score_gap)),
+        short(worst.error if worst else None),
+        short(worst.bound if worst else None),
+        str(max((length.digits for length in result.lengths), default=NOTHING)),
+    ]
+
+
+def least(lengths: Sequence[LengthResult], of: Callable[[LengthResult], Fraction | None]) -> Fraction | None:
+    """The least of a number over the lengths that have it."""
+    return min((value for length in lengths if (value := of(length)) is not None), default=None)

@@ -1,0 +1,258 @@
+"""`hardsim check`: verdicts, tables, exit codes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.result import CheckResult
+from hardsim.checking.subject import Subject
+from hardsim.cli import failures
+from hardsim.errors import InvariantError, Undecided
+from hardsim.spec.regimes import PROVEN
+
+
+def test_agreement_is_exit_code_0_with_a_row_per_length(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--max-n", "4")
+    assert (outcome.code, outcome.err) == (0, "")
+    rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
+    # 3^n words; those that end in b, ba, baa, ... are (3^n - 1)/2.
+    assert [row[:6] for row in rows] == [
+        [str(n), "all", str(3**n), str((3**n - 1) // 2), "0", "0"] for n in range(1, 5)
+    ]
+    # 3 + 9 + 27 + 81
+    assert "OBSERVED: all 120 words up to length 4" in outcome.out
+    assert "rightmost position with" in outcome.out
+
+
+def test_a_mismatch_is_exit_code_1_and_its_word_stands_alone(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--regime", "none", "--max-n", "5")
+    assert outcome.code == 1
+    lines = outcome.out.splitlines()
+    verdict = next(number for number, line in enumerate(lines) if line.startswith("REFUTED: "))
+    word = lines[verdict + 2]
+    assert set(word) <= set("abc")
+    assert len(word) == 2  # one position alone is always attended to exactly
+    assert "oracle: " in lines[verdict + 3]
+    assert "Hahn's limit" in lines[verdict + 4]
+    # The word that is printed is a mismatch for `eval` too.
+    assert hardsim("eval", since, "--regime", "none", word).code == 1
+
+
+@pytest.mark.parametrize("option", [("--beta", "1/2"), ("--tau", "1/1")])
+def test_too_soft_is_refuted_and_says_what_to_do(hardsim: Any, since: Path, option: tuple[str, str]) -> None:
+    outcome = hardsim("check", since, *option)
+    assert outcome.code == 1
+    assert "REFUTED" in outcome.out
+    assert "raise --beta" in outcome.out
+
+
+def test_nothing_tried_is_undecided(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def undecided(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
+        raise Undecided("no answer within 7 seconds")
+
+    monkeypatch.setattr("hardsim.checking.campaign.check_subject", undecided)
+    outcome = hardsim("check", since)
+    assert (outcome.code, outcome.out) == (3, "")
+    assert outcome.err == f"error: {since}: no answer within 7 seconds\n"
+
+
+def test_all_regimes_are_the_four_and_refusals_are_notes(hardsim: Any, since: Path, future: Path) -> None:
+    outcome = hardsim("check", since, "--regime", "all", "--max-n", "2", "--json", "-")
+    assert [result["model"]["regime"] for result in outcome.json["results"]] == list(PROVEN)
+    outcome = hardsim("check", future, "--regime", "all", "--max-n", "2", "--json", "-")
+    assert outcome.code == 0
+    assert [result["model"]["regime"] for result in outcome.json["results"]] == ["temperature", "position"]
+    assert [note["regime"] for note in outcome.json["notes"]] == ["causal-temperature", "causal-position"]
+    assert outcome.err.count("looks ahead") == 2
+
+
+def test_tau_is_a_note_where_it_does_not_apply(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--regime", "all", "--tau", "1/(2*n)", "--max-n", "2")
+    assert outcome.code == 0
+    notes = [line for line in outcome.err.splitlines() if line.startswith("note: ")]
+    assert [line.split("regime ")[1].split(":")[0] for line in notes] == [
+        "position",
+        "causal-temperature",
+        "causal-position",
+    ]
+
+
+def test_a_regime_that_refuses_alone_is_an_error(hardsim: Any, future: Path) -> None:
+    outcome = hardsim("check", future, "--regime", "causal-position")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"{future}:4:1: error: 'F' looks ahead" in outcome.err
+    assert "\n  F b\n  ^" in outcome.err
+
+
+def test_what_every_regime_refuses_is_one_error(hardsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.ltl"
+    path.write_text("alphabet: a b\naccept: b\na\n", encoding="utf-8")
+    outcome = hardsim("check", path, "--regime", "all")
+    assert outcome.code == 2
+    assert outcome.err.count("error:") == 1
+    assert f"{path}:2:9: error: " in outcome.err
+
+
+def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, future: Path) -> None:
+    outcome = hardsim("check", since.parent, "--max-n", "3")
+    assert outcome.code == 0
+    assert "all 27" not in outcome.out
+    assert outcome.out.rstrip().endswith("2 results: 2 OBSERVED")
+    assert outcome.out.index(str(future)) < outcome.out.index(str(since))
+    assert "all 27" in hardsim("check", since.parent, "--max-n", "3", "--tables").out
+
+
+@pytest.mark.parametrize(
+    ("kinds", "code"),
+    [("good", 0), ("good undecided", 3), ("undecided missing", 2), ("missing wrong", 1), ("wrong broken", 4)],
+)
+def test_every_input_runs_and_the_worst_code_wins(
+    hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, code: int
+) -> None:
+    from hardsim.checking import campaign
+
+    real = campaign.check_subject
+
+    def check_subject(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
+        if "undecided" in subject.name:
+            raise Undecided("no answer")
+        if "broken" in subject.name:
+            raise InvariantError("a score gap is too small")
+        return real(subject, options)
+
+    monkeypatch.setattr(campaign, "check_subject", check_subject)
+    paths = [tmp_path / f"{kind}.ltl" for kind in kinds.split()]
+    for path in paths:
+        if path.stem != "missing":
+            path.write_bytes(since.read_bytes())
+    wrong = ["--beta", "1/2"] if "wrong" in kinds else []
+    outcome = hardsim("check", *paths, since, "--max-n", "2", *wrong)
+    assert outcome.code == code
+    assert str(since) in outcome.out
+    for path in paths:
+        assert (str(path) in outcome.out) is (path.stem in ("good", "wrong"))
+        assert (str(path) in outcome.err) is (path.stem not in ("good", "wrong"))
+
+
+def test_an_interrupted_check_prints_what_it_found(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hardsim.checking.compare import Judge
+
+    real = Judge.tally
+    calls = 0
+
+    def tally(self: Judge, *arguments: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 6:  # 3 words of length 1, 2 of length 2
+            raise KeyboardInterrupt
+        real(self, *arguments)
+
+    monkeypatch.setattr(Judge, "tally", tally)
+    outcome = hardsim("check", since, since, "--max-n", "3", "--json", "-")
+    assert outcome.code == 130
+    assert "partial" in outcome.err
+    (result,) = outcome.json["results"]
+    assert (result["partial"], result["words"]) == (True, 5)
+    assert outcome.json["exit_code"] == 130
+
+
+def test_a_check_interrupted_at_once_has_no_verdict(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hardsim.checking.compare.Judge.tally", interrupt)
+    outcome = hardsim("check", since, "--regime", "all")
+    assert outcome.code == 130
+    assert outcome.out.count("UNDECIDED: no word was tried") == 1
+
+
+@pytest.mark.parametrize("error", [InvariantError("a claim"), RecursionError("too deep"), MemoryError(), KeyError("x")])
+def test_a_defect_is_exit_code_4_without_traceback(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("hardsim.checking.campaign.check_subject", fail)
+    outcome = hardsim("check", since)
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.err.startswith(f"internal error on {since}: {type(error).__name__}")
+    assert "test_check.py:" in outcome.err
+    assert "Please report" in outcome.err
+    assert "Traceback" not in outcome.err
+    monkeypatch.setenv("HARDSIM_DEBUG", "1")
+    assert failures.internal(error).startswith("Traceback")
+
+
+def test_json_has_hashes_words_and_exact_numbers(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--max-n", "3", "--regime", "none", "--seed", "-7", "--json", "-")
+    document = outcome.json
+    assert outcome.err == ""
+    assert document["exit_code"] == outcome.code == 1
+    assert document["seed"] == -7
+    assert document["inputs"][0]["sha256"] == hashlib.sha256(since.read_bytes()).hexdigest()
+    (result,) = document["results"]
+    assert all(symbol in "abc" for symbol in result["mismatch"]["word"])
+    third = result["lengths"][2]
+    # In this regime the declared gap is 1/(2n), and a word such as aaa (every q = 0) meets it.
+    assert (third["possible"], third["score_gap"], third["heads"][0]["declared_gap"]) == ("27", "1/6", "1/6")
+
+
+def test_the_same_request_gives_the_same_bytes(hardsim: Any, since: Path) -> None:
+    arguments = ("check", since, "--max-n", "5", "--exhaustive", "10", "--json", "-")
+    assert hardsim(*arguments).out == hardsim(*arguments).out
+    assert hardsim(*arguments).out != hardsim(*arguments, "--seed", "1").out
+
+
+def test_expression(hardsim: Any) -> None:
+    outcome = hardsim("check", "-e", "a S b", "--alphabet", "a b", "--max-n", "3", "--json", "-")
+    assert outcome.code == 0
+    # over {a, b}: every word with a b in it
+    assert [length["accepted"] for length in outcome.json["results"][0]["lengths"]] == [1, 3, 7]
+    assert outcome.json["inputs"][0]["sha256"] == hashlib.sha256(b"a S b").hexdigest()
+
+
+def test_a_compiled_model_gives_identical_results(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    model = tmp_path / "since.model.json"
+    options = ("--regime", "position", "--beta", "7/2")
+    assert hardsim("compile", since, "-o", model, *options).code == 0
+    direct = hardsim("check", since, *options, "--max-n", "4", "--json", "-").json["results"]
+    stored = hardsim("check", model, "--max-n", "4", "--json", "-").json["results"]
+    assert [result | {"input": ""} for result in direct] == [result | {"input": ""} for result in stored]
+    assert "already compiled" in hardsim("check", model, "--regime", "all", "--max-n", "1").err
+    refused = hardsim("check", model, "--beta", "5")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--beta 5 does not apply" in refused.err
+
+
+def test_notes_of_a_file_go_to_standard_error(hardsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "eventually.ltl"
+    path.write_text("alphabet: a b\nF a\n", encoding="utf-8")
+    outcome = hardsim("check", path, "--max-n", "1")
+    assert outcome.err.startswith(f"note: {path}: ")
+    assert "at: first" in outcome.err
+    assert "at: first" not in outcome.out
+
+
+def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hardsim.cli import progress
+
+    seconds: Callable[..., float] = lambda subject, n, dps: 0.001 * n * n  # noqa: E731
+    monkeypatch.setattr(progress, "_seconds", seconds)
+    stop = pytest.MonkeyPatch()
+    stop.setattr("hardsim.checking.campaign.check_subject", lambda *_: (_ for _ in ()).throw(Undecided("stopped")))
+    try:
+        outcome = hardsim("check", since, "--max-n", "9", "--exhaustive", "20000")
+    finally:
+        stop.undo()
+    # 3 + ... + 3^9 = 29523 words; those of length 9 alone take 19683 * 0.081 s = 27 minutes
+    assert "29,523 words of up to 9 symbols: about " in outcome.err
+    assert "minutes" in outcome.err
+    monkeypatch.setattr(progress, "_seconds", lambda subject, n, dps: 1e-6)
+    assert "about" not in hardsim("check", since, "--max-n", "7").err

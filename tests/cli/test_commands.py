@@ -1,0 +1,222 @@
+"""`eval`, `words`, `show`, `compile` and `examples`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardsim.checking.subject import Subject
+from hardsim.errors import InvariantError
+
+
+def accepted(word: str) -> bool:
+    """`a S b` at the last position, by hand: a b with nothing but a after it."""
+    return word.rstrip("a").endswith("b")
+
+
+# ---- eval ----
+
+
+def test_eval_says_what_each_of_the_three_answers(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("eval", since, "ab", "bc", "--json", "-")
+    assert (outcome.code, outcome.err) == (0, "")
+    (result,) = outcome.json["results"]
+    assert [(word["word"], word["oracle"], word["hard"], word["soft"], word["output"]) for word in result["words"]] == [
+        (["a", "b"], True, True, True, "1"),
+        (["b", "c"], False, False, False, "0"),
+    ]
+    rows = hardsim("eval", since, "ab", "bc").out.splitlines()[-2:]
+    assert [row.split()[:5] + row.split()[-1:] for row in rows] == [
+        ["yes", "accept", "accept", "accept", "1", "ab"],
+        ["yes", "reject", "reject", "reject", "0", "bc"],
+    ]
+
+
+def test_eval_with_a_mismatch_is_exit_code_1(hardsim: Any, since: Path) -> None:
+    # Both positions of bc satisfy !a | b, the logits differ by beta/(2n) = 1, so b has weight 1/(1 + e) = 0.269 > 1/4.
+    outcome = hardsim("eval", since, "b", "bc", "--regime", "none")
+    assert outcome.code == 1
+    assert [line.split()[0] for line in outcome.out.splitlines()[-2:]] == ["yes", "NO"]
+    assert "1 of 2 words mismatch" in outcome.err
+
+
+def test_eval_reads_words_from_standard_input(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("eval", since, "-", "--json", "-", stdin=b"\xef\xbb\xbfab\r\nbc\n")
+    assert [word["word"] for word in outcome.json["results"][0]["words"]] == [["a", "b"], ["b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("stdin", "message"),
+    [
+        (b"", "<stdin> has no word"),
+        (b"ab\n\nb\n", "<stdin>:2:1:1: error: the empty word is not allowed"),
+        (b"ab\nax\n", "<stdin>:2:1:2: error: 'x' is not a symbol of the alphabet"),
+        (b"ab\n\xff\n", "<stdin>: not UTF-8 at byte 3"),
+    ],
+)
+def test_eval_refuses_bad_standard_input(hardsim: Any, since: Path, stdin: bytes, message: str) -> None:
+    outcome = hardsim("eval", since, "-", stdin=stdin)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [([], "no word to evaluate after"), ([""], "<word>:1:1: error: the empty word"), (["ab", "ad"], "<word 2>:1:2: ")],
+)
+def test_eval_refuses_bad_words(hardsim: Any, since: Path, words: list[str], message: str) -> None:
+    outcome = hardsim("eval", since, *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+def test_eval_takes_words_that_start_with_a_minus(hardsim: Any) -> None:
+    expression = ("eval", "-e", "'-'", "--alphabet", "- +")
+    assert hardsim(*expression, "-+").code == 2
+    outcome = hardsim(*expression, "--json", "-", "--", "-+", "+-")
+    assert outcome.code == 0
+    assert [word["soft"] for word in outcome.json["results"][0]["words"]] == [False, True]
+
+
+def test_eval_in_all_regimes(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("eval", since, "ab", "--regime", "all", "--json", "-")
+    assert len(outcome.json["results"]) == 4
+
+
+# ---- words ----
+
+
+@pytest.mark.parametrize("by", ["oracle", "hard", "soft"])
+def test_words_are_in_length_lexicographic_order(hardsim: Any, since: Path, by: str) -> None:
+    outcome = hardsim("words", since, "--max-n", "4", "--by", by)
+    every = ["".join(word) for n in range(1, 5) for word in product("abc", repeat=n)]
+    assert outcome.out.split() == [word for word in every if accepted(word)]
+    assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_words_by_soft_are_exactly_1(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("words", since, "--max-n", "2", "--by", "soft", "--regime", "none")
+    assert "bc" not in outcome.out.split()  # neither 0 nor 1 there
+
+
+def test_words_have_headings_where_there_are_several(hardsim: Any, since: Path, future: Path) -> None:
+    outcome = hardsim("words", future, since, "--max-n", "1")
+    assert outcome.out.splitlines() == [f"# {future}, temperature", "b", f"# {since}, temperature", "b"]
+
+
+def test_words_are_not_lossy_in_json(hardsim: Any) -> None:
+    expression = ("words", "-e", "bc", "--alphabet", "bc b", "--max-n", "2")
+    assert hardsim(*expression).out.splitlines() == ["bc", "bc bc", "b bc"]
+    (result,) = hardsim(*expression, "--json", "-").json["results"]
+    assert result["accepted"] == [["bc"], ["bc", "bc"], ["b", "bc"]]
+    assert result["tried"] == 2 + 4
+
+
+def test_words_refuses_more_than_its_budget(hardsim: Any, since: Path) -> None:
+    # 3 + 9 + 27 + 81 = 120
+    outcome = hardsim("words", since, "--max-n", "4", "--exhaustive", "119")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "are 120 words, and at most 119 are tried" in outcome.err
+    assert "--exhaustive 120" in outcome.err
+    assert hardsim("words", since, "--max-n", "4", "--exhaustive", "120").code == 0
+    huge = hardsim("words", since, "--max-n", "100000")
+    assert huge.code == 2
+    assert "about 10^47712 words" in huge.err  # 100000 log10(3) + log10(3/2) = 47712.3
+
+
+# ---- show ----
+
+
+def test_show_describes_the_network(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("show", since, "--max-n", "16")
+    assert outcome.code == 0
+    for part in (
+        "a S b",
+        "Theorems 12a and 15a",
+        "1 layer, 1 head",
+        "j <= i, rightmost",
+        "at n = 16",
+        "temperature  1/n",
+    ):
+        assert part in outcome.out
+    (result,) = hardsim("show", since, "--max-n", "16", "--json", "-").json["results"]
+    (head,) = result["layers"][0]["heads"]
+    # The declared gap of this regime is 1/(2n).
+    assert [(bound["n"], bound["score_gap"]) for bound in head["bounds"]] == [(8, "1/16"), (16, "1/32")]
+    assert result["model"]["layers"] == len(result["layers"])
+
+
+# ---- compile ----
+
+
+def test_compile_writes_a_whole_file(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out" / "since.model.json"
+    target.parent.mkdir()
+    outcome = hardsim("compile", since, "-o", target, "--json", tmp_path / "report.json")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [path.name for path in target.parent.iterdir()] == ["since.model.json"]
+    assert stat.S_IMODE(target.stat().st_mode) & stat.S_IRUSR
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["results"][0]["sha256"] == hashlib.sha256(target.read_bytes()).hexdigest()
+    assert hardsim("compile", since, "-o", "-").out == target.read_text(encoding="utf-8")
+    assert hardsim("eval", target, "ab").code == 0
+
+
+def test_a_failed_compile_leaves_the_old_file(
+    hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "keep.model.json"
+    target.write_text("old", encoding="utf-8")
+
+    def fail(subject: Subject) -> str:
+        raise InvariantError("no text")
+
+    monkeypatch.setattr("hardsim.checking.open.store_text", fail)
+    assert hardsim("compile", since, "-o", target).code == 4
+    assert target.read_text(encoding="utf-8") == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.model.json", "since.ltl"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nowhere to write the network"),
+        (["-o", "-", "--json", "-"], "both want standard output"),
+        (["-o", "-", "--regime", "all"], "one file holds one network"),
+        (["-o", "/nowhere/at/all/model.json"], "cannot be written (No such file or directory)"),
+        (["-o", ""], "the name is empty"),
+        (["-o", "/"], "it is a directory"),
+    ],
+)
+def test_compile_refuses(hardsim: Any, since: Path, arguments: list[str], message: str) -> None:
+    outcome = hardsim("compile", since, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+
+
+# ---- examples ----
+
+
+def test_examples_are_listed_and_printed(hardsim: Any, tmp_path: Path) -> None:
+    listed = hardsim("examples")
+    assert listed.code == 0
+    names = [result["name"] for result in hardsim("examples", "--json", "-").json["results"]]
+    assert {"since", "flipflop"} <= set(names)
+    assert [line.split()[0] for line in listed.out.splitlines()[2:]] == names
+    printed = hardsim("examples", "since")
+    (tmp_path / "copy.ltl").write_text(printed.out, encoding="utf-8")
+    assert hardsim("check", tmp_path / "copy.ltl", "--max-n", "2").code == 0
+    (result,) = hardsim("examples", "since.ltl", "--json", "-").json["results"]
+    assert result["text"] == printed.out
+
+
+def test_an_unknown_example_is_bad_input(hardsim: Any) -> None:
+    outcome = hardsim("examples", "flipflap")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "Did you mean 'flipflop'?" in outcome.err
