@@ -28,6 +28,7 @@ from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.parse import parse_text, parse_word
 from hardsim.lang.semantics import Oracle
+from hardsim.spec.refuse import Method
 
 __all__ = ["CheckOptions", "CheckResult", "Formula", "Model", "check", "load", "parse"]
 
@@ -82,13 +83,14 @@ class Formula:
         tau: Arith | str | None = None,
         at: At | None = None,
         single_head: bool = False,
+        counting: Method | None = None,
     ) -> Model:
         """Compile into a softmax transformer.
 
         Raises:
             hardsim.errors.InputError: if the regime has no construction for the formula, or an option does not apply.
         """
-        return Model(self.input.compile(_options(regime, beta, tau, at, single_head)))
+        return Model(self.input.compile(_options(regime, beta, tau, at, single_head, counting)))
 
 
 def load(path: str | Path) -> Formula:
@@ -117,6 +119,7 @@ def check(
     tau: Arith | str | None = None,
     at: At | None = None,
     single_head: bool = False,
+    counting: Method | None = None,
     options: CheckOptions | None = None,
     max_n: int | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -132,8 +135,8 @@ def check(
     if isinstance(formula, str | Path):
         formula = load(formula)
     if isinstance(formula, Formula):
-        formula = formula.compile(regime, beta=beta, tau=tau, at=at, single_head=single_head)
-    elif _options(regime, beta, tau, at, single_head) != ModelOptions():
+        formula = formula.compile(regime, beta=beta, tau=tau, at=at, single_head=single_head, counting=counting)
+    elif _options(regime, beta, tau, at, single_head, counting) != ModelOptions():
         raise InputError("a compiled model has its own regime, beta, tau, at and single_head")
     chosen = options or CheckOptions()
     if max_n is not None:
@@ -144,11 +147,16 @@ def check(
 
 
 def _options(
-    regime: str, beta: Fraction | int | str | None, tau: Arith | str | None, at: At | None, single_head: bool
+    regime: str,
+    beta: Fraction | int | str | None,
+    tau: Arith | str | None,
+    at: At | None,
+    single_head: bool,
+    counting: Method | None,
 ) -> ModelOptions:
     exact = None if beta is None else Fraction(beta)
     schedule = parse_arith(tau, ("i", "n"), "tau") if isinstance(tau, str) else tau
-    return ModelOptions(regime, exact, schedule, at, single_head)
+    return ModelOptions(regime, exact, schedule, at, single_head, counting)
 
 
 def _word(word: str | Sequence[str], alphabet: tuple[str, ...]) -> Word:

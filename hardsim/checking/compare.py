@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from hardsim.checking.result import HeadResult, Mismatch, Word
 from hardsim.checking.subject import Subject
-from hardsim.checking.tally import Tally
+from hardsim.checking.tally import Tally, higher_of
 from hardsim.lang.semantics import Oracle
 from hardsim.run.arithmetic import Column
 from hardsim.run.forward import Forward, Trace
@@ -21,7 +21,7 @@ from hardsim.run.mp import MpArithmetic, choose_digits
 from hardsim.run.plan import make_plan
 from hardsim.run.unrounded import unrounded_output
 from hardsim.spec.hard import HardInterpreter, HardTrace
-from hardsim.spec.ir import Head
+from hardsim.spec.ir import ONE, Clip, Head, Rational
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ class Judge:
         self.oracle = Oracle(subject.file)
         self.hard = HardInterpreter(subject.program)
         self.plan = make_plan(subject.model)
+        self._sums = [clip for layer in subject.program.layers for clip in layer.clips if clip.counts]
         self._n = 0
         self._digits = 0
         self._forward: Forward[Any] | None = None
@@ -108,9 +109,23 @@ class Judge:
             tally.note_gap(name, gap)
         for head in self.subject.program.heads:
             tally.note_error(head.name, self._error(head, hard, soft))
+        for clip in self._sums:
+            tally.sum_error = higher_of(tally.sum_error, self._sum_error(clip, hard, soft))
         mismatch = found.mismatch
         if mismatch is not None:
             tally.note_mismatch(mismatch, self.subject.file.alphabet)
+
+    def _sum_error(self, clip: Clip, hard: HardTrace, soft: Trace[Any]) -> Fraction:
+        """The largest error of the sum of counts in a clip `2 (sum + 1) - 1/2`, over all positions."""
+        n = len(hard.columns[clip.pre.terms[0][0]])
+        index = self.subject.model.coordinates.index
+        terms = tuple((index(name), value) for name, value in clip.pre.terms if name != ONE)
+        wanted: list[Rational] = [0] * n
+        for name, value in clip.pre.terms:
+            if name != ONE:
+                wanted = [old + value * entry for old, entry in zip(wanted, hard.columns[name], strict=True)]
+        found = self.forward(n).combine(terms, 0, soft.columns, n)
+        return max(abs(exact(a) - b) for a, b in zip(found.values, wanted, strict=True)) / 2
 
     def _error(self, head: Head, hard: HardTrace, soft: Trace[Any]) -> Fraction:
         """The largest distance between the soft and the hard attended value of a head, over all positions."""
@@ -145,6 +160,7 @@ class Judge:
                         bound=exact(budget.error_bound(head, n, context)),
                         gap=tally.gaps.get(head.name),
                         declared_gap=declared,
+                        paper_bound=exact_or_none(budget.paper_bound(head, n, context)),
                     )
                 )
         return tuple(results)

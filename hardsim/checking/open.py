@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file, digest
+from hardsim.checking.subject import ModelOptions, Subject, compile_file, digest, own_predicates
 from hardsim.errors import InputError
 from hardsim.lang import parse
 from hardsim.lang.ast import FormulaFile
@@ -50,6 +50,7 @@ class Input:
             "--tau": (options.tau, (None, self.stored.model.temperature)),
             "--at": (options.at, (None, facts.at)),
             "--single-head": (options.single_head, (False, facts.single_head)),
+            "--counting": (options.counting, (None, facts.counting)),
         }
         for option, (value, allowed) in wanted.items():
             if value not in allowed:
@@ -114,7 +115,9 @@ def store_text(subject: Subject) -> str:
         "options": {
             "at": subject.file.at,
             "beta": str(subject.budget.beta),
+            "beta_for_all": subject.budget.fixed,
             "single_head": subject.single_head,
+            "counting": subject.counting,
         },
         "model": transformer_json(subject.model),
         "specification": program_json(subject.program),
@@ -138,12 +141,13 @@ def _read_model(data: bytes, path: str, sha256: str) -> Subject:
         raise InputError(f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)") from None
     document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     document.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
-    model = read_transformer(document.field("model"))
-    specification = document.field("specification")
-    program = read_program(specification)
-    specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
     source, options = document.field("source"), document.field("options")
     file = parse.parse_text(source.field("text").text(), f"{path} (source)")
+    users = own_predicates(file)
+    model = read_transformer(document.field("model"), users)
+    specification = document.field("specification")
+    program = read_program(specification, users)
+    specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
     places: dict[str, Literal["first", "last"]] = {"first": "first", "last": "last"}
     file = replace(file, at=options.field("at").choice(places.__getitem__, "first, last"))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):
@@ -158,9 +162,10 @@ def _read_model(data: bytes, path: str, sha256: str) -> Subject:
         sha256=sha256,
         file=file,
         program=program,
-        budget=Budget(beta, model.temperature),
+        budget=Budget(beta, model.temperature, options.field("beta_for_all").boolean()),
         model=model,
         single_head=options.field("single_head").boolean(),
+        counting=options.field("counting").choice(str, "lookup, sign") if options.has("counting") else None,
     )
 
 

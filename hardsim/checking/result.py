@@ -65,6 +65,8 @@ class HeadResult:
     bound: Fraction
     gap: Fraction | None
     declared_gap: Fraction | None
+    paper_bound: Fraction | None = None
+    """For look-ups of counts Lemma 7 as the paper states it, twice `bound`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ class LengthResult:
     bound: Fraction
     digits: int
     heads: tuple[HeadResult, ...]
+    sum_error: Fraction | None = None
+    """The largest error of a sum of looked-up counts, which rounding corrects up to 1/4; None if none is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,8 @@ class ModelFacts:
     heads: int
     dimension: int
     parameters: int
+    counting: str | None = None
+    """How comparisons of counts are decided, `lookup` or `sign`; None where no counts are compared."""
 
 
 @dataclass(frozen=True, slots=True)

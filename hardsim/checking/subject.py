@@ -20,7 +20,7 @@ from hardsim.lang.semantics import check_examples
 from hardsim.net.model import Transformer
 from hardsim.net.soften import soften
 from hardsim.spec.columns import UserPredicate
-from hardsim.spec.ir import HardProgram
+from hardsim.spec.ir import HardProgram, Kind
 from hardsim.spec.lower import lower
 from hardsim.spec.refuse import Method
 from hardsim.spec.regimes import regime_named
@@ -58,6 +58,8 @@ class Subject:
     budget: Budget
     model: Transformer
     single_head: bool
+    counting: str | None = None
+    """How comparisons of counts are decided (None where there are none)."""
 
     @property
     def formula(self) -> str:
@@ -77,6 +79,7 @@ class Subject:
             heads=len(self.program.heads),
             dimension=self.model.dimension,
             parameters=self.model.parameters,
+            counting=self.counting,
         )
 
 
@@ -102,7 +105,16 @@ def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = 
         budget=budget,
         model=soften(program, budget),
         single_head=options.single_head,
+        counting=_counting(program),
     )
+
+
+def _counting(program: HardProgram) -> str | None:
+    """What the program's heads say of how it counts."""
+    kinds = {head.kind for head in program.heads}
+    if kinds & {Kind.SIGN, Kind.SIGN_RAMP}:
+        return "sign"
+    return "lookup" if Kind.LOOKUP in kinds else None
 
 
 def own_predicates(file: FormulaFile) -> dict[str, tuple[str, UserPredicate]]:

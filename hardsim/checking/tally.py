@@ -23,6 +23,7 @@ class Tally:
     margin: Fraction | None = None
     gaps: dict[str, Fraction] = field(default_factory=dict)
     errors: dict[str, Fraction] = field(default_factory=dict)
+    sum_error: Fraction | None = None
     mismatch: Mismatch | None = None
 
     def note_output(self, accepted: bool, unrounded: Fraction | None) -> None:
@@ -57,6 +58,7 @@ class Tally:
         self.least_accepted = lower_of(self.least_accepted, other.least_accepted)
         self.largest_rejected = higher_of(self.largest_rejected, other.largest_rejected)
         self.margin = lower_of(self.margin, other.margin)
+        self.sum_error = higher_of(self.sum_error, other.sum_error)
         for head, gap in other.gaps.items():
             self.note_gap(head, gap)
         for head, error in other.errors.items():
@@ -88,6 +90,7 @@ class Tally:
             bound=max((head.bound for head in heads), default=Fraction(0)),
             digits=digits,
             heads=heads,
+            sum_error=self.sum_error,
         )
 
 

@@ -105,7 +105,7 @@ class Forward(Generic[T]):
             weights = AttentionWeights(table, trace.columns, n) if head.scores else None
             for out, form in head.values:
                 values = self.combine(form, 0, trace.columns, n)
-                column = weights.attend(values) if weights else self._average(values, head.mask)
+                column = weights.attend(values, out) if weights else self._average(values, head.mask)
                 attended[out] = column
                 outputs.append((out, column))
             trace.attended[head.name] = attended

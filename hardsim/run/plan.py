@@ -29,6 +29,9 @@ class HeadPlan:
     mask: Mask
     scores: tuple[tuple[Terms, Terms], ...]
     values: tuple[tuple[int, Terms], ...]
+    static_values: frozenset[int]
+    """The output coordinates whose values are the same for every word, where the keys are too: a row then depends on
+    its query alone."""
     query_inputs: tuple[int, ...]
     key_inputs: tuple[int, ...]
     key_only: bool
@@ -112,6 +115,9 @@ def _head(head: AttentionHead, static: frozenset[int], level: frozenset[int]) ->
         mask=head.mask,
         scores=tuple(pairs),
         values=tuple(values),
+        static_values=frozenset(
+            row for row, form in values if keys <= static and all(coordinate in static for coordinate, _ in form)
+        ),
         query_inputs=tuple(sorted(queries - static)),
         key_inputs=tuple(sorted(keys - static)),
         key_only=queries <= level,

@@ -32,6 +32,7 @@ class ExpTable(Generic[T]):
         self.arithmetic = arithmetic
         self.inverse = inverse
         self.memo: dict[Any, list[T]] = {}
+        self.rows: dict[Any, T] = {}
         self._ids: dict[tuple[int, Vector], int] = {}
         self._keys: list[Vector] = []
         self._rows: dict[tuple[int, Vector], tuple[Vector, list[T | None]]] = {}
@@ -95,8 +96,10 @@ class AttentionWeights(Generic[T]):
         self.exact = all(columns[index].exact for index in read)
         self.ids = table.key_ids(columns, n) if self.exact else []
 
-    def attend(self, values: Column) -> Column:
-        """The attended value of every query position."""
+    def attend(self, values: Column, out: int) -> Column:
+        """The attended value of every query position, for the output coordinate `out`."""
+        if self.exact and out in self.head.static_values and not self.head.key_only:
+            return Column(self._look_up(values, out), exact=False)
         if not self.exact or not values.exact or self.n > MEMO_LENGTH:
             return Column(self._attend(values), exact=False)
         kinds = () if self.head.key_only else tuple(tuple(self.columns[c].values) for c in self.head.query_inputs)
@@ -107,13 +110,23 @@ class AttentionWeights(Generic[T]):
     def _attend(self, values: Column) -> list[T]:
         if self.exact and self.head.key_only:
             return self._running(self.table.row(self.columns, 0, self.ids), values)
+        return [self._value(i, values) for i in range(self.n)]
+
+    def _look_up(self, values: Column, out: int) -> list[T]:
+        """Rows that depend on the query alone, each computed once: a look-up of a count in a table of positions."""
         result: list[T] = []
         for i in range(self.n):
-            visible = self.head.mask.visible(i + 1, self.n)
-            low, high = visible.start - 1, visible.stop - 1
-            weights = self._row(i, low, high)
-            result.append(self._mean(weights, values.values[low:high]))
+            key = (out, i, *(self.columns[index].values[i] for index in self.head.query_inputs))
+            known = self.table.rows.get(key)
+            if known is None:
+                known = self.table.rows[key] = self._value(i, values)
+            result.append(known)
         return result
+
+    def _value(self, i: int, values: Column) -> T:
+        visible = self.head.mask.visible(i + 1, self.n)
+        low, high = visible.start - 1, visible.stop - 1
+        return self._mean(self._row(i, low, high), values.values[low:high])
 
     def _row(self, i: int, low: int, high: int) -> list[T]:
         if self.exact:
