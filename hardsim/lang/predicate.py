@@ -49,7 +49,7 @@ class OwnPredicate:
         Raises:
             SourceError: at the operator that has no value for these two, or one beyond MAX_VALUE.
         """
-        arguments = (value, n)
+        arguments = (int(value), int(n))  # a count of the oracle may be a bool, which would be shown as one
         stack: list[int] = []
         at = 0
         while at < len(self.program):
