@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 from hypothesis import strategies as st
 
 from hardsim.lang import ast
-from tests.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY, formulas
+from tests.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY
 
 T = TypeVar("T")
 
@@ -32,8 +32,8 @@ def counting_formulas(
 ) -> st.SearchStrategy[ast.Formula]:
     """Formulas with a comparison of counts, a congruence or a numerical predicate in them, beside temporal operators.
 
-    Their text is read back as the same tree. More than two thirds are true at the last position of some binary words
-    of length 6 or less and false at that of others.
+    Their text is read back as the same tree. More than half of them are true at some positions of the binary words of
+    length 6 or less and false at others.
 
     Args:
         alphabet: the symbols.
@@ -43,23 +43,18 @@ def counting_formulas(
         coefficients: the largest coefficient and constant of a comparison, 1 or more.
     """
     future = any(side != "L" for side in sides)
-    grammar = _Grammar(tuple(alphabet), tuple(sides), predicates, coefficients, future, formulas(alphabet, 1, future))
-    return _formula(grammar, nesting)
+    return _formula(_Grammar(tuple(alphabet), tuple(sides), predicates, coefficients, future), nesting)
 
 
 @dataclass(frozen=True)
 class _Grammar:
-    """What formulas are made of; `plain` are those without counts."""
+    """What formulas are made of."""
 
     alphabet: tuple[str, ...]
     sides: tuple[ast.Side, ...]
     predicates: bool
     coefficients: int
     future: bool
-    plain: st.SearchStrategy[ast.Formula]
-
-    def __repr__(self) -> str:
-        return "grammar"  # hypothesis prints the arguments of strategies
 
     @property
     def unary(self) -> tuple[ast.UnaryOp, ...]:
@@ -85,7 +80,7 @@ def _formula(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula:
         return ast.Not(atom)
     if kind == "unary":
         return ast.Unary(draw(st.sampled_from(grammar.unary)), atom)
-    other = draw(st.one_of(grammar.plain, _symbol(grammar), _atom(grammar, nesting)))
+    other = draw(_atom(grammar, nesting) if draw(st.integers(0, 2)) == 2 else _plain(grammar))
     left, right = (atom, other) if draw(st.booleans()) else (other, atom)
     if kind == "binary":
         return ast.Binary(draw(st.sampled_from(grammar.binary)), left, right)
@@ -97,18 +92,31 @@ def _formula(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula:
     return ast.Nary(op, (left, right))
 
 
-def _symbol(grammar: _Grammar) -> st.SearchStrategy[ast.Formula]:
-    return st.sampled_from(grammar.alphabet).map(ast.Symbol)
+@st.composite
+def _plain(draw: st.DrawFn, grammar: _Grammar) -> ast.Formula:
+    """A formula without counts: a symbol, or one operator over symbols and, rarely, `first` and `last`.
+
+    There is no `true` and no `false`: they would make too many formulas constant.
+    """
+    markers: list[ast.Formula] = [ast.Marker("first"), *([ast.Marker("last")] if grammar.future else [])]
+    leaf = st.sampled_from([*map(ast.Symbol, grammar.alphabet)] * 3 + markers)
+    left, right = draw(st.lists(leaf, min_size=2, max_size=2, unique=True))
+    kind = draw(st.sampled_from(["leaf", "leaf", "not", "unary", "unary", "binary", "chain"]))
+    if kind == "unary":
+        return ast.Unary(draw(st.sampled_from(grammar.unary)), left)
+    if kind == "binary":
+        return ast.Binary(draw(st.sampled_from(grammar.binary)), left, right)
+    if kind == "chain":
+        return ast.Nary(draw(st.sampled_from(CHAINS)), (left, right))
+    return ast.Not(left) if kind == "not" else left
 
 
 @st.composite
 def _count(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Count:
-    """A count of positions with a symbol, a formula without counts or, inside `nesting` - 1 more counts, with them."""
+    """A count of positions with a formula without counts or, inside `nesting` - 1 more counts, with them."""
     side = draw(st.sampled_from(grammar.sides))
-    inner = st.one_of(_symbol(grammar), grammar.plain)
-    if nesting > 1:
-        inner = st.one_of(inner, _formula(grammar, nesting - 1))
-    return ast.Count(side, draw(inner))
+    nested = nesting > 1 and draw(st.integers(0, 2)) == 2
+    return ast.Count(side, draw(_formula(grammar, nesting - 1) if nested else _plain(grammar)))
 
 
 @st.composite
@@ -126,10 +134,12 @@ def _comparison(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula
     if draw(st.booleans()):
         terms.append(draw(st.sampled_from(grammar.measures)))
     weighted = [_times(draw(st.integers(1, grammar.coefficients)), term) for term in terms]
-    cut = draw(st.integers(1, len(weighted)))
+    cut = draw(st.integers(1, max(1, len(weighted) - 1)))
     left, right = weighted[:cut], weighted[cut:]
-    if not right or draw(st.booleans()):
-        right.append(ast.Integer(draw(st.integers(0 if not right else 1, grammar.coefficients))))
+    if not right:
+        right.append(ast.Integer(draw(st.integers(0, 3 * grammar.coefficients))))
+    elif draw(st.booleans()):
+        right.append(ast.Integer(draw(st.integers(1, grammar.coefficients))))
     op = draw(st.sampled_from(COMPARISONS))
     return ast.Compare(op, draw(_sum(left)), draw(_sum(right)))
 
