@@ -54,6 +54,7 @@ def check(
     tau: opt.Tau = None,
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
+    counting: opt.Counting = None,
     engine: opt.Engine = "mpmath",
     dps: opt.Digits = None,
     workers: opt.Workers = None,
@@ -65,7 +66,7 @@ def check(
     """The command; its manual is `HELP`."""
     from hardsim.checking.campaign import CheckOptions
 
-    request = Request(regime, beta, tau, at, single_head)
+    request = Request(regime, beta, tau, at, single_head, counting)
     request.options()
     opt.check_engine(engine)
     options = CheckOptions(max_n, exhaustive, samples, seed, dps, engine=engine)

@@ -40,6 +40,7 @@ def compile_model(
     tau: opt.Tau = None,
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
+    counting: opt.Counting = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
     alphabet: opt.Alphabet = None,
@@ -50,7 +51,7 @@ def compile_model(
     from hardsim.report.check import model_line
     from hardsim.report.json import compile_json
 
-    request = Request(regime, beta, tau, at, single_head)
+    request = Request(regime, beta, tau, at, single_head, counting)
     request.options()
     if request.regime == ALL:
         raise InputError("one file holds one network: --regime all is several", hint="Name one regime.")

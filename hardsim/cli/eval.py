@@ -51,6 +51,7 @@ def evaluate_words(
     tau: opt.Tau = None,
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
+    counting: opt.Counting = None,
     engine: opt.Engine = "mpmath",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
@@ -58,7 +59,7 @@ def evaluate_words(
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
-    request = Request(regime, beta, tau, at, single_head)
+    request = Request(regime, beta, tau, at, single_head, counting)
     request.options()
     opt.check_engine(engine)
     given = list(arguments or [])

@@ -17,6 +17,7 @@ from hardsim.errors import InputError
 
 if TYPE_CHECKING:
     from hardsim.checking.subject import At, ModelOptions
+    from hardsim.spec.refuse import Method
 
 ALL = "all"
 LARGEST_LENGTH = 100_000
@@ -111,6 +112,15 @@ SingleHead = Annotated[
     bool,
     typer.Option("--single-head", help="One head per layer, as in the paper, instead of heads that share layers."),
 ]
+Counting = Annotated[
+    str | None,
+    typer.Option(
+        "--counting",
+        metavar="lookup|sign",
+        help="How comparisons of counts are decided: each count looked up, or the sign of the sum tested, which needs "
+        "counts of one kind (default: lookup, or sign in the regimes without look-ups).",
+    ),
+]
 Engine = Annotated[
     str,
     typer.Option("--engine", metavar="NAME", help="The arithmetic of the softmax network: mpmath."),
@@ -195,6 +205,7 @@ class Request:
     tau: str | None = None
     at: str | None = None
     single_head: bool = False
+    counting: str | None = None
 
     def options(self) -> list[ModelOptions]:
         """The model options of each regime meant.
@@ -214,10 +225,16 @@ class Request:
             )
         if self.at not in (None, "first", "last"):
             raise InputError(f"--at must be first or last, not {self.at!r}", hint="Write --at first or --at last.")
+        if self.counting not in (None, "lookup", "sign"):
+            raise InputError(
+                f"--counting must be lookup or sign, not {self.counting!r}",
+                hint="Write --counting lookup or --counting sign.",
+            )
         tau = None if self.tau is None else parse_arith(self.tau, ("i", "n"), "--tau")
         regimes = PROVEN if self.regime == ALL else (self.regime,)
         at = cast("At | None", self.at)
-        return [ModelOptions(regime, self.beta, tau, at, self.single_head) for regime in regimes]
+        method = cast("Method | None", self.counting)
+        return [ModelOptions(regime, self.beta, tau, at, self.single_head, method) for regime in regimes]
 
 
 class By(StrEnum):

@@ -38,12 +38,13 @@ def show(
     tau: opt.Tau = None,
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
+    counting: opt.Counting = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
-    request = Request(regime, beta, tau, at, single_head)
+    request = Request(regime, beta, tau, at, single_head, counting)
     request.options()
     lengths = sorted({min(SHORT_LENGTH, max_n), max_n})
     with session("show", json) as current:

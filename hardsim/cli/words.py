@@ -49,6 +49,7 @@ def words(
     tau: opt.Tau = None,
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
+    counting: opt.Counting = None,
     engine: opt.Engine = "mpmath",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
@@ -56,7 +57,7 @@ def words(
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
-    request = Request(regime, beta, tau, at, single_head)
+    request = Request(regime, beta, tau, at, single_head, counting)
     several = len(request.options()) > 1
     opt.check_engine(engine)
     with session("words", json) as current:

@@ -105,7 +105,7 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
 
 
 def _encoding(data: Reader, users: Users | None) -> PositionFunction:
-    """An expression in i and n, or a predicate such as `PRIME(1*i + 0*n + 0)`; `users` are the formula's own."""
+    """An expression in i and n, or a predicate such as `PRIME(2*i + 1)`; `users` are the formula's own."""
     return parse_column(data.text(), users or {}) or data.arith()
 
 

@@ -41,6 +41,10 @@ HEAD_COLUMNS = (
     Column("declared\ngap"),
     Column("what it does", "left", fold=True),
 )
+SUM_COLUMNS = (Column("error of\nthe sum"), Column("\nallowed"))
+"""Where sums of looked-up counts are compared."""
+LEMMA_7 = Column("\nLemma 7")
+"""The paper's bound for look-ups of counts; the column before it has half of it."""
 SUMMARY_COLUMNS = (
     Column("input", "left"),
     Column("regime", "left"),
@@ -63,10 +67,16 @@ def print_check(screen: Screen, result: CheckResult, alphabet: Sequence[str], ta
     screen.line(f"  model    {model_line(result.model)}")
     if tables and result.lengths:
         screen.raw()
-        screen.table(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
+        counted = any(length.sum_error is not None for length in result.lengths)
+        screen.table(
+            (*LENGTH_COLUMNS, *(SUM_COLUMNS if counted else ())),
+            [length_row(length, counted) for length in result.lengths],
+        )
         if result.lengths[-1].heads:
             screen.raw()
-            screen.table(HEAD_COLUMNS, head_rows(result.lengths))
+            looked_up = any(head.paper_bound is not None for head in result.lengths[-1].heads)
+            lemma = (LEMMA_7,) if looked_up else ()
+            screen.table((*HEAD_COLUMNS[:5], *lemma, *HEAD_COLUMNS[5:]), head_rows(result.lengths, looked_up))
         screen.raw()
     print_verdict(screen, result, alphabet)
     screen.raw()
@@ -78,6 +88,7 @@ def model_line(facts: ModelFacts) -> str:
         f"regime {facts.regime}",
         f"temperature {facts.temperature}",
         f"beta {facts.beta}",
+        *([f"counting by {facts.counting}"] if facts.counting else []),
         f"read at the {facts.at} position",
         plural(facts.layers, "layer") + (", one head each" if facts.single_head else ""),
         plural(facts.heads, "head"),
@@ -87,8 +98,11 @@ def model_line(facts: ModelFacts) -> str:
     return ", ".join(parts)
 
 
-def length_row(length: LengthResult) -> list[str]:
-    """One row of the table of lengths; `all` marks the lengths of which every word was tried."""
+def length_row(length: LengthResult, counted: bool = False) -> list[str]:
+    """One row of the table of lengths; `all` marks the lengths of which every word was tried.
+
+    `counted` adds the error of the sums of looked-up counts and what rounding allows.
+    """
     tried = f"all {count(length.words)}" if length.exhaustive else f"{count(length.words)} of {count(length.possible)}"
     return [
         str(length.n),
@@ -102,11 +116,15 @@ def length_row(length: LengthResult) -> list[str]:
         short(length.error),
         short(length.bound),
         str(length.digits),
+        *([short(length.sum_error), "1/4"] if counted else []),
     ]
 
 
-def head_rows(lengths: Sequence[LengthResult]) -> list[list[str]]:
-    """One row per head: its largest error and its least score gap over the lengths, each with its bound there."""
+def head_rows(lengths: Sequence[LengthResult], looked_up: bool = False) -> list[list[str]]:
+    """One row per head: its largest error and its least score gap over the lengths, each with its bound there.
+
+    `looked_up` adds Lemma 7 as the paper states it, beside the halved bound.
+    """
     rows: list[list[str]] = []
     for position, head in enumerate(lengths[-1].heads):
         found = [(length.n, length.heads[position]) for length in lengths]
@@ -120,6 +138,7 @@ def head_rows(lengths: Sequence[LengthResult]) -> list[list[str]]:
                 short(worst.error),
                 str(error_n),
                 short(worst.bound),
+                *([short(worst.paper_bound)] if looked_up else []),
                 short(gap),
                 str(gap_n),
                 short(tightest.declared_gap if tightest else None),

@@ -83,6 +83,7 @@ def model_json(facts: ModelFacts) -> Json:
         "regime": facts.regime,
         "at": facts.at,
         "single_head": facts.single_head,
+        "counting": facts.counting,
         "beta": rational(facts.beta),
         "temperature": facts.temperature,
         "layers": facts.layers,
@@ -139,6 +140,7 @@ def length_json(length: LengthResult) -> Json:
         "error": decimal(length.error),
         "bound": decimal(length.bound),
         "digits": length.digits,
+        "sum_error": decimal(length.sum_error),
         "heads": [head_json(head) for head in length.heads],
     }
 
@@ -154,6 +156,7 @@ def head_json(head: HeadResult) -> Json:
         "bound": decimal(head.bound),
         "score_gap": rational(head.gap),
         "declared_gap": rational(head.declared_gap),
+        "paper_bound": decimal(head.paper_bound),
     }
 
 
@@ -217,6 +220,7 @@ def show_json(report: ModelReport) -> Json:
                         "value": head.value,
                         "purpose": head.purpose,
                         "theorem": head.theorem,
+                        "beta": rational(head.beta),
                         "bounds": [
                             {"n": bound.n, "error": decimal(bound.error), "score_gap": rational(bound.gap)}
                             for bound in head.bounds

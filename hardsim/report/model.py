@@ -39,6 +39,7 @@ class HeadReport:
     value: str
     purpose: str
     theorem: str
+    beta: Fraction
     bounds: tuple[BoundReport, ...]
 
 
@@ -74,7 +75,9 @@ def describe(subject: Subject, lengths: Sequence[int]) -> ModelReport:
     program = subject.program
     letters = [(letter.name, f"the symbol is one of: {' '.join(sorted(letter.symbols))}") for letter in program.letters]
     layers = [
-        LayerReport(number, tuple(_head(head, bounds) for head in layer.heads), len(layer.clips))
+        LayerReport(
+            number, tuple(_head(head, subject.budget.beta_of(head), bounds) for head in layer.heads), len(layer.clips)
+        )
         for number, layer in enumerate(program.layers, start=1)
     ]
     return ModelReport(
@@ -91,7 +94,7 @@ def describe(subject: Subject, lengths: Sequence[int]) -> ModelReport:
     )
 
 
-def _head(head: Head, results: dict[int, dict[str, HeadResult]]) -> HeadReport:
+def _head(head: Head, beta: Fraction, results: dict[int, dict[str, HeadResult]]) -> HeadReport:
     found = [(n, heads[head.name]) for n, heads in results.items()]
     return HeadReport(
         name=head.name,
@@ -101,6 +104,7 @@ def _head(head: Head, results: dict[int, dict[str, HeadResult]]) -> HeadReport:
         value=str(head.value),
         purpose=head.purpose,
         theorem=head.theorem,
+        beta=beta,
         bounds=tuple(BoundReport(n, result.bound, result.declared_gap) for n, result in found),
     )
 
@@ -117,6 +121,7 @@ def print_model(screen: Screen, report: ModelReport) -> None:
         ("size", f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}"
                  f"{', one head per layer' if facts.single_head else ''}, dimension {facts.dimension}, "
                  f"{plural(facts.parameters, 'non-zero parameter')}"),
+        *([("counting", f"comparisons of counts by {facts.counting}")] if facts.counting else []),
         ("temperature", facts.temperature),
         ("beta", f"{facts.beta} (the logits are beta score / temperature)"),
         ("encodings", ", ".join(_encoding(name, value) for name, value in report.encodings)),
@@ -147,7 +152,7 @@ def _print_head(screen: Screen, head: HeadReport) -> None:
     screen.line(f"    attends to  {MASKS[head.mask]}, {head.weighting}")
     if head.score:
         pairs = " + ".join(f"({query})_i ({key})_j" for query, key in head.score)
-        screen.line(f"    score       {pairs}")
+        screen.line(f"    score       {pairs}, times beta = {head.beta}")
     else:
         screen.line("    score       0 (uniform)")
     screen.line(f"    value       {head.value}")

@@ -63,7 +63,14 @@ class PredicateColumn:
 
     def __str__(self) -> str:
         numbers = "".join(f"{param}, " for param in self.params)
-        return f"{self.name}({numbers}{self.of_i}*i + {self.of_n}*n + {self.offset})"
+        terms = [(self.of_i, "i"), (self.of_n, "n"), (self.offset, "")]
+        text = " ".join(_term(value, name) for value, name in terms if value) or "0"
+        return f"{self.name}({numbers}{text.removeprefix('+ ').replace('- ', '-', int(text.startswith('-')))})"
+
+
+def _term(value: int, name: str) -> str:
+    size = name if name and abs(value) == 1 else f"{abs(value)}*{name}" if name else str(abs(value))
+    return f"{'-' if value < 0 else '+'} {size}"
 
 
 def _is_prime(value: int, params: tuple[int, ...]) -> bool:
@@ -93,7 +100,22 @@ BUILT_IN: Mapping[str, Callable[[int, tuple[int, ...]], bool]] = {
     "POW2": lambda value, params: value > 0 and bin(value).count("1") == 1,
 }
 
-TEXT = re.compile(r"(\w+)\(((?:\d+, )*)(-?\d+)\*i \+ (-?\d+)\*n \+ (-?\d+)\)")
+TEXT = re.compile(r"(\w+)\(((?:\d{1,30}, )*)([^,()]+)\)")
+TERM = re.compile(r"([+-]) (?:(\d{1,30})\*)?(i|n)|([+-]) (\d{1,30})")
+
+
+def _linear(text: str) -> tuple[int, int, int] | None:
+    """The coefficients of i and n and the constant of a text such as `2*i - n + 1`; each occurs at most once."""
+    spaced = f"- {text[1:]}" if text.startswith("-") else f"+ {text}"
+    found = {"i": 0, "n": 0, "": 0}
+    place = 0
+    for match in TERM.finditer(spaced):
+        sign, factor, name, lone_sign, number = match.groups()
+        if match.start() != place or found[name or ""]:
+            return None
+        found[name or ""] = int(f"{sign or lone_sign}{(factor or 1) if name else number}")
+        place = match.end() + 1
+    return (found["i"], found["n"], found[""]) if place == len(spaced) + 1 else None
 
 
 def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]]) -> PredicateColumn | None:
@@ -104,5 +126,8 @@ def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]]) -> P
     params = tuple(int(param) for param in found[2].split(", ") if param)
     if len(params) != (2 if found[1] == "MOD" else 0) or (params and not 0 <= params[1] < params[0]):
         return None
+    linear = _linear(found[3])
+    if linear is None:
+        return None
     definition, user = users.get(found[1], ("", None))
-    return PredicateColumn(found[1], params, int(found[3]), int(found[4]), int(found[5]), definition, user)
+    return PredicateColumn(found[1], params, *linear, definition, user)

@@ -212,13 +212,15 @@ class _Lowering:
         def count(of: CountOf) -> str:
             if self.is_true(of.arg):
                 return {"L": "pos", "R": "(len - pos + 1)", "": "len"}[of.side]
-            return f"#{of.side}[{'!' if of.arg.negated else ''}{self.names[of.arg.node]}]"
+            name = self.names[of.arg.node]
+            if name.startswith("[") and not of.arg.negated:
+                return f"#{of.side}{name}"
+            return f"#{of.side}[{'!' if of.arg.negated else ''}{name}]"
 
         if isinstance(node, AtLeast):
-            terms = " + ".join(f"{value} {count(of)}" for value, of in node.terms)
-            return f"{terms} + {node.constant} >= 0".replace("+ -", "- ")
+            return f"{_sum([(value, count(of)) for value, of in node.terms], node.constant)} >= 0"
         inner = "".join(f"{param}, " for param in node.params)
-        return f"{node.name}({inner}{node.scale} {count(node.count)} + {node.offset})".replace("+ -", "- ")
+        return f"{node.name}({inner}{_sum([(node.scale, count(node.count))], node.offset)})"
 
     def put(self, name: str, layer: int, block: Block, meaning: str) -> str:
         """Place a block, once."""
@@ -271,3 +273,13 @@ class _Lowering:
                 return f"{text(left)} {op} {text(right)}" if left.node in self.names else f"{op} {text(right)}"
             case _:
                 raise AssertionError(f"{node} has no operands")
+
+
+def _sum(terms: list[tuple[int, str]], constant: int) -> str:
+    """A linear combination as text."""
+    parts = [
+        f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{abs(value)} '}{name}" for value, name in terms
+    ]
+    if constant:
+        parts.append(f"{'-' if constant < 0 else '+'} {abs(constant)}")
+    return " ".join(parts).removeprefix("+ ")

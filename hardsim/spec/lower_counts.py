@@ -16,7 +16,7 @@ from hardsim.spec import counting
 from hardsim.spec.columns import PositionFunction, PredicateColumn, UserPredicate
 from hardsim.spec.counting import CountForms, Side
 from hardsim.spec.ir import ONE, Affine, Kind
-from hardsim.spec.operators import Block, conjunction
+from hardsim.spec.operators import HALF, Block, conjunction
 from hardsim.spec.regimes import Regime
 
 Method = Literal["lookup", "sign"]
@@ -113,8 +113,10 @@ class CountLowering:
 
     def _title(self, count: CountOf) -> str:
         form = self.place.form(count.arg)
-        inner = str(form) if len(form.terms) > 1 else form.terms[0][0].strip("[]")
-        return f"#{count.side}[{inner}]"
+        if len(form.terms) > 1:
+            return f"#{count.side}[{form}]"
+        name = form.terms[0][0]  # the coordinate of a set of symbols has its brackets already
+        return f"#{count.side}{name}" if name.startswith("[") else f"#{count.side}[{name}]"
 
     def _forms(self, count: CountOf) -> tuple[CountForms, int]:
         """The mean, the inverse and "some" of a count, with the layer where a head can use them."""
@@ -156,7 +158,7 @@ class CountLowering:
             self.place.put(mean, start, block, f"{title} / {counting.SIZES[side]}")
             means += Affine.coordinate(mean).scaled(coefficient)
             ready = max(ready, start)
-        y = means + Affine.coordinate(inverse).scaled(node.constant + counting.HALF)
+        y = means + Affine.coordinate(inverse).scaled(node.constant + HALF)
         size = sum(abs(coefficient) for coefficient, _ in node.terms) + abs(node.constant)
         alone, known = self._alone(side)
         regime = self.place.regime

@@ -111,7 +111,7 @@ REGIMES: dict[str, Regime] = {
             decay="1/(2*n)",
             look_up=("i", "i^2"),
             theorems="Theorems 12a and 15a",
-            summary="softmax at temperature 1/n, bounded position encodings, any mask",
+            summary="softmax at temperature 1/n, bounded position encodings (look-ups of counts add i and i^2), any mask",
         ),
         Regime(
             "position",
@@ -141,7 +141,8 @@ REGIMES: dict[str, Regime] = {
             decay="1/(2*i^2)",
             look_up=("i", "i^2"),
             theorems="Theorems 13c and 16a",
-            summary="softmax at temperature 1/i^2, bounded position encodings, future-masked, no dependence on n",
+            summary="softmax at temperature 1/i^2, bounded position encodings (look-ups of counts add i and i^2), "
+            "future-masked, no dependence on n",
         ),
         Regime(
             "causal-position",

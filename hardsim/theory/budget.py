@@ -103,7 +103,8 @@ def choose(program: HardProgram, beta: Fraction | None = None, tau: Arith | None
 
 @lru_cache(maxsize=1024)
 def look_up_beta(weight: int) -> Fraction:
-    """The least integer beta with `weight * 2 e^-beta (1 + 1/(2 beta)) <= 1/4`, so that a sum of look-ups is right to 1/4.
+    """The least integer beta with `weight * 2 e^-beta (1 + 1/(2 beta)) <= 1/4`, so that a sum of look-ups is right
+    to 1/4.
 
     `weight` is the sum of the coefficients' absolute values; Lemma 7 at g >= beta. Decided in rationals with
     2.7182818 < e.

@@ -76,7 +76,8 @@ def table_error(g: Fraction, context: MPContext) -> Any:
 
 
 def sign_error(g: Fraction, context: MPContext) -> Any:
-    """The sign test (ours): even and odd positions differ by at least g nats, so the wrong ones hold at most 2x/(1 + 2x).
+    """The sign test (ours): even and odd positions differ by at least g nats, so the wrong ones hold at most 2x/(1
+    + 2x).
 
     Here x = e^-g: among two or more neighbouring positions one parity is at most twice as frequent as the other (2 to
     1 among three).

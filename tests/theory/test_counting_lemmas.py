@@ -1,0 +1,301 @@
+"""The bounds behind counting against direct computations: Lemma 7, its halves, tables, the sign test, beta."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import MPContext
+
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.lang.parse import parse_expression
+from hardsim.spec.ir import Head, Kind
+from hardsim.spec.regimes import REGIMES, expression
+from hardsim.theory.budget import DEFAULT_BETA, look_up_beta
+from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
+
+context = MPContext()
+context.dps = 50
+
+LENGTHS = (1, 2, 3, 4, 7, 16, 33, 64, 127, 200)
+SMALL = [Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(49, 100)]
+RATES = [*SMALL, Fraction(1, 2), Fraction(51, 100), Fraction(1), Fraction(4), Fraction(35, 2), Fraction(200)]
+
+
+def number(value: Fraction) -> Any:
+    return context.mpf(value.numerator) / value.denominator
+
+
+def softmax(logits: list[Fraction]) -> list[Any]:
+    """The definition, at 50 digits."""
+    weights = [context.exp(number(x)) for x in logits]
+    total = context.fsum(weights)
+    return [weight / total for weight in weights]
+
+
+class Tails:
+    """`sum of e^(-g k^2)` and `sum of k e^(-g k^2)` over 1 <= k <= K, for every K up to a length."""
+
+    def __init__(self, g: Fraction, longest: int) -> None:
+        self.weights, self.moments = [context.mpf(0)], [context.mpf(0)]
+        for k in range(1, longest + 1):
+            term = context.exp(-number(g) * k * k)
+            self.weights.append(self.weights[-1] + term)
+            self.moments.append(self.moments[-1] + k * term)
+
+    def error(self, c: int, visible: int) -> Any:
+        """`|sum_j alpha_j (j - c)|` for scores -g (j - c)^2 over j = 1..visible, from its two sides."""
+        before, after = c - 1, visible - c
+        total = 1 + self.weights[before] + self.weights[after]
+        return abs(self.moments[after] - self.moments[before]) / total
+
+
+@pytest.mark.parametrize("g", [Fraction(1, 10), Fraction(1), Fraction(5)])
+def test_the_two_sides_are_the_definition(g: Fraction) -> None:
+    for n in (1, 2, 5, 12):
+        for c in range(1, n + 1):
+            alpha = softmax([g * (2 * j * c - j * j) for j in range(1, n + 1)])
+            attended = context.fsum(a * j for j, a in enumerate(alpha, start=1))
+            assert abs(abs(attended - c) - Tails(g, n).error(c, n)) < context.mpf(10) ** -45
+
+
+def subject(text: str, regime: str, counting: Any = None) -> Subject:
+    return compile_file(parse_expression(text, ["a", "b"]), ModelOptions(regime, counting=counting))
+
+
+def the_head(compiled: Subject, kind: Kind) -> Head:
+    (head,) = [head for head in compiled.program.heads if head.kind is kind]
+    return head
+
+
+def sizes(side: str, i: int, n: int) -> int:
+    return {"L": i, "R": n - i + 1, "": n}[side]
+
+
+CASES = [(regime, side) for regime in ("temperature", "position") for side in ("L", "R", "")]
+CASES.append(("causal-temperature", "L"))
+
+
+def some_queries(n: int) -> list[int]:
+    return sorted({1, min(2, n), min(3, n), (n + 1) // 2, max(1, n - 1), n})
+
+
+@pytest.mark.parametrize(("regime", "side"), CASES)
+def test_lemma_7_and_its_half_in_every_regime_for_every_count_up_to_200(regime: str, side: str) -> None:
+    """The measured error of the look-up at the rate that beta, the temperature and the encodings give."""
+    compiled = subject(f"#{side}[a] >= 2", regime)
+    head = the_head(compiled, Kind.LOOKUP)
+    causal = REGIMES[regime].causal
+    beta = compiled.budget.beta_of(head)
+    assert beta == DEFAULT_BETA
+    for n in LENGTHS:
+        worst, least = context.mpf(0), None
+        for i in some_queries(n):
+            g = compiled.budget.rate(head, i, n)
+            assert g == (beta * i if causal else beta * Fraction(n, sizes(side, i, n)))
+            tails = Tails(g, n)
+            visible = i if causal else n
+            errors = [tails.error(c, visible) for c in range(1, visible + 1)]
+            assert max(errors) <= halved_look_up_error(g, context)
+            assert halved_look_up_error(g, context) * 2 == look_up_error(g, context)
+            worst, least = max(worst, *errors), g if least is None else min(least, g)
+        assert compiled.budget.least_rate(head, n) == least
+        assert worst <= compiled.budget.error_bound(head, n, context)
+        paper = compiled.budget.paper_bound(head, n, context)
+        assert paper == look_up_error(least, context)
+
+
+@pytest.mark.parametrize(("regime", "side"), CASES)
+def test_the_logits_of_a_look_up_are_those_of_lemma_7(regime: str, side: str) -> None:
+    """beta/tau times the score, from the key columns: g (2jc - j^2) at the declared g, for every c and j."""
+    compiled = subject(f"#{side}[a] >= 2", regime)
+    head = the_head(compiled, Kind.LOOKUP)
+    linear, square = (expression(text) for text in REGIMES[regime].look_up)
+    for n in (1, 2, 5, 9):
+        for i in range(1, n + 1):
+            m = sizes(side, i, n)
+            sharpness = compiled.budget.beta_of(head) / compiled.budget.temperature.evaluate(i=i, n=n)
+            for c in range(m + 1):
+                for j in range(1, n + 1):
+                    keys = 2 * linear.evaluate(i=j, n=n), -square.evaluate(i=j, n=n)
+                    score = Fraction(c, m) * keys[0] + Fraction(1, m) * keys[1]
+                    assert score * sharpness == compiled.budget.rate(head, i, n) * (2 * j * c - j * j)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("g", RATES, ids=str)
+def test_lemma_7_and_its_half_for_every_rate_and_every_count(g: Fraction) -> None:
+    for n in (1, 2, 3, 10, 200):
+        tails = Tails(g, n)
+        for c in range(1, n + 1):
+            assert tails.error(c, n) <= halved_look_up_error(g, context) < look_up_error(g, context)
+
+
+@pytest.mark.parametrize("c", ["first", "last"])
+def test_the_half_of_lemma_7_is_approached_at_either_end_of_the_word(c: str) -> None:
+    """One side alone: with growing g the quotient is (1 - O(e^-g)) / (1 + 1/(2g)), which tends to 1."""
+    quotients = []
+    for g in (Fraction(2), Fraction(8), Fraction(50), Fraction(400)):
+        error = Tails(g, 50).error(1 if c == "first" else 50, 50)
+        bound = halved_look_up_error(g, context)
+        quotients.append(error / bound)
+        # error >= e^-g / (1 + e^-g + e^-4g + ...), so the quotient is at least (1 - 2 e^-g) / (1 + 1/(2g)).
+        assert quotients[-1] >= (1 - 2 * context.exp(-number(g))) / (1 + 1 / (2 * number(g)))
+    assert quotients == sorted(quotients)
+    assert quotients[-1] > 0.998
+
+
+def test_a_count_amid_the_word_is_looked_up_without_error() -> None:
+    """The two sides pull with the same strength: the whole of Lemma 7 is never needed."""
+    assert Tails(Fraction(1, 10), 201).error(101, 201) == 0
+
+
+@pytest.mark.parametrize("g", RATES, ids=str)
+def test_the_count_zero_lands_on_position_1(g: Fraction) -> None:
+    """The logits -g j^2: the same bound holds for the distance to 1."""
+    for n in (1, 2, 3, 60):
+        alpha = softmax([-g * j * j for j in range(1, n + 1)])
+        error = context.fsum(a * (j - 1) for j, a in enumerate(alpha, start=1))
+        assert error <= halved_look_up_error(g, context)
+
+
+def test_the_bound_of_small_rates_needs_its_own_form() -> None:
+    """Below g = 1/2 the terms k e^(-g k^2) rise first: the form for larger g would be no bound of their sum."""
+    g = Fraction(1, 50)
+    one_sided = Tails(g, 400).moments[-1]
+    assert one_sided > context.exp(-number(g)) * (1 + 0 / (2 * number(g)))
+    assert one_sided <= halved_look_up_error(g, context)
+    for rate in SMALL:
+        assert Tails(rate, 400).moments[-1] <= halved_look_up_error(rate, context)
+
+
+# ---- a table of zeros and ones ----
+
+
+@given(st.data())
+def test_a_boolean_read_at_the_count_is_off_by_at_most_the_weight_elsewhere(data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.integers(0, 1), min_size=1, max_size=60))
+    n = len(values)
+    c = data.draw(st.integers(0, n))
+    g = data.draw(st.sampled_from(RATES))
+    alpha = softmax([-g * (j - c) ** 2 for j in range(1, n + 1)])
+    winner = max(c, 1)
+    error = abs(context.fsum((value - values[winner - 1]) * a for value, a in zip(values, alpha, strict=True)))
+    # The subtraction above is of numbers near 1: what is left is right to 45 digits or so.
+    assert error <= table_error(g, context) + context.mpf(10) ** -45
+
+
+@pytest.mark.parametrize("g", RATES, ids=str)
+def test_the_worst_table_is_wrong_everywhere_but_at_the_count(g: Fraction) -> None:
+    """Amid a long word the weight elsewhere approaches the bound, which is never below it."""
+    tails = Tails(g, 100)
+    both = 2 * tails.weights[100]
+    worst = both / (1 + both)
+    assert worst <= table_error(g, context) * (1 + context.mpf(10) ** -48)
+    assert table_error(g, context) - worst <= context.mpf(10) ** -40
+
+
+def test_the_default_beta_is_enough_for_tables_and_2_is_not() -> None:
+    # 2t / (1 + 2t) <= 1/4 iff t <= 1/6: e^-4 + e^-16 + ... = 0.0183..., e^-1 + e^-4 = 0.386...
+    assert table_error(DEFAULT_BETA, context) < 0.25
+    assert table_error(Fraction(1), context) > 0.25
+
+
+# ---- the sign test ----
+
+
+def wrong_share(logits: dict[int, Fraction], positive: bool) -> Any:
+    """The softmax weight of the positions of the wrong parity."""
+    alpha = softmax(list(logits.values()))
+    return context.fsum(a for j, a in zip(logits, alpha, strict=True) if (j % 2 == 0) != positive)
+
+
+def halves(m: int) -> list[Fraction]:
+    """y = (integer + 1/2)/m for integers on both sides of 0; larger ones are told apart more sharply."""
+    return [(k + Fraction(1, 2)) / m for k in (-3 * m, -m, -3, -2, -1, 0, 1, 2, m, 3 * m)]
+
+
+@pytest.mark.parametrize(("regime", "side"), CASES)
+def test_the_sign_test_at_its_rate_for_every_half_integer(regime: str, side: str) -> None:
+    compiled = subject(f"#{side}[a] >= 2", regime, "sign")
+    head = the_head(compiled, Kind.SIGN)
+    causal = REGIMES[regime].causal
+    key = expression(REGIMES[regime].sign_key)
+    for n in (*range(2, 14), 21, 40):
+        bound = compiled.budget.error_bound(head, n, context)
+        for i in range(1, n + 1) if n < 14 else some_queries(n):
+            m = sizes(side, i, n)
+            if m == 1:
+                continue  # where one position is visible the exact integer is used
+            sharpness = DEFAULT_BETA / compiled.budget.temperature.evaluate(i=i, n=n)
+            g = compiled.budget.rate(head, i, n)
+            assert g == (DEFAULT_BETA * i if causal else DEFAULT_BETA * Fraction(n, m))
+            seen = {"L": range(1, i + 1), "R": range(i, n + 1), "": range(1, n + 1)}[side]
+            for y in halves(m):
+                logits = {j: sharpness * y * key.evaluate(i=j, n=n) for j in seen}
+                share = wrong_share(logits, y > 0)
+                assert share <= sign_error(g, context) * (1 + context.mpf(10) ** -45)
+                assert share <= bound * (1 + context.mpf(10) ** -45)
+        assert bound < 0.25
+
+
+def test_the_sign_bound_is_attained_among_three_positions() -> None:
+    """Odd, even, odd: one right position against two wrong ones, g nats apart."""
+    for g in (Fraction(1, 2), Fraction(4), Fraction(30)):
+        share = wrong_share({1: -g / 2, 2: g / 2, 3: -g / 2}, positive=True)
+        assert abs(share / sign_error(g, context) - 1) < context.mpf(10) ** -45
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(2), DEFAULT_BETA, Fraction(9)], ids=str)
+def test_the_sign_test_with_growing_keys(beta: Fraction) -> None:
+    """Keys (-1)^j j^2 at temperature 1: every query 2 <= i <= 40, every half-integer."""
+    worst = context.mpf(0)
+    for i in range(2, 41):
+        for y in halves(i):
+            logits = {j: beta * y * (-1) ** j * j * j for j in range(1, i + 1)}
+            worst = max(worst, wrong_share(logits, y > 0))
+        assert worst <= ramp_sign_error(beta, i, context)
+    assert worst > 0
+
+
+def test_the_default_beta_is_enough_for_growing_keys_and_1_is_not_known_to_be() -> None:
+    # At i = 2 the ratio is e^(-beta (1 + 1)/4): e^-2 = 0.135... gives 0.119..., e^(-1/2) = 0.606... gives 0.377...
+    assert abs(ramp_sign_error(DEFAULT_BETA, 200, context) - 1 / (1 + context.exp(2))) < context.mpf(10) ** -45
+    assert ramp_sign_error(DEFAULT_BETA, 200, context) < 0.25 < ramp_sign_error(Fraction(1), 200, context)
+    assert ramp_sign_error(DEFAULT_BETA, 1, context) == 0
+
+
+def test_the_budget_of_a_growing_key_is_its_lemma() -> None:
+    compiled = subject("#L[a] >= 2", "causal-position")
+    head = the_head(compiled, Kind.SIGN_RAMP)
+    assert compiled.budget.error_bound(head, 40, context) == ramp_sign_error(DEFAULT_BETA, 40, context)
+    assert compiled.budget.paper_bound(head, 40, context) is None
+
+
+# ---- beta ----
+
+
+def test_look_up_beta_is_the_least_sufficient_integer_for_every_weight_to_10000() -> None:
+    def sums_to(weight: int, beta: int) -> Any:
+        return weight * 2 * context.exp(-beta) * (1 + context.mpf(1) / (2 * beta))
+
+    beta = 1
+    for weight in range(1, 10_001):
+        while sums_to(weight, beta) > 0.25:
+            beta += 1
+        assert look_up_beta(weight) == beta
+        assert beta == 1 or sums_to(weight, beta - 1) > 0.25
+
+
+def test_a_comparison_of_many_counts_gets_a_larger_beta_and_a_users_beta_stays() -> None:
+    text = "200*#L[a] - 100*#R[b] >= 3"
+    compiled = subject(text, "temperature")
+    betas = {compiled.budget.beta_of(head) for head in compiled.program.heads if head.kind is Kind.LOOKUP}
+    # 300 * 2 e^-8 (1 + 1/16) = 0.2138... <= 1/4 < 300 * 2 e^-7 (1 + 1/14) = 0.586...
+    assert betas == {Fraction(8)}
+    others = {compiled.budget.beta_of(head) for head in compiled.program.heads if head.kind is Kind.NEAREST}
+    assert others == {DEFAULT_BETA}
+    own = compile_file(parse_expression(text, ["a", "b"]), ModelOptions(beta=Fraction(3)))
+    assert {own.budget.beta_of(head) for head in own.program.heads if not head.uniform} == {Fraction(3)}
