@@ -28,6 +28,10 @@ Value: TypeAlias = Any
 class Arithmetic(Protocol[T]):
     """The operations that differ between number types."""
 
+    @property
+    def negligible(self) -> int | None:
+        """A logit that is so many nats below the largest of its row may be left out; None: none may."""
+
     def number(self, value: Rational) -> T:
         """The nearest number to (or an enclosure of) an exact value."""
 

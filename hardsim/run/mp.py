@@ -2,8 +2,9 @@
 
 Precision. Let L bound |s_ij / tau| over the network (`plan.largest_logit`), in nats, and u = 2^-p. A logit is an
 exact rational rounded once, so e^logit is off by a factor of at most 1 + (L + 2) u, sums of n positive terms by 1 +
-n u, so an attended value between -1 and 1 by at most about (2 L + 2 n + 8) u. `digits_needed` makes that 10^-20 at
-most.
+n u, so an attended value between -1 and 1 by at most about (2 L + 2 n + 8) u. In look-ups of counts, weights below
+10^-(dps + 5) of the largest are left out, which changes the value by less than n u / 1000 times the largest value
+read. `digits_needed` makes that 10^-20 at most.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ class MpArithmetic:
         self._zero = self.context.mpf(0)
         self._one = self.context.mpf(1)
         self._numbers: dict[Rational, Any] = {0: self._zero, 1: self._one}
+
+    @property
+    def negligible(self) -> int:
+        """Nats below which a weight is less than 10^-(dps + 5) of the largest: e^2.31 > 10."""
+        return 231 * (self.dps + 5) // 100 + 1
 
     def number(self, value: Rational) -> Any:
         """The nearest number to a rational."""

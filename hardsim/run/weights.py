@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
+from math import lcm
+from operator import mul
 from typing import Any, Generic
 
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
@@ -70,6 +72,16 @@ class ExpTable(Generic[T]):
             result.append(value)
         return result
 
+    def near(self, columns: Sequence[Column], i: int, ids: Sequence[int]) -> list[tuple[int, Fraction]]:
+        """The keys that matter to query index i (0-based) among these ids: index in the list, and s_ij / tau, exactly."""
+        query = [evaluate(form, columns, i) * self.inverse[i] for form, _ in self.head.scores]
+        unit = lcm(*(value.denominator for value in query))
+        whole = [int(value * unit) for value in query]
+        scores = [sum(map(mul, whole, self._keys[number])) for number in ids]
+        cutoff = self.arithmetic.negligible
+        least = min(scores) if cutoff is None else max(scores) - cutoff * unit
+        return [(number, Fraction(score, unit)) for number, score in enumerate(scores) if score >= least]
+
     def remember(self, key: Any, values: list[T]) -> list[T]:
         """Keep a short word's attended column."""
         if len(self.memo) >= MEMO_SIZE:
@@ -119,9 +131,17 @@ class AttentionWeights(Generic[T]):
             key = (out, i, *(self.columns[index].values[i] for index in self.head.query_inputs))
             known = self.table.rows.get(key)
             if known is None:
-                known = self.table.rows[key] = self._value(i, values)
+                known = self.table.rows[key] = self._static_value(i, values)
             result.append(known)
         return result
+
+    def _static_value(self, i: int, values: Column) -> T:
+        """One row of a look-up: only the keys near the winner have weights that the arithmetic can tell from 0."""
+        visible = self.head.mask.visible(i + 1, self.n)
+        low, high = visible.start - 1, visible.stop - 1
+        near = self.table.near(self.columns, i, self.ids[low:high])
+        weights = [self.table.arithmetic.exp(logit) for _, logit in near]
+        return self._mean(weights, [values.values[low + number] for number, _ in near])
 
     def _value(self, i: int, values: Column) -> T:
         visible = self.head.mask.visible(i + 1, self.n)

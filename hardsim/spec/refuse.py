@@ -49,14 +49,15 @@ def _refuse_comparison(core: Core, number: int, node: AtLeast, regime: Regime, m
     sides = sorted({count.side for _, count in node.terms})
     if method == "sign" and len(sides) > 1:
         kinds = " and ".join(f"#{side}" for side in sides)
-        way = f"Use --counting lookup: {_with_look_up()} have it."
+        way = f"Use --counting lookup, in one of the regimes: {_with_look_up(_looks_ahead(node))}."
         raise _error(
             core, number, f"mixes counts of the kinds {kinds} (pos is a #L, len a #), which the sign test cannot", way
         )
 
 
-def _with_look_up() -> str:
-    return ", ".join(name for name in PROVEN if REGIMES[name].look_up[0])
+def _with_look_up(ahead: bool = False) -> str:
+    """The regimes with look-ups, without the causal ones where something looks ahead."""
+    return ", ".join(name for name in PROVEN if REGIMES[name].look_up[0] and not (ahead and REGIMES[name].causal))
 
 
 def _looks_ahead(node: Node) -> bool:

@@ -111,7 +111,8 @@ REGIMES: dict[str, Regime] = {
             decay="1/(2*n)",
             look_up=("i", "i^2"),
             theorems="Theorems 12a and 15a",
-            summary="softmax at temperature 1/n, bounded position encodings (look-ups of counts add i and i^2), any mask",
+            summary="softmax at temperature 1/n, bounded position encodings (look-ups of counts add i and i^2), "
+            "any mask",
         ),
         Regime(
             "position",
