@@ -7,20 +7,24 @@ formula on all short words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby, product
 from pathlib import Path
 
 import pytest
 
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.parse import load
+from hardsim.lang.parse import load, parse_text
+from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle, check_examples
 
 DIRECTORY = Path(__file__).parents[1] / "formulas"
 FILES = sorted(DIRECTORY.glob("*.ltl"))
-LONGEST = {2: 8, 3: 6, 5: 6}
-"""The length up to which all words are compared, by the size of the alphabet: 19,530 words at most."""
+LONGEST = {2: 8, 3: 6, 4: 7, 5: 6}
+"""The length up to which all words are compared, by the size of the alphabet: 21,844 words at most."""
+
+LONGEST_COUNTING = {2: 10, 3: 10, 4: 8}
+"""The same where symbols are counted: 88,572 words at most."""
 
 Language = Callable[[Sequence[str]], bool]
 
@@ -83,7 +87,74 @@ def existence_between(word: Sequence[str]) -> bool:
     return True
 
 
-LANGUAGES: dict[str, Language] = {
+def automaton(start: str, accepting: str, moves: Mapping[str, str]) -> Language:
+    """A deterministic automaton: `moves` has, for a state and a symbol, the next state."""
+
+    def accepts(word: Sequence[str]) -> bool:
+        state = start
+        for symbol in word:
+            state = moves[state + symbol]
+        return state in accepting
+
+    return accepts
+
+
+PARITY = automaton("e", "o", {"e0": "e", "e1": "o", "o0": "o", "o1": "e"})
+
+
+def balanced(*pairs: str) -> Language:
+    """Each kind of brackets has a stack of its own."""
+
+    def accepts(word: Sequence[str]) -> bool:
+        stacks: dict[str, list[str]] = {pair: [] for pair in pairs}
+        for symbol in word:
+            stack = next(stacks[pair] for pair in pairs if symbol in pair)
+            if any(symbol == pair[0] for pair in pairs):
+                stack.append(symbol)
+            elif not stack:
+                return False
+            else:
+                stack.pop()
+        return not any(stacks.values())
+
+    return accepts
+
+
+def tomita_3(word: Sequence[str]) -> bool:
+    """Run by run: the symbol of each and whether its length is odd."""
+    warned = False
+    for symbol, run in groupby(word):
+        odd = len(list(run)) % 2 == 1
+        if symbol == "0" and odd and warned:
+            return False
+        warned = warned or (symbol == "1" and odd)
+    return True
+
+
+def equal(word: Sequence[str]) -> bool:
+    """Cancelling an a against a b, whatever is between them, leaves neither."""
+    text = "".join(word).replace("c", "")
+    while "ab" in text or "ba" in text:
+        text = text.replace("ab", "").replace("ba", "")
+    return text == ""
+
+
+def first_half(word: Sequence[str]) -> bool:
+    half = len(word) // 2
+    return word[:half].count("a") > word[len(word) - half :].count("a")
+
+
+def majority(word: Sequence[str]) -> bool:
+    """Sorted, the symbol in the middle (the left one of two) is a 1."""
+    return sorted(word)[(len(word) - 1) // 2] == "1"
+
+
+def copies(symbols: str) -> Language:
+    """Some number n >= 1 of each symbol, in order."""
+    return lambda word: any("".join(word) == "".join(s * n for s in symbols) for n in range(1, len(word) + 1))
+
+
+TEMPORAL: dict[str, Language] = {
     "ab_plus": regex("(ab)+"),
     "astar_bstar": regex("a*b*"),
     "bigram": lambda word: "ab" in "".join(word),
@@ -118,6 +189,32 @@ LANGUAGES: dict[str, Language] = {
 }
 
 
+COUNTING: dict[str, Language] = {
+    "aa_star": regex("(aa)*"),
+    "an_bn": copies("ab"),
+    "an_bn_cn": copies("abc"),
+    "dyck1": balanced("()"),
+    "equal": equal,
+    "even_length": regex("(..)*"),
+    "first_half": first_half,
+    "majority": majority,
+    "middle_one": lambda word: len(word) % 2 == 1 and word[len(word) // 2] == "1",
+    "mod3": regex("0*(10*10*10*)*"),
+    "ones_divide_length": lambda word: len(word) in range(word.count("1"), 11, word.count("1") or 99),
+    "parity": PARITY,
+    "parity_no_predicate": PARITY,
+    "shuffle_dyck": balanced("()", "[]"),
+    "square_length": lambda word: len(word) in (1, 4, 9),
+    "tomita_3": tomita_3,
+    "tomita_5": automaton(
+        "a", "a", {"a0": "b", "a1": "c", "b0": "a", "b1": "d", "c0": "d", "c1": "a", "d0": "c", "d1": "b"}
+    ),
+    "tomita_6": automaton("0", "0", {"00": "1", "01": "2", "10": "2", "11": "0", "20": "0", "21": "1"}),
+}
+
+LANGUAGES = TEMPORAL | COUNTING
+
+
 def last(word: Sequence[str], symbol: str) -> int:
     """The index of the last occurrence, -1 if there is none."""
     return max((index for index, here in enumerate(word) if here == symbol), default=-1)
@@ -137,7 +234,7 @@ def file(path: Path) -> FormulaFile:
 def test_the_directory_holds_formulas_only_and_every_one_has_a_language_here() -> None:
     assert sorted(DIRECTORY.iterdir()) == FILES
     assert [path.stem for path in FILES] == sorted(LANGUAGES)
-    assert len(FILES) >= 28
+    assert len(LANGUAGES) == len(TEMPORAL) + len(COUNTING) >= 49
 
 
 def test_a_file_says_what_it_is_and_where_it_comes_from(path: Path, file: FormulaFile) -> None:
@@ -156,9 +253,13 @@ def test_the_examples_hold(file: FormulaFile) -> None:
     check_examples(file)
 
 
+def test_a_file_can_be_printed_and_read_again(file: FormulaFile) -> None:
+    assert parse_text(format_file(file)) == file
+
+
 def test_the_formula_defines_the_language(path: Path, file: FormulaFile) -> None:
     language, oracle = LANGUAGES[path.stem], Oracle(file)
-    longest = LONGEST[len(file.alphabet)]
+    longest = (LONGEST_COUNTING if path.stem in COUNTING else LONGEST)[len(file.alphabet)]
     verdicts = set()
     for n in range(1, longest + 1):
         for word in product(file.alphabet, repeat=n):
@@ -168,8 +269,33 @@ def test_the_formula_defines_the_language(path: Path, file: FormulaFile) -> None
     assert verdicts == {True, False}
 
 
+def test_tomita_3_is_the_complement_of_its_regular_expression() -> None:
+    """The usual expression of the words with an odd run of 0s after an odd run of 1s."""
+    wrong = regex("((0|1)*0)*1(11)*(0(0|1)*1)*0(00)*(1(0|1)*)*")
+    assert all(tomita_3(word) != wrong(word) for n in range(1, 13) for word in product("01", repeat=n))
+
+
+def test_both_forms_of_parity_agree_on_long_words() -> None:
+    oracles = [Oracle(load(DIRECTORY / f"{name}.ltl")) for name in ("parity", "parity_no_predicate")]
+    for n in (63, 64):
+        for ones in range(n + 1):
+            for word in ("1" * ones + "0" * (n - ones), "0" * (n - ones) + "1" * ones):
+                assert [oracle.accepts(word) for oracle in oracles] == [ones % 2 == 1] * 2
+
+
+def all_formulas() -> str:
+    """The text of all files without comments and header lines."""
+    return "\n".join(re.sub(r"(?m)^(//.*|[a-z]+:.*)$", "", path.read_text(encoding="utf-8")) for path in FILES)
+
+
 def test_every_kind_of_operator_is_shown_somewhere() -> None:
-    text = "\n".join(re.sub(r"(?m)^(//.*|[a-z]+:.*)$", "", path.read_text(encoding="utf-8")) for path in FILES)
+    text = all_formulas()
     for operator in ("X", "WX", "Y", "WY", "O", "H", "F", "G", "U", "R", "W", "M", "S", "T", "<->", "->", "^", "first"):
         assert re.search(rf"(?<![\w<]){re.escape(operator)}(?![\w>])", text), operator
-    assert "#" not in text
+
+
+def test_every_way_to_count_is_shown_somewhere() -> None:
+    text = all_formulas()
+    ways = ("#L[", "#R[", "#[", "pos", "len", "mod 3 =", "ODD(", "EVEN(", "EVEN\n", "SQUARE", "pred ", "<=", ">", " = ")
+    for way in ways:
+        assert way in text, way
