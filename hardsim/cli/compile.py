@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -59,9 +60,14 @@ def compile_model(
         raise InputError("nowhere to write the network", hint="Add -o model.json, or -o - for standard output.")
     if output == STDOUT == json:
         raise InputError("-o - and --json - both want standard output", hint="Give one of them a file.")
+    if file and Path(file).is_dir():
+        raise InputError(f"{file} is a directory, and one file holds one network", hint="Name one formula file.")
     target = Sink(output, "-o")
     try:
         with session("compile", json, quiet=output == STDOUT) as current:
+            if current.sink is not None and current.sink.same(target):
+                raise InputError(f"-o and --json both write {output}", hint="Give one of them another name.")
+            current.outputs.append(target)
             for one in current.read(None if file is None else [file], expression, alphabet):
                 with current.guard(one.name):
                     subject = one.compile(request.options()[0])

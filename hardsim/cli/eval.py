@@ -93,7 +93,7 @@ def _texts(words: list[str], files: list[str]) -> list[tuple[str, str]]:
         ) from None
     if not lines:
         raise InputError("<stdin> has no word", hint="Write one word a line.")
-    return [(f"<stdin>:{number}", line) for number, line in enumerate(lines, start=1)]
+    return [(STDIN, "\n" * before + line) for before, line in enumerate(lines)]
 
 
 class _Work:
@@ -130,11 +130,14 @@ def parse(text: str, name: str, alphabet: tuple[str, ...]) -> Word:
     Raises:
         SourceError: if it is empty, or has a symbol that the alphabet has not.
     """
-    from hardsim.errors import Source
+    from hardsim.errors import Source, Span
     from hardsim.lang.words import parse_word
 
     try:
         return parse_word(text, alphabet)
     except SourceError as error:
-        error.source = Source(name, error.source.text)
+        # A line of standard input comes after empty ones, so that the error cites its number.
+        start = max(error.span.start, text.rfind("\n") + 1)
+        error.span = Span(start, max(error.span.end, start + 1))
+        error.source = Source("<stdin>" if name == STDIN else name, error.source.text)
         raise

@@ -31,8 +31,9 @@ def examples(name: Name = None, json: opt.JsonPath = None) -> None:
 
     with session("examples", json) as current:
         if name is not None:
-            text, _ = _read(current, example_file(name), whole=True)
-            current.screen.raw(text.removesuffix("\n"))
+            with current.guard(name):
+                text, _ = _read(current, example_file(name), whole=True)
+                current.screen.raw(text.removesuffix("\n"))
             return
         rows = [(path.stem, _read(current, path, whole=False)[1]) for path in example_files()]
         current.screen.table((Column("name", "left"), Column("what it says", "left", fold=True)), rows)

@@ -12,8 +12,8 @@ import typer
 from hardsim.cli import failures
 from hardsim.cli.options import ALL, Request
 from hardsim.cli.sink import STDOUT, Sink
-from hardsim.cli.streams import lost_stream, note
-from hardsim.errors import InputError
+from hardsim.cli.streams import lost_stream, note, say
+from hardsim.errors import InputError, InvariantError
 
 if TYPE_CHECKING:
     from hardsim.checking.open import Input
@@ -43,6 +43,8 @@ class Session:
         self.notes: list[dict[str, Any]] = []
         self.errors: list[dict[str, Any]] = []
         self.interrupted = False
+        self.outputs: list[Sink] = [] if self.sink is None else [self.sink]
+        """The files that will be written: none of them may be an input."""
 
     # ---- failures ----
 
@@ -78,7 +80,7 @@ class Session:
         """The inputs that can be read, one after the other; the others are reported.
 
         Raises:
-            InputError: if it is not clear what to read.
+            InputError: if it is not clear what to read, or a result would be written over what is read.
         """
         from hardsim.checking.open import expand_paths, read_expression, read_input
 
@@ -93,6 +95,8 @@ class Session:
             with self.guard(path):
                 expanded = expand_paths([path])
             for name in expanded:
+                for output in self.outputs:
+                    output.spare(name)
                 given = None
                 with self.guard(name):
                     given = self._welcome(read_input(name))
@@ -117,13 +121,13 @@ class Session:
         options = request.options()
         if request.regime != ALL:
             with self.guard(given.name):
-                action(given.compile(options[0]))
+                _act(given, options[0], action)
             return
         if given.stored is not None:
             regime = given.stored.facts.regime
             self.remark(given.name, None, f"already compiled, in regime {regime}; --regime {ALL} does not apply to it")
             with self.guard(given.name):
-                action(given.compile(replace(options[0], regime=regime)))
+                _act(given, replace(options[0], regime=regime), action)
             return
         self._every_regime(given, options, action)
 
@@ -164,13 +168,35 @@ class Session:
 
 @contextmanager
 def session(command: str, json_path: str | None, seed: int | None = None, quiet: bool = False) -> Iterator[Session]:
-    """A session that finishes when its block ends, and leaves no half-made file when it is broken off."""
+    """A session that finishes when its block ends or is interrupted, and leaves no half-made file."""
     current = Session(command, json_path, seed, quiet)
     try:
-        yield current
+        try:
+            yield current
+        except KeyboardInterrupt:
+            current.interrupted = True
+            say("interrupted: what was finished until now has been printed")
         current.finish()
     finally:
         current.close()
+
+
+def _act(given: Input, options: ModelOptions, action: Callable[[Subject], None]) -> None:
+    """Compile and act; what is false about a network that was read from a file is a matter of that file.
+
+    Raises:
+        InputError: if the claims in a compiled model do not hold of its own network.
+    """
+    try:
+        action(given.compile(options))
+    except InvariantError as error:
+        if given.stored is None:
+            raise
+        raise InputError(
+            f"{given.name}: the specification in this model does not hold: {error}",
+            hint="The file was changed after it was written. Compile the formula again, and report it if that is no "
+            "better.",
+        ) from None
 
 
 def check_source(paths: list[str], expression: str | None, alphabet: str | None) -> None:
@@ -193,6 +219,8 @@ def check_source(paths: list[str], expression: str | None, alphabet: str | None)
             "--alphabet goes with -e: a file says its own alphabet",
             hint="Leave out --alphabet, or give a formula with -e.",
         )
+    if "" in paths:
+        raise InputError("a file name is empty", hint="Give the name of a file, or '.' for this directory.")
     if expression is None and not paths:
         raise InputError(
             "nothing to read: give a formula file, or a formula with -e and --alphabet",

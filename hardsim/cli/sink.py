@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from hardsim.errors import InputError
@@ -60,6 +61,23 @@ class Sink:
     def _refusal(self, reason: str) -> InputError:
         hint = f"Give {self.option} a file in a directory that exists and that you can write, or '-'."
         return InputError(f"{self.option} {self.path}: cannot be written ({reason})", hint=hint)
+
+    def spare(self, path: str) -> None:
+        """Hold that this is not a file that is read.
+
+        Raises:
+            InputError: if writing would replace the file of that name.
+        """
+        with suppress(OSError, ValueError):
+            if self._temporary is not None and self._target.samefile(path):
+                raise InputError(
+                    f"{self.option} {self.path} would overwrite what is read, {path}",
+                    hint=f"Give {self.option} another name.",
+                )
+
+    def same(self, other: Sink) -> bool:
+        """Whether both write to one place."""
+        return STDOUT not in (self.path, other.path) and self._target == other._target
 
     def write(self, text: str) -> None:
         """Write the text and make it appear.

@@ -5,11 +5,25 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from io import TextIOWrapper
+from contextlib import suppress
+from io import BytesIO, TextIOWrapper
 
 
 class ClosedPipe(Exception):
     """Whoever read standard output has gone (`| head -1`): nothing more to do, and nothing to complain about."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C, as an exception that typer lets through."""
+
+
+def open_streams() -> bool:
+    """Give a closed standard input or error a stand-in; whether there is a standard output to write results to."""
+    if sys.stdin is None:
+        sys.stdin = TextIOWrapper(BytesIO())
+    if sys.stderr is None:
+        sys.stderr = TextIOWrapper(BytesIO(), write_through=True)
+    return sys.stdout is not None
 
 
 def use_utf8() -> None:
@@ -25,9 +39,10 @@ def lost_stream(error: OSError) -> bool:
 
 
 def say(text: str) -> None:
-    """One message for the user on standard error."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    """One message for the user on standard error; that nobody can read it must not change a verdict's exit code."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 def note(text: str) -> None:

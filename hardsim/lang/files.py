@@ -9,7 +9,7 @@ from typing import Literal
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.lexer import comment_starts
-from hardsim.lang.vocabulary import HEADER_KEYS, NAME
+from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
 
 _REPEATED = frozenset({"accept", "reject"})
 _PROGRAM_KEYS = frozenset({"map", "pad", "output", "rel"})
@@ -173,7 +173,7 @@ class _Reader:
             if key in _PROGRAM_KEYS:
                 hint = f"{key}: belongs to programs (.srasp files)"
             keys = " ".join(f"{name}:" for name in HEADER_KEYS)
-            raise self._error(at, f"unknown header key {key!r}", keys, hint)
+            raise self._error(at, f"unknown header key {brief(key)}", keys, hint)
         before = self.layout.header(key)
         if before is not None and key not in _REPEATED:
             hint = f"remove one of the two lines (the first is line {self.source.line_of(before.at.start)[0]})"
@@ -203,7 +203,7 @@ class _Reader:
         if not NAME.fullmatch(match["name"]):
             expected = "a letter, then letters, digits and underscores"
             hint = "functions of the position are defined with pred" if "(" in match["name"] else ""
-            raise self._error(at, f"{match['name']!r} is not a name", expected, hint)
+            raise self._error(at, f"{brief(match['name'])} is not a name", expected, hint)
         return DefinitionLine("let", match["name"], at, self._body(match, span, form))
 
     def _pred(self, span: Span) -> DefinitionLine:
@@ -213,7 +213,7 @@ class _Reader:
         at = self._name(match, form)
         if not NAME.fullmatch(match["name"]):
             expected = "a letter, then letters, digits and underscores"
-            raise self._error(at, f"{match['name']!r} is not a name", expected)
+            raise self._error(at, f"{brief(match['name'])} is not a name", expected)
         names = tuple(part.strip() for part in (match["inside"] or "").split(","))
         if len(names) != 2 or names[0] == names[1] or not all(map(NAME.fullmatch, names)):
             place = Span(*match.span("params")) if match["params"] else self._next(match, span, after="name")

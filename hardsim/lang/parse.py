@@ -14,7 +14,7 @@ from hardsim.lang.expression import read_definition, read_formula
 from hardsim.lang.files import DefinitionLine, Layout, lay_out, normalised
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.scope import Scope
-from hardsim.lang.vocabulary import RESERVED
+from hardsim.lang.vocabulary import RESERVED, brief
 from hardsim.lang.walk import looks_ahead_only
 from hardsim.lang.words import check_alphabet, parse_word, read_alphabet, read_words
 
@@ -44,16 +44,20 @@ def read_bytes(path: Path | str) -> bytes:
     """
     place = Path(path)
     try:
-        if place.is_file() and place.stat().st_size > LARGEST_FILE:
+        if place.is_file() and place.stat().st_size <= LARGEST_FILE:
+            return place.read_bytes()
+        with place.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)  # a device may have no end
+        if len(data) > LARGEST_FILE:
             raise InputError(f"{path}: larger than {LARGEST_FILE // 2**20} MiB", "is it the file you meant?")
-        return place.read_bytes()
+        return data
     except FileNotFoundError:
         raise InputError(f"{path}: no such file", "check the path; `hardsim examples` lists the formulas") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a directory, not a file", "give a file inside it") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{path}: cannot be read: {reason}") from None
+        raise InputError(f"{path}: cannot be read: {reason}", "check the path and its permissions") from None
 
 
 def parse_bytes(data: bytes, name: str) -> FormulaFile:
@@ -152,7 +156,7 @@ def _at(layout: Layout) -> Literal["last", "first"] | None:
     if value == "last":
         return "last"
     place = line.value if value else Span(line.value.start, line.value.start + 1)
-    message = f"a formula is not read at {value!r}" if value else "at: says no position"
+    message = f"a formula is not read at {brief(value)}" if value else "at: says no position"
     raise SourceError(layout.source, place, message, "last or first", "last is the default; first is LTLf's convention")
 
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.ast import UserPredicate
 from hardsim.lang.lexer import tokenize
-from hardsim.lang.vocabulary import CONSTANTS, HEADER_KEYS, PREDICATES, RESERVED, WORD, WORD_OPERATORS, quoted
+from hardsim.lang.vocabulary import CONSTANTS, HEADER_KEYS, PREDICATES, RESERVED, WORD, WORD_OPERATORS, brief, quoted
 
 Sort: TypeAlias = Literal["formula", "term"]
 
@@ -74,7 +74,7 @@ class Scope:
         """The error for a word that is no symbol and no name."""
         if word in self.later and word not in self.predicates:
             return self._recursion(word, span)
-        message = f"unknown {what} {word!r}"
+        message = f"unknown {what} {brief(word)}"
         expected = f"a symbol of the alphabet ({self._alphabet()})"
         if self.lets or self.predicates:
             expected += f" or a name ({_listed([*self.lets, *self.predicates])})"

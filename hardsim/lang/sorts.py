@@ -8,7 +8,7 @@ from hardsim.errors import SourceError, Span
 from hardsim.lang import ast
 from hardsim.lang.raw import Raw, excerpt
 from hardsim.lang.scope import Scope, Sort
-from hardsim.lang.vocabulary import PREDICATES
+from hardsim.lang.vocabulary import PREDICATES, brief
 
 MAX_INTEGER = 10**18
 """The largest absolute value of an integer, or of a constant part of a term."""
@@ -103,7 +103,7 @@ class Sorter:
             truth = {"0": "0 is never a truth value: write false", "1": "1 is never a truth value: write true"}
             hint = truth.get(word, "a number is a formula only if it is a symbol of the alphabet")
             raise self._error(
-                raw.at, f"unknown symbol {word!r}", f"a symbol of the alphabet ({alphabet}) or a formula", hint
+                raw.at, f"unknown symbol {brief(word)}", f"a symbol of the alphabet ({alphabet}) or a formula", hint
             )
         raise scope.unknown(word, raw.at, "symbol" if raw.kind == "quoted" else "symbol or name")
 

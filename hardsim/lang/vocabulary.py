@@ -100,9 +100,18 @@ NAME = re.compile(r"[^\W\d]\w*")
 """What `let` and `pred` may define, and the argument names of `pred`."""
 
 
+LONGEST_SHOWN = 80
+"""Characters of a name or word that an error repeats."""
+
+
 def is_bare(symbol: str) -> bool:
     """Whether a symbol may be written without quotes wherever a formula is expected."""
     return WORD.fullmatch(symbol) is not None and symbol not in RESERVED and not symbol.startswith("Q_")
+
+
+def brief(text: str) -> str:
+    """A piece of the user's text for the middle of a sentence, in quotes and never endless."""
+    return repr(text) if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN // 2]!r}... ({len(text)} characters)"
 
 
 def quoted(symbol: str) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 
 from hardsim.errors import InputError, Source, SourceError, Span
+from hardsim.lang.vocabulary import brief
 
 _PIECE = re.compile(r"\S+")
+_PRINTABLE = "leave out control characters, and give text as UTF-8"
 
 
 def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
     """An alphabet from outside a file: symbols, or one text with the symbols separated by white space.
 
-    Raises InputError for an empty alphabet, a symbol twice, and a symbol that is empty or has white space in it.
+    Raises InputError for an empty alphabet, a symbol twice, and a symbol that is empty or has white space or control
+    characters in it.
     """
     symbols = tuple(alphabet.split()) if isinstance(alphabet, str) else tuple(alphabet)
     if not symbols:
@@ -21,17 +25,33 @@ def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
     for index, symbol in enumerate(symbols):
         if not symbol or symbol.split() != [symbol]:
             raise InputError(f"{symbol!r} is no symbol", "a symbol is not empty and contains no white space")
+        if unprintable(symbol):
+            raise InputError(f"{brief(symbol)} is no symbol: it has {unprintable(symbol)} in it", _PRINTABLE)
         if symbol in symbols[:index]:
             raise InputError(f"the symbol {symbol} stands twice in the alphabet", "give each symbol once")
     return symbols
 
 
+def unprintable(symbol: str) -> str:
+    """The first character that a terminal obeys instead of printing it, or that is no text at all, by name."""
+    bad = next((letter for letter in symbol if unicodedata.category(letter) in ("Cc", "Cs")), "")
+    if not bad:
+        return ""
+    # The command line turns bytes that are not UTF-8 into lone surrogates, U+DC80 to U+DCFF.
+    lone = unicodedata.category(bad) == "Cs"
+    return f"{'what is not UTF-8' if lone else 'the control character'} (U+{ord(bad):04X})"
+
+
 def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
-    """The symbols in the value of an `alphabet:` line. Raises SourceError for an empty one and for a symbol twice."""
+    """The symbols in the value of an `alphabet:` line. Raises SourceError for an empty one, a symbol twice and control
+    characters."""
     seen: dict[str, Span] = {}
     for symbol, span in _pieces(source, region):
         if symbol in seen:
             raise SourceError(source, span, f"duplicate symbol {symbol}", "each symbol once", "remove one of the two")
+        if unprintable(symbol):
+            message = f"this symbol has {unprintable(symbol)} in it"
+            raise SourceError(source, span, message, "symbols that can be printed", _PRINTABLE)
         seen[symbol] = span
     if not seen:
         message, expected = "the alphabet is empty", "symbols separated by spaces, as in alphabet: a b"
@@ -132,4 +152,4 @@ def _split(text: str, alphabet: Sequence[str]) -> list[str]:
 
 def _foreign(source: Source, span: Span, symbol: str, alphabet: Sequence[str], hint: str) -> SourceError:
     expected = f"symbols of the alphabet: {' '.join(alphabet[:20])}{' ...' if len(alphabet) > 20 else ''}"
-    return SourceError(source, span, f"{symbol!r} is not a symbol of the alphabet", expected, hint)
+    return SourceError(source, span, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)

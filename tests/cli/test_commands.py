@@ -55,8 +55,8 @@ def test_eval_reads_words_from_standard_input(hardsim: Any, since: Path) -> None
     ("stdin", "message"),
     [
         (b"", "<stdin> has no word"),
-        (b"ab\n\nb\n", "<stdin>:2:1:1: error: the empty word is not allowed"),
-        (b"ab\nax\n", "<stdin>:2:1:2: error: 'x' is not a symbol of the alphabet"),
+        (b"ab\n\nb\n", "<stdin>:2:1: error: the empty word is not allowed"),
+        (b"ab\nax\n", "<stdin>:2:2: error: 'x' is not a symbol of the alphabet"),
         (b"ab\n\xff\n", "<stdin>: not UTF-8 at byte 3"),
     ],
 )
@@ -220,3 +220,5 @@ def test_an_unknown_example_is_bad_input(hardsim: Any) -> None:
     outcome = hardsim("examples", "flipflap")
     assert (outcome.code, outcome.out) == (2, "")
     assert "Did you mean 'flipflop'?" in outcome.err
+    (error,) = hardsim("examples", "flipflap", "--json", "-").json["errors"]
+    assert (error["input"], error["exit_code"]) == ("flipflap", 2)

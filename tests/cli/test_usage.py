@@ -146,6 +146,8 @@ def test_an_interruption_outside_a_check_is_130(hardsim: Any, since: Path, monke
     monkeypatch.setattr("hardsim.checking.open.read_input", interrupt)
     outcome = hardsim("show", since)
     assert (outcome.code, outcome.out) == (130, "")
+    assert "interrupted" in outcome.err
+    assert hardsim("show", since, "--json", "-").json["exit_code"] == 130
 
 
 def test_a_defect_outside_a_command_is_4(hardsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,5 +175,6 @@ def test_the_application_itself(hardsim: Any) -> None:
     outcome = hardsim("--help")
     assert (outcome.code, outcome.err) == (0, "")
     assert all(f"\n  {command} " in outcome.out for command in COMMANDS)
+    assert "..." not in outcome.out.split("Commands:")[1]  # what each command does is said in full
     assert hardsim().code == 2
     assert hardsim("chekc").code == 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hardsim.errors import SourceError
-from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.errors import InputError, SourceError
+from hardsim.lang.parse import load, parse_expression, parse_text
 
 AB = "alphabet: a b\n"
 
@@ -274,3 +274,30 @@ def test_hints_in_files(text: str, hint: str) -> None:
 def test_an_alphabet_given_twice() -> None:
     with pytest.raises(SourceError, match="the alphabet is also given as b a"):
         parse_text(AB + "a", alphabet="b a")
+
+
+def test_a_long_name_is_not_repeated_in_full() -> None:
+    with pytest.raises(SourceError) as error:
+        parse_text("alphabet: a b\n" + "x" * 100_000)
+    assert "(100000 characters)" in str(error.value)
+    assert len(str(error.value)) < 1000
+
+
+@pytest.mark.parametrize("symbol", ["\0", "x\x1b[31m", "\x9b"])
+def test_control_characters_are_no_symbols(symbol: str) -> None:
+    with pytest.raises(SourceError, match="the control character") as error:
+        parse_text(f"alphabet: a {symbol}\na")
+    assert error.value.span.start == len("alphabet: a ")
+    with pytest.raises(InputError, match="the control character"):
+        parse_expression("a", ["a", symbol])
+
+
+def test_a_joined_emoji_is_a_symbol() -> None:
+    family = "\U0001f468\u200d\U0001f469"
+    assert parse_text(f"alphabet: a {family}\na").alphabet == ("a", family)
+
+
+def test_a_device_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardsim.lang.parse.LARGEST_FILE", 2**20)
+    with pytest.raises(InputError, match="larger than 1 MiB"):
+        load("/dev/zero")

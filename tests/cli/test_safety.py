@@ -1,0 +1,74 @@
+"""What a run must not do: overwrite its input, read a directory by accident, blame hardsim for a changed file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("command", [("compile", "-o"), ("compile", "-o", "-", "--json"), ("check", "--json")])
+def test_an_input_is_never_overwritten(
+    hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    before = since.read_bytes()
+    (tmp_path / "link.ltl").symlink_to(since)
+    monkeypatch.chdir(tmp_path)
+    for place in (since, "since.ltl", "./link.ltl"):
+        outcome = hardsim(command[0], since, *command[1:], place)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert f"would overwrite what is read, {since}" in outcome.err
+        assert since.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.ltl", "since.ltl"]
+
+
+def test_a_model_and_its_report_are_two_files(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    outcome = hardsim("compile", since, "-o", tmp_path / "one", "--json", tmp_path / "." / "one")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "-o and --json both write" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["since.ltl"]
+
+
+def test_a_directory_is_not_compiled_into_one_file(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    outcome = hardsim("compile", since.parent, "-o", tmp_path / "model.json")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "one file holds one network" in outcome.err
+    assert not (tmp_path / "model.json").exists()
+
+
+def test_an_empty_name_is_not_the_current_directory(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(since.parent)
+    outcome = hardsim("check", "", "--max-n", "1")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "a file name is empty" in outcome.err
+
+
+def test_a_model_changed_by_hand_is_bad_input_and_no_defect(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    path = tmp_path / "changed.model.json"
+    hardsim("compile", since, "-o", path)
+    model = json.loads(path.read_text(encoding="utf-8"))
+    # Without a score all positions are equal: the head no longer has the gap that it declares.
+    score = model["specification"]["layers"][0]["heads"][0]["score"]
+    score[:] = [[{}, key] for _, key in score]
+    path.write_text(json.dumps(model), encoding="utf-8")
+    outcome = hardsim("check", path, "--max-n", "3")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "the specification in this model does not hold" in outcome.err
+    assert "Compile the formula again" in outcome.err
+
+
+def test_what_looks_like_an_option_has_a_way_out(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("eval", since, "-ab")
+    assert outcome.code == 2
+    assert "follow '--'" in outcome.err
+    assert "follow '--'" not in hardsim("check", since, "--max-n", "0").err
+
+
+@pytest.mark.parametrize("symbol", ["\x1b[31m", "\udcff"])
+def test_symbols_that_cannot_be_printed_are_refused(hardsim: Any, symbol: str) -> None:
+    outcome = hardsim("words", "-e", "true", "--alphabet", f"a {symbol}", "--max-n", "1")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "is no symbol" in outcome.err
+    assert "\x1b" not in outcome.err
