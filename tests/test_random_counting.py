@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -15,12 +14,13 @@ from hardsim.checking.compare import Judge
 from hardsim.checking.subject import ModelOptions, Subject, compile_file
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
+from hardsim.lang.parse import parse_expression
+from hardsim.lang.pretty import format_formula
 from hardsim.spec.regimes import PROVEN, REGIMES
 from tests.counting_strategies import ALL_SIDES, counting_formulas
 from tests.strategies import all_words
 
 LOOK_UP = tuple(name for name in PROVEN if REGIMES[name].look_up[0])
-Sides = Sequence[ast.Side]
 
 
 def agree(subject: Subject, longest: int) -> None:
@@ -32,7 +32,11 @@ def agree(subject: Subject, longest: int) -> None:
 
 
 def agree_at_random(
-    regime: str, counting: Literal["lookup", "sign"], formulas: st.SearchStrategy[ast.Formula], longest: int, wanted: int
+    regime: str,
+    counting: Literal["lookup", "sign"],
+    formulas: st.SearchStrategy[ast.Formula],
+    longest: int,
+    wanted: int,
 ) -> None:
     """`wanted` random formulas on all words to a length; at most a third of those drawn may be refused."""
     seen: Counter[str] = Counter()
@@ -69,31 +73,11 @@ def by_look_up(regime: str) -> st.SearchStrategy[ast.Formula]:
 def one_kind(draw: st.DrawFn, regime: str) -> ast.Formula:
     """Comparisons of counts of one kind, which the sign test takes; now and then beside a temporal operator.
 
-    In the regimes with both sides, positions (a #L) and lengths (a #) would mix with the others, so that only the sides
-    to which they belong have them.
+    Positions (a #L) and lengths (a #) become counts of `true` of that kind.
     """
     side = "L" if REGIMES[regime].causal else draw(st.sampled_from(ALL_SIDES))
-    formula = draw(counting_formulas("ab", sides=(side,), predicates=False))
-    return formula if side == "L" else _measured(formula, side)
-
-
-def _measured(node: ast.Formula, side: ast.Side) -> ast.Formula:
-    """The formula with positions and lengths replaced by counts of `true` on this side."""
-    return _replaced(node, ast.Count(side, ast.Truth(True)))
-
-
-def _replaced(node: ast.Node, measure: ast.Count) -> ast.Node:
-    match node:
-        case ast.Position() | ast.Length():
-            return measure
-        case ast.Nary(args=args):
-            return replace(node, args=tuple(_replaced(arg, measure) for arg in args))
-        case ast.Not() | ast.Unary() | ast.Count() | ast.Signed():
-            return replace(node, arg=_replaced(node.arg, measure))
-        case ast.Arrow() | ast.Binary() | ast.Compare() | ast.Sum() | ast.Product():
-            return replace(node, left=_replaced(node.left, measure), right=_replaced(node.right, measure))
-        case _:
-            return node
+    text = format_formula(draw(counting_formulas("ab", sides=(side,), predicates=False)))
+    return parse_expression(re.sub(r"\b(pos|len)\b", f"#{side}[true]", text), ["a", "b"]).formula
 
 
 @pytest.mark.parametrize("regime", LOOK_UP)

@@ -117,8 +117,11 @@ def _validate(subject: Subject, options: CheckOptions) -> None:
         raise InputError(f"unknown engine '{options.engine}'", hint=f"The engines are: {', '.join(ENGINES)}.")
     if options.max_n < 1:
         raise InputError(f"the largest length must be at least 1, not {options.max_n}")
-    judge = Judge(subject, options.dps)
     for n in range(1, options.max_n + 1):
+        # A temperature depends on n alone, or on i alone: both run through all their values here.
+        subject.model.inverse_temperature(n, n)
+    judge = Judge(subject, options.dps)
+    for n in (1, options.max_n):
         judge.digits(n)
 
 

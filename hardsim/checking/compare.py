@@ -166,12 +166,21 @@ class Judge:
         return tuple(results)
 
 
+TINY = 20_000
+
+
 def exact(value: Any) -> Fraction:
-    """The rational that a number is (an mpmath number is a dyadic rational)."""
+    """The rational that a number is (an mpmath number is a dyadic rational).
+
+    Numbers below 2^-TINY in size become 0: their denominators would take longer to write than to compute.
+    """
     if isinstance(value, int | Fraction):
         return Fraction(value)
-    numerator, denominator = value.as_integer_ratio()
-    return Fraction(int(numerator), int(denominator))
+    mantissa, exponent = (int(part) for part in value.man_exp)  # without the sign
+    if exponent + mantissa.bit_length() < -TINY:
+        return Fraction(0)
+    size = mantissa * Fraction(2) ** exponent
+    return -size if value < 0 else size
 
 
 def exact_or_none(value: Any) -> Fraction | None:

@@ -22,6 +22,7 @@ from hardsim.version import __version__
 
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 1
+METHODS = {"lookup": "lookup", "sign": "sign"}
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,10 @@ class Input:
         }
         for option, (value, allowed) in wanted.items():
             if value not in allowed:
+                given = option if value is True else f"{option} {value}"
                 raise InputError(
                     f"{self.name} is already compiled (regime {facts.regime}, beta {facts.beta}, temperature "
-                    f"{facts.temperature}, at {facts.at}), so {option} {value} does not apply",
+                    f"{facts.temperature}, at {facts.at}), so {given} does not apply",
                     hint="Leave the option out, or give the formula instead of the model.",
                 )
         return self.stored
@@ -165,7 +167,9 @@ def _read_model(data: bytes, path: str, sha256: str) -> Subject:
         budget=Budget(beta, model.temperature, options.field("beta_for_all").boolean()),
         model=model,
         single_head=options.field("single_head").boolean(),
-        counting=options.field("counting").choice(str, "lookup, sign") if options.has("counting") else None,
+        counting=options.field("counting").choice(METHODS.__getitem__, ", ".join(METHODS))
+        if options.has("counting")
+        else None,
     )
 
 

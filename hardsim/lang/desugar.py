@@ -49,6 +49,7 @@ class Linear:
 
     @staticmethod
     def of(count: CountOf) -> Linear:
+        """One count."""
         return Linear({count: 1}, 0)
 
     def plus(self, other: Linear, factor: int) -> Linear:

@@ -260,6 +260,11 @@ def _read_head(data: Reader, known: set[str]) -> Head:
     for item in data.field("score").items():
         query, key = item.items(2)
         score.append((_read_form(query, known), _read_form(key, known)))
+    kind = data.field("kind").choice(Kind, KINDS)
+    if (kind is Kind.UNIFORM) == bool(score):
+        raise data.field("score").error(
+            "no score for a uniform head" if score else "a score, since the head is not uniform"
+        )
     return Head(
         name=data.field("name").text(),
         mask=data.field("mask").choice(Mask, MASKS),
@@ -270,11 +275,19 @@ def _read_head(data: Reader, known: set[str]) -> Head:
         select=_read_form(data.field("select"), known) if data.has("select") else None,
         decay=data.field("decay").arith() if data.has("decay") else None,
         gap=data.field("gap").arith() if data.has("gap") else None,
-        kind=data.field("kind").choice(Kind, KINDS),
-        weight=int(data.field("coefficients").rational()),
+        kind=kind,
+        weight=_positive(data.field("coefficients")),
         purpose=data.field("purpose").text(),
         theorem=data.field("theorem").text(),
     )
+
+
+def _positive(data: Reader) -> int:
+    """A positive integer of any size, as a string."""
+    value = data.rational()
+    if value.denominator != 1 or value < 1:
+        raise data.error("a positive integer")
+    return int(value)
 
 
 def _read_form(data: Reader, known: set[str]) -> Affine:

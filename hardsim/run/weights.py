@@ -73,7 +73,7 @@ class ExpTable(Generic[T]):
         return result
 
     def near(self, columns: Sequence[Column], i: int, ids: Sequence[int]) -> list[tuple[int, Fraction]]:
-        """The keys that matter to query index i (0-based) among these ids: index in the list, and s_ij / tau, exactly."""
+        """The keys that matter to query index i (0-based) among these: index in `ids`, and s_ij / tau, exactly."""
         query = [evaluate(form, columns, i) * self.inverse[i] for form, _ in self.head.scores]
         unit = lcm(*(value.denominator for value in query))
         whole = [int(value * unit) for value in query]

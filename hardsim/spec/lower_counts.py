@@ -179,6 +179,8 @@ class CountLowering:
 
     def column(self, node: Numeric) -> str | None:
         """The encoding coordinate of a predicate of positions or lengths; None if it is of a real count."""
+        if self.place.is_true(~node.count.arg):
+            return self._predicate(node, 0, 0, node.offset)  # a count of `false` is 0
         if not self._plain(node.count):
             return None
         of_i = {"L": node.scale, "R": -node.scale, "": 0}[node.count.side]

@@ -24,7 +24,10 @@ from hardsim.spec.ir import Kind
 from tests.strategies import all_words
 
 HEADER = "alphabet: a b\naccept: aba\npred MID(i, n) = 2*i == n + 1\n"
-BOTH = HEADER + "let m = 3*#L[a] - 2*#R[b]\n(m > len | MID(#L[a])) & (O MID <-> !PRIME(#[b] + 7)) & (#L[a] + #R[a]) mod 3 = 0\n"
+BOTH = (
+    HEADER
+    + "let m = 3*#L[a] - 2*#R[b]\n(m > len | MID(#L[a])) & (O MID <-> !PRIME(#[b] + 7)) & (#L[a] + #R[a]) mod 3 = 0\n"
+)
 PAST = HEADER + "H (2*#L[a] + 1 >= #L[b]) & (O MID | MID(#L[a]))\n"
 ONE_KIND = HEADER + "H (2*#L[a] + 1 >= pos) & (MID | #R[b] < 3)\n"
 CAUSAL = HEADER + "H (2*#L[a] + 1 >= pos) & (MID | #L[b] < 3)\n"
@@ -97,17 +100,16 @@ def a_table(document: dict[str, Any]) -> dict[str, Any]:
 
 
 DAMAGES: list[tuple[Callable[[dict[str, Any]], object], str]] = [
-    (
-        lambda d: d["source"].update(text=d["source"]["text"].replace("MID", "OTHER")),
-        "at model.encodings",
-    ),
+    (lambda d: d["source"].update(text=d["source"]["text"].replace("MID", "OTHER")), "unknown name 'MID'"),
     (lambda d: a_table(d).update(kind="guess"), "expected one of uniform, nearest, lookup, table, sign, sign-ramp"),
     (lambda d: a_table(d).update(decay="1/x"), "decay"),
     (lambda d: a_table(d).pop("coefficients"), "'coefficients'"),
     (lambda d: a_table(d).update(coefficients="many"), "coefficients"),
+    (lambda d: a_table(d).update(coefficients="3/2"), "coefficients: expected a positive integer"),
+    (lambda d: a_table(d).update(coefficients="0"), "coefficients: expected a positive integer"),
     (lambda d: d["options"].update(counting="abacus"), "at options.counting: expected one of lookup, sign"),
-    (lambda d: d["model"]["encodings"][-1].update(value="MOD(3, 3, i)"), "at model.encodings"),
-    (lambda d: d["model"]["encodings"][-1].update(value="PRIME(i + i)"), "at model.encodings"),
+    (lambda d: d["model"]["encodings"][14].update(value="MOD(3, 3, i)"), "model.encodings[14].value:1:6"),
+    (lambda d: d["model"]["encodings"][14].update(value="PRIME(i + i)"), "model.encodings[14].value:1:1"),
 ]
 
 
@@ -153,7 +155,7 @@ RATES: dict[str, Callable[[int, int], float]] = {
 
 @pytest.mark.parametrize("regime", RATES)
 def test_the_error_of_a_sum_is_that_of_its_look_ups(regime: str) -> None:
-    """Every word to length 6, every position: 2 e_a - e_b, each e the distance from the count (from 1 where it is 0)."""
+    """Every word to length 6, every position: 2 e_a - e_b, each e the distance from the count (from 1 for 0)."""
     result = checked(SUM, regime)
     assert result.agreed
     for length in result.lengths:
@@ -213,7 +215,7 @@ def test_a_small_beta_lets_the_error_of_a_sum_beyond_a_quarter() -> None:
 def test_without_sums_of_looked_up_counts_there_is_no_such_error(text: str, options: dict[str, Any]) -> None:
     result = checked(text, **options)
     assert {length.sum_error for length in result.lengths} == {None}
-    assert {head.paper_bound for length in result.lengths for head in length.heads} == {None}
+    assert all(head.paper_bound is None for length in result.lengths for head in length.heads)
 
 
 @pytest.mark.parametrize(("regime", "kind"), [("temperature", "sign"), ("causal-position", "sign-ramp")])

@@ -74,22 +74,6 @@ def test_future_operators_are_refused_by_name(regime: str, text: str, operator: 
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("#L[a] > 1", "'>'"),
-        ("#[a] = #[b]", "'='"),
-        ("EVEN", "'EVEN'"),
-        ("(#L[a]) mod 2 = 0", "'mod'"),
-        ("O PRIME", "'PRIME'"),
-    ],
-)
-def test_counting_is_refused_by_name(text: str, name: str) -> None:
-    with pytest.raises(Unsupported, match="not supported by this version") as caught:
-        program(text)
-    assert name in str(caught.value)
-
-
 def test_affine_forms_print() -> None:
     assert str(Affine.of({"x": 2, "1": -1, "y": -1})) == "2 x - y - 1"
     assert str(Affine()) == "0"

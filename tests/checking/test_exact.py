@@ -1,0 +1,32 @@
+"""Numbers of the arithmetic as exact rationals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import MPContext
+
+from hardsim.checking.compare import TINY, exact, exact_or_none
+
+context = MPContext()
+context.dps = 40
+
+
+@given(st.integers(-(10**30), 10**30), st.integers(-300, 300))
+def test_exact_is_exact(mantissa: int, exponent: int) -> None:
+    number = context.ldexp(context.mpf(mantissa), exponent)
+    assert exact(number) == mantissa * Fraction(2) ** exponent
+
+
+def test_what_is_exact_stays() -> None:
+    assert exact(3) == 3
+    assert exact(Fraction(-2, 3)) == Fraction(-2, 3)
+    assert exact_or_none(None) is None
+
+
+def test_numbers_too_small_to_write_become_zero() -> None:
+    assert exact(context.mpf(2) ** (-TINY - 2)) == 0
+    assert exact(-(context.mpf(2) ** (-TINY + 2))) == -Fraction(1, 2 ** (TINY - 2))
+    assert exact(context.exp(context.mpf(-((10) ** 30)))) == 0
