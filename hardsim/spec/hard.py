@@ -43,6 +43,9 @@ class HardInterpreter:
         self.program = program
         self._encodings: dict[int, dict[str, Column]] = {}
         self._declared: dict[tuple[str, int, int], list[int]] = {}
+        self._forms: dict[tuple[int, int], _Form] = {}
+        self._static = {ONE, *(encoding.name for encoding in program.encodings)}
+        self._means = {head.out for head in program.heads if head.weighting is Weighting.AVERAGE}
 
     def run(self, word: Word) -> HardTrace:
         """Run the program on a non-empty word over its alphabet.
@@ -63,8 +66,10 @@ class HardInterpreter:
             written: dict[str, Column] = {name: [1] * n for name in layer.ones}
             for clip in layer.clips:
                 total = written.setdefault(clip.out, [0] * n)
-                for position, value in enumerate(_evaluate(clip.pre, columns, n)):
-                    total[position] += clip.weight * min(max(value, 0), 1)
+                whole, unit = self._whole(clip.pre, columns, n)
+                for position, value in enumerate(whole):
+                    if value > 0:
+                        total[position] += clip.weight * (1 if value >= unit else Fraction(value) / unit)
             columns.update(written)
         trace.accepted = columns[self.program.output][-1] == 1
         return trace
@@ -78,46 +83,72 @@ class HardInterpreter:
         return self._encodings[n]
 
     def _attend(self, head: Head, trace: HardTrace, n: int) -> Column:
-        values = _evaluate(head.value, trace.columns, n)
+        whole, unit = self._whole(head.value, trace.columns, n)
+        values: Column = whole if unit == 1 else [plain(Fraction(value) / unit) for value in whole]
         if head.uniform:
             return _averages(values, head.mask)
-        queries = [_evaluate(query, trace.columns, n) for query, _ in head.score]
-        keys = [_evaluate(key, trace.columns, n) for _, key in head.score]
+        queries, keys, unit = self._products(head, trace.columns, n)
         if head.weighting is Weighting.AVERAGE:
-            return self._average_best(head, queries, keys, values, trace)
-        rows, unit = _best(queries, keys, head.mask, n)
+            return self._average_best(head, queries, keys, unit, values, trace)
+        rows = _best(queries, keys, head.mask, n)
         self._hold(head, rows, unit, n)
         gaps = [gap for _, gap in rows if gap is not None]
         if gaps:
-            trace.gaps[head.name] = Fraction(min(gaps), unit)
+            trace.gaps[head.name] = Fraction(min(gaps)) / unit
         winners = [winner for winner, _ in rows]
         if head.select is not None:
-            _check_selection(head, _evaluate(head.select, trace.columns, n), winners)
+            _check_selection(head, self._whole(head.select, trace.columns, n)[0], winners)
         trace.winners[head.name] = winners
         return [values[winner - 1] for winner in winners]
 
+    def _whole(self, form: Affine, columns: dict[str, Column], n: int) -> tuple[Column, int]:
+        """A form times an integer unit, and the unit: integers wherever the coordinates that it reads are Booleans.
+
+        What depends on n alone is computed once per form and length; forms live as long as the program.
+        """
+        plan = self._forms.get((id(form), n))
+        if plan is None:
+            plan = self._forms[id(form), n] = _plan(form, columns, self._static, n)
+        total: Column = plan.static
+        for name, factor in plan.dynamic:
+            column = columns[name]
+            part = column if factor == 1 else [factor * entry for entry in column]
+            total = list(map(add, total, part))
+        if any(name in self._means for name, _ in plan.dynamic):
+            whole, unit = _integers(total)
+            return whole, unit * plan.unit
+        return total, plan.unit
+
+    def _products(self, head: Head, columns: dict[str, Column], n: int) -> tuple[list[Column], list[Column], int]:
+        """Query and key forms as integers over one unit, that of their products."""
+        pairs = [(self._whole(query, columns, n), self._whole(key, columns, n)) for query, key in head.score]
+        unit = lcm(*(query_unit * key_unit for (_, query_unit), (_, key_unit) in pairs))
+        queries: list[Column] = []
+        for (query, query_unit), (_, key_unit) in pairs:
+            factor = unit // (query_unit * key_unit)
+            queries.append(query if factor == 1 else [factor * entry for entry in query])
+        return queries, [key for _, (key, _) in pairs], unit
+
     def _average_best(
-        self, head: Head, queries: list[Column], keys: list[Column], values: Column, trace: HardTrace
+        self, head: Head, queries: list[Column], keys: list[Column], unit: int, values: Column, trace: HardTrace
     ) -> Column:
         """Average-hard attention: the mean over the maxima, which may be several."""
         n = len(values)
-        whole_queries, query_unit = _integers(queries)
-        whole_keys, key_unit = _integers(keys)
-        vectors = list(zip(*whole_keys, strict=True))
+        vectors = list(zip(*keys, strict=True))
         rows: list[Row] = []
         means: Column = []
         for i in range(1, n + 1):
             seen = slice(*_bounds(head.mask.visible(i, n)))
-            scores = _scores([column[i - 1] for column in whole_queries], vectors[seen])
+            scores = _scores([column[i - 1] for column in queries], vectors[seen])
             best = max(scores)
             chosen = [value for value, score in zip(values[seen], scores, strict=True) if score == best]
             others = [score for score in scores if score != best]
             means.append(Fraction(sum(chosen)) / len(chosen))
             rows.append((seen.start + scores.index(best) + 1, best - max(others) if others else None))
-        self._hold(head, rows, query_unit * key_unit, n)
+        self._hold(head, rows, unit, n)
         gaps = [gap for _, gap in rows if gap is not None]
         if gaps:
-            trace.gaps[head.name] = Fraction(min(gaps), query_unit * key_unit)
+            trace.gaps[head.name] = Fraction(min(gaps)) / unit
         return means
 
     def _hold(self, head: Head, rows: list[Row], unit: int, n: int) -> None:
@@ -132,17 +163,28 @@ class HardInterpreter:
         for i, ((winner, gap), declared) in enumerate(zip(rows, self._declared[key], strict=True), start=1):
             if gap is not None and gap < declared:
                 raise InvariantError(
-                    f"head {head.name}: at position {i} of {n} the score gap is {Fraction(gap, unit)}, less than the "
+                    f"head {head.name}: at position {i} of {n} the score gap is {Fraction(gap) / unit}, less than the "
                     f"declared {promise.evaluate(i=i, n=n)} (the maximum is at position {winner})"
                 )
 
 
-def _evaluate(form: Affine, columns: dict[str, Column], n: int) -> Column:
-    total: Column | None = None
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A linear form at one length, times `unit`: what depends on n alone, and the other terms."""
+
+    unit: int
+    static: Column
+    dynamic: list[tuple[str, int]]
+
+
+def _plan(form: Affine, columns: dict[str, Column], static: set[str], n: int) -> _Form:
+    fixed: Column = [0] * n
     for name, coefficient in form.terms:
-        part = columns[name] if coefficient == 1 else [coefficient * entry for entry in columns[name]]
-        total = part if total is None else list(map(add, total, part))
-    return [0] * n if total is None else list(total)
+        if name in static:
+            fixed = [total + coefficient * entry for total, entry in zip(fixed, columns[name], strict=True)]
+    rest = [(name, coefficient) for name, coefficient in form.terms if name not in static]
+    unit = lcm(*(value.denominator for value in fixed), *(coefficient.denominator for _, coefficient in rest))
+    return _Form(unit, [int(value * unit) for value in fixed], [(name, int(value * unit)) for name, value in rest])
 
 
 def _averages(values: Column, mask: Mask) -> Column:
@@ -159,46 +201,41 @@ def _averages(values: Column, mask: Mask) -> Column:
     return means if mask is Mask.FUTURE else means[::-1]
 
 
-def _integers(columns: list[Column]) -> tuple[list[list[int]], int]:
-    """The columns times the least common multiple of all denominators, and that multiple: integers compare faster."""
-    unit = lcm(*(entry.denominator for column in columns for entry in column)) if columns else 1
-    return [[int(entry * unit) for entry in column] for column in columns], unit
+def _integers(column: Column) -> tuple[Column, int]:
+    """A column times the least common multiple of its denominators, and that multiple: integers compare faster."""
+    unit = lcm(*(entry.denominator for entry in column))
+    return [int(entry * unit) for entry in column], unit
 
 
-Row = tuple[int, int | None]
+Row = tuple[int, Rational | None]
 """The attended position, and the score gap in integer units (None where only one position is visible)."""
 
 
-def _best(queries: list[Column], keys: list[Column], mask: Mask, n: int) -> tuple[list[Row], int]:
-    """The unique maximum of every row and its gap, with the unit that turns gaps into scores.
+def _best(queries: list[Column], keys: list[Column], mask: Mask, n: int) -> list[Row]:
+    """The unique maximum of every row and its gap, both in the unit of the products.
 
     A row with several maxima has gap 0, which no declared gap allows.
     """
-    whole_queries, query_unit = _integers(queries)
-    whole_keys, key_unit = _integers(keys)
-    unit = query_unit * key_unit
-    vectors = list(zip(*whole_keys, strict=True))
+    vectors = list(zip(*keys, strict=True))
+    if all(len(set(column)) == 1 for column in queries):
+        return _running(_scores([column[0] for column in queries], vectors), mask)
     rows: list[Row] = []
-    if all(len(set(column)) == 1 for column in whole_queries):
-        query = [column[0] for column in whole_queries]
-        return _running(_scores(query, vectors), mask), unit
     for i in range(1, n + 1):
-        visible = mask.visible(i, n)
-        scores = _scores([column[i - 1] for column in whole_queries], vectors[visible.start - 1 : visible.stop - 1])
-        winner, gap = _row(scores)
-        rows.append((winner + visible.start, gap))
-    return rows, unit
+        low, high = _bounds(mask.visible(i, n))
+        winner, gap = _row(_scores([column[i - 1] for column in queries], vectors[low:high]))
+        rows.append((low + winner + 1, gap))
+    return rows
 
 
 def _bounds(visible: range) -> tuple[int, int]:
     return visible.start - 1, visible.stop - 1
 
 
-def _scores(query: list[int], keys: list[tuple[int, ...]]) -> list[int]:
+def _scores(query: Column, keys: list[tuple[Rational, ...]]) -> Column:
     return [sum(map(mul, query, key)) for key in keys]
 
 
-def _row(scores: list[int]) -> Row:
+def _row(scores: Column) -> Row:
     """Index of the first maximum of one row, and the distance to the best of the others."""
     best = max(scores)
     winner = scores.index(best)
@@ -206,7 +243,7 @@ def _row(scores: list[int]) -> Row:
     return winner, best - max(others) if others else None
 
 
-def _running(scores: list[int], mask: Mask) -> list[Row]:
+def _running(scores: Column, mask: Mask) -> list[Row]:
     """The rows of all queries where the scores are the same for each: a running maximum and runner-up."""
     n = len(scores)
     if mask is Mask.NONE:
@@ -229,11 +266,10 @@ def _running(scores: list[int], mask: Mask) -> list[Row]:
 def _check_selection(head: Head, select: Column, winners: list[int]) -> None:
     """The winner is the rightmost (leftmost) visible position with the largest `select`, found from the definition."""
     n = len(select)
-    ((whole,), _) = _integers([select])
     for i, winner in enumerate(winners, start=1):
         visible = head.mask.visible(i, n)
         low, high = visible.start - 1, visible.stop - 1
-        seen = whole[low:high]
+        seen = select[low:high]
         largest = max(seen)
         if head.weighting is Weighting.LEFTMOST:
             expected = low + seen.index(largest) + 1
