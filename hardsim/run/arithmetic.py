@@ -51,7 +51,11 @@ class Arithmetic(Protocol[T]):
 
 @dataclass(slots=True)
 class Column:
-    """One coordinate at positions 1..n; `exact` says that every entry is a Rational."""
+    """One coordinate at positions 1..n, never changed once made; `exact` says that every entry is a Rational.
+
+    `kept` says that this very object comes again for the same inputs, so that it can stand for them.
+    """
 
     values: list[Value]
     exact: bool = True
+    kept: bool = False

@@ -15,8 +15,8 @@ from typing import Any, Generic
 
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
-from hardsim.run.plan import LayerPlan, Plan, Terms, make_plan
-from hardsim.run.weights import AttentionWeights, ExpTable
+from hardsim.run.plan import LayerPlan, Plan, Terms, Unit, make_plan
+from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable
 from hardsim.spec.ir import Mask, Rational, plain
 
 
@@ -47,6 +47,19 @@ class Trace(Generic[T]):
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Activated(Generic[T]):
+    """What a hidden unit gave: its column, its input at the last position, its least margin where it rounds.
+
+    `inputs` keeps the columns that it read alive, since they may be known by their identity.
+    """
+
+    result: Column
+    last: Value
+    margin: T | None
+    inputs: list[Column]
+
+
 class Forward(Generic[T]):
     """A network ready to run in one arithmetic. Exponentials are kept per length, since words share most of them."""
 
@@ -59,6 +72,7 @@ class Forward(Generic[T]):
         self._statics: list[Column] = []
         self._inverse: list[Fraction] = []
         self._rows = model.embedding.rows()
+        self._units: dict[Any, _Activated[T]] = {}
 
     def run(self, word: Sequence[str]) -> Trace[T]:
         """Run the network on a non-empty word over its alphabet."""
@@ -76,7 +90,7 @@ class Forward(Generic[T]):
         trace: Trace[T] = Trace(columns)
         for number, layer in enumerate(self.plan.layers):
             self._attention(number, layer, trace, n)
-            self._feed_forward(layer, trace, n)
+            self._feed_forward(number, layer, trace, n)
         return trace
 
     def _prepare(self, n: int) -> None:
@@ -84,6 +98,7 @@ class Forward(Generic[T]):
         if n == self._length:
             return
         self._tables.clear()
+        self._units.clear()
         model = self.model
         self._statics = [Column([0] * n) for _ in range(model.dimension)]
         for index, encoding in model.encodings:
@@ -112,22 +127,41 @@ class Forward(Generic[T]):
         for out, column in outputs:
             trace.columns[out] = self._add(trace.columns[out], column)
 
-    def _feed_forward(self, layer: LayerPlan, trace: Trace[T], n: int) -> None:
+    def _feed_forward(self, number: int, layer: LayerPlan, trace: Trace[T], n: int) -> None:
         sums: dict[int, Column] = {out: Column([bias] * n) for out, bias in layer.biases}
         last: list[Value] = []
-        for unit in layer.units:
-            column = self.combine(unit.form, unit.bias, trace.columns, n)
-            last.append(column.values[-1])
-            if unit.decides and unit.clip:
-                self._note_margin(column, trace)
-            values = [self._activate(value, unit.clip) for value in column.values]
-            result = Column(values, column.exact or all(isinstance(value, int | Fraction) for value in values))
+        for index, unit in enumerate(layer.units):
+            done = self._activated(number, index, unit, trace.columns, n)
+            last.append(done.last)
+            if done.margin is not None and (trace.least_margin is None or done.margin < trace.least_margin):
+                trace.least_margin = done.margin
+            result = done.result
             for out, weight in unit.outs:
                 scaled = result if weight == 1 else self.combine(((0, weight),), 0, [result], n)
                 sums[out] = self._add(sums[out], scaled) if out in sums else scaled
         trace.inputs.append(last)
         for out, column in sums.items():
             trace.columns[out] = self._add(trace.columns[out], column)
+
+    def _activated(self, number: int, index: int, unit: Unit, columns: Sequence[Column], n: int) -> _Activated[T]:
+        """A hidden unit (or clip) at every position; for short words, which repeat their inputs, remembered."""
+        inputs = [columns[coordinate] for coordinate, _ in unit.form if coordinate not in self.plan.static]
+        if n > MEMO_LENGTH or not all(column.exact or column.kept for column in inputs):
+            return self._activate_unit(unit, columns, n, inputs)
+        key = (number, index, *(tuple(column.values) if column.exact else id(column) for column in inputs))
+        known = self._units.get(key)
+        if known is None:
+            if len(self._units) >= MEMO_SIZE:
+                self._units.clear()
+            known = self._units[key] = self._activate_unit(unit, columns, n, inputs)
+        return known
+
+    def _activate_unit(self, unit: Unit, columns: Sequence[Column], n: int, inputs: list[Column]) -> _Activated[T]:
+        column = self.combine(unit.form, unit.bias, columns, n)
+        values = [self._activate(value, unit.clip) for value in column.values]
+        exact = column.exact or all(isinstance(value, int | Fraction) for value in values)
+        margin = self._least_margin(column) if unit.decides and unit.clip else None
+        return _Activated(Column(values, exact), column.values[-1], margin, inputs)
 
     def _activate(self, value: Value, clip: bool) -> Value:
         if isinstance(value, int | Fraction):
@@ -136,16 +170,14 @@ class Forward(Generic[T]):
             return self.arithmetic.clip(value)
         return value if value > 0 else 0
 
-    def _note_margin(self, column: Column, trace: Trace[T]) -> None:
+    def _least_margin(self, column: Column) -> T:
         number = self.arithmetic.number
         exact = [value for value in column.values if isinstance(value, int | Fraction)]
         least = [number(min(exact_margin(value) for value in exact))] if exact else []
         soft = [value for value in column.values if not isinstance(value, int | Fraction)]
         if soft:
             least.append(self.arithmetic.least_margin(soft))
-        for margin in least:
-            if trace.least_margin is None or margin < trace.least_margin:
-                trace.least_margin = margin
+        return min(least)
 
     def combine(self, form: Terms, bias: Rational, columns: Sequence[Column], n: int) -> Column:
         """The column of a linear form plus a bias; exact if every coordinate it reads is."""

@@ -33,7 +33,7 @@ class ExpTable(Generic[T]):
         self.head = head
         self.arithmetic = arithmetic
         self.inverse = inverse
-        self.memo: dict[Any, list[T]] = {}
+        self.memo: dict[Any, Column] = {}
         self.rows: dict[Any, T] = {}
         self._ids: dict[tuple[int, Vector], int] = {}
         self._keys: list[Vector] = []
@@ -82,12 +82,12 @@ class ExpTable(Generic[T]):
         least = min(scores) if cutoff is None else max(scores) - cutoff * unit
         return [(number, Fraction(score, unit)) for number, score in enumerate(scores) if score >= least]
 
-    def remember(self, key: Any, values: list[T]) -> list[T]:
+    def remember(self, key: Any, column: Column) -> Column:
         """Keep a short word's attended column."""
         if len(self.memo) >= MEMO_SIZE:
             self.memo.clear()
-        self.memo[key] = values
-        return values
+        self.memo[key] = column
+        return column
 
 
 def evaluate(form: Terms, columns: Sequence[Column], position: int) -> Rational:
@@ -117,7 +117,7 @@ class AttentionWeights(Generic[T]):
         kinds = () if self.head.key_only else tuple(tuple(self.columns[c].values) for c in self.head.query_inputs)
         key = (tuple(self.ids), tuple(values.values), kinds)
         known = self.table.memo.get(key)
-        return Column(known if known is not None else self.table.remember(key, self._attend(values)), exact=False)
+        return known or self.table.remember(key, Column(self._attend(values), exact=False, kept=True))
 
     def _attend(self, values: Column) -> list[T]:
         if self.exact and self.head.key_only:
