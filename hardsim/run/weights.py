@@ -159,7 +159,8 @@ class AttentionWeights(Generic[T]):
         total = number(0)
         for query, key in self.head.scores:
             total = total + self._form(query, i) * self._form(key, j)
-        return total * number(self.table.inverse[i])  # type: ignore[no-any-return]
+        logit: T = total * number(self.table.inverse[i])
+        return logit
 
     def _form(self, form: Terms, position: int) -> T:
         number = self.table.arithmetic.number
@@ -185,7 +186,8 @@ class AttentionWeights(Generic[T]):
 
     def _mean(self, weights: list[T], values: Sequence[Value]) -> T:
         total = self.table.arithmetic.total
-        return total(self._products(weights, values)) / total(weights)  # type: ignore[no-any-return]
+        mean: T = total(self._products(weights, values)) / total(weights)
+        return mean
 
     def _running(self, weights: list[T], values: Column) -> list[T]:
         """All queries at once from running sums, where the weights do not depend on the query."""
