@@ -91,7 +91,8 @@ Beta = Annotated[
         "--beta",
         metavar="B",
         parser=parse_beta,
-        help="Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, proven sharp enough).",
+        help="Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default: 4, "
+        "and more for look-ups of which a comparison adds many up: proven sharp enough).",
     ),
 ]
 Tau = Annotated[
