@@ -30,9 +30,9 @@ from hardsim.lang.core import (
 from hardsim.spec import operators
 from hardsim.spec.columns import PositionFunction, UserPredicate
 from hardsim.spec.ir import ONE, Affine, Clip, Encoding, HardProgram, Head, Letter, ProgramLayer
-from hardsim.spec.lower_counts import CountLowering, Method
+from hardsim.spec.lower_counts import CountLowering
 from hardsim.spec.operators import Block
-from hardsim.spec.refuse import refuse
+from hardsim.spec.refuse import Method, refuse
 from hardsim.spec.regimes import Regime, expression
 
 ACCEPT = "accept"

@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from hardsim.lang.arith import parse_arith
 from hardsim.lang.core import AtLeast, CountOf, Lit, Numeric
 from hardsim.spec import counting
 from hardsim.spec.columns import PositionFunction, PredicateColumn, UserPredicate
 from hardsim.spec.counting import CountForms, Side
 from hardsim.spec.ir import ONE, Affine, Kind
 from hardsim.spec.operators import HALF, Block, conjunction
-from hardsim.spec.regimes import Regime
-
-Method = Literal["lookup", "sign"]
+from hardsim.spec.refuse import Method
+from hardsim.spec.regimes import Regime, expression
 
 
 class Place(Protocol):
@@ -103,7 +101,7 @@ class CountLowering:
         return Affine.of([(self._column("n"), 1), (self._column("i"), -1), (ONE, 1)])
 
     def _column(self, text: str) -> str:
-        return self.place.encode(text, parse_arith(text, ("i", "n"), "<built in>"))
+        return self.place.encode(text, expression(text))
 
     def _with_keys(self) -> Regime:
         """The regime, with the key columns of its look-ups in the position encoding."""
@@ -121,21 +119,23 @@ class CountLowering:
     def _forms(self, count: CountOf) -> tuple[CountForms, int]:
         """The mean, the inverse and "some" of a count, with the layer where a head can use them."""
         place, side, title = self.place, count.side, self._title(count)
-        start = place.layer_of(count.arg) + 1
-        value = place.form(count.arg)
-        mean = f"{title}.mean"
-        place.put(
-            mean, start, counting.mean(side, value, mean, f"the mean of {value}"), f"{title} / {counting.SIZES[side]}"
-        )
+        mean, start = self._mean(count)
         some = f"{title}.some"
-        place.put(some, start, counting.some(side, value, some, place.regime), f"{title} > 0")
+        place.put(some, start, counting.some(side, place.form(count.arg), some, place.regime), f"{title} > 0")
         return CountForms(side, mean, self._inverse(side), some), max(start, 2) + 1
+
+    def _mean(self, count: CountOf) -> tuple[str, int]:
+        """The coordinate that holds c/m, and the layer that writes it."""
+        side, title, value = count.side, self._title(count), self.place.form(count.arg)
+        start = self.place.layer_of(count.arg) + 1
+        mean = f"{title}.mean"
+        block = counting.mean(side, value, mean, f"the mean of {value}")
+        return self.place.put(mean, start, block, f"{title} / {counting.SIZES[side]}"), start
 
     def _inverse(self, side: Side) -> str:
         """1/m, by uniform attention over a marker (layer 2)."""
-        name = f"1/{counting.SIZES[side]}"
+        name = f"1/{counting.SIZES[side]}.mean"
         marker = self.place.marker("last" if side == "R" else "first")
-        name = f"{name}.mean"
         block = counting.mean(side, self.place.read(marker), name, f"the mean of {marker}")
         return self.place.put(name, 2, block, f"1/{counting.SIZES[side]}")
 
@@ -150,12 +150,7 @@ class CountLowering:
             if self._plain(count):
                 means += Affine.constant(coefficient)
                 continue
-            title = self._title(count)
-            start = self.place.layer_of(count.arg) + 1
-            value = self.place.form(count.arg)
-            mean = f"{title}.mean"
-            block = counting.mean(side, value, mean, f"the mean of {value}")
-            self.place.put(mean, start, block, f"{title} / {counting.SIZES[side]}")
+            mean, start = self._mean(count)
             means += Affine.coordinate(mean).scaled(coefficient)
             ready = max(ready, start)
         y = means + Affine.coordinate(inverse).scaled(node.constant + HALF)

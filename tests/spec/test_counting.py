@@ -239,7 +239,7 @@ def changed(found: HardProgram, kinds: tuple[Kind, ...], **changes: object) -> H
         replace(
             layer,
             heads=tuple(
-                replace(head, **changes) if head.kind in kinds else head  # type: ignore[arg-type]
+                replace(head, **changes) if head.kind in kinds else head  # type: ignore[arg-type]  # fields by name
                 for head in layer.heads
             ),
         )

@@ -23,7 +23,7 @@ def since(regime: str = "temperature") -> HardProgram:
 def with_head(program: HardProgram, **changes: object) -> HardProgram:
     """The program with its only head changed."""
     layer = program.layers[0]
-    head: Head = replace(layer.heads[0], **changes)  # type: ignore[arg-type]
+    head: Head = replace(layer.heads[0], **changes)  # type: ignore[arg-type]  # fields by name
     return replace(program, layers=(replace(layer, heads=(head,)),))
 
 
