@@ -14,8 +14,10 @@ from hardsim.errors import InputError
 from hardsim.lang import parse
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.pretty import format_file
+from hardsim.net.program_store import program_json, read_program
 from hardsim.net.reader import Reader
-from hardsim.net.store import program_json, read_program, read_transformer, transformer_json
+from hardsim.net.store import read_transformer, transformer_json
+from hardsim.net.tables import LengthTable
 from hardsim.spec.regimes import REGIMES
 from hardsim.theory.budget import Budget
 from hardsim.version import __version__
@@ -147,6 +149,8 @@ def _read_model(data: bytes, path: str, sha256: str) -> Subject:
     file = parse.parse_text(source.field("text").text(), f"{path} (source)")
     users = own_predicates(file)
     model = read_transformer(document.field("model"), users)
+    if not model.soft or model.bos or model.threshold is not None or isinstance(model.temperature, LengthTable):
+        raise document.field("model").error("the softmax network of a formula")
     specification = document.field("specification")
     program = read_program(specification, users)
     specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
