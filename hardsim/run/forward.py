@@ -27,13 +27,14 @@ class Trace(Generic[T]):
     `columns` is the residual stream after the last layer, by coordinate; `attended` the output column of each head,
     by head name and coordinate; `least_margin` the smallest distance of a rounded value from its threshold (a clip
     `2x - 1/2` has its thresholds at x = 1/4 and 3/4; distances are in x); `inputs` the value of every FFN unit's
-    form at the last position.
+    form at the last position. `unsettled` counts the clips for which the arithmetic cannot tell whether they saturate.
     """
 
     columns: list[Column]
     attended: dict[str, dict[int, Column]] = field(default_factory=dict)
     least_margin: T | None = None
     inputs: list[list[Value]] = field(default_factory=list)
+    unsettled: int = 0
 
     def output(self, model: Transformer) -> Value:
         """The output coordinate at the last position."""
@@ -49,7 +50,8 @@ class Trace(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class _Activated(Generic[T]):
-    """What a hidden unit gave: its column, its input at the last position, its least margin where it rounds.
+    """What a hidden unit gave: its column, its input at the last position, its least margin where it rounds, and at
+    how many positions it is unsettled.
 
     `inputs` keeps the columns that it read alive, since they may be known by their identity.
     """
@@ -57,6 +59,7 @@ class _Activated(Generic[T]):
     result: Column
     last: Value
     margin: T | None
+    unsettled: int
     inputs: list[Column]
 
 
@@ -133,8 +136,10 @@ class Forward(Generic[T]):
         for index, unit in enumerate(layer.units):
             done = self._activated(number, index, unit, trace.columns, n)
             last.append(done.last)
-            if done.margin is not None and (trace.least_margin is None or done.margin < trace.least_margin):
-                trace.least_margin = done.margin
+            trace.unsettled += done.unsettled
+            if done.margin is not None:
+                margins = [done.margin] if trace.least_margin is None else [done.margin, trace.least_margin]
+                trace.least_margin = self.arithmetic.ranked(margins, len(margins))
             result = done.result
             for out, weight in unit.outs:
                 scaled = result if weight == 1 else self.combine(((0, weight),), 0, [result], n)
@@ -161,14 +166,16 @@ class Forward(Generic[T]):
         values = [self._activate(value, unit.clip) for value in column.values]
         exact = column.exact or all(isinstance(value, int | Fraction) for value in values)
         margin = self._least_margin(column) if unit.decides and unit.clip else None
-        return _Activated(Column(values, exact), column.values[-1], margin, inputs)
+        unsettled = 0
+        if unit.clip and not column.exact:
+            soft = [value for value in column.values if not isinstance(value, int | Fraction)]
+            unsettled = sum(not self.arithmetic.settled(value) for value in soft)
+        return _Activated(Column(values, exact), column.values[-1], margin, unsettled, inputs)
 
     def _activate(self, value: Value, clip: bool) -> Value:
         if isinstance(value, int | Fraction):
             return min(max(value, 0), 1) if clip else max(value, 0)
-        if clip:
-            return self.arithmetic.clip(value)
-        return value if value > 0 else 0
+        return self.arithmetic.clip(value) if clip else self.arithmetic.relu(value)
 
     def _least_margin(self, column: Column) -> T:
         number = self.arithmetic.number
@@ -177,12 +184,13 @@ class Forward(Generic[T]):
         soft = [value for value in column.values if not isinstance(value, int | Fraction)]
         if soft:
             least.append(self.arithmetic.least_margin(soft))
-        return min(least)
+        return self.arithmetic.ranked(least, len(least))
 
     def combine(self, form: Terms, bias: Rational, columns: Sequence[Column], n: int) -> Column:
-        """The column of a linear form plus a bias; exact if every coordinate it reads is."""
+        """The column of a linear form plus a bias; exact if every coordinate it reads is, and exact at a position
+        where they are."""
         exact: list[Rational] = [bias] * n
-        soft: list[T] | None = None
+        soft: list[Value] | None = None
         for index, coefficient in form:
             column = columns[index]
             if column.exact:
@@ -192,11 +200,20 @@ class Forward(Generic[T]):
                     exact = [old + coefficient * value for old, value in zip(exact, column.values, strict=True)]
             else:
                 factor = self.arithmetic.number(coefficient)
-                scaled = [self._number(value) * factor for value in column.values]
-                soft = scaled if soft is None else [a + b for a, b in zip(soft, scaled, strict=True)]
+                scaled = [
+                    coefficient * value if isinstance(value, int | Fraction) else factor * value
+                    for value in column.values
+                ]
+                soft = scaled if soft is None else [self._plus(a, b) for a, b in zip(soft, scaled, strict=True)]
         if soft is None:
             return Column(list(exact))
-        return Column([a + self.arithmetic.number(b) for a, b in zip(soft, exact, strict=True)], exact=False)
+        return Column([self._plus(a, b) for a, b in zip(soft, exact, strict=True)], exact=False)
+
+    def _plus(self, left: Value, right: Value) -> Value:
+        """The sum of two values, exact if both are."""
+        if isinstance(left, int | Fraction):
+            return left + right if isinstance(right, int | Fraction) else self.arithmetic.number(left) + right
+        return left + self._number(right)
 
     def _number(self, value: Value) -> Any:
         return self.arithmetic.number(value) if isinstance(value, int | Fraction) else value

@@ -141,7 +141,12 @@ class AttentionWeights(Generic[T]):
         low, high = visible.start - 1, visible.stop - 1
         near = self.table.near(self.columns, i, self.ids[low:high])
         weights = [self.table.arithmetic.exp(logit) for _, logit in near]
-        return self._mean(weights, [values.values[low + number] for number, _ in near])
+        mean = self._mean(weights, [values.values[low + number] for number, _ in near])
+        dropped = len(visible) - len(near)
+        if not dropped:
+            return mean
+        seen = values.values[low:high]
+        return self.table.arithmetic.widened(mean, dropped, max(seen) - min(seen))
 
     def _value(self, i: int, values: Column) -> T:
         visible = self.head.mask.visible(i + 1, self.n)
