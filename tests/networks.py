@@ -25,13 +25,16 @@ def number(value: int | Fraction) -> Any:
 
 
 def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
-    """Section 3.1 of the paper, entry by entry: the final activations, n x d."""
-    n = len(word)
+    """Section 3.1 of the paper, entry by entry: the final activations, n x d, or n + 1 x d with a beginning of
+    sequence."""
+    n, size = len(word), len(word) + model.bos
+    start = 0 if model.bos else 1
     embedding = model.embedding.dense()
-    x = [[number(value) for value in embedding[model.alphabet.index(symbol)]] for symbol in word]
+    symbols = [len(ALPHABET)] * model.bos + [model.alphabet.index(symbol) for symbol in word]
+    x = [[number(value) for value in embedding[symbol]] for symbol in symbols]
     for index, encoding in model.encodings:
-        for i in range(n):
-            x[i][index] += number(encoding.evaluate(i=i + 1, n=n))
+        for i in range(size):
+            x[i][index] += number(encoding.evaluate(i=i + start, n=n))
 
     def times(matrix: Matrix, vector: list[Any]) -> list[Any]:
         return [context.fsum(number(a) * b for a, b in zip(row, vector, strict=True)) for row in matrix.dense()]
@@ -41,9 +44,9 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
         for head in layer.heads:
             queries, keys = [times(head.w_q, row) for row in x], [times(head.w_k, row) for row in x]
             values = [times(head.w_v, row) for row in x]
-            for i in range(n):
-                inverse = number(model.inverse_temperature(i + 1, n))
-                seen = [j for j in range(n) if visible(head.mask, i, j)]
+            for i in range(size):
+                inverse = number(model.inverse_temperature(i + start, n))
+                seen = [j for j in range(size) if visible(head.mask, i, j) or (model.bos and j == 0)]
                 weights = [
                     context.exp(inverse * context.fsum(a * b for a, b in zip(queries[i], keys[j], strict=True)))
                     for j in seen
@@ -60,7 +63,13 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
 
 
 def visible(mask: Mask, i: int, j: int) -> bool:
-    return {Mask.NONE: True, Mask.FUTURE: j <= i, Mask.PAST: j >= i}[mask]
+    return {
+        Mask.NONE: True,
+        Mask.FUTURE: j <= i,
+        Mask.PAST: j >= i,
+        Mask.STRICT_FUTURE: j < i,
+        Mask.STRICT_PAST: j > i,
+    }[mask]
 
 
 RATIONALS = st.sampled_from([Fraction(k, 2) for k in range(-3, 4)])
@@ -90,26 +99,28 @@ def ffns(draw: st.DrawFn) -> FeedForward:
 
 @st.composite
 def transformers(draw: st.DrawFn) -> Transformer:
+    bos = draw(st.booleans())
     heads = st.builds(
         AttentionHead,
         st.sampled_from(["h", "k"]),
-        st.sampled_from(list(Mask)),
+        st.sampled_from([mask for mask in Mask if bos or not mask.strict]),
         matrices(2, D),
         matrices(2, D),
         matrices(D, D),
     )
     layers = st.builds(Layer, st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple), ffns())
     encodings = draw(
-        st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/i", "n"])), max_size=2)
+        st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/(i+1)", "n"])), max_size=2)
     )
     return Transformer(
         alphabet=ALPHABET,
         coordinates=tuple("vwxyz"),
-        embedding=draw(matrices(3, D)),
+        embedding=draw(matrices(3 + bos, D)),
         encodings=tuple((index, parse_arith(text, ("i", "n"), "test")) for index, text in encodings),
         layers=tuple(draw(st.lists(layers, min_size=1, max_size=3))),
-        temperature=parse_arith(draw(st.sampled_from(["1", "1/n", "1/i"])), ("i", "n"), "test"),
+        temperature=parse_arith(draw(st.sampled_from(["1", "1/n", "1/(i+1)"])), ("i", "n"), "test"),
         output=0,
+        bos=bos,
     )
 
 

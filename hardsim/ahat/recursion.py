@@ -9,8 +9,8 @@ than the lemma's):
    at most Q k + K q + q k; eta is their sum over the rows of W_Q and W_K;
  - weights: the bound of `theory.perturbation.weight_distance` with this eta, query by query;
  - attention: a value form off by v and between `low` and `high` in the hard model moves by at most v + D min(size,
-   (high - low)/2), D the distance of the weights: the differences of weights sum to 0, so the middle of the values may be
-   subtracted;
+   (high - low)/2), D the distance of the weights: the differences of weights sum to 0, so the middle of the values
+   may be subtracted;
  - the feed-forward network: relu does not expand, and a pair relu(z) - relu(z - 1) whose input is off by e gives the
    very same number if every hard z is at most -e or at least 1 + e, and moves by at most min(e, 1) otherwise.
 

@@ -87,8 +87,8 @@ def solve(model: Transformer, facts: LengthFacts, epsilon: Fraction, gaps: Gaps)
         tau /= 2
         if tau < start / 2**HALVINGS:
             raise Undecided(
-                f"no temperature down to {float(tau):.3g} gives an error of at most {epsilon} at length {facts.n}",
-                hint="Ask for a larger --epsilon, or declare the gaps of the heads if they are larger than measured.",
+                f"no temperature down to {float(tau):.3g} gives an error of at most {epsilon} at length {facts.n}; "
+                "ask for a larger --epsilon"
             )
         bounds = at(tau)
     low, high = STEPS, 2 * STEPS

@@ -16,7 +16,7 @@ from typing import Any, Generic
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
 from hardsim.run.plan import LayerPlan, Plan, Terms, Unit, make_plan
-from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable
+from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable, View
 from hardsim.spec.ir import Mask, Rational, plain
 
 
@@ -31,14 +31,18 @@ class Trace(Generic[T]):
     """
 
     columns: list[Column]
+    index: int = -1
+    """That of the reading position."""
+    layers: list[tuple[list[Column], list[Column]]] = field(default_factory=list)
+    """By layer, the residual stream after attention and after the feed-forward network."""
     attended: dict[str, dict[int, Column]] = field(default_factory=dict)
     least_margin: T | None = None
     inputs: list[list[Value]] = field(default_factory=list)
     unsettled: int = 0
 
     def output(self, model: Transformer) -> Value:
-        """The output coordinate at the last position."""
-        return self.columns[model.output].values[-1]
+        """The output coordinate at the reading position."""
+        return self.columns[model.output].values[self.index]
 
     def verdict(self, model: Transformer) -> bool | None:
         """True where the output is exactly 1, False where it is exactly 0, None where the network did not decide."""
@@ -79,9 +83,11 @@ class Forward(Generic[T]):
 
     def run(self, word: Sequence[str]) -> Trace[T]:
         """Run the network on a non-empty word over its alphabet."""
-        n = len(word)
-        self._prepare(n)
+        self._prepare(len(word))
+        size = len(word) + self.model.bos
         symbols = [self._rows[self.model.symbol_index[symbol]] for symbol in word]
+        if self.model.bos:
+            symbols.insert(0, self._rows[-1])
         columns = [
             self._statics[index]
             if index in self.plan.static
@@ -90,10 +96,12 @@ class Forward(Generic[T]):
             )
             for index in range(self.model.dimension)
         ]
-        trace: Trace[T] = Trace(columns)
+        trace: Trace[T] = Trace(columns, self.model.reading_index(len(word)))
         for number, layer in enumerate(self.plan.layers):
-            self._attention(number, layer, trace, n)
-            self._feed_forward(number, layer, trace, n)
+            self._attention(number, layer, trace, size)
+            attended = list(trace.columns)
+            self._feed_forward(number, layer, trace, size)
+            trace.layers.append((attended, list(trace.columns)))
         return trace
 
     def _prepare(self, n: int) -> None:
@@ -103,16 +111,17 @@ class Forward(Generic[T]):
         self._tables.clear()
         self._units.clear()
         model = self.model
-        self._statics = [Column([0] * n) for _ in range(model.dimension)]
+        positions = range(model.first, n + 1)
+        self._statics = [Column([0] * len(positions)) for _ in range(model.dimension)]
         for index, encoding in model.encodings:
             earlier = self._statics[index].values
             self._statics[index] = Column(
-                [plain(encoding.evaluate(i=i, n=n) + value) for i, value in enumerate(earlier, start=1)]
+                [plain(encoding.evaluate(i=i, n=n) + value) for i, value in zip(positions, earlier, strict=True)]
             )
         for index in self.plan.static:
             shared = self._rows[0].get(index, 0)
             self._statics[index] = Column([value + shared for value in self._statics[index].values])
-        self._inverse = [model.inverse_temperature(i, n) for i in range(1, n + 1)]
+        self._inverse = [model.inverse_temperature(i, n) for i in positions]
         self._length = n
 
     def _attention(self, number: int, layer: LayerPlan, trace: Trace[T], n: int) -> None:
@@ -120,7 +129,7 @@ class Forward(Generic[T]):
         for index, head in enumerate(layer.heads):
             attended: dict[int, Column] = {}
             table = self._tables.setdefault((number, index), ExpTable(head, self.arithmetic, self._inverse))
-            weights = AttentionWeights(table, trace.columns, n) if head.scores else None
+            weights = AttentionWeights(table, trace.columns, n, self.model.bos) if head.scores else None
             for out, form in head.values:
                 values = self.combine(form, 0, trace.columns, n)
                 column = weights.attend(values, out) if weights else self._average(values, head.mask)
@@ -231,6 +240,9 @@ class Forward(Generic[T]):
             values = [self._number(value) for value in values]
         if mask is Mask.NONE:
             return Column([self._divide(_sum(values), n)] * n, column.exact)
+        if mask.strict or (self.model.bos and mask is Mask.PAST):
+            seen = [View.of(mask, i, n, self.model.bos).take(values) for i in range(n)]
+            return Column([self._divide(_sum(row), len(row)) for row in seen], column.exact)
         ordered = values if mask is Mask.FUTURE else values[::-1]
         means = [self._divide(total, count) for count, total in enumerate(accumulate(ordered), start=1)]
         return Column(means if mask is Mask.FUTURE else means[::-1], column.exact)
