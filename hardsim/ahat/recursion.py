@@ -91,7 +91,7 @@ def error_bounds(model: Transformer, facts: LengthFacts, inverse: Sequence[Fract
 
 def _reach(form: Mapping[int, Fraction | int], errors: Sequence[Fraction]) -> Fraction:
     """By how much a linear form is off."""
-    return sum((abs(value) * errors[index] for index, value in form.items()), ZERO)
+    return sum((abs(Fraction(value)) * errors[index] for index, value in form.items()), ZERO)
 
 
 def _score_error(head: AttentionHead, rows: HeadFacts, errors: Sequence[Fraction]) -> Fraction:
@@ -162,7 +162,7 @@ def _feed_forward(ffn: FeedForward, seen: LayerFacts, attended: Sequence[Fractio
         elif seen.tops[unit] + moved <= 0:
             moved = ZERO  # never active, in neither model
         for out, weight in outs[unit].items():
-            errors[out] += abs(weight) * moved
+            errors[out] += abs(Fraction(weight)) * moved
     return [round_up(error) for error in errors]
 
 
