@@ -43,14 +43,15 @@ class Rows:
 class LayerTrace:
     """One layer on a batch: the residual stream after attention and after the feed-forward network.
 
-    `rows` is by head name, for heads that are not uniform; `values` holds the attended forms by head name and output
-    coordinate; `inputs` the inputs of the hidden units.
+    `rows` is by head name, for heads that are not uniform; `values` holds the attended forms and `results` what
+    attention makes of them, by head name and output coordinate; `inputs` the inputs of the hidden units.
     """
 
     attended: list[Exact]
     columns: list[Exact]
     rows: dict[str, Rows] = field(default_factory=dict)
     values: dict[str, dict[int, Exact]] = field(default_factory=dict)
+    results: dict[str, dict[int, Exact]] = field(default_factory=dict)
     inputs: list[Exact] = field(default_factory=list)
 
 
@@ -140,12 +141,13 @@ class ExactModel:
                 chosen = np.broadcast_to(seen, (shape[0], *seen.shape))
             else:
                 layer.rows[head.name], chosen = _rows(head, queries, keys, columns, seen)
-            layer.values[head.name] = {}
+            layer.values[head.name], layer.results[head.name] = {}, {}
             for out, form in enumerate(values):
                 if form:
                     value = _form(form, 0, columns)
                     layer.values[head.name][out] = value
-                    written.setdefault(out, []).append((_attend(chosen, value), 1))
+                    layer.results[head.name][out] = result = _attend(chosen, value)
+                    written.setdefault(out, []).append((result, 1))
         for out, parts in written.items():
             layer.attended[out] = combination([(columns[out], 1), *parts], 0, (shape[0], shape[1]))
         return layer
