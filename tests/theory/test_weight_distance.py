@@ -168,6 +168,8 @@ def test_a_gap_that_errors_can_close_gives_2_and_2_is_approached(bound: Bound) -
     eta = Fraction(1, 2)
     for gap in (Fraction(1, 100), Fraction(99, 100), ONE):
         assert bound(2, 1, gap, eta, Fraction(1, 100)) == bound(9, 4, gap, eta, Fraction(1, 100)) == 2
+    # Though at a high temperature the formula would do: 2/4 e^0 + e^(1/100) - 1.
+    assert bound(5, 4, ONE, eta, Fraction(100)) == 2
     assert 2 - distance([Fraction(9, 10), ZERO], [-eta, eta], Fraction(1, 1000)) < context.mpf(10) ** -40
     assert bound(2, 1, ONE + Fraction(1, 10), eta, Fraction(1, 100)) < Fraction(1, 1000)
 
