@@ -13,11 +13,11 @@ from hardsim.errors import InputError
 BITS = 96
 """Bits of the integer in a dyadic bound: about 29 digits."""
 
-LARGEST_EXPONENT = 10**6
+LARGEST_EXPONENT = 1 << 16
 """Beyond this distance from 0 e^x is not computed."""
 
 TINIEST = Fraction(1, 1 << LARGEST_EXPONENT)
-"""2^-1000000, above e^-1000000 because e > 2: no upper bound of e^x is smaller."""
+"""2^-65536, about 10^-19728; above e^-65536 because e > 2: no upper bound of e^x is smaller, so none is longer."""
 
 
 def round_up(x: Fraction, bits: int = BITS) -> Fraction:
@@ -50,11 +50,11 @@ def round_down(x: Fraction, bits: int = BITS) -> Fraction:
 def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
     """A dyadic number with an integer of at most `bits` bits, at least e^x.
 
-    The relative error is below 2^(3 - bits), except that the result is never below 2^-1000000: for smaller e^x that
-    is the bound. It is exact, but a million bits long: round a sum that contains it before going on.
+    The relative error is below 2^(3 - bits), except that the result is never below 2^-65536: for smaller e^x that is
+    the bound. Round a sum that contains so small a number before going on: its numerator is as long.
 
     Raises:
-        InputError: if x > 1000000, or `bits` is not positive.
+        InputError: if x > 65536, or `bits` is not positive.
     """
     _check_bits(bits)
     return TINIEST if x < -LARGEST_EXPONENT else max(round_up(_exp_bounds(x, bits)[1], bits), TINIEST)
@@ -63,10 +63,10 @@ def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
 def exp_below(x: Fraction, bits: int = BITS) -> Fraction:
     """A dyadic number with an integer of at most `bits` bits, at most e^x; relative error below 2^(3 - bits).
 
-    For x < -1000000 it is 0.
+    For x < -65536 it is 0.
 
     Raises:
-        InputError: if x > 1000000, or `bits` is not positive.
+        InputError: if x > 65536, or `bits` is not positive.
     """
     _check_bits(bits)
     return Fraction(0) if x < -LARGEST_EXPONENT else round_down(_exp_bounds(x, bits)[0], bits)
@@ -78,7 +78,7 @@ def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     The relative error of e^x is the absolute error of x: the bits of the integer part of x come on top.
 
     Raises:
-        InputError: if x > 1000000.
+        InputError: if x > 65536.
     """
     from flint import arb, ctx, fmpq
 
