@@ -7,17 +7,18 @@ same format, with `softmax` heads and a temperature.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
+from hardsim.ahat.harden import with_softmax
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.parse import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.words import parse_word
 from hardsim.net.encodings import Users
-from hardsim.net.model import Transformer
+from hardsim.net.model import Schedule, Transformer
 from hardsim.net.reader import Reader
 from hardsim.net.store import read_transformer, transformer_json
 from hardsim.spec.columns import PredicateColumn
@@ -28,13 +29,17 @@ SCHEMA_VERSION = 1
 KEYS = (
     "$schema", "format", "schema_version", "version", "title", "source", "notes", "predicates", "examples", "alphabet",
     "bos", "coordinates", "embedding", "encodings", "layers", "output", "threshold", "reading", "weighting",
-    "temperature", "input",
+    "temperature", "outputs", "blank",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class AhatFile:
-    """A model with what its file says about it. `examples` are words with whether they are accepted."""
+    """A hard-attention model with what its file says about it. `examples` are words with whether they are accepted.
+
+    In a softmax file every head says by "hardmax" which hard attention it stands for (average, if nothing), and
+    `temperature` is the softmax model's. `outputs` are the coordinates of the symbols of a transduction.
+    """
 
     model: Transformer
     title: str = ""
@@ -42,11 +47,9 @@ class AhatFile:
     predicates: tuple[str, ...] = ()
     """Definitions such as `MIDDLE(i, n) = 2*i == n + 1`, which encodings may name."""
     examples: tuple[tuple[tuple[str, ...], bool], ...] = ()
-
-    @property
-    def soft(self) -> bool:
-        """Whether it is a softmax model."""
-        return self.model.soft and any(not head.uniform for head in self.model.heads)
+    temperature: Schedule | None = None
+    outputs: tuple[tuple[str, int], ...] = ()
+    blank: str | None = None
 
 
 def schema() -> dict[str, Any]:
@@ -100,23 +103,57 @@ def read_ahat(document: Reader) -> AhatFile:
             raise document.error(f"keys among {', '.join(KEYS)} (not {key!r})")
     users, predicates = _read_predicates(document)
     model = read_transformer(document, users)
-    _check_weightings(document, model)
+    soft = model.soft and bool(model.heads)
     if model.threshold is None:
         raise document.error("an object with the key 'threshold'")
     return AhatFile(
-        model=model,
+        model=_hard_model(document, model),
         title=document.field("title").text() if document.has("title") else "",
         source=document.field("source").text() if document.has("source") else "",
         predicates=predicates,
         examples=_read_examples(document.field("examples"), model.alphabet) if document.has("examples") else (),
+        temperature=model.temperature if soft else None,
+        outputs=_read_outputs(document, model),
+        blank=document.field("blank").text() if document.has("blank") else None,
     )
 
 
-def _check_weightings(document: Reader, model: Transformer) -> None:
-    """A model is hard or soft: heads of both kinds have no hard attention to be compared with."""
+def _hard_model(document: Reader, model: Transformer) -> Transformer:
+    """The hard-attention model that a softmax file stands for; a hard one is its own.
+
+    Raises:
+        InputError: if heads of both kinds are mixed: they have no hard attention to be compared with.
+    """
     kinds = {head.weighting is Weighting.SOFTMAX for head in model.heads}
     if len(kinds) == 2:
         raise document.field("layers").error("heads that are all softmax, or all average, leftmost or rightmost")
+    if kinds != {True}:
+        return model
+    layers = []
+    for layer, item in zip(model.layers, document.field("layers").items(), strict=True):
+        heads = [
+            replace(head, weighting=_hardmax(part))
+            for head, part in zip(layer.heads, item.field("heads").items(), strict=True)
+        ]
+        layers.append(replace(layer, heads=tuple(heads)))
+    return replace(model, layers=tuple(layers))
+
+
+def _hardmax(data: Reader) -> Weighting:
+    options = {weighting.value: weighting for weighting in Weighting if weighting is not Weighting.SOFTMAX}
+    if not data.has("hardmax"):
+        return Weighting.AVERAGE
+    return data.field("hardmax").choice(options.__getitem__, ", ".join(options))
+
+
+def _read_outputs(document: Reader, model: Transformer) -> tuple[tuple[str, int], ...]:
+    if not document.has("outputs"):
+        return ()
+    data = document.field("outputs")
+    if not isinstance(data.value, dict) or not data.value:
+        raise data.error("an object from output symbols to coordinates")
+    index = {name: number for number, name in enumerate(model.coordinates)}
+    return tuple((symbol, data.field(symbol).choice(index.__getitem__, "the coordinates")) for symbol in data.value)
 
 
 def _read_predicates(document: Reader) -> tuple[Users, tuple[str, ...]]:
@@ -157,7 +194,17 @@ def ahat_json(file: AhatFile) -> dict[str, Any]:
             key: [separator.join(word) for word, wanted in file.examples if wanted is accepted]
             for key, accepted in (("accept", True), ("reject", False))
         }
-    return data | transformer_json(file.model)
+    if file.outputs:
+        data["outputs"] = {symbol: file.model.coordinates[index] for symbol, index in file.outputs}
+    if file.blank is not None:
+        data["blank"] = file.blank
+    if file.temperature is None:
+        return data | transformer_json(file.model)
+    soft = transformer_json(with_softmax(file.model, file.temperature))
+    for layer, source in zip(soft["layers"], file.model.layers, strict=True):
+        for head, declared in zip(layer["heads"], source.heads, strict=True):
+            head["hardmax"] = declared.weighting.value
+    return data | soft
 
 
 def named_predicates(model: Transformer, formula: FormulaFile) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from hardsim.checking.result import Word
 from hardsim.lang.arith import Arith
 from hardsim.net.model import Schedule, Transformer
 from hardsim.run.forward import Trace
-from hardsim.run.soft import side
+from hardsim.run.soft import bounds, side
 
 Answer = bool | tuple[str | None, ...] | None
 """Accepted or not, or the symbols of an output; None stands for what a network left undecided."""
@@ -40,7 +40,7 @@ class AttentionSubject:
 
     name: str
     sha256: str
-    kind: Literal["ahat", "srasp"]
+    kind: Literal["ltl", "srasp", "ahat"]
     hard: Transformer
     alphabet: tuple[str, ...]
     examples: tuple[tuple[Word, Any], ...] = ()
@@ -54,6 +54,8 @@ class AttentionSubject:
     """Raises where the exact run of some words leaves the range that the construction covers."""
     schedule: Schedule | None = None
     """The temperature that a compiled model came with."""
+    rounded: bool = False
+    """Whether the softmax model's output must be exactly 1 or exactly 0, as that of a formula's network."""
 
     @property
     def acceptor(self) -> bool:
@@ -81,6 +83,9 @@ class AttentionSubject:
 
     def soft_answer(self, trace: Trace[Any]) -> Answer:
         """The answer of a softmax run: on which side of the threshold each output coordinate certainly is."""
+        if self.acceptor and self.rounded:
+            value = trace.columns[self.hard.output].values[trace.index]
+            return bool(value) if isinstance(value, int | Fraction) and value in (0, 1) else None
         if self.acceptor:
             return side(trace.columns[self.hard.output].values[trace.index], self.threshold)
         first = 1 - self.hard.first
@@ -101,6 +106,14 @@ class AttentionSubject:
             certain = len(chosen) == 1 and all(above is not None for _, above in sides)
             symbols.append(chosen[0] if certain else None)
         return tuple(symbol for symbol in symbols if symbol is None or symbol != self.blank)
+
+
+def certain(value: Any) -> bool:
+    """Whether it is certain that a value is 0, is 1 or is neither."""
+    if isinstance(value, int | Fraction):
+        return True
+    low, high = bounds(value)
+    return high < 0 or low > 1 or (low > 0 and high < 1)
 
 
 def settled(answer: Answer) -> bool:

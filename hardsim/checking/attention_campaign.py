@@ -188,8 +188,12 @@ def length_result(hard: Transformer, n: int, possible: int, plan: LengthPlan, ta
 
 
 def _stage(tally: ErrorTally, layer: int, stage: int) -> Fraction:
-    found = (high for (number, where, _), (_, high) in tally.errors.items() if (number, where) == (layer, stage))
-    return max(found, default=ZERO)
+    """The largest error after attention (stage 0) or after the layer: of each coordinate, since it was last written."""
+    latest: dict[int, Fraction] = {}
+    for (number, where, coordinate), (_, high) in sorted(tally.errors.items(), key=lambda item: item[0]):
+        if (number, where) <= (layer, stage):
+            latest[coordinate] = high
+    return max(latest.values(), default=ZERO)
 
 
 def kind_of(facts: HeadFacts | None) -> str:

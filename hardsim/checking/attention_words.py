@@ -12,7 +12,7 @@ from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.exact import Trace as HardTrace
 from hardsim.ahat.integers import Exact
 from hardsim.ahat.measure import LengthFacts, measure
-from hardsim.checking.attention import Answer, AttentionSubject, settled
+from hardsim.checking.attention import Answer, AttentionSubject, certain, settled
 from hardsim.checking.attention_result import AttentionMismatch
 from hardsim.checking.result import Word
 from hardsim.net.model import Transformer
@@ -115,6 +115,8 @@ class SoftJudge:
     def _settled(self, trace: Trace[Any]) -> bool:
         """Whether more precision would not change the answer: it is settled, or exact."""
         subject = self.subject
+        if subject.rounded:
+            return certain(trace.columns[subject.hard.output].values[trace.index])
         if settled(subject.soft_answer(trace)):
             return True
         outs = [subject.hard.output] if subject.acceptor else [index for _, index in subject.outputs]
