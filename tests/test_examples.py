@@ -78,5 +78,5 @@ def test_the_wheel_holds_formulas_grammar_and_type_marker(tmp_path: Path) -> Non
     files = [path for path in examples.formulas_directory().iterdir() if path.suffix in (".ltl", ".srasp")]
     shipped = {f"hardsim/{path.relative_to(ROOT).as_posix()}" for path in files}
     expected = {path.relative_to(ROOT).as_posix() for path in package} | shipped
-    assert {"hardsim/py.typed", "hardsim/lang/ltl.lark"} <= expected
+    assert {"hardsim/py.typed", "hardsim/lang/ltl.lark", "hardsim/lang/srasp/srasp.lark"} <= expected
     assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == expected

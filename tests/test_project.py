@@ -29,6 +29,9 @@ APART = (
     ("run", "lang.semantics"),
     ("run", "spec.hard"),
     ("spec.hard", "run"),
+    ("spec", "lang.srasp.interpreter"),
+    ("net", "lang.srasp.interpreter"),
+    ("run", "lang.srasp.interpreter"),
     ("lang.semantics", "lang.core"),
     ("lang.semantics", "lang.desugar"),
 )
