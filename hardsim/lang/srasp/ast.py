@@ -46,15 +46,10 @@ def _span() -> Span:
     return field(default=NO_SPAN, compare=False, repr=False, kw_only=True)
 
 
-# ---- constants ----
+class _Boolean:
+    """A node whose sort is Boolean."""
 
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """A Boolean constant."""
-
-    value: bool
-    span: Span = _span()
+    __slots__ = ()
 
     @property
     def sort(self) -> Sort:
@@ -62,12 +57,10 @@ class Truth:
         return Sort.BOOL
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
-    """An integer constant, of either sign."""
+class _Integer:
+    """A node whose sort is integer."""
 
-    value: int
-    span: Span = _span()
+    __slots__ = ()
 
     @property
     def sort(self) -> Sort:
@@ -75,73 +68,78 @@ class Integer:
         return Sort.INT
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A symbol constant: a symbol of the alphabet, or the blank of a padded program."""
+class _Symbol:
+    """A node whose sort is symbol."""
 
-    name: str
-    span: Span = _span()
+    __slots__ = ()
 
     @property
     def sort(self) -> Sort:
         """Symbol."""
         return Sort.SYMBOL
+
+
+# ---- constants ----
+
+
+@dataclass(frozen=True, slots=True)
+class Truth(_Boolean):
+    """A Boolean constant."""
+
+    value: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(_Integer):
+    """An integer constant, of either sign."""
+
+    value: int
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Letter(_Symbol):
+    """A symbol constant: a symbol of the alphabet, or the blank of a padded program."""
+
+    name: str
+    span: Span = _span()
 
 
 # ---- vectors at a position ----
 
 
 @dataclass(frozen=True, slots=True)
-class HasSymbol:
+class HasSymbol(_Boolean):
     """`Q_a(i)`: true where the (padded) input has the symbol."""
 
     symbol: str
     index: Index
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Boolean."""
-        return Sort.BOOL
-
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class Input(_Symbol):
     """`in(i)`: the symbol of the (padded) input."""
 
     index: Index
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Symbol."""
-        return Sort.SYMBOL
-
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class Position(_Integer):
     """`pos(i)`: the position itself, from 1."""
 
     index: Index
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Integer."""
-        return Sort.INT
-
 
 @dataclass(frozen=True, slots=True)
-class Length:
+class Length(_Integer):
     """`len(i)`: the (padded) length n; the same at every position."""
 
     index: Index
     span: Span = _span()
-
-    @property
-    def sort(self) -> Sort:
-        """Integer."""
-        return Sort.INT
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,34 +156,24 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(_Boolean):
     """Negation of a Boolean."""
 
     arg: Expression
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Boolean."""
-        return Sort.BOOL
-
 
 @dataclass(frozen=True, slots=True)
-class Nary:
+class Nary(_Boolean):
     """Conjunction, disjunction or exclusive or of two or more Booleans (`^`: an odd number of them is true)."""
 
     op: NaryOp
     args: tuple[Expression, ...]
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Boolean."""
-        return Sort.BOOL
-
 
 @dataclass(frozen=True, slots=True)
-class Arrow:
+class Arrow(_Boolean):
     """Implication or equivalence of Booleans; both group to the right."""
 
     op: ArrowOp
@@ -193,14 +181,9 @@ class Arrow:
     right: Expression
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Boolean."""
-        return Sort.BOOL
-
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(_Boolean):
     """A comparison of two expressions of one sort; symbols and Booleans are compared by `=` and `!=` only."""
 
     op: CompareOp
@@ -209,59 +192,39 @@ class Compare:
     span: Span = _span()
 
     @property
-    def sort(self) -> Sort:
-        """Boolean."""
-        return Sort.BOOL
-
-    @property
     def operands(self) -> Sort:
         """The sort of what is compared."""
         return self.left.sort
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(_Boolean):
     """Whether a symbol is in a finite set; the set has no symbol twice and may be empty."""
 
     arg: Expression
     symbols: tuple[str, ...]
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Boolean."""
-        return Sort.BOOL
-
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class Related(_Boolean):
     """Whether the values of symbol expressions are a tuple of a relation of the program."""
 
     relation: str
     args: tuple[Expression, ...]
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Boolean."""
-        return Sort.BOOL
-
 
 @dataclass(frozen=True, slots=True)
-class AsInteger:
+class AsInteger(_Integer):
     """A Boolean counted as 0 or 1."""
 
     arg: Expression
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Integer."""
-        return Sort.INT
-
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(_Integer):
     """A sum or difference of two integers."""
 
     op: SumOp
@@ -269,24 +232,14 @@ class Sum:
     right: Expression
     span: Span = _span()
 
-    @property
-    def sort(self) -> Sort:
-        """Integer."""
-        return Sort.INT
-
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(_Integer):
     """An integer multiplied by a constant; `-x` is `Scale(-1, x)` unless x is a literal."""
 
     factor: int
     arg: Expression
     span: Span = _span()
-
-    @property
-    def sort(self) -> Sort:
-        """Integer."""
-        return Sort.INT
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,16 +301,11 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixSum:
+class PrefixSum(_Integer):
     """`psum_j[j <= i] value`: the sum of an integer expression over vectors at j, for j = 1..i."""
 
     value: Expression
     span: Span = _span()
-
-    @property
-    def sort(self) -> Sort:
-        """Integer."""
-        return Sort.INT
 
 
 RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum
