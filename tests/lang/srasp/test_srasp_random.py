@@ -7,6 +7,7 @@ import pickle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hardsim.errors import SourceError
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.parse import parse_program
@@ -62,3 +63,41 @@ def test_scores_without_integers(program: ast.Program) -> None:
 def test_programs_can_be_pickled_and_hashed(program: ast.Program) -> None:
     assert pickle.loads(pickle.dumps(program)) == program
     assert hash(program) == hash(parse_program(format_program(program)))
+
+
+PIECES = [
+    "Q_a", "Q_", "in", "pos", "P", "P_?", "i", "j", "(", ")", "[", "]", "{", "}", ",", ":", ":=", "?", "!", "&", "->",
+    "<->", "=", "<", "+", "-", "*", "0", "1", "7", "'a'", "'", "leftmost", "rightmost_j", "◀", "▶_j", "psum", "j<i",
+    "j<=i", "rel", "\n", "\n  ", " ", "//", "output", "pad", "map", "accept", "alphabet: a b\n", "true", "#", "\u00a0",
+]  # fmt: skip
+
+
+def read(text: str) -> ast.Program | SourceError:
+    """The program of a text, or the error that refuses it; anything else that is raised is a defect."""
+    try:
+        return parse_program(text)
+    except SourceError as error:
+        return error
+
+
+@settings(QUICK, max_examples=150)
+@given(programs(Shape(vectors=2)), st.lists(st.tuples(st.sampled_from(PIECES), st.integers(0, 400)), max_size=4))
+def test_spoilt_programs_are_refused_or_read(program: ast.Program, pieces: list[tuple[str, int]]) -> None:
+    text = format_program(program)
+    for piece, place in pieces:
+        at = place % (len(text) + 1)
+        text = text[:at] + piece + text[at + place % 3 :]
+    found = read(text)
+    if isinstance(found, SourceError):
+        line, column, _ = found.source.line_of(found.span.start)
+        assert str(found).startswith(f"<text>:{line}:{column}: error: ")
+        assert found.expected or found.hint
+    else:
+        assert parse_program(format_program(found)) == found
+
+
+@settings(QUICK, max_examples=150)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_any_text_is_refused_or_read(right: str) -> None:
+    found = read(f"alphabet: a b\nP := Q_a\nY := {right}")
+    assert isinstance(found, ast.Program) or found.expected or found.hint
