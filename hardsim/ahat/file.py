@@ -98,9 +98,7 @@ def read_ahat(document: Reader) -> AhatFile:
     """
     document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     document.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
-    for key in document.value:
-        if key not in KEYS:
-            raise document.error(f"keys among {', '.join(KEYS)} (not {key!r})")
+    document.only(*KEYS)
     users, predicates = _read_predicates(document)
     model = read_transformer(document, users)
     soft = model.soft and bool(model.heads)
@@ -170,6 +168,7 @@ def _read_predicates(document: Reader) -> tuple[Users, tuple[str, ...]]:
 
 
 def _read_examples(data: Reader, alphabet: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], bool], ...]:
+    data.only("accept", "reject")
     found: list[tuple[tuple[str, ...], bool]] = []
     for key, accepted in (("accept", True), ("reject", False)):
         if not data.has(key):

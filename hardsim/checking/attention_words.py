@@ -96,9 +96,13 @@ class SoftJudge:
         self.exact = ExactModel(hard)
         self.soft = SoftModel(model, engine)
 
+    def run(self, word: Word) -> SoftTrace:
+        """The softmax model on a word of the subject, at a precision that settles the answer."""
+        return self.soft.run(self.subject.prepared(word), self.is_settled)
+
     def answer(self, word: Word) -> Answer:
         """The softmax model's answer alone."""
-        return self.subject.soft_answer(self.soft.run(self.subject.prepared(word), self._settled).trace)
+        return self.subject.soft_answer(self.run(word).trace)
 
     def tally(self, words: Sequence[Word]) -> ErrorTally:
         """All that is asked about words of one length."""
@@ -112,7 +116,7 @@ class SoftJudge:
             place += len(batch)
         return total
 
-    def _settled(self, trace: Trace[Any]) -> bool:
+    def is_settled(self, trace: Trace[Any]) -> bool:
         """Whether more precision would not change the answer: it is settled, or exact."""
         subject = self.subject
         if subject.rounded:
@@ -125,7 +129,7 @@ class SoftJudge:
         return all(isinstance(value, int | Fraction) for out in outs for value in trace.columns[out].values)
 
     def _word(self, word: Word, prepared: Word, index: int, hard: HardTrace, answer: Answer) -> ErrorTally:
-        run = self.soft.run(prepared, self._settled)
+        run = self.soft.run(prepared, self.is_settled)
         soft = self.subject.soft_answer(run.trace)
         oracle = self.subject.oracle(word) if self.subject.oracle is not None else None
         found = ErrorTally(words=1, accepted=answer is True, bits=run.bits)

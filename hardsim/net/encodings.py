@@ -35,6 +35,7 @@ def read_encoding(data: Reader, users: Users | None = None) -> PositionFunction:
         InputError: naming the place, what was expected and what was found.
     """
     if isinstance(data.value, dict):
+        data.only("start", "values", "otherwise")
         start = data.field("start").integer(-LARGEST_START, LARGEST_START) if data.has("start") else 1
         values = tuple(item.rational() for item in data.field("values").items())
         return PositionTable(start, values, data.field("otherwise").rational() if data.has("otherwise") else 0)

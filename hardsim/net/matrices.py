@@ -74,6 +74,7 @@ def _row(data: Reader, columns: Names | int, width: int) -> dict[int, Rational]:
 
 
 def _sparse(data: Reader, height: int | None, width: int) -> Matrix:
+    data.only("shape", "entries")
     rows, columns = (item.integer(0, LARGEST) for item in data.field("shape").items(2))
     if columns != width or (height is not None and rows != height):
         raise data.field("shape").error(f"[{'any' if height is None else height}, {width}]")

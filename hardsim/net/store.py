@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
+from hardsim.lang.words import unprintable
 from hardsim.net.encodings import Users, encoding_json, read_encoding, read_schedule, schedule_json
 from hardsim.net.matrices import Names, matrix_json, read_matrix
 from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Schedule, Transformer
@@ -74,8 +75,11 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
         InputError: naming the place, what was expected and what was found.
     """
     alphabet = tuple(item.text() for item in data.field("alphabet").items())
-    if not alphabet or len(set(alphabet)) != len(alphabet) or not all(alphabet):
+    if not alphabet or len(set(alphabet)) != len(alphabet):
         raise data.field("alphabet").error("distinct symbols, at least one")
+    for symbol, item in zip(alphabet, data.field("alphabet").items(), strict=True):
+        if symbol.split() != [symbol] or unprintable(symbol):
+            raise item.error("a symbol, which is not empty and has no white space or control characters")
     coordinates = tuple(item.text() for item in data.field("coordinates").items())
     if len(set(coordinates)) != len(coordinates) or not coordinates:
         raise data.field("coordinates").error("distinct names")
@@ -129,6 +133,7 @@ def _read_encodings(
     """The position encodings, each tried at short lengths: a division by zero shows before anything runs."""
     found = []
     for item in data.items():
+        item.only("coordinate", "value")
         index = item.field("coordinate").choice(names.index.__getitem__, "the coordinates")
         value = read_encoding(item.field("value"), users)
         for n in PROBED:
@@ -145,11 +150,13 @@ def _read_encodings(
 
 
 def _read_layer(data: Reader, names: Names, bos: bool, default: Weighting | None) -> Layer:
+    data.only("heads", "ffn")
     heads = tuple(_read_head(item, names, bos, default) for item in data.field("heads").items())
     return Layer(heads, _read_ffn(data.field("ffn"), names) if data.has("ffn") else no_ffn(len(names.names)))
 
 
 def _read_head(data: Reader, names: Names, bos: bool, default: Weighting | None) -> AttentionHead:
+    data.only("name", "mask", "weighting", "gap", "w_q", "w_k", "w_v")
     mask = data.field("mask").choice(Mask, MASKS)
     if mask.strict and not bos:
         raise data.field("mask").error('a mask under which every query sees something (strict masks need "bos": true)')
@@ -174,6 +181,7 @@ def no_ffn(d: int) -> FeedForward:
 
 
 def _read_ffn(data: Reader, names: Names) -> FeedForward:
+    data.only("w1", "b1", "w2", "b2")
     w1 = read_matrix(data.field("w1"), None, names)
     units = w1.shape[0]
     b1 = tuple(item.rational() for item in data.field("b1").items(units)) if data.has("b1") else (0,) * units

@@ -223,6 +223,10 @@ class AttentionWeights(Generic[T]):
         return products
 
     def _mean(self, weights: list[T], values: Sequence[Value]) -> T:
+        if len(weights) == 1:
+            # The only visible position has weight 1, exactly.
+            only: T = self.table.arithmetic.number(values[0]) if isinstance(values[0], int | Fraction) else values[0]
+            return only
         total = self.table.arithmetic.total
         mean: T = total(self._products(weights, values)) / total(weights)
         return mean
