@@ -75,7 +75,8 @@ def test_the_wheel_holds_formulas_grammar_and_type_marker(tmp_path: Path) -> Non
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {path for path in (ROOT / "hardsim").rglob("*") if path.is_file() and path.suffix != ".pyc"}
-    shipped = {f"hardsim/{path.relative_to(ROOT).as_posix()}" for path in examples.example_files()}
+    files = [path for path in examples.formulas_directory().iterdir() if path.suffix in (".ltl", ".srasp")]
+    shipped = {f"hardsim/{path.relative_to(ROOT).as_posix()}" for path in files}
     expected = {path.relative_to(ROOT).as_posix() for path in package} | shipped
-    assert {"hardsim/py.typed", "hardsim/lang/ltl.lark"} <= expected
+    assert {"hardsim/py.typed", "hardsim/lang/ltl.lark", "hardsim/lang/srasp/srasp.lark"} <= expected
     assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == expected

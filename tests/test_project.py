@@ -33,6 +33,9 @@ APART = (
     ("ahat", "spec.hard"),
     ("ahat.exact", "run"),
     ("spec.hard", "run"),
+    ("spec", "lang.srasp.interpreter"),
+    ("net", "lang.srasp.interpreter"),
+    ("run", "lang.srasp.interpreter"),
     ("lang.semantics", "lang.core"),
     ("lang.semantics", "lang.desugar"),
 )
