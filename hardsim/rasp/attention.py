@@ -38,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """`u(i) = v(j)` as numbers, and what to add to a score to keep numbers out of range from matching."""
+    """`u(i) = v(j)` as numbers, u and v."""
 
     here: Number
     there: Number
@@ -111,10 +111,10 @@ class Attender:
     ) -> Found:
         """The leftmost or rightmost j at which a Boolean score is 1 and integers are equal.
 
-        Score: `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1, `5 - 1/(2n^2)` at BOS, minus or plus `(1/n^2)(j/n)/8`. A match
-        has at least 5 - 1/(8n^2); an integer that differs costs 1/n^2, a false Boolean 5. So between matches the gap is
-        1/(8n^3) or more, else 3/(8n^2) or more. The square of u is the same for all j >= 1: BOS has it with the other
-        sign instead.
+        Score: `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1, `5 - 1/(2n^2)` at BOS, minus or plus `(1/n^2)(j/n)/8`. A
+        match has at least 5 - 1/(8n^2); an integer that differs costs 1/n^2, a false Boolean 5. So between matches the
+        gap is 1/(8n^3) or more, else 3/(8n^2) or more. The square of u is the same for all j >= 1: BOS has it with the
+        other sign instead.
         """
         network = self.network
         builder = network.builder
@@ -188,4 +188,3 @@ class Attender:
 
         labels = [name if len(values) == 1 else f"{name}: read {number}" for number in range(1, len(values) + 1)]
         return Found(tuple(fetched(value, label) for value, label in zip(values, labels, strict=True)), missing)
-

@@ -1,9 +1,9 @@
 """S-RASP programs as average-hard attention (ours; the language is that of Strobl et al. 2024).
 
-A beginning of sequence at position 0 is the default of every attention and the source of zero. An integer v is stored as
-v/n, a Boolean as 0 or 1, a symbol one-hot. Every head is uniform or has a unique maximum, by at least its declared gap;
-the weights are rationals that do not depend on n, all activations are bounded, and the smallest gap is 1/(8n^3), so
-Theorem 26 gives an inverse temperature of O(n^3 log n). The constructions are in `network.py` (Booleans, gates,
+A beginning of sequence at position 0 is the default of every attention and the source of zero. An integer v is stored
+as v/n, a Boolean as 0 or 1, a symbol one-hot. Every head is uniform or has a unique maximum, by at least its declared
+gap; the weights are rationals that do not depend on n, all activations are bounded, and the smallest gap is 1/(8n^3),
+so Theorem 26 gives an inverse temperature of O(n^3 log n). The constructions are in `network.py` (Booleans, gates,
 comparisons, squares, prefix sums), `attention.py` (scores of Booleans and equalities) and `order.py`.
 """
 
@@ -191,11 +191,9 @@ class _Compiler:
                 return self._either(found, there, other, zero, name)
             case Letters(), Letters():
                 forms = {
-                    symbol: self._either(
-                        found, network.letters(there, symbol), network.letters(other, symbol), zero, f"{name} = {symbol}"
-                    )
+                    symbol: self._either(found, yes, no, zero, f"{name} = {symbol}")
                     for symbol in self.program.symbols
-                    if symbol in there.forms or symbol in other.forms
+                    for yes, no in [(network.letters(there, symbol), network.letters(other, symbol))]
                 }
                 return Letters({symbol: form for symbol, form in forms.items() if form != network.false})
             case Number(), Number():

@@ -16,8 +16,8 @@ from hardsim.rasp.ranges import Guard, Measure, check_ranges
 class Readout:
     """How to read a vector from the columns at the end of a run.
 
-    A Boolean is `measures[""]`, true above 1/2; an integer is `measures[""]`; a symbol is the one whose measure is above
-    1/2. Booleans and symbols are forms of the columns, integers n times such forms.
+    A Boolean is `measures[""]`, true above 1/2; an integer is `measures[""]`; a symbol is the one with the largest
+    measure (1, the others have 0). Booleans and symbols are forms of the columns, integers n times such forms.
     """
 
     sort: ast.Sort

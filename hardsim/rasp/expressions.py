@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-
 from hardsim.lang.srasp import ast
 from hardsim.rasp.network import Network
 from hardsim.rasp.rewrite import Tuples

@@ -119,9 +119,7 @@ class Network:
         operands = list(values)
         layers = [self.builder.time(value.form) // 2 + 1 for value in operands]
         last = max(layers, default=0)
-        return [
-            self.rounded(value) if layer < last else value for value, layer in zip(operands, layers, strict=True)
-        ]
+        return [self.rounded(value) if layer < last else value for value, layer in zip(operands, layers, strict=True)]
 
     def choice(self, test: Boolean, then: Boolean, otherwise: Boolean, name: str) -> Boolean:
         """`test ? then : otherwise` of Booleans."""

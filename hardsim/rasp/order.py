@@ -30,7 +30,13 @@ class Orderer:
     # ---- order ----
 
     def read_ordered(
-        self, attention: ast.Attention, op: ast.CompareOp, here: Number, there: Number, values: Sequence[Value], name: str
+        self,
+        attention: ast.Attention,
+        op: ast.CompareOp,
+        here: Number,
+        there: Number,
+        values: Sequence[Value],
+        name: str,
     ) -> Found:
         """The leftmost j with `u(i) op v(j)`, or the rightmost, both in [-n, n].
 
@@ -169,7 +175,9 @@ class Orderer:
             self._selected(hit, yes, no, f"{name}: read {number}")
             for number, (yes, no) in enumerate(zip(start[1:], rest.values, strict=True), 1)
         ]
-        return Found(tuple(chosen), lambda: network.conjunction([network.negation(hit), rest.missing()], f"{name}: none"))
+        return Found(
+            tuple(chosen), lambda: network.conjunction([network.negation(hit), rest.missing()], f"{name}: none")
+        )
 
     def _apart(self, left: Number, right: Number, edge: Boolean, name: str) -> Boolean:
         """Whether two integers differ, false at an edge."""

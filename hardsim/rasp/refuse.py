@@ -31,7 +31,7 @@ def order_among_others(source: Source, node: ast.Compare) -> Unsupported:
         node.span,
         f"'{node.op}' between integers at i and at j must be the whole score: beside another condition it has no "
         "construction",
-        hint=f"A condition on i can go around the attention, P(i) ? A(i) : default; '=' may stand beside others. {RUNS}",
+        hint=f"A condition on i can go around the attention, P(i) ? A(i) : D(i); '=' may stand beside others. {RUNS}",
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TypeAlias
 
+from hardsim.errors import Span
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.walk import children, walk
 
@@ -87,7 +88,7 @@ def with_children(node: ast.Expression, parts: list[ast.Expression]) -> ast.Expr
 
 
 def folded(node: ast.Expression, tuples: Tuples) -> ast.Expression:
-    """The expression with constants folded; of `& | ^`, what reads i only is one operand, and so is what reads j only."""
+    """The expression with constants folded; in `& | ^`, what reads i only is one operand, what reads j only another."""
     node = with_children(node, [folded(part, tuples) for part in children(node)])
     match node:
         case ast.Not(ast.Truth(value)):
@@ -133,7 +134,7 @@ def _folded_nary(node: ast.Nary) -> ast.Expression:
     return _joined(op, list(dict.fromkeys(rest)), node)
 
 
-def _joined(op: ast.NaryOp, args: list[ast.Expression], node: ast.Nary) -> ast.Expression:
+def _joined(op: ast.NaryOp, args: Sequence[ast.Expression], node: ast.Nary) -> ast.Expression:
     """A chain of operands, grouped by what they read; the mixed ones stand alone."""
     groups: dict[frozenset[ast.Index], list[ast.Expression]] = {}
     alone: list[ast.Expression] = []
@@ -149,9 +150,7 @@ def _joined(op: ast.NaryOp, args: list[ast.Expression], node: ast.Nary) -> ast.E
     return ast.Nary(op, tuple(parts), span=node.span)
 
 
-def _folded_arrow(
-    op: ast.ArrowOp, left: ast.Expression, right: ast.Expression, node: ast.Expression
-) -> ast.Expression:
+def _folded_arrow(op: ast.ArrowOp, left: ast.Expression, right: ast.Expression, node: ast.Expression) -> ast.Expression:
     span = node.span
     match op, left, right:
         case "->", ast.Truth(value), _:
@@ -166,5 +165,5 @@ def _folded_arrow(
             return ast.Arrow(op, left, right, span=span)
 
 
-def _negated(node: ast.Expression, span: ast.Span) -> ast.Expression:
+def _negated(node: ast.Expression, span: Span) -> ast.Expression:
     return ast.Truth(not node.value, span=span) if isinstance(node, ast.Truth) else ast.Not(node, span=span)
