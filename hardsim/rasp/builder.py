@@ -140,6 +140,24 @@ class Builder:
 
     # ---- assembly ----
 
+    def prune(self, wanted: Iterable[str]) -> None:
+        """Drop every coordinate that none of the wanted ones depends on, with what writes it."""
+        live = {ONE, *wanted}
+        for layer in reversed(self._layers):
+            layer.units = {out: units for out, units in layer.units.items() if out in live}
+            live |= {name for units in layer.units.values() for _, form in units for name, _ in form.terms}
+            for head in layer.heads.values():
+                head.values = {out: form for out, form in head.values.items() if out in live}
+            layer.heads = {key: head for key, head in layer.heads.items() if head.values}
+            forms = [form for head in layer.heads.values() for pair in head.score for form in pair]
+            forms += [form for head in layer.heads.values() for form in head.values.values()]
+            live |= {name for form in forms for name, _ in form.terms}
+        while self._layers and not self._layers[-1].heads and not self._layers[-1].units:
+            self._layers.pop()
+        self._times = {name: time for name, time in self._times.items() if name in live}
+        self._letters = {name: symbols for name, symbols in self._letters.items() if name in live}
+        self._encodings = {name: text for name, text in self._encodings.items() if name in live}
+
     @property
     def index(self) -> Mapping[str, int]:
         """The index of each coordinate: embedding and encodings first, then what each layer writes, in order."""

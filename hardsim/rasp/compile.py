@@ -80,6 +80,10 @@ class _Compiler:
             for symbol, form in forms.items()
             if isinstance(form, Boolean)
         }
+        named = [form for forms in vectors.values() for form in forms.values()]
+        named += [measure for _, _, measures in self.guards for measure in measures]
+        used = {name for measure in named for form in (measure.whole, measure.bits) for name, _ in form.terms}
+        self.builder.prune([*used, *outputs.values()])
         index = self.builder.index
         return Compiled(
             program=self.program,
@@ -130,8 +134,7 @@ class _Compiler:
         number = self.evaluator.number(value, f"{name}: term")
         means = self.network.mean(number, name)
         if not _sums_in_range(number.interval):
-            self.guards.append((name, "the prefix sum", [_Named(*means, mean=True)]))
-            self.warnings.append(f"the prefix sum of the vector {name} may leave [-n, n] on some words")
+            self._watch(name, "the prefix sum", [_Named(*means, mean=True)])
         return self.network.prefix_sum(number, means, name)
 
     # ---- attention ----
@@ -223,28 +226,26 @@ class _Compiler:
     def _watch_equalities(self, sides: Sequence[Equality], name: str) -> None:
         """Of two integers that are compared, both must leave the range before the network can be wrong."""
         for number, side in enumerate(sides, 1):
-            open_sides = [
-                (value, label) for value, label in ((side.here, "u"), (side.there, "v")) if not value.interval.in_range
-            ]
-            squared = [value for value, _ in open_sides if self.network.exact_square(value) is None]
-            if len(open_sides) == 2 and squared:
-                measures = [
-                    _Named(self.network.settled(value, f"{name}: {number}.{label}")) for value, label in open_sides
+            squared = [value for value in (side.here, side.there) if self.network.exact_square(value) is None]
+            if squared and not side.here.interval.in_range and not side.there.interval.in_range:
+                forms = [
+                    self.network.settled(value, f"{name}: {number}.{label}")
+                    for value, label in ((side.here, "u"), (side.there, "v"))
                 ]
-                self.guards.append((name, "an integer compared in the score", measures))
-            if squared:
-                self.warnings.append(
-                    f"an integer compared in the score of the vector {name} may leave [-n, n] on some words"
-                )
+                self._watch(name, "an integer compared in the score", [_Named(form) for form in forms])
 
     def _watch_order(self, sides: Sequence[Number], name: str) -> None:
+        """Each of two integers that are ordered must be in range."""
         for value, label in zip(sides, "uv", strict=True):
             if not value.interval.in_range:
                 form = self.network.settled(value, f"{name}.{label}")
-                self.guards.append((name, "an integer compared in the score", [_Named(form)]))
-                self.warnings.append(
-                    f"an integer compared in the score of the vector {name} may leave [-n, n] on some words"
-                )
+                self._watch(name, "an integer compared in the score", [_Named(form)])
+
+    def _watch(self, name: str, what: str, measures: list[_Named]) -> None:
+        self.guards.append((name, what, measures))
+        warning = f"{what} of the vector {name} may leave [-n, n] on some words, which is then an error"
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
 
 def _sums_in_range(term: Interval) -> bool:

@@ -23,6 +23,9 @@ LOOK_UP_GAP: Final = "1/(n^2*(i+1))"
 SQUARE_GAP: Final = "1/n^2"
 SIGN_GAP: Final = "1/(2*n)"
 
+MAX_JOINED: Final = 16
+"""Cases that a conjunction joins, each of which costs two hidden units."""
+
 CONSTANT: Final = Affine.constant(1)
 ZERO: Final = Affine()
 
@@ -36,6 +39,7 @@ class Network:
         self.real = CONSTANT - self.begin
         self.true = Boolean(self.real)
         self.false = Boolean(ZERO)
+        self._cases: dict[Affine, list[list[Boolean]]] = {}
 
     # ---- encodings ----
 
@@ -75,8 +79,23 @@ class Network:
         return Boolean(self.builder.thresholds(name, [(1, value.form)])) if value.raw else value
 
     def conjunction(self, values: Iterable[Boolean], name: str) -> Boolean:
-        """And: k Booleans are all true iff their sum minus k - 1 is at least 1."""
-        return self.disjoint([tuple(values)], name)
+        """And: k Booleans are all true iff their sum minus k - 1 is at least 1.
+
+        If the latest of them is an or of disjoint cases, the others join each case where that is a layer earlier.
+        """
+        parts = list(dict.fromkeys(values))
+        if not parts:
+            return self.true
+        last = max(parts, key=lambda value: self._layer(value))
+        others = [value for value in parts if value != last]
+        cases = [[*others, *case] for case in self._cases.get(last.form, [])]
+        if cases and max(self._layer(value) for case in cases for value in case) < self._layer(last):
+            return self.disjoint(cases, name)
+        return self.disjoint([parts], name)
+
+    def _layer(self, value: Boolean) -> int:
+        """The first layer whose feed-forward network can read a Boolean."""
+        return self.builder.time(value.form) // 2 + 1
 
     def disjunction(self, values: Iterable[Boolean], name: str) -> Boolean:
         """Or: the sum is at least 1."""
@@ -112,12 +131,15 @@ class Network:
             return Boolean(_total(single), any(value.raw for value in single))
         settled = iter(self._settle_early(value for case in kept for value in case))
         forms = [_total([next(settled) for _ in case]) - Affine.constant(len(case) - 1) for case in kept]
-        return Boolean(self.builder.thresholds(name, [(1, form) for form in forms]))
+        result = Boolean(self.builder.thresholds(name, [(1, form) for form in forms]))
+        if len(kept) <= MAX_JOINED:
+            self._cases.setdefault(result.form, kept)
+        return result
 
     def _settle_early(self, values: Iterable[Boolean]) -> list[Boolean]:
         """The operands of one feed-forward network, rounded where an earlier one can do so."""
         operands = list(values)
-        layers = [self.builder.time(value.form) // 2 + 1 for value in operands]
+        layers = [self._layer(value) for value in operands]
         last = max(layers, default=0)
         return [self.rounded(value) if layer < last else value for value, layer in zip(operands, layers, strict=True)]
 

@@ -28,6 +28,14 @@ _OPPOSITE: Final[dict[ast.CompareOp, ast.CompareOp]] = {
     ">=": "<",
     ">": "<=",
 }
+_MIRRORED: Final[dict[ast.CompareOp, ast.CompareOp]] = {
+    "<": ">",
+    "<=": ">=",
+    "=": "=",
+    "!=": "!=",
+    ">=": "<=",
+    ">": "<",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,10 @@ class Planner:
         """The comparison with everything at i on the left and everything at j on the right."""
         here: list[tuple[int, ast.Expression]] = []
         there: list[tuple[int, ast.Expression]] = []
-        stack = [(1, node.left), (-1, node.right)]
+        # written with the side that reads i on the left, so that a number in an error has the user's sign
+        swapped = "i" not in indices(node.left) or "j" not in indices(node.right)
+        sign, op = (-1, _MIRRORED[node.op]) if swapped else (1, node.op)
+        stack = [(sign, node.left), (-sign, node.right)]
         while stack:
             factor, part = stack.pop()
             match part:
@@ -157,7 +168,7 @@ class Planner:
                     stack += [(factor, left), (factor if op == "+" else -factor, right)]
                 case _:
                     raise refuse.inseparable(self.source, part)
-        return Comparison(node.op, tuple(here), tuple(there))
+        return Comparison(op, tuple(here), tuple(there))
 
     # ---- Booleans ----
 
