@@ -377,7 +377,7 @@ class Program:
     examples: tuple[Example, ...] = ()
     origin: str = ""
     title: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
     source: Source = field(default=Source("<text>", ""), compare=False, repr=False)
 
     @cached_property

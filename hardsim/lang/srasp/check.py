@@ -16,7 +16,7 @@ from hardsim.lang.srasp.scope import Scope
 _Found: TypeAlias = "Sort | None"
 """The sort of a tree; None for the literals 0 and 1 (and conditionals between them), which become what is needed."""
 _ORDER = frozenset({"<", "<=", ">", ">="})
-_A = {Sort.BOOL: "a Boolean", Sort.INT: "an integer", Sort.SYMBOL: "a symbol"}
+WITH_ARTICLE = {Sort.BOOL: "a Boolean", Sort.INT: "an integer", Sort.SYMBOL: "a symbol"}
 
 
 class Checker:
@@ -65,7 +65,7 @@ class Checker:
         first, second = self.sort(left), self.sort(right)
         if first is None or second is None or first is second:
             return first or second or Sort.BOOL
-        shown = f"{self._text(left)} is {_A[first]} and {self._text(right)} is {_A[second]}"
+        shown = f"{self._text(left)} is {WITH_ARTICLE[first]} and {self._text(right)} is {WITH_ARTICLE[second]}"
         hint = ""
         for raw, sort in ((left, first), (right, second)):
             if sort is Sort.BOOL and Sort.SYMBOL not in (first, second):
@@ -106,7 +106,10 @@ class Checker:
         if wanted is Sort.SYMBOL:
             hint = "a symbol is in(i), a quoted symbol, or a vector of symbols"
         return self._error(
-            raw.whole, f"{self._text(raw)} is {_A[found]}, and {_A[wanted]} is needed here", _A[wanted], hint
+            raw.whole,
+            f"{self._text(raw)} is {WITH_ARTICLE[found]}, and {WITH_ARTICLE[wanted]} is needed here",
+            WITH_ARTICLE[wanted],
+            hint,
         )
 
     def _number(self, raw: Raw, wanted: Sort) -> ast.Expression:
@@ -155,7 +158,7 @@ class Checker:
                 found = self.sort(arg)
                 if found in (Sort.BOOL, Sort.SYMBOL):
                     hint = "symbols and Booleans are compared by = and != only"
-                    message = f"{op} compares integers, and {self._text(arg)} is {_A[found]}"
+                    message = f"{op} compares integers, and {self._text(arg)} is {WITH_ARTICLE[found]}"
                     raise self._error(arg.whole, message, "an integer", hint)
             sort = Sort.INT
         else:

@@ -155,7 +155,7 @@ def _map_examples(layout: Layout, line: HeaderLine, alphabet: tuple[str, ...]) -
             raise SourceError(source, pieces[0], "a word without an arrow", _MAP_FORM)
     examples = []
     for arrow, start, end in zip(arrows, starts, ends, strict=True):
-        if start >= arrow or start in arrows:
+        if start < 0 or start >= arrow or start in arrows:
             raise SourceError(
                 source, pieces[arrow], "no word stands before this arrow", _MAP_FORM, "words are non-empty"
             )

@@ -132,7 +132,7 @@ class _Mistake:
             return self._make(token.span, f"missing comma before {shown}", ", or }", "as in { 'a', 'b' }")
         if token.kind == "COLON":
             what = "psum has no default" if first == "PSUM" else "this : belongs to no conditional and no attention"
-            return self._make(token.span, what, "an operator or the end", "P(i) ? a : b")
+            return self._make(token.span, what, "an operator or the end", self.form or "P(i) ? a : b")
         if token.kind == "COMMA":
             return self._make(token.span, "a comma separates arguments, and mask and score, only", "an operator")
         if token.kind in ("LSQB", "LBRACE"):
@@ -165,4 +165,5 @@ class _Mistake:
             return self._make(token.span, "[ stands after leftmost, rightmost and psum only", _OPERAND)
         if token.kind == "LBRACE":
             return self._make(token.span, "a set stands after in only", _OPERAND, "as in in(i) in { 'a', 'b' }")
-        return self._make(token.span, f"missing operand before {shown}", _OPERAND)
+        hint = "the input is in(i): write in(i) in { 'a', 'b' }" if token.kind == "MEMBER" else ""
+        return self._make(token.span, f"missing operand before {shown}", _OPERAND, hint)

@@ -8,7 +8,7 @@ from typing import cast
 from hardsim.errors import SourceError, Span
 from hardsim.lang.raw import MisreadError, excerpt
 from hardsim.lang.srasp import ast
-from hardsim.lang.srasp.check import Checker
+from hardsim.lang.srasp.check import WITH_ARTICLE, Checker
 from hardsim.lang.srasp.mistake import explain
 from hardsim.lang.srasp.raw import Lexeme, Raw
 from hardsim.lang.srasp.scope import Scope
@@ -63,13 +63,12 @@ def _attention(scope: Scope, raw: Raw) -> ast.Attention:
     value_sort, default_sort = inner.sort(value_raw), outer.sort(default_raw)
     sort = value_sort or default_sort or ast.Sort.BOOL
     value = inner.of(value_raw, sort)
-    if default_sort not in (None, sort):
-        shown = excerpt(scope.source, default_raw.whole)
-        message = f"value and default have one sort: the value is {sort.value}, the default {shown} is not"
+    if default_sort is not None and default_sort is not sort:
+        message = f"the value is {WITH_ARTICLE[sort]} and the default {WITH_ARTICLE[default_sort]}"
         hint = ""
-        if {sort, default_sort} == {ast.Sort.INT, ast.Sort.BOOL}:
+        if ast.Sort.SYMBOL not in (sort, default_sort):
             hint = "as a number a Boolean is written (... ? 1 : 0)"
-        raise SourceError(scope.source, default_raw.whole, message, f"a default that is {sort.value}", hint)
+        raise SourceError(scope.source, default_raw.whole, message, WITH_ARTICLE[sort], hint)
     side = cast(ast.Side, raw.text)
     return ast.Attention(side, mask, score, value, outer.of(default_raw, sort), span=raw.at)
 
