@@ -54,6 +54,8 @@ class AttentionSubject:
     """Raises where the exact run of some words leaves the range that the construction covers."""
     schedule: Schedule | None = None
     """The temperature that a compiled model came with."""
+    predicates: tuple[str, ...] = ()
+    """Definitions of predicates that the position encodings name."""
     rounded: bool = False
     """Whether the softmax model's output must be exactly 1 or exactly 0, as that of a formula's network."""
 

@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import islice
 from math import log
 from multiprocessing import get_context
-from typing import cast
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.measure import HeadFacts
@@ -27,15 +26,19 @@ from hardsim.checking.attention_result import (
     Violation,
 )
 from hardsim.checking.attention_words import ErrorTally, SoftJudge
-from hardsim.checking.campaign import CheckOptions, Progress, Report, effort
+from hardsim.checking.campaign import CheckOptions, Progress, Report, effort, processors
 from hardsim.checking.result import Verdict, Word
-from hardsim.checking.words import count_words
+from hardsim.checking.words import count_words, planned_count
 from hardsim.checking.words import plan_length as plan_words
+from hardsim.errors import InputError
 from hardsim.net.model import Transformer
 from hardsim.run.soft import Engine
 
 SHARD = 64
-ENGINES = {"auto": "ball", "ball": "ball", "mpmath": "mpmath"}
+QUICK = 3_000_000
+"""Scores that are computed before another process would have started."""
+ENGINES: dict[str, Engine] = {"auto": "ball", "ball": "ball", "mpmath": "mpmath"}
+"""What the names of `--engine` mean for hard-attention models; certified float64 is for the networks of formulas."""
 ZERO = Fraction(0)
 
 
@@ -59,6 +62,20 @@ def check_attention(
     return campaign.result(partial)
 
 
+def engine_of(name: str) -> Engine:
+    """The arithmetic that a name of `--engine` means here.
+
+    Raises:
+        InputError: if it does not run hard-attention models.
+    """
+    if name not in ENGINES:
+        raise InputError(
+            f"engine '{name}' does not run hard-attention models and programs",
+            hint=f"Those that do: {', '.join(ENGINES)}.",
+        )
+    return ENGINES[name]
+
+
 def words_of(subject: AttentionSubject, options: CheckOptions, n: int) -> tuple[list[Word], bool]:
     """The words of one length that are tried, and whether they are all."""
     exact = ExactModel(subject.hard)
@@ -79,6 +96,16 @@ def words_of(subject: AttentionSubject, options: CheckOptions, n: int) -> tuple[
     return list(plan.words), plan.exhaustive
 
 
+def attention_workers(subject: AttentionSubject, options: CheckOptions) -> int:
+    """How many processes are worth starting: one for a quick check, else one for each available processor."""
+    size, total = len(subject.alphabet), 0
+    for n in range(1, options.max_n + 1):
+        tried = effort(options, n)
+        words = planned_count(size, n, options.exhaustive, tried.samples, 0, tried.structured, tried.pairs)
+        total += words * (len(subject.prepared((subject.alphabet[0],) * n)) + 1) ** 2
+    return 1 if total * max(1, len(subject.hard.heads)) < QUICK else processors()
+
+
 class _Campaign:
     """What was found, length by length; what is there when it is interrupted is its partial result."""
 
@@ -89,7 +116,7 @@ class _Campaign:
         self.options = options
         self.choice = choice
         self.progress = progress
-        self.engine = cast("Engine", ENGINES[options.engine])
+        self.engine = engine_of(options.engine)
         self.lengths: list[AttentionLength] = []
         self.mismatch: AttentionMismatch | None = None
         self.violation: Violation | None = None
@@ -156,9 +183,9 @@ def length_result(hard: Transformer, n: int, possible: int, plan: LengthPlan, ta
                 number=number + 1,
                 kind="no attention" if not kinds else " and ".join(dict.fromkeys(sorted(kinds))),
                 size=facts.size,
-                attended_error=_stage(tally, number, 0),
+                attended_error=tally.error(number, 0),
                 attended_bound=max(bounds.attended, default=ZERO),
-                error=_stage(tally, number, 1),
+                error=tally.error(number, 1),
                 bound=max(bounds.final, default=ZERO),
             )
         )
@@ -185,15 +212,6 @@ def length_result(hard: Transformer, n: int, possible: int, plan: LengthPlan, ta
         layers=tuple(layers),
         heads=tuple(heads),
     )
-
-
-def _stage(tally: ErrorTally, layer: int, stage: int) -> Fraction:
-    """The largest error after attention (stage 0) or after the layer: of each coordinate, since it was last written."""
-    latest: dict[int, Fraction] = {}
-    for (number, where, coordinate), (_, high) in sorted(tally.errors.items(), key=lambda item: item[0]):
-        if (number, where) <= (layer, stage):
-            latest[coordinate] = high
-    return max(latest.values(), default=ZERO)
 
 
 def kind_of(facts: HeadFacts | None) -> str:

@@ -61,6 +61,18 @@ class ErrorTally:
         for name, found in other.values.items():
             self.values[name] = _larger(self.values.get(name), found)
 
+    def final_error(self, layers: int) -> Fraction:
+        """The largest error at the end (upper end): of each coordinate, since it was last written."""
+        return self.error(layers - 1, 1)
+
+    def error(self, layer: int, stage: int) -> Fraction:
+        """The largest error after attention (stage 0) or after the layer: of each coordinate, since last written."""
+        latest: dict[int, Fraction] = {}
+        for (number, where, coordinate), (_, high) in sorted(self.errors.items(), key=lambda item: item[0]):
+            if (number, where) <= (layer, stage):
+                latest[coordinate] = high
+        return max(latest.values(), default=Fraction(0))
+
 
 def _larger(left: tuple[Fraction, Fraction] | None, right: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
     """The enclosure of the larger of two numbers."""

@@ -90,7 +90,12 @@ def default_workers(subject: Subject, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
     heads = max(1, len(subject.program.heads))
     quick = count_requested(subject, options) * options.max_n * heads < 200_000
-    return 1 if quick else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 1 if quick else processors()
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_subject(subject: Subject, options: CheckOptions, progress: Report | None = None) -> CheckResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 from hardsim.ahat.exact import ExactModel
@@ -15,6 +14,10 @@ from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.semantics import Oracle
+from hardsim.lang.srasp import ast
+from hardsim.lang.srasp.ast import BLANK
+from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
+from hardsim.rasp.compile import compile_program
 from hardsim.run.mp import MpArithmetic
 from hardsim.spec.regimes import REGIMES
 
@@ -64,6 +67,7 @@ def ahat_subject(file: AhatFile, name: str, sha256: str) -> AttentionSubject:
         outputs=file.outputs,
         blank=file.blank,
         schedule=file.temperature,
+        predicates=file.predicates,
     )
 
 
@@ -90,7 +94,7 @@ def formula_bounds(subject: Subject) -> BoundSubject:
             alphabet=file.alphabet,
             examples=tuple((example.word, example.accept) for example in file.examples),
             title=subject.formula,
-            oracle=_accepts(Oracle(file)),
+            oracle=Oracle(file).accepts,
             rounded=True,
         ),
         schedule=budget.temperature,
@@ -101,5 +105,26 @@ def formula_bounds(subject: Subject) -> BoundSubject:
     )
 
 
-def _accepts(oracle: Oracle) -> Callable[[tuple[str, ...]], bool]:
-    return oracle.accepts
+def program_subject(program: ast.Program, name: str, sha256: str) -> AttentionSubject:
+    """An S-RASP program compiled into a hard-attention model, after its examples have been held against its semantics.
+
+    Raises:
+        SourceError: if an example is wrong, or a score has no construction (Unsupported).
+    """
+    check_program_examples(program)
+    compiled = compile_program(program)
+    oracle = ProgramOracle(program)
+    return AttentionSubject(
+        name=name,
+        sha256=sha256,
+        kind="srasp",
+        hard=compiled.model,
+        alphabet=program.alphabet,
+        examples=tuple((example.word, None) for example in program.examples),
+        title=program.title,
+        outputs=compiled.outputs,
+        blank=None if program.pad is None else BLANK,
+        prepared=compiled.padded,
+        oracle=oracle.accepts if program.is_acceptor else oracle.output,
+        guard=compiled.check_ranges,
+    )

@@ -13,13 +13,16 @@ from hardsim.cli.session import Session, session
 from hardsim.cli.streams import note, say
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention_open import AttentionInput
+    from hardsim.checking.attention_result import AttentionResult
     from hardsim.checking.campaign import CheckOptions
     from hardsim.checking.result import CheckResult
     from hardsim.checking.subject import Subject
 
 HELP = """Compile formulas into softmax transformers and check them word by word.
 
-FILE is a formula file (.ltl), a compiled model (.json), or a directory of them; there may be several.
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model (.json),
+or a directory of them; there may be several.
 
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
@@ -31,6 +34,10 @@ largest among rejected ones before rounding), the least margin (distance of an a
 least score gap, the largest error of an attended value (soft minus hard) and its bound from theory; then the verdict
 and how far it reaches, with the shortest mismatching word if there is one. With several inputs the tables are left
 out, and a summary ends the report (--tables prints them all the same).
+
+A hard-attention model, or a program compiled into one, is run exactly and as a softmax model with the same parameters,
+at the temperature that Theorem 26 gives for its score gap (or at --tau), in ball arithmetic. Every activation is
+compared with the hard one; errors stand beside the theorem's bounds.
 
 \b
 Examples:
@@ -55,6 +62,7 @@ def check(
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
+    epsilon: opt.Epsilon = None,
     engine: opt.Engine = "mpmath",
     dps: opt.Digits = None,
     workers: opt.Workers = None,
@@ -66,16 +74,16 @@ def check(
     """The command; its manual is `HELP`."""
     from hardsim.checking.campaign import CheckOptions
 
-    request = Request(regime, beta, tau, at, single_head, counting)
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon)
     request.options()
     opt.check_engine(engine)
     options = CheckOptions(max_n, exhaustive, samples, seed, dps, engine=engine)
     with session("check", json, seed) as current:
         given = list(current.read(files, expression, alphabet))
         several = len(given) + len(current.errors) > 1
-        work = _Work(current, options, workers, tables if tables is not None else not several)
+        work = _Work(current, request, options, workers, tables if tables is not None else not several)
         for one in given:
-            current.each(one, request, work.check)
+            current.each(one, request, work.check, work.check_model)
             if current.interrupted:
                 break
         work.summary()
@@ -84,17 +92,19 @@ def check(
 class _Work:
     """Checks subjects one after the other and prints each as soon as it is done."""
 
-    def __init__(self, current: Session, options: CheckOptions, workers: int | None, tables: bool) -> None:
+    def __init__(
+        self, current: Session, request: Request, options: CheckOptions, workers: int | None, tables: bool
+    ) -> None:
         self.current = current
+        self.request = request
         self.options = options
         self.workers = workers
         self.tables = tables
-        self.results: list[CheckResult] = []
+        self.results: list[CheckResult | AttentionResult] = []
 
     def check(self, subject: Subject) -> None:
         """Check one subject; after an interruption the others are left alone."""
         from hardsim.checking.campaign import check_subject, default_workers
-        from hardsim.checking.result import Verdict
         from hardsim.report.check import print_check
         from hardsim.report.json import check_json
 
@@ -109,6 +119,30 @@ class _Work:
         self.results.append(result)
         self.current.results.append(check_json(result))
         print_check(self.current.screen, result, subject.file.alphabet, self.tables)
+        self._conclude(result)
+
+    def check_model(self, given: AttentionInput) -> None:
+        """Check one hard-attention model or program."""
+        from hardsim.checking.attention_campaign import attention_workers, check_attention
+        from hardsim.report.attention import print_attention
+        from hardsim.report.attention_json import attention_json
+
+        if self.current.interrupted:
+            return
+        workers = self.workers or attention_workers(given.subject, self.options)
+        options = replace(self.options, workers=workers)
+        with bar(given.name) as shown:
+            update = None if shown is None else shown.update
+            result = check_attention(given.subject, options, self.request.attention(), update)
+        self.results.append(result)
+        self.current.results.append(attention_json(result))
+        print_attention(self.current.screen, result, given.alphabet, self.tables)
+        self._conclude(result)
+
+    def _conclude(self, result: CheckResult | AttentionResult) -> None:
+        """The exit code that a verdict means."""
+        from hardsim.checking.result import Verdict
+
         self.current.screen.flush()
         if result.verdict is Verdict.REFUTED:
             self.current.codes.append(failures.MISMATCH)

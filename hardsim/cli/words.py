@@ -14,6 +14,7 @@ from hardsim.cli.session import Session, session
 from hardsim.errors import InputError
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.open import Input
     from hardsim.checking.result import Word
     from hardsim.checking.subject import Subject
@@ -23,7 +24,8 @@ BUDGET = 100_000
 
 HELP = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
 
-FILE is a formula file (.ltl), a compiled model (.json), or a directory of them.
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model (.json),
+or a directory of them.
 
 --by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
 whose output must be exactly 1). Several inputs or regimes get a heading each, as a line that starts with '# '.
@@ -50,6 +52,7 @@ def words(
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
+    epsilon: opt.Epsilon = None,
     engine: opt.Engine = "mpmath",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
@@ -57,31 +60,43 @@ def words(
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
-    request = Request(regime, beta, tau, at, single_head, counting)
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon)
     several = len(request.options()) > 1
     opt.check_engine(engine)
     with session("words", json) as current:
         given = list(current.read(files, expression, alphabet))
         headings = several or len(given) + len(current.errors) > 1
-        work = _Work(current, max_n, by, exhaustive, dps, headings)
+        work = _Work(current, request, max_n, by, exhaustive, dps, headings, engine)
         for one in given:
             with current.guard(one.name):
                 work.afford(one)
-                current.each(one, request, work.print)
+                current.each(one, request, work.print, work.print_model)
 
 
 class _Work:
     """Prints the accepted words of one subject after the other."""
 
-    def __init__(self, current: Session, max_n: int, by: By, budget: int, dps: int | None, headings: bool) -> None:
+    def __init__(
+        self,
+        current: Session,
+        request: Request,
+        max_n: int,
+        by: By,
+        budget: int,
+        dps: int | None,
+        headings: bool,
+        engine: str,
+    ) -> None:
         self.current = current
+        self.request = request
+        self.engine = engine
         self.max_n = max_n
         self.by = by
         self.budget = budget
         self.dps = dps
         self.headings = headings
 
-    def afford(self, given: Input) -> None:
+    def afford(self, given: Input | AttentionInput) -> None:
         """Refuse a request that means more words than are allowed.
 
         Raises:
@@ -89,11 +104,11 @@ class _Work:
         """
         from hardsim.report.numbers import count, plural
 
-        needed = words_up_to(len(given.file.alphabet), self.max_n)
+        needed = words_up_to(len(given.alphabet), self.max_n)
         if needed > self.budget:
             raise InputError(
                 f"{given.name}: lengths 1 to {self.max_n} over "
-                f"{plural(len(given.file.alphabet), 'symbol')} are {plural(needed, 'word')}, "
+                f"{plural(len(given.alphabet), 'symbol')} are {plural(needed, 'word')}, "
                 f"and at most {count(self.budget)} are tried",
                 hint=f"Give a smaller --max-n, or allow more: --exhaustive {needed}"
                 if needed < opt.LARGEST_COUNT
@@ -116,6 +131,37 @@ class _Work:
                 kept.append(word)
         tried = words_up_to(len(alphabet), self.max_n)
         self.current.results.append(words_json(subject.name, subject.facts, self.by.value, self.max_n, tried, kept))
+
+    def print_model(self, given: AttentionInput) -> None:
+        """The accepted words of a hard-attention model or program.
+
+        Raises:
+            InputError: if it maps words to words.
+        """
+        from hardsim.checking.attention_campaign import summary
+        from hardsim.checking.campaign import CheckOptions
+        from hardsim.checking.evaluate import accepted_by
+        from hardsim.report.attention_json import model_words_json
+        from hardsim.report.numbers import word_text
+
+        subject, screen = given.subject, self.current.screen
+        if not subject.acceptor:
+            raise InputError(
+                f"{given.name} maps words to words, so it accepts none", hint="hardsim eval prints its outputs."
+            )
+        if self.headings:
+            screen.raw(f"# {given.name}")
+        kept: list[Word] = []
+        options, choice = CheckOptions(max_n=self.max_n, engine=self.engine), self.request.attention()
+        for n in range(1, self.max_n + 1):
+            words = list(product(given.alphabet, repeat=n))
+            for word in accepted_by(subject, words, self.by.value, options, choice):
+                screen.raw(word_text(word, given.alphabet))
+                kept.append(word)
+        tried = words_up_to(len(given.alphabet), self.max_n)
+        self.current.results.append(
+            model_words_json(given.name, summary(subject, None), self.by.value, self.max_n, tried, kept)
+        )
 
 
 def all_words(alphabet: tuple[str, ...], max_n: int) -> Iterator[Word]:

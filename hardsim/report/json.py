@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 from hardsim.checking.compare import Evaluation
-from hardsim.checking.open import Input
 from hardsim.checking.result import CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts
 from hardsim.errors import HardsimError
 from hardsim.report.model import ModelReport
@@ -61,9 +60,25 @@ def encode(data: Mapping[str, Any]) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def input_json(given: Input) -> Json:
+class Named(Protocol):
+    """An input."""
+
+    @property
+    def name(self) -> str:
+        """Path as given."""
+
+    @property
+    def sha256(self) -> str:
+        """Digest of its bytes."""
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """Its symbols."""
+
+
+def input_json(given: Named) -> Json:
     """What was read."""
-    return {"name": given.name, "sha256": given.sha256, "alphabet": list(given.file.alphabet)}
+    return {"name": given.name, "sha256": given.sha256, "alphabet": list(given.alphabet)}
 
 
 def note_json(name: str, regime: str | None, message: str) -> Json:
