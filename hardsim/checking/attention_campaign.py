@@ -277,16 +277,20 @@ def summary(subject: AttentionSubject, preparation: Preparation | None) -> str:
     """The model in one line."""
     hard = subject.hard
     parts = [
-        f"{len(hard.layers)} layers",
-        f"{len(hard.heads)} heads",
+        _counted(len(hard.layers), "layer"),
+        _counted(len(hard.heads), "head"),
         f"dimension {hard.dimension}",
-        f"{hard.parameters} parameters",
+        _counted(hard.parameters, "parameter"),
     ]
     if hard.bos:
         parts.append("with a beginning of sequence")
     if preparation is not None and preparation.broken:
         parts.append(f"ties broken in {', '.join(preparation.broken)}")
     return ", ".join(parts)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def growth(lengths: Sequence[AttentionLength]) -> tuple[Growth, ...]:

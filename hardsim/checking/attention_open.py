@@ -31,6 +31,8 @@ class AttentionInput:
     subject: AttentionSubject
     text: str = ""
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """Where the integers of a program can leave the range of its construction, as its static analysis finds."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -55,8 +57,8 @@ def read_srasp(data: bytes, path: str, sha256: str) -> AttentionInput:
         SourceError: if it is wrong, an example is, or a score has no construction (Unsupported).
     """
     program = parse_program_bytes(data, path)
-    compiled = program_subject(program, path, sha256)
-    return AttentionInput(path, sha256, compiled, program.source.text, program.notes)
+    subject, warnings = program_subject(program, path, sha256)
+    return AttentionInput(path, sha256, subject, program.source.text, (*program.notes, *warnings), warnings)
 
 
 def store_hard(subject: Subject) -> str:

@@ -142,10 +142,11 @@ class _Report:
 
     def _start(self, plan: LengthPlan) -> Fraction:
         """The theorem's temperature as a factor of the schedule: at most it at every position."""
-        first = self.subject.hard.first
-        positions = range(max(first, 1), plan.facts.n + 1)
-        largest = max(self.target.schedule.evaluate(i=i, n=plan.facts.n) for i in positions)
-        return plan.solution.tau / largest
+        return plan.solution.tau / max(self._units(plan.facts.n))
+
+    def _units(self, n: int) -> list[Fraction]:
+        """The schedule at every position."""
+        return [self.target.schedule.evaluate(i=i, n=n) for i in range(self.subject.hard.first, n + 1)]
 
     def _row(self, n: int, shown: AttentionLength, plan: LengthPlan, found: Found, bits: int) -> BoundLength:
         gaps = declared_gaps(plan.model, plan.facts)
@@ -162,8 +163,8 @@ class _Report:
             declared=min(declared, default=None) if gaps else None,
             size=shown.size,
             epsilon=shown.epsilon,
-            used=shown.tau[1],
-            theorem=shown.theorem,
+            used=max(1 / beta / unit for beta, unit in zip(plan.inverse, self._units(plan.facts.n), strict=True)),
+            theorem=self._start(plan),
             right=found.right,
             wrong=found.wrong,
             word=found.word,

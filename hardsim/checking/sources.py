@@ -76,8 +76,11 @@ def attention_bounds(subject: AttentionSubject) -> BoundSubject:
     return BoundSubject(subject, parse_arith("1"), asymptotics=PROGRAM if subject.kind == "srasp" else GENERAL)
 
 
-def formula_bounds(subject: Subject) -> BoundSubject:
-    """The bound report of a formula in a regime: at the regime's temperature and the budget's beta."""
+def formula_bounds(subject: Subject, scaled: bool = True) -> BoundSubject:
+    """The bound report of a formula in a regime: at the regime's temperature and the budget's beta.
+
+    `scaled` multiplies the scores of heads with a larger beta of their own, so that one temperature serves all.
+    """
     file, program, budget = subject.file, subject.program, subject.budget
     context = MpArithmetic(BOUND_DIGITS).context
     heads = {head.name: head for head in program.heads}
@@ -90,7 +93,7 @@ def formula_bounds(subject: Subject) -> BoundSubject:
             name=subject.name,
             sha256=subject.sha256,
             kind="ltl",
-            hard=harden(program, budget),
+            hard=harden(program, budget if scaled else None),
             alphabet=file.alphabet,
             examples=tuple((example.word, example.accept) for example in file.examples),
             title=subject.formula,
@@ -105,8 +108,9 @@ def formula_bounds(subject: Subject) -> BoundSubject:
     )
 
 
-def program_subject(program: ast.Program, name: str, sha256: str) -> AttentionSubject:
-    """An S-RASP program compiled into a hard-attention model, after its examples have been held against its semantics.
+def program_subject(program: ast.Program, name: str, sha256: str) -> tuple[AttentionSubject, tuple[str, ...]]:
+    """An S-RASP program compiled into a hard-attention model, after its examples have been held against its semantics,
+    and where its integers may leave the range of the construction.
 
     Raises:
         SourceError: if an example is wrong, or a score has no construction (Unsupported).
@@ -114,7 +118,7 @@ def program_subject(program: ast.Program, name: str, sha256: str) -> AttentionSu
     check_program_examples(program)
     compiled = compile_program(program)
     oracle = ProgramOracle(program)
-    return AttentionSubject(
+    subject = AttentionSubject(
         name=name,
         sha256=sha256,
         kind="srasp",
@@ -128,3 +132,4 @@ def program_subject(program: ast.Program, name: str, sha256: str) -> AttentionSu
         oracle=oracle.accepts if program.is_acceptor else oracle.output,
         guard=compiled.check_ranges,
     )
+    return subject, compiled.warnings

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 HELP = """Compile formulas into softmax transformers and check them word by word.
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model (.json),
-or a directory of them; there may be several.
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them; there may be several.
 
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word

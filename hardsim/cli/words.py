@@ -24,8 +24,8 @@ BUDGET = 100_000
 
 HELP = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model (.json),
-or a directory of them.
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them.
 
 --by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
 whose output must be exactly 1). Several inputs or regimes get a heading each, as a line that starts with '# '.

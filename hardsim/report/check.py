@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from hardsim.checking.attention_result import AttentionResult
 from hardsim.checking.result import CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts, Verdict
 from hardsim.report.numbers import NOTHING, count, output_text, plural, short, word_text, yes
 from hardsim.report.screen import Column, Screen
@@ -189,9 +190,10 @@ def next_step(result: CheckResult) -> str:
     )
 
 
-def print_summary(screen: Screen, results: Sequence[CheckResult]) -> None:
+def print_summary(screen: Screen, results: Sequence[CheckResult | AttentionResult]) -> None:
     """One row per result, and how many there are of each verdict."""
-    screen.table(SUMMARY_COLUMNS, [summary_row(result) for result in results])
+    rows = [summary_row(result) if isinstance(result, CheckResult) else attention_row(result) for result in results]
+    screen.table(SUMMARY_COLUMNS, rows)
     screen.raw()
     tally = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
     parts = [f"{number} {verdict.value}" for verdict, number in tally.items() if number]
@@ -214,6 +216,27 @@ def summary_row(result: CheckResult) -> list[str]:
         short(worst.error if worst else None),
         short(worst.bound if worst else None),
         str(max((length.digits for length in result.lengths), default=NOTHING)),
+    ]
+
+
+def attention_row(result: AttentionResult) -> list[str]:
+    """The same for a hard-attention model or program: its outputs are not rounded, so it has no margins."""
+    mismatches = sum(length.soft_mismatches + length.hard_mismatches for length in result.lengths)
+    worst = max(result.lengths, key=lambda length: length.error, default=None)
+    gaps = [length.gap for length in result.lengths if length.gap is not None]
+    bits = max((length.bits for length in result.lengths), default=0)
+    return [
+        result.name,
+        "Theorem 26",
+        result.verdict.value + (" (partial)" if result.partial else ""),
+        count(result.words),
+        count(mismatches),
+        NOTHING,
+        NOTHING,
+        short(min(gaps, default=None)),
+        short(worst.error if worst else None),
+        short(worst.bound if worst else None),
+        str(bits * 301 // 1000) if bits else NOTHING,
     ]
 
 

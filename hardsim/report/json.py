@@ -249,9 +249,9 @@ def show_json(report: ModelReport) -> Json:
     }
 
 
-def compile_json(name: str, facts: ModelFacts, output: str, sha256: str) -> Json:
+def compile_json(name: str, model: Json, output: str, sha256: str) -> Json:
     """Where `compile` wrote the network."""
-    return {"input": name, "model": model_json(facts), "output": output, "sha256": sha256}
+    return {"input": name, "model": model, "output": output, "sha256": sha256}
 
 
 def example_json(name: str, title: str, text: str | None) -> Json:

@@ -243,4 +243,7 @@ class AttentionWeights(Generic[T]):
         if mask is Mask.PAST:
             weights, products = weights[::-1], products[::-1]
         means = [top / bottom for top, bottom in zip(accumulate(products), accumulate(weights), strict=True)]
+        only = values.values[0 if mask is Mask.FUTURE else -1]
+        if isinstance(only, int | Fraction):
+            means[0] = self.table.arithmetic.number(only)  # the only visible position has weight 1, exactly
         return means if mask is Mask.FUTURE else means[::-1]
