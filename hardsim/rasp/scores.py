@@ -153,7 +153,7 @@ class Planner:
         there: list[tuple[int, ast.Expression]] = []
         # written with the side that reads i on the left, so that a number in an error has the user's sign
         swapped = "i" not in indices(node.left) or "j" not in indices(node.right)
-        sign, op = (-1, _MIRRORED[node.op]) if swapped else (1, node.op)
+        sign, relation = (-1, _MIRRORED[node.op]) if swapped else (1, node.op)
         stack = [(sign, node.left), (-sign, node.right)]
         while stack:
             factor, part = stack.pop()
@@ -168,7 +168,7 @@ class Planner:
                     stack += [(factor, left), (factor if op == "+" else -factor, right)]
                 case _:
                     raise refuse.inseparable(self.source, part)
-        return Comparison(op, tuple(here), tuple(there))
+        return Comparison(relation, tuple(here), tuple(there))
 
     # ---- Booleans ----
 
