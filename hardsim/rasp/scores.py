@@ -83,11 +83,6 @@ class Unequal:
 Plan: TypeAlias = Matching | Ordered | Unequal
 
 
-def one_length(node: ast.Expression) -> ast.Expression:
-    """The expression with `len(i)` for `len(j)`, which is the same."""
-    return replaced(node, lambda part: ast.Length("i", span=part.span) if isinstance(part, ast.Length) else None)
-
-
 class Planner:
     """Finds the plan of a score.
 
@@ -108,7 +103,7 @@ class Planner:
         Raises:
             Unsupported: if no construction fits.
         """
-        score = folded(one_length(attention.score), self.tuples)
+        score = folded(attention.score, self.tuples)
         parts = self._conjuncts(score, False)
         comparisons = [part for part in parts if is_mixed_comparison(part)]
         others = [part for part in parts if not is_mixed_comparison(part)]
