@@ -49,7 +49,7 @@ def batches(compiled: Compiled, words: Iterable[Word]) -> Iterator[list[Word]]:
 
 
 def agree(program: Program, words: Iterable[Word], compiled: Compiled | None = None) -> Findings:
-    """Assert that every vector is what the oracle says on every word within range, and that every declared gap holds."""
+    """Assert that every vector is what the oracle says on every word in range, and that every declared gap holds."""
     compiled = compiled or compile_program(program)
     model, oracle = ExactModel(compiled.model), ProgramOracle(program)
     findings = Findings()

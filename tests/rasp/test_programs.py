@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -13,10 +14,12 @@ from hardsim.ahat.exact import ExactModel
 from hardsim.errors import Unsupported
 from hardsim.lang.srasp.ast import Program
 from hardsim.lang.srasp.parse import parse_program
+from hardsim.net.reader import Reader
+from hardsim.net.store import read_transformer, transformer_json
 from hardsim.rasp.compile import compile_program
 from tests.programs.reference import dyck
-from tests.programs.shipped import NAMES, program_of, words_of
-from tests.rasp.harness import BATCH, agree, check_gaps, words_to
+from tests.programs.shipped import NAMES, expected, long_words, program_of, words_of
+from tests.rasp.harness import BATCH, agree, batches, check_gaps, words_to
 from tests.srasp_strategies import Shape, programs
 
 MOST = 1500
@@ -41,6 +44,13 @@ def test_shipped_programs(name: str) -> None:
     words = list(words_of(program, 4 if name == "marked_square" else 5, MOST))
     found = agree(program, words)
     assert (found.compared, found.out_of_range) == (len(words), 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_compiled_program_can_be_written_and_read(name: str) -> None:
+    model = compile_program(program_of(name)).model
+    text = json.dumps(transformer_json(model))
+    assert read_transformer(Reader(json.loads(text), "model")) == model
 
 
 @pytest.mark.slow
@@ -76,6 +86,20 @@ def test_dyck_2() -> None:
             count += len(batch)
     assert count == 5460
     assert {n: gap for n, gap in gaps.items() if n >= 3} == {n: Fraction(1, 8 * n**3) for n in range(3, 7)}
+
+
+def test_dyck_2_on_long_words() -> None:
+    """Random words, balanced ones and ones with a wrong symbol, to length 64."""
+    compiled = compile_program(program_of("dyck2"))
+    model = ExactModel(compiled.model)
+    members = 0
+    for batch in batches(compiled, long_words("dyck2", 64, 200)):
+        trace = model.run(batch)
+        compiled.check_ranges(batch, trace)
+        wanted = [expected("dyck2", word) for word in batch]
+        assert [model.verdict(output) for output in model.outputs(trace)] == wanted
+        members += sum(map(bool, wanted))
+    assert 50 < members < 150
 
 
 def test_activations_are_bounded() -> None:
