@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 from mpmath import MPContext
 
 from hardsim.lang.arith import parse_arith
 from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
-from hardsim.spec.ir import Mask
+from hardsim.spec.ir import Mask, Weighting
 
 ALPHABET = ("a", "b", "c")
 D = 5
@@ -62,6 +63,53 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
     return x
 
 
+@dataclass
+class HardLayer:
+    """A layer by the definition, position by position: the residual stream after attention and at the end, and of
+    every head the visible scores of each query by key index."""
+
+    attended: list[list[Fraction]]
+    final: list[list[Fraction]]
+    scores: dict[str, list[dict[int, Fraction]]]
+
+
+def dense_hard(model: Transformer, word: Sequence[str]) -> list[HardLayer]:
+    """Hard attention as `dense_forward` has softmax: entry by entry, in rationals."""
+    n, size, start = len(word), len(word) + model.bos, 0 if model.bos else 1
+    embedding = model.embedding.dense()
+    symbols = [len(model.alphabet)] * model.bos + [model.alphabet.index(symbol) for symbol in word]
+    x = [[Fraction(value) for value in embedding[symbol]] for symbol in symbols]
+    for index, encoding in model.encodings:
+        for i in range(size):
+            x[i][index] += encoding.evaluate(i=i + start, n=n)
+
+    def times(matrix: Matrix, vector: list[Fraction]) -> list[Fraction]:
+        return [sum((a * b for a, b in zip(row, vector, strict=True)), Fraction(0)) for row in matrix.dense()]
+
+    layers = []
+    for layer in model.layers:
+        c = [list(row) for row in x]
+        scores: dict[str, list[dict[int, Fraction]]] = {}
+        for head in layer.heads:
+            scores[head.name] = []
+            for i in range(size):
+                query = times(head.w_q, x[i])
+                seen = [j for j in range(size) if visible(head.mask, i, j) or (model.bos and j == 0)]
+                row = {j: sum((a * b for a, b in zip(query, times(head.w_k, x[j]), strict=True)), Fraction(0)) for j in seen}
+                best = [j for j in seen if row[j] == max(row.values())]
+                chosen = {Weighting.LEFTMOST: best[:1], Weighting.RIGHTMOST: best[-1:]}.get(head.weighting, best)
+                for j in chosen:
+                    c[i] = [a + b / len(chosen) for a, b in zip(c[i], times(head.w_v, x[j]), strict=True)]
+                scores[head.name].append(row)
+        x = []
+        for vector in c:
+            hidden = [max(z + b, 0) for z, b in zip(times(layer.ffn.w1, vector), layer.ffn.b1, strict=True)]
+            out = times(layer.ffn.w2, [Fraction(value) for value in hidden])
+            x.append([a + b + bias for a, b, bias in zip(vector, out, layer.ffn.b2, strict=True)])
+        layers.append(HardLayer(c, x, scores))
+    return layers
+
+
 def visible(mask: Mask, i: int, j: int) -> bool:
     return {
         Mask.NONE: True,
@@ -72,6 +120,7 @@ def visible(mask: Mask, i: int, j: int) -> bool:
     }[mask]
 
 
+READINGS: tuple[Literal["first", "last"], ...] = ("first", "last")
 RATIONALS = st.sampled_from([Fraction(k, 2) for k in range(-3, 4)])
 
 
@@ -97,8 +146,12 @@ def ffns(draw: st.DrawFn) -> FeedForward:
     return FeedForward(w1, tuple(b1), w2, tuple(draw(st.lists(RATIONALS, min_size=D, max_size=D))))
 
 
+SOFT = (Weighting.SOFTMAX,)
+HARD = (Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST)
+
+
 @st.composite
-def transformers(draw: st.DrawFn) -> Transformer:
+def transformers(draw: st.DrawFn, weightings: tuple[Weighting, ...] = SOFT) -> Transformer:
     bos = draw(st.booleans())
     heads = st.builds(
         AttentionHead,
@@ -107,6 +160,7 @@ def transformers(draw: st.DrawFn) -> Transformer:
         matrices(2, D),
         matrices(2, D),
         matrices(D, D),
+        st.sampled_from(weightings),
     )
     layers = st.builds(Layer, st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple), ffns())
     encodings = draw(
@@ -121,7 +175,14 @@ def transformers(draw: st.DrawFn) -> Transformer:
         temperature=parse_arith(draw(st.sampled_from(["1", "1/n", "1/(i+1)"])), ("i", "n"), "test"),
         output=0,
         bos=bos,
+        threshold=None if weightings == SOFT else draw(RATIONALS),
+        reading="last" if weightings == SOFT else draw(st.sampled_from(READINGS)),
     )
+
+
+def hard_transformers() -> st.SearchStrategy[Transformer]:
+    """Hard-attention models: small numbers, so that scores are often tied."""
+    return transformers(HARD)
 
 
 def one_head(temperature: str = "1") -> Transformer:

@@ -26,8 +26,9 @@ from fractions import Fraction
 from hardsim.ahat.exact import visible
 from hardsim.ahat.measure import HeadFacts, LayerFacts, LengthFacts
 from hardsim.net.model import AttentionHead, FeedForward, Matrix, Transformer
+from hardsim.spec.ir import Weighting
 from hardsim.theory.outward import round_up
-from hardsim.theory.perturbation import weight_distance
+from hardsim.theory.perturbation import FARTHEST, weight_distance
 
 ZERO = Fraction(0)
 
@@ -111,7 +112,13 @@ def _distance(
     eta: Fraction,
     inverse: Sequence[Fraction],
 ) -> Fraction:
-    """The largest distance of hard and soft weights over the queries."""
+    """The largest distance of hard and soft weights over the queries.
+
+    Softmax shares its weight among tied maxima as average hardmax does: to the leftmost or rightmost of them it need
+    not come any nearer than two weightings always are.
+    """
+    if head.weighting in (Weighting.LEFTMOST, Weighting.RIGHTMOST) and max(rows.most) > 1:
+        return FARTHEST
     seen = visible(head.mask, len(inverse), model.bos).sum(axis=1)
     known: dict[tuple[int, int, int, Fraction | None, Fraction], Fraction] = {}
     for query, beta in enumerate(inverse):

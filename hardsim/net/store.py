@@ -156,7 +156,7 @@ def _read_layer(data: Reader, names: Names, bos: bool, default: Weighting | None
 
 
 def _read_head(data: Reader, names: Names, bos: bool, default: Weighting | None) -> AttentionHead:
-    data.only("name", "mask", "weighting", "gap", "w_q", "w_k", "w_v")
+    data.only("name", "mask", "weighting", "hardmax", "gap", "w_q", "w_k", "w_v")
     mask = data.field("mask").choice(Mask, MASKS)
     if mask.strict and not bos:
         raise data.field("mask").error('a mask under which every query sees something (strict masks need "bos": true)')

@@ -21,7 +21,7 @@ from hardsim.rasp.network import ZERO, Network
 from hardsim.rasp.order import Orderer
 from hardsim.rasp.ranges import Guard, Measure
 from hardsim.rasp.rewrite import at_i, folded, indices, replaced
-from hardsim.rasp.scores import Matching, Ordered, Planner, one_length
+from hardsim.rasp.scores import Matching, Ordered, Planner
 from hardsim.rasp.values import Boolean, Interval, Letters, Number, Value
 from hardsim.spec.ir import Affine
 
@@ -178,7 +178,7 @@ class _Compiler:
             fresh = parts.setdefault(at_i(node), f"{name}@{len(parts) + 1}")
             return ast.Ref(fresh, "i", node.sort, span=node.span)
 
-        rewritten = replaced(folded(one_length(value), self.tuples), taken)
+        rewritten = replaced(folded(value, self.tuples), taken)
         return rewritten, list(parts)
 
     def _combined(self, found: Found, value: ast.Expression, default: ast.Expression, name: str) -> Value:

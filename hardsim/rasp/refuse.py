@@ -42,6 +42,8 @@ def comparison_below(source: Source, node: ast.Expression, above: ast.Expression
             where = f"below '{op}'"
         case ast.Conditional():
             where = "inside a conditional"
+        case ast.Member() | ast.Related():
+            where = "inside a set or relation"
         case _:
             where = "inside another comparison"
     return Unsupported(

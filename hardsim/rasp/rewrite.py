@@ -14,11 +14,9 @@ Tuples: TypeAlias = Mapping[str, Set[tuple[str, ...]]]
 
 
 def indices(node: ast.Expression) -> frozenset[ast.Index]:
-    """Which of i and j an expression reads."""
+    """Which of i and j an expression depends on; `len` is the same at both."""
     return frozenset(
-        part.index
-        for part in walk(node)
-        if isinstance(part, ast.HasSymbol | ast.Input | ast.Position | ast.Length | ast.Ref)
+        part.index for part in walk(node) if isinstance(part, ast.HasSymbol | ast.Input | ast.Position | ast.Ref)
     )
 
 

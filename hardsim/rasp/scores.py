@@ -83,11 +83,6 @@ class Unequal:
 Plan: TypeAlias = Matching | Ordered | Unequal
 
 
-def one_length(node: ast.Expression) -> ast.Expression:
-    """The expression with `len(i)` for `len(j)`, which is the same."""
-    return replaced(node, lambda part: ast.Length("i", span=part.span) if isinstance(part, ast.Length) else None)
-
-
 class Planner:
     """Finds the plan of a score.
 
@@ -108,7 +103,7 @@ class Planner:
         Raises:
             Unsupported: if no construction fits.
         """
-        score = folded(one_length(attention.score), self.tuples)
+        score = folded(attention.score, self.tuples)
         parts = self._conjuncts(score, False)
         comparisons = [part for part in parts if is_mixed_comparison(part)]
         others = [part for part in parts if not is_mixed_comparison(part)]
@@ -153,7 +148,7 @@ class Planner:
         there: list[tuple[int, ast.Expression]] = []
         # written with the side that reads i on the left, so that a number in an error has the user's sign
         swapped = "i" not in indices(node.left) or "j" not in indices(node.right)
-        sign, op = (-1, _MIRRORED[node.op]) if swapped else (1, node.op)
+        sign, relation = (-1, _MIRRORED[node.op]) if swapped else (1, node.op)
         stack = [(sign, node.left), (-sign, node.right)]
         while stack:
             factor, part = stack.pop()
@@ -168,7 +163,7 @@ class Planner:
                     stack += [(factor, left), (factor if op == "+" else -factor, right)]
                 case _:
                     raise refuse.inseparable(self.source, part)
-        return Comparison(op, tuple(here), tuple(there))
+        return Comparison(relation, tuple(here), tuple(there))
 
     # ---- Booleans ----
 

@@ -99,7 +99,7 @@ def test_a_network_whose_weights_were_edited_is_judged_as_it_is(formula: Path) -
 
 
 DAMAGES: list[tuple[Any, str]] = [
-    (lambda d: d.update(format="other"), "at format: expected one of hardsim-model, found 'other'"),
+    (lambda d: d.update(format="other"), "at format: expected one of hardsim-model, hardsim-ahat, found 'other'"),
     (lambda d: d.update(schema_version=99), "at schema_version: expected an integer from 1 to 1, found 99"),
     (lambda d: d.pop("model"), "expected an object with the key 'model'"),
     (lambda d: d["source"].update(text="alphabet: a b\nF"), "(source):2:2: error:"),
@@ -163,7 +163,7 @@ def test_directories_stand_for_their_files(tmp_path: Path, formula: Path) -> Non
     assert expand_paths([str(tmp_path), "x.ltl"]) == [str(formula), str(tmp_path / "formula.model.json"), "x.ltl"]
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(InputError, match=r"has no \.ltl or \.model\.json file"):
+    with pytest.raises(InputError, match=r"has no \*\.ltl, \*\.srasp, \*\.ahat\.json or \*\.model\.json file"):
         expand_paths([str(empty)])
 
 

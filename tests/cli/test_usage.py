@@ -99,7 +99,7 @@ def test_missing_files_and_empty_directories_are_bad_input(hardsim: Any, since: 
     (tmp_path / "void").mkdir()
     outcome = hardsim("check", tmp_path / "void", tmp_path / "gone.ltl", since, "--max-n", "1")
     assert outcome.code == 2
-    assert "void has no .ltl" in outcome.err
+    assert "void has no *.ltl" in outcome.err
     assert "gone.ltl: no such file" in outcome.err
     assert "OBSERVED" in outcome.out
 
