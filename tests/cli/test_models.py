@@ -130,8 +130,8 @@ def test_ties_that_come_late_are_found(hardsim: Any) -> None:
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     # 6 [1] + i: a 1 at position 1 and a 0 at position 7 have the score 7.
-    said = "  head last 1 is tieless up to length 6: at length 7, position 7 has 2 positions with the largest score, in "
-    said += "the word"
+    said = "  head last 1 is tieless up to length 6: at length 7, position 7 has 2 positions with the largest "
+    said += "score, in the word"
     assert lines[lines.index(said) + 1] == "1000000"
     assert "tieless up to" not in hardsim("check", path, "--max-n", "6").out
 
