@@ -30,11 +30,7 @@ def print_attention_model(screen: Screen, subject: AttentionSubject, warnings: t
         *([("title", subject.title)] if subject.title else []),
         ("size", summary(subject, None)),
         ("alphabet", " ".join(hard.alphabet)),
-        (
-            "encodings",
-            ", ".join(f"{hard.coordinates[index]} = {encoding_json(value)}" for index, value in hard.encodings)
-            or "none",
-        ),
+        ("encodings", ", ".join(f"{hard.coordinates[index]} = {value}" for index, value in hard.encodings) or "none"),
         ("reads", reading(subject)),
         ("temperature", str(subject.schedule) if subject.schedule else "that of Theorem 26 for the gap at each length"),
         *[("warning", warning) for warning in warnings],
