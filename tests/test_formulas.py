@@ -20,7 +20,7 @@ from hardsim.lang.semantics import Oracle, check_examples
 
 DIRECTORY = Path(__file__).parents[1] / "formulas"
 FILES = sorted(DIRECTORY.glob("*.ltl"))
-SUFFIXES = (".ltl", ".ahat.json")
+SUFFIXES = (".ltl", ".srasp", ".ahat.json")
 LONGEST = {2: 8, 3: 6, 4: 7, 5: 6}
 """The length up to which all words are compared, by the size of the alphabet: 21,844 words at most."""
 

@@ -106,4 +106,10 @@ def test_parts_that_are_merged_are_the_whole(model: Transformer, words: Words, c
 
 def test_the_lesser_of_what_is_there() -> None:
     one, two = Fraction(1), Fraction(2)
-    assert [lower(one, two), lower(two, one), lower(None, two), lower(one, None), lower(None, None)] == [1, 1, 2, 1, None]
+    assert [lower(one, two), lower(two, one), lower(None, two), lower(one, None), lower(None, None)] == [
+        1,
+        1,
+        2,
+        1,
+        None,
+    ]
