@@ -24,6 +24,7 @@ from hardsim.checking.attention_result import (
     HeadRow,
     LayerRow,
     Violation,
+    weightier,
 )
 from hardsim.checking.attention_words import ErrorTally, SoftJudge
 from hardsim.checking.campaign import CheckOptions, Progress, Report, effort, processors
@@ -40,6 +41,7 @@ QUICK = 3_000_000
 ENGINES: dict[str, Engine] = {"auto": "ball", "ball": "ball", "mpmath": "mpmath"}
 """What the names of `--engine` mean for hard-attention models; certified float64 is for the networks of formulas."""
 ZERO = Fraction(0)
+NO_ANSWER = "hard attention itself decides nothing on a word: its output is the threshold"
 
 
 def check_attention(
@@ -139,7 +141,7 @@ class _Campaign:
                     self.done += part.words
                     if self.progress is not None:
                         self.progress(Progress(n, self.done, total, tally.soft_mismatches + tally.hard_mismatches))
-                self.mismatch = self.mismatch or tally.mismatch
+                self.mismatch = weightier(self.mismatch, tally.mismatch)
                 self.violation = self.violation or plan.violation or exceeded(plan, tally, self.preparation.hard)
                 possible = count_words(len(self.subject.alphabet), n)
                 self.lengths.append(length_result(self.preparation.hard, n, possible, plan, tally))
@@ -255,14 +257,14 @@ def judge(
     lengths: Sequence[AttentionLength], mismatch: AttentionMismatch | None, violation: Violation | None, engine: str
 ) -> tuple[Verdict, str]:
     """The verdict and what it speaks of."""
-    if mismatch is not None and (mismatch.soft != mismatch.hard or mismatch.oracle not in (None, mismatch.hard)):
+    if mismatch is not None and mismatch.refutes:
         return Verdict.REFUTED, f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}"
     if violation is not None:
         return Verdict.REFUTED, f"{violation.what} does not hold at length {violation.n}"
     if not lengths:
         return Verdict.UNDECIDED, "no word was tried"
     if mismatch is not None:
-        return Verdict.UNDECIDED, "hard attention itself decides nothing on a word: its output is the threshold"
+        return Verdict.UNDECIDED, NO_ANSWER
     words = sum(length.words for length in lengths)
     whole = [length.n for length in lengths if length.exhaustive]
     every = f"all words up to length {whole[-1]}" if whole == list(range(1, len(whole) + 1)) and whole else ""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hardsim.checking.attention import Answer
+from hardsim.checking.attention import Answer, settled
 from hardsim.checking.result import Verdict, Word
+
+UNSETTLED = "hard attention undecided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +26,24 @@ class AttentionMismatch:
 
     @property
     def kind(self) -> str:
-        """Which pair disagrees."""
-        pairs = [("soft/hard", self.soft != self.hard), ("hard/oracle", self.oracle not in (None, self.hard))]
-        return " and ".join(name for name, differs in pairs if differs) or "hard attention undecided"
+        """Which pair disagrees; where hard attention decides nothing, softmax cannot disagree with it."""
+        pairs = [
+            ("soft/hard", settled(self.hard) and self.soft != self.hard),
+            ("hard/oracle", self.oracle not in (None, self.hard)),
+        ]
+        return " and ".join(name for name, differs in pairs if differs) or UNSETTLED
+
+    @property
+    def refutes(self) -> bool:
+        """Whether two answers differ, rather than one being missing."""
+        return self.kind != UNSETTLED
+
+
+def weightier(first: AttentionMismatch | None, later: AttentionMismatch | None) -> AttentionMismatch | None:
+    """Which of two to report: the first, unless only the later one refutes something."""
+    if first is None or (later is not None and later.refutes and not first.refutes):
+        return later
+    return first
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hardsim.ahat.exact import Trace as HardTrace
 from hardsim.ahat.integers import Exact
 from hardsim.ahat.measure import LengthFacts, measure
 from hardsim.checking.attention import Answer, AttentionSubject, certain, settled
-from hardsim.checking.attention_result import AttentionMismatch
+from hardsim.checking.attention_result import AttentionMismatch, weightier
 from hardsim.checking.result import Word
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Column, Value
@@ -49,13 +49,13 @@ class ErrorTally:
     values: dict[tuple[str, int], tuple[Fraction, Fraction]] = field(default_factory=dict)
 
     def merge(self, other: ErrorTally) -> None:
-        """Take in what was found on later words; the first mismatch stays."""
+        """Take in what was found on later words; the first mismatch that refutes something stays."""
         self.words += other.words
         self.accepted += other.accepted
         self.bits = max(self.bits, other.bits)
         self.soft_mismatches += other.soft_mismatches
         self.hard_mismatches += other.hard_mismatches
-        self.mismatch = self.mismatch or other.mismatch
+        self.mismatch = weightier(self.mismatch, other.mismatch)
         for place, found in other.errors.items():
             self.errors[place] = _larger(self.errors.get(place), found)
         for name, found in other.values.items():
@@ -145,7 +145,7 @@ class SoftJudge:
         soft = self.subject.soft_answer(run.trace)
         oracle = self.subject.oracle(word) if self.subject.oracle is not None else None
         found = ErrorTally(words=1, accepted=answer is True, bits=run.bits)
-        found.soft_mismatches = int(soft != answer)
+        found.soft_mismatches = int(settled(answer) and soft != answer)
         found.hard_mismatches = int(oracle is not None and oracle != answer)
         if soft != answer or found.hard_mismatches or not settled(answer):
             found.mismatch = AttentionMismatch(word, oracle, answer, soft)

@@ -9,7 +9,15 @@ from math import log
 
 from hardsim.ahat.temperature import declared_gaps
 from hardsim.checking.attention import AttentionOptions, AttentionSubject
-from hardsim.checking.attention_campaign import exceeded, fit, kind_of, length_result, summary, words_of
+from hardsim.checking.attention_campaign import (
+    NO_ANSWER,
+    exceeded,
+    fit,
+    kind_of,
+    length_result,
+    summary,
+    words_of,
+)
 from hardsim.checking.attention_plan import LengthPlan, Preparation, plan_length, prepare
 from hardsim.checking.attention_result import AttentionLength, Growth, Violation
 from hardsim.checking.attention_words import ErrorTally, SoftJudge
@@ -82,6 +90,7 @@ class _Report:
         self.prepared: Preparation | None = None
         self.violation: Violation | None = None
         self.refuted: Word | None = None
+        self.unsettled = False
 
     def run(self) -> None:
         words: dict[int, list[Word]] = {}
@@ -111,8 +120,9 @@ class _Report:
             tally = judge.tally(words)
             bits = bits_needed(judge, words)
             self.violation = self.violation or self._exceeded(plan, tally)
-            if tally.mismatch is not None and self.refuted is None:
-                self.refuted = tally.mismatch.word
+            if tally.mismatch is not None:
+                self.refuted = self.refuted or (tally.mismatch.word if tally.mismatch.refutes else None)
+                self.unsettled = self.unsettled or not tally.mismatch.refutes
             if self.wanted.search and plan.facts.gap is not None:
                 hunter = Hunter(
                     self.subject, self.prepared.hard, self.schedule, words, plan.facts.exhaustive, self.options.seed
@@ -219,8 +229,8 @@ class _Report:
             return Verdict.REFUTED, f"{self.violation.what} does not hold at length {self.violation.n}"
         if self.refuted is not None:
             return Verdict.REFUTED, f"softmax at this temperature is wrong on a word of length {len(self.refuted)}"
-        if not lengths:
-            return Verdict.UNDECIDED, "no word was tried"
+        if not lengths or self.unsettled:
+            return Verdict.UNDECIDED, NO_ANSWER if lengths else "no word was tried"
         words = sum(length.words for length in lengths)
         what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"
         return Verdict.CERTIFIED, f"{what} holds on {words:,} words up to length {lengths[-1].n}"

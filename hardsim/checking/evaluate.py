@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Literal
 
 from hardsim.ahat.exact import ExactModel
-from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject
+from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject, settled
 from hardsim.checking.attention_campaign import engine_of, words_of
 from hardsim.checking.attention_plan import Preparation, plan_length, prepare
+from hardsim.checking.attention_result import AttentionMismatch
 from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.result import Word
@@ -31,7 +32,12 @@ class AttentionEvaluation:
     @property
     def agree(self) -> bool:
         """Whether all answers are the same."""
-        return self.soft == self.hard and self.oracle in (None, self.hard) and self.hard is not None
+        return self.soft == self.hard and self.oracle in (None, self.hard) and settled(self.hard)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether two answers differ, rather than hard attention having none."""
+        return AttentionMismatch(self.word, self.oracle, self.hard, self.soft).refutes
 
 
 def preparation(

@@ -74,7 +74,7 @@ def check(
     """The command; its manual is `HELP`."""
     from hardsim.checking.campaign import CheckOptions
 
-    request = Request(regime, beta, tau, at, single_head, counting, epsilon)
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon, dps)
     request.options()
     opt.check_engine(engine)
     options = CheckOptions(max_n, exhaustive, samples, seed, dps, engine=engine)

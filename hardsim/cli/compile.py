@@ -86,10 +86,12 @@ def compile_model(
             current.outputs.append(target)
             for one in current.read(None if file is None else [file], expression, alphabet):
                 with current.guard(one.name):
+                    model = isinstance(one, AttentionInput)
+                    idle = request.foreign() if model else None if hard else request.foreign_to_formulas()
+                    for remark in (idle, request.softening() if hard else None):
+                        if remark:
+                            current.remark(one.name, None, remark)
                     if isinstance(one, AttentionInput):
-                        foreign = request.foreign()
-                        if foreign:
-                            current.remark(one.name, None, foreign)
                         text, line, facts = _attention(one, request, hard, max_n)
                     else:
                         subject = one.compile(request.options()[0])

@@ -62,7 +62,7 @@ def evaluate_words(
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
-    request = Request(regime, beta, tau, at, single_head, counting, epsilon)
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon, dps)
     request.options()
     opt.check_engine(engine)
     given = list(arguments or [])
@@ -141,7 +141,11 @@ class _Work:
         self.current.results.append(evaluations_json(given.name, line, found))
         self.current.screen.line((given.name, "bold"), f"  {line}")
         print_attention_words(self.current.screen, found, given.alphabet)
-        self._conclude(given.name, sum(not one.agree for one in found), len(found))
+        undecided = sum(not one.agree and not one.refuted for one in found)
+        if undecided:
+            self.current.codes.append(failures.UNDECIDED)
+            say(f"{given.name}: hard attention decides nothing on {undecided} of {len(found)} words")
+        self._conclude(given.name, sum(one.refuted for one in found), len(found))
 
     def _conclude(self, name: str, mismatches: int, words: int) -> None:
         """The exit code for rows that do not agree."""

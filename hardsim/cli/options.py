@@ -231,6 +231,7 @@ class Request:
     single_head: bool = False
     counting: str | None = None
     epsilon: Fraction | None = None
+    dps: int | None = None
 
     def attention(self) -> AttentionOptions:
         """What applies to a hard-attention model.
@@ -252,6 +253,7 @@ class Request:
             "--at": self.at is not None,
             "--single-head": self.single_head,
             "--counting": self.counting is not None,
+            "--dps": self.dps is not None,
         }
         named = [name for name, meant in given.items() if meant]
         if not named:
@@ -260,6 +262,18 @@ class Request:
             f"{', '.join(named)}: for formulas; the temperature of a hard-attention model is that of Theorem 26 "
             "(--epsilon), or yours (--tau)"
         )
+
+    def foreign_to_formulas(self) -> str | None:
+        """The same for a formula; a bound report alone has a use for an error of formulas."""
+        if self.epsilon is None:
+            return None
+        return "--epsilon: for hard-attention models and programs; a formula's temperature is its regime's, or yours"
+
+    def softening(self) -> str | None:
+        """A remark on options that say how softmax is made sharp, where none is made; None if there are none."""
+        given = {"--beta": self.beta, "--tau": self.tau, "--epsilon": self.epsilon}
+        named = [name for name, value in given.items() if value is not None]
+        return f"{', '.join(named)}: for softmax; hard attention has no temperature" if named else None
 
     def options(self) -> list[ModelOptions]:
         """The model options of each regime meant.

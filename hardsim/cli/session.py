@@ -139,6 +139,9 @@ class Session:
             with self.guard(given.name):
                 on_model(given)
             return
+        foreign = request.foreign_to_formulas()
+        if foreign and self.command != "bound":
+            self.remark(given.name, None, foreign)
         if request.regime != ALL:
             with self.guard(given.name):
                 _act(given, options[0], action)

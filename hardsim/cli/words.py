@@ -60,7 +60,7 @@ def words(
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
-    request = Request(regime, beta, tau, at, single_head, counting, epsilon)
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon, dps)
     several = len(request.options()) > 1
     opt.check_engine(engine)
     with session("words", json) as current:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from hardsim.errors import HardsimError, InputError
+from hardsim.errors import HardsimError, InputError, OutOfRange
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.words import unprintable
 from hardsim.net.encodings import Users, encoding_json, read_encoding, read_schedule, schedule_json
@@ -140,6 +140,8 @@ def _read_encodings(
             for i in range(0 if bos else 1, n + 1):
                 try:
                     value.evaluate(i=i, n=n)
+                except OutOfRange:
+                    continue  # a table of lengths ends somewhere, and says so when it is asked for more
                 except (HardsimError, TypeError) as error:
                     message = error.message if isinstance(error, InputError) else str(error)
                     raise item.field("value").error(

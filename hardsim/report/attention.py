@@ -221,7 +221,7 @@ def next_step(mismatch: AttentionMismatch) -> str:
     """What a user can do about it."""
     if mismatch.oracle is not None and mismatch.oracle != mismatch.hard:
         return "Next: hard attention disagrees with the program: that is a defect of hardsim, please report it."
-    if mismatch.hard is None:
+    if not mismatch.refutes:
         return "Next: move the threshold of the model away from its outputs."
     return "Next: softmax is not sharp enough: lower --tau, or leave it out: Theorem 26's temperature is."
 

@@ -70,6 +70,10 @@ class ProgramOracle:
         self._tuples = {relation.name: frozenset(relation.tuples) for relation in program.relations}
         self._steps = [(statement.name, self._statement(statement.right)) for statement in program.statements]
 
+    def __reduce__(self) -> tuple[type[ProgramOracle], tuple[ast.Program]]:
+        # Functions cannot be sent to other processes: the program is, and they are made again there.
+        return ProgramOracle, (self.program,)
+
     def run(self, word: Sequence[str]) -> dict[str, list[Value]]:
         """The values of every vector at positions 1..n of the padded word; lists of length n, in program order.
 
