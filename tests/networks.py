@@ -95,7 +95,10 @@ def dense_hard(model: Transformer, word: Sequence[str]) -> list[HardLayer]:
             for i in range(size):
                 query = times(head.w_q, x[i])
                 seen = [j for j in range(size) if visible(head.mask, i, j) or (model.bos and j == 0)]
-                row = {j: sum((a * b for a, b in zip(query, times(head.w_k, x[j]), strict=True)), Fraction(0)) for j in seen}
+                row = {
+                    j: sum((a * b for a, b in zip(query, times(head.w_k, x[j]), strict=True)), Fraction(0))
+                    for j in seen
+                }
                 best = [j for j in seen if row[j] == max(row.values())]
                 chosen = {Weighting.LEFTMOST: best[:1], Weighting.RIGHTMOST: best[-1:]}.get(head.weighting, best)
                 for j in chosen:
@@ -103,8 +106,8 @@ def dense_hard(model: Transformer, word: Sequence[str]) -> list[HardLayer]:
                 scores[head.name].append(row)
         x = []
         for vector in c:
-            hidden = [max(z + b, 0) for z, b in zip(times(layer.ffn.w1, vector), layer.ffn.b1, strict=True)]
-            out = times(layer.ffn.w2, [Fraction(value) for value in hidden])
+            hidden = [max(z + b, Fraction(0)) for z, b in zip(times(layer.ffn.w1, vector), layer.ffn.b1, strict=True)]
+            out = times(layer.ffn.w2, hidden)
             x.append([a + b + bias for a, b, bias in zip(vector, out, layer.ffn.b2, strict=True)])
         layers.append(HardLayer(c, x, scores))
     return layers

@@ -28,6 +28,7 @@ D = 4
 BITS = 192
 """Of the balls. Weights and logits of these models lose a few tens of them."""
 SMALL = [Fraction(k, 2) for k in (-3, -2, -1, 1, 2, 3)]
+BIASES = [Fraction(0)] * 3 + [Fraction(1), Fraction(-1, 2)]
 TAU = parse_arith("1", ("n",), "test")
 
 
@@ -66,7 +67,9 @@ def random_head(random: Random, name: str, bos: bool, tied: bool) -> AttentionHe
     mask = random.choice([mask for mask in Mask if bos or not mask.strict])
     value = {(random.randrange(D), random.randrange(1, D)): random.choice(SMALL) for _ in range(random.randint(1, 3))}
     w_v = Matrix.of(D, D, dict(value))
-    weighting = Weighting.AVERAGE if tied else random.choice([Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST])
+    weighting = (
+        Weighting.AVERAGE if tied else random.choice([Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST])
+    )
     if random.random() < 0.3:
         return AttentionHead(name, mask, Matrix((0, D)), Matrix((0, D)), w_v, Weighting.AVERAGE)
     query: dict[tuple[int, int], Fraction | int] = {(0, 0): random.choice([-1, 1])}
@@ -97,7 +100,7 @@ def random_ffn(random: Random) -> FeedForward:
         w1 |= {(len(b1), random.randrange(D)): random.choice(SMALL) for _ in range(2)}
         w2 |= {(random.randrange(D), len(b1)): random.choice(SMALL)}
         b1.append(random.choice(SMALL))
-    b2 = [random.choice([0, 0, 0, 1, Fraction(-1, 2)]) for _ in range(D)]
+    b2 = [random.choice(BIASES) for _ in range(D)]
     return FeedForward(Matrix.of(len(b1), D, w1), tuple(b1), Matrix.of(D, len(b1), w2), tuple(b2))
 
 
@@ -125,11 +128,12 @@ def tieless(lengths: Sequence[Measured]) -> bool:
     return all(head.most == [1] * len(head.most) for length in lengths for head in length.facts.heads.values())
 
 
-def models(count: int, seed: int, tied: bool, wanted: Callable[[Sequence[Measured]], bool]) -> list[
-    tuple[Transformer, list[Measured]]
-]:
+def models(
+    count: int, seed: int, tied: bool, wanted: Callable[[Sequence[Measured]], bool]
+) -> list[tuple[Transformer, list[Measured]]]:
     """The first `count` random models of a kind that has at least one head with scores."""
-    random, found = Random(seed), []
+    random = Random(seed)
+    found: list[tuple[Transformer, list[Measured]]] = []
     while len(found) < count:
         model = random_model(random, tied)
         if all(head.uniform for head in model.heads):
@@ -184,8 +188,8 @@ def one_head(
 
     `query` and `key` name a coordinate for each row of W_Q and W_K. The value is [a], added to the last coordinate.
     """
-    w_q = Matrix.of(len(query), D, {(row, place): 1 for row, place in enumerate(query)})
-    w_k = Matrix.of(len(key), D, {(row, place): 1 for row, place in enumerate(key)})
+    w_q = Matrix.of(len(query), D, dict.fromkeys(enumerate(query), 1))
+    w_k = Matrix.of(len(key), D, dict.fromkeys(enumerate(key), 1))
     declared = None if gap is None else parse_arith(gap)
     head = AttentionHead("h", mask, w_q, w_k, Matrix.of(D, D, {(3, 1): 1}), weighting, declared)
     return Transformer(

@@ -126,8 +126,8 @@ def _hard_model(document: Reader, model: Transformer) -> Transformer:
     if len(kinds) == 2:
         raise document.field("layers").error("heads that are all softmax, or all average, leftmost or rightmost")
     if kinds != {True}:
-        for layer in document.field("layers").items():
-            for part in layer.field("heads").items():
+        for place in document.field("layers").items():
+            for part in place.field("heads").items():
                 if part.has("hardmax"):
                     raise part.field("hardmax").error("a softmax head (a hard one is what its weighting says)")
         return model

@@ -63,7 +63,7 @@ class _Compiler:
         self.attender = Attender(self.network, self.evaluator)
         self.orderer = Orderer(self.attender)
         self.planner = Planner(program.source, program.symbols, self.tuples)
-        self.guards: list[tuple[str, str, list[_Named]]] = []
+        self.guards: list[tuple[str, str, _Named]] = []
         self.warnings: list[str] = []
 
     def compile(self) -> Compiled:
@@ -81,7 +81,7 @@ class _Compiler:
             if isinstance(form, Boolean)
         }
         named = [form for forms in vectors.values() for form in forms.values()]
-        named += [measure for _, _, measures in self.guards for measure in measures]
+        named += [measure for _, _, measure in self.guards]
         used = {name for measure in named for form in (measure.whole, measure.bits) for name, _ in form.terms}
         self.builder.prune([*used, *outputs.values()])
         index = self.builder.index
@@ -93,9 +93,7 @@ class _Compiler:
                 name: Readout(self.program.vectors[name].sort, {key: named.at(index) for key, named in forms.items()})
                 for name, forms in vectors.items()
             },
-            guards=tuple(
-                Guard(vector, what, *(named.at(index) for named in measures)) for vector, what, measures in self.guards
-            ),
+            guards=tuple(Guard(vector, what, measure.at(index)) for vector, what, measure in self.guards),
             warnings=tuple(self.warnings),
         )
 
@@ -134,7 +132,7 @@ class _Compiler:
         number = self.evaluator.number(value, f"{name}: term")
         means = self.network.mean(number, name)
         if not _sums_in_range(number.interval):
-            self._watch(name, "the prefix sum", [_Named(*means, mean=True)])
+            self._watch(name, "the prefix sum", _Named(*means, mean=True))
         return self.network.prefix_sum(number, means, name)
 
     # ---- attention ----
@@ -151,15 +149,16 @@ class _Compiler:
                     Equality(*self.attender.sides(comparison, f"{name}: {number}"))
                     for number, comparison in enumerate(plan.equalities, 1)
                 ]
-                self._watch_equalities(sides, name)
+                for number, side in enumerate(sides, 1):
+                    self._watch_sides([side.here, side.there], name, f"{name}: {number}")
                 found = self.attender.read_equal(attention.side, mask, terms, sides, read, name)
             else:
                 found = self.attender.read_boolean(attention.side, mask, terms, read, name)
         else:
             comparison = plan.comparison
             here, there = self.attender.sides(comparison, name)
+            self._watch_sides([here, there], name, name)
             if isinstance(plan, Ordered):
-                self._watch_order([here, there], name)
                 found = self.orderer.read_ordered(attention, comparison.op, here, there, read, name)
             else:
                 found = self.orderer.read_unequal(attention, here, there, read, name)
@@ -223,26 +222,15 @@ class _Compiler:
 
     # ---- ranges ----
 
-    def _watch_equalities(self, sides: Sequence[Equality], name: str) -> None:
-        """Of two integers that are compared, both must leave the range before the network can be wrong."""
-        for number, side in enumerate(sides, 1):
-            squared = [value for value in (side.here, side.there) if self.network.exact_square(value) is None]
-            if squared and not side.here.interval.in_range and not side.there.interval.in_range:
-                forms = [
-                    self.network.settled(value, f"{name}: {number}.{label}")
-                    for value, label in ((side.here, "u"), (side.there, "v"))
-                ]
-                self._watch(name, "an integer compared in the score", [_Named(form) for form in forms])
-
-    def _watch_order(self, sides: Sequence[Number], name: str) -> None:
-        """Each of two integers that are ordered must be in range."""
+    def _watch_sides(self, sides: Sequence[Number], name: str, place: str) -> None:
+        """Each of two integers that a score compares must be in range."""
         for value, label in zip(sides, "uv", strict=True):
             if not value.interval.in_range:
-                form = self.network.settled(value, f"{name}.{label}")
-                self._watch(name, "an integer compared in the score", [_Named(form)])
+                form = self.network.settled(value, f"{place}.{label}")
+                self._watch(name, "an integer compared in the score", _Named(form))
 
-    def _watch(self, name: str, what: str, measures: list[_Named]) -> None:
-        self.guards.append((name, what, measures))
+    def _watch(self, name: str, what: str, measure: _Named) -> None:
+        self.guards.append((name, what, measure))
         warning = f"{what} of the vector {name} may leave [-n, n] on some words, which is then an error"
         if warning not in self.warnings:
             self.warnings.append(warning)

@@ -50,16 +50,11 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Integers of one vector's definition that must be in [-n, n].
-
-    With a `partner`, the two are compared for equality, and a number out of range is equal to nothing in range: only
-    where both leave the range, in the same word, can the network be wrong.
-    """
+    """Integers of one vector's definition that must be in [-n, n]."""
 
     vector: str
     what: str
     measure: Measure
-    partner: Measure | None = None
 
 
 def check_ranges(guards: Sequence[Guard], words: Sequence[Sequence[str]], trace: Trace) -> None:
@@ -89,12 +84,10 @@ def _violations(guards: Sequence[Guard], trace: Trace) -> Iterator[tuple[int, Gu
     """For each guard the first word with a number out of range, and the number's position and value."""
     n = trace.n
     for guard in guards:
-        measures = [measure for measure in (guard.measure, guard.partner) if measure is not None]
-        columns = [measure.column(trace) for measure in measures]
-        outside = [measure.outside(column, n) for measure, column in zip(measures, columns, strict=True)]
-        violated = np.all([found.any(axis=1) for found in outside], axis=0)
+        column = guard.measure.column(trace)
+        outside = guard.measure.outside(column, n)
+        violated = outside.any(axis=1)
         if violated.any():
             word = int(violated.argmax())
-            places = [int(found[word].argmax()) + 1 for found in outside]
-            first = places.index(min(places))
-            yield word, guard, (places[first], measures[first].at(columns[first], word, places[first]))
+            place = int(outside[word].argmax()) + 1
+            yield word, guard, (place, guard.measure.at(column, word, place))

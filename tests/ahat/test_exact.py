@@ -31,7 +31,9 @@ def test_every_value_of_every_layer_is_the_definition_s(model: Transformer, word
     for index, word in enumerate(words):
         for layer, wanted in zip(trace.layers, dense_hard(model, word), strict=True):
             for found, rows in ((layer.attended, wanted.attended), (layer.columns, wanted.final)):
-                assert [column.values(index) for column in found] == [list(column) for column in zip(*rows, strict=True)]
+                assert [column.values(index) for column in found] == [
+                    list(column) for column in zip(*rows, strict=True)
+                ]
         at = {"last": -1, "first": int(model.bos)}[model.reading]
         assert exact.outputs(trace)[index] == wanted.final[at][model.output]
 

@@ -35,11 +35,13 @@ def test_columns_hold_what_they_were_made_of(first: list[Fraction], second: list
 
 
 @given(st.lists(st.tuples(COLUMNS, COLUMNS, NUMBERS), max_size=4), NUMBERS)
-def test_combinations_are_those_of_fractions(parts: list[tuple[list[Fraction], list[Fraction], Fraction]], bias: Fraction) -> None:
+def test_combinations_are_those_of_fractions(
+    parts: list[tuple[list[Fraction], list[Fraction], Fraction]], bias: Fraction
+) -> None:
     found = combination([(two_words(first, second), factor) for first, second, factor in parts], bias, (2, 3))
-    for word in (0, 1):
-        wanted = [bias + sum(part[word][place] * part[2] for part in parts) for place in range(3)]
-        assert found.values(word) == wanted
+    for place in range(3):
+        assert found.at(0, place) == bias + sum(first[place] * factor for first, _, factor in parts)
+        assert found.at(1, place) == bias + sum(second[place] * factor for _, second, factor in parts)
     assert found.size == largest(found.whole)
 
 
@@ -50,7 +52,9 @@ def test_a_larger_unit_changes_no_value(values: list[Fraction], factor: int) -> 
     assert [Fraction(int(whole), unit) for whole in column.scaled_to(unit)[0]] == values
 
 
-@pytest.mark.parametrize(("size", "kind"), [(SAFE - 1, np.int64), (SAFE, object), (-SAFE + 1, np.int64), (-SAFE, object)])
+@pytest.mark.parametrize(
+    ("size", "kind"), [(SAFE - 1, np.int64), (SAFE, object), (-SAFE + 1, np.int64), (-SAFE, object)]
+)
 def test_machine_integers_up_to_the_limit(size: int, kind: type) -> None:
     assert Exact.row([size, 0], 1).whole.dtype == kind
     assert Exact.of(np.array([[size, 0]], dtype=object)).whole.dtype == kind

@@ -29,7 +29,9 @@ def test_a_row_may_have_any_of_its_numbers_of_maxima(
     most = data.draw(st.integers(fewest, visible))
     gap = data.draw(st.fractions(HALF, 3, max_denominator=6)) if fewest < visible else None
     found = row_distance(visible, fewest, most, gap, inverse, eta)
-    each = [weight_distance(visible, m, gap if m < visible else None, eta, 1 / inverse) for m in range(fewest, most + 1)]
+    each = [
+        weight_distance(visible, m, gap if m < visible else None, eta, 1 / inverse) for m in range(fewest, most + 1)
+    ]
     assert found >= max(each)
     if fewest == most:
         assert found == each[0]
@@ -37,7 +39,9 @@ def test_a_row_may_have_any_of_its_numbers_of_maxima(
 
 
 def test_a_row_with_one_maximum_is_lemma_33() -> None:
-    assert row_distance(5, 1, 1, Fraction(2), Fraction(3), ZERO) == weight_distance(5, 1, Fraction(2), ZERO, Fraction(1, 3))
+    assert row_distance(5, 1, 1, Fraction(2), Fraction(3), ZERO) == weight_distance(
+        5, 1, Fraction(2), ZERO, Fraction(1, 3)
+    )
     assert row_distance(1, 1, 1, None, Fraction(3), Fraction(1, 8)) == 0
 
 
@@ -75,9 +79,7 @@ def test_errors_of_one_layer_enter_the_scores_and_values_of_the_next() -> None:
     delta = first.final[3]
     assert 0 < delta < Fraction(1, 1000)
     assert second.etas["k"] == delta
-    distance = max(
-        row_distance(n, 1, 1, gap, inverse, delta) for n, gap in enumerate(gaps["k"], start=1)
-    )
+    distance = max(row_distance(n, 1, 1, gap, inverse, delta) for n, gap in enumerate(gaps["k"], start=1))
     assert second.distances["k"] == distance
     # Values are a third of what the first head read, 0 or 1.
     wanted = delta + delta / 3 + distance * Fraction(1, 6)

@@ -96,7 +96,7 @@ def test_what_one_position_or_a_prefix_computes(text: str) -> None:
 def test_attention_under_every_mask(side: str, score: str) -> None:
     lines = [f"x{number}(i) := {score.format(side=side, mask=mask)}" for number, mask in enumerate(MASKS)]
     program = parse_program(HEAD + "\n".join(lines) + "\nY(i) := x0(i) = x0(i)\n")
-    found = agree(program, words_to(program, 4))
+    found = agree(program, words_to(program, 4), beyond=True)
     assert found.compared == 30
 
 
@@ -117,7 +117,7 @@ def test_inequality_inside_scores(side: str) -> None:
     lines += [f"y{number}(i) := {side}_j[{mask}, c(i) != c(j)] in(j) : t(i)" for number, mask in enumerate(MASKS)]
     lines += [f"z{number}(i) := {side}_j[{mask}, !(s(i) = 3 * s(j))] q(j) : 1" for number, mask in enumerate(MASKS)]
     program = parse_program(HEAD + "\n".join(lines) + "\nY(i) := x0(i) = x0(i)\n")
-    assert agree(program, words_to(program, 5)).compared == 62
+    assert agree(program, words_to(program, 5), beyond=True).compared == 62
 
 
 def test_a_number_out_of_range_matches_nothing() -> None:
@@ -131,15 +131,15 @@ def test_a_number_out_of_range_matches_nothing() -> None:
     found = agree(program, words_to(program, 6))
     assert found.compared + found.out_of_range == 126
     alone = parse_program(HEAD + text.splitlines()[0] + TAIL)
-    assert agree(alone, words_to(alone, 6)).compared == 126
-    assert compile_program(alone).warnings == ()
+    assert agree(alone, words_to(alone, 6), beyond=True).compared == 126
+    assert len(compile_program(alone).warnings) == 1
 
 
 def test_positions_are_squared_without_heads() -> None:
     program = parse_program("alphabet: a b\nY(i) := leftmost_j[1, 2 * pos(j) = len(i) + 3 - pos(i)] Q_a(j) : 0\n")
     compiled = compile_program(program)
     assert [len(layer.heads) for layer in compiled.model.layers] == [1]
-    assert agree(program, words_to(program, 7), compiled).compared == 254
+    assert agree(program, words_to(program, 7), compiled, beyond=True).compared == 254
 
 
 def test_the_gap_of_an_equality_is_the_tie_of_its_matches() -> None:

@@ -78,7 +78,7 @@ def test_an_integer_that_is_ordered(score: str, word: str, value: int, position:
 
 
 def test_integers_that_are_equal_outside() -> None:
-    """Both sides must leave: 2 c(i) = 4 = pos(j) + c(j) + 1 at n = 2, which the network cannot see."""
+    """2 c(i) = 4 = pos(j) + c(j) at i = j = n = 2 is what the network cannot see; each side alone is refused, too."""
     text = "alphabet: a b\nc(i) := psum_j[j<=i] Q_a(j)\nY(i) := leftmost_j[1, 2 * c(i) = pos(j) + c(j)] 1 : 0\n"
     program = parse_program(text)
     compiled = compile_program(program)
@@ -86,7 +86,10 @@ def test_integers_that_are_equal_outside() -> None:
     error = raises_out_of_range(compiled, ("a", "a"))
     assert error is not None
     assert "an integer compared in the score of the vector Y is 4 at position 2, outside [-2, 2]" in error.message
-    assert raises_out_of_range(compiled, ("b", "a")) is None
+    alone = raises_out_of_range(compiled, ("b", "a"))  # pos(j) + c(j) = 3 at j = 2, but 2 c(i) is 2 at most
+    assert alone is not None
+    assert "is 3 at position 2, outside [-2, 2]" in alone.message
+    assert raises_out_of_range(compiled, ("b", "b")) is None
     trace = ExactModel(compiled.model).run([("a", "a")])
     assert compiled.vectors["Y"].values(trace, 0) != ProgramOracle(program).run("aa")["Y"]
 
@@ -95,7 +98,7 @@ def test_no_warning_where_nothing_can_leave() -> None:
     text = (
         "alphabet: a b\nc(i) := psum_j[j<=i] Q_a(j)\ns(i) := psum_j[j<=i] (Q_a(j) ? 1 : -1)\n"
         "x(i) := leftmost_j[1, c(j) = s(i)] 1 : 0\ny(i) := leftmost_j[1, c(j) >= pos(i)] 1 : 0\n"
-        "z(i) := leftmost_j[1, pos(j) = 2 * pos(i)] 1 : 0\nY(i) := x(i) | y(i) | z(i)\n"
+        "z(i) := leftmost_j[1, pos(j) = len(i) + 1 - pos(i)] 1 : 0\nY(i) := x(i) | y(i) | z(i)\n"
     )
     compiled = compile_program(parse_program(text))
     assert compiled.warnings == ()
