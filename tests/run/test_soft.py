@@ -41,7 +41,7 @@ def exactly(word: str, tau: Fraction) -> Fraction:
     k, n = word.count("a"), len(word)
     value = context.mpf(k) / (k + (n - k) * context.exp(context.mpf(-tau.denominator) / tau.numerator))
     sign, mantissa, exponent, _ = value._mpf_
-    return Fraction(-mantissa if sign else mantissa) * Fraction(2) ** exponent
+    return Fraction(int(-mantissa if sign else mantissa)) * Fraction(2) ** int(exponent)
 
 
 @pytest.mark.parametrize("tau", ["1", "1/3", "1/40", "17/5"])
@@ -56,7 +56,7 @@ def test_balls_enclose_the_closed_form_and_mpmath_lies_beside_it(tmp_path: Path,
         same, again = value_of(floats, word)
         assert same == again
         assert low <= same <= high
-    assert value_of(balls, "bb") == (0, 0)
+    assert set(value_of(balls, "bb")) == {0}
 
 
 @given(transformers(), st.text("abc", min_size=1, max_size=4))
