@@ -17,7 +17,7 @@ from typing import Any
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.harden import with_softmax
 from hardsim.checking.attention import Answer, AttentionSubject
-from hardsim.checking.attention_words import SoftJudge
+from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.neighbours import changed_once
 from hardsim.checking.result import Word
 from hardsim.errors import Undecided
@@ -66,8 +66,9 @@ class Hunter:
         self.exact = ExactModel(hard)
         self.wanted: dict[Word, Answer] = {}
         self.rng = Random(f"{seed}/{len(words[0])}/adversary")
-        prepared = [subject.prepared(word) for word in self.words]
-        self.wanted.update(zip(self.words, subject.hard_answers(self.exact, self.exact.run(prepared)), strict=True))
+        for some in batches(self.words, len(subject.prepared(self.words[0])) + hard.bos):
+            trace = self.exact.run([subject.prepared(word) for word in some])
+            self.wanted.update(zip(some, subject.hard_answers(self.exact, trace), strict=True))
 
     def search(self, start: Fraction) -> Found:
         """Try `start` and the grid above it."""

@@ -12,7 +12,7 @@ from hardsim.cli.options import Request
 from hardsim.cli.progress import bar
 from hardsim.cli.session import Session, session
 from hardsim.cli.sink import Sink
-from hardsim.cli.streams import note, say
+from hardsim.cli.streams import say
 from hardsim.errors import InputError
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class _Work:
         if not self.gap:
             print_bound(self.current.screen, result, alphabet, self.tables)
         elif result.verdict is Verdict.REFUTED:
-            note(f"{name}: {result.reach}")
+            print_bound(self.current.screen, result, alphabet, tables=False)
         self.current.screen.flush()
         if result.verdict is Verdict.REFUTED:
             self.current.codes.append(failures.MISMATCH)

@@ -191,8 +191,11 @@ def print_verdict(screen: Screen, result: AttentionResult, alphabet: Sequence[st
         screen.line("The word, on a line of its own:")
         screen.raw(word_text(result.mismatch.word, alphabet))
         screen.line(f"  {mismatch_text(result.mismatch, alphabet)}")
-        screen.line(f"  {next_step(result.mismatch)}")
-    elif result.violation is not None:
+        if result.violation is None:
+            screen.line(f"  {next_step(result.mismatch)}")
+    if result.violation is not None:
+        # Also beside a mismatch: a gap that is too large makes softmax too soft.
+        screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
         print_violation(screen, result.violation, alphabet)
 
 

@@ -10,12 +10,14 @@ import io
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import isfinite
+from pathlib import PurePath
 from typing import Any
 
 from hardsim.checking.bound_result import BoundLength, BoundResult
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", ":", "-.")
+LONGEST_NAME = 40
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 Value = Callable[[BoundLength], Fraction | None]
@@ -77,9 +79,13 @@ def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: 
     axes.grid(True, which="major", color="#cccccc", linewidth=0.5)
     if drawn:
         axes.set_yscale("log")
-        axes.legend()
+        # A legend wider than its panel must not take the room of the panels.
+        axes.legend().set_in_layout(False)
 
 
 def name_of(result: BoundResult) -> str:
-    """What a line of several results is called."""
-    return result.name if result.regime is None else f"{result.name}, {result.regime}"
+    """What a line of several results is called: the file without its directory, shortened, and the regime."""
+    name = PurePath(result.name).name
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME // 2]}...{name[-LONGEST_NAME // 2 :]}"
+    return name if result.regime is None else f"{name}, {result.regime}"
