@@ -26,7 +26,8 @@ from hardsim.checking.attention_result import (
     Violation,
     weightier,
 )
-from hardsim.checking.attention_words import ErrorTally, SoftJudge
+from hardsim.checking.attention_tally import ErrorTally
+from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.campaign import CheckOptions, Progress, Report, effort, processors
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.words import count_words, planned_count
@@ -38,8 +39,8 @@ from hardsim.run.soft import Engine
 SHARD = 64
 QUICK = 3_000_000
 """Scores that are computed before another process would have started."""
-ENGINES: dict[str, Engine] = {"auto": "ball", "ball": "ball", "mpmath": "mpmath"}
-"""What the names of `--engine` mean for hard-attention models; certified float64 is for the networks of formulas."""
+ENGINES: dict[str, Engine] = {"auto": "auto", "float64": "float64", "ball": "ball", "mpmath": "mpmath"}
+"""The arithmetics of softmax models."""
 ZERO = Fraction(0)
 NO_ANSWER = "hard attention itself decides nothing on a word: its output is the threshold"
 
@@ -62,6 +63,14 @@ def check_attention(
     except KeyboardInterrupt:
         partial = True
     return campaign.result(partial)
+
+
+HOW = {
+    "auto": "in certified float64 and ball arithmetic",
+    "float64": "in certified float64",
+    "ball": "in ball arithmetic",
+    "mpmath": "in mpmath (no rigorous enclosure; rounding is negligible)",
+}
 
 
 def engine_of(name: str) -> Engine:
@@ -270,9 +279,8 @@ def judge(
     every = f"all words up to length {whole[-1]}" if whole == list(range(1, len(whole) + 1)) and whole else ""
     rest = f"{sum(x.words for x in lengths if not x.exhaustive):,} words of other lengths up to {lengths[-1].n}"
     parts = [part for part in (every, rest if len(whole) < len(lengths) else "") if part]
-    how = "in ball arithmetic" if engine == "ball" else "in mpmath (no rigorous enclosure; rounding is negligible)"
-    verdict = Verdict.CERTIFIED if engine == "ball" else Verdict.OBSERVED
-    return verdict, f"{words:,} words, {' and '.join(parts)}: every answer and every error bound, {how}"
+    verdict = Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED
+    return verdict, f"{words:,} words, {' and '.join(parts)}: every answer and every error bound, {HOW[engine]}"
 
 
 def summary(subject: AttentionSubject, preparation: Preparation | None) -> str:

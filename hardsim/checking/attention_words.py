@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -13,10 +12,14 @@ from hardsim.ahat.exact import Trace as HardTrace
 from hardsim.ahat.integers import Exact
 from hardsim.ahat.measure import LengthFacts, measure
 from hardsim.checking.attention import Answer, AttentionSubject, certain, settled
-from hardsim.checking.attention_result import AttentionMismatch, weightier
+from hardsim.checking.attention_floats import FLOAT_BITS, float_answers, float_errors
+from hardsim.checking.attention_result import AttentionMismatch
+from hardsim.checking.attention_tally import ErrorTally
 from hardsim.checking.result import Word
+from hardsim.errors import Undecided
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Column, Value
+from hardsim.run.float_model import FloatModel
 from hardsim.run.forward import Trace
 from hardsim.run.soft import Engine, SoftModel, SoftTrace, bounds
 
@@ -24,59 +27,12 @@ CELLS = 1 << 20
 """Scores that a batch of the exact run may hold per head."""
 BATCH = 4096
 
-Place = tuple[int, int, int]
-"""Layer, 0 after attention or 1 after the layer, coordinate."""
-
 
 def batches(words: Iterable[Word], size: int) -> Iterator[list[Word]]:
     """The words of one length in batches whose scores fit into memory; `size` is the number of positions."""
     source = iter(words)
     while batch := list(islice(source, max(1, min(BATCH, CELLS // (size * size))))):
         yield batch
-
-
-@dataclass
-class ErrorTally:
-    """Errors of a softmax model over the words seen: enclosures of the largest, by place and by (head, coordinate)."""
-
-    words: int = 0
-    accepted: int = 0
-    bits: int = 0
-    soft_mismatches: int = 0
-    hard_mismatches: int = 0
-    mismatch: AttentionMismatch | None = None
-    errors: dict[Place, tuple[Fraction, Fraction]] = field(default_factory=dict)
-    values: dict[tuple[str, int], tuple[Fraction, Fraction]] = field(default_factory=dict)
-
-    def merge(self, other: ErrorTally) -> None:
-        """Take in what was found on later words; the first mismatch that refutes something stays."""
-        self.words += other.words
-        self.accepted += other.accepted
-        self.bits = max(self.bits, other.bits)
-        self.soft_mismatches += other.soft_mismatches
-        self.hard_mismatches += other.hard_mismatches
-        self.mismatch = weightier(self.mismatch, other.mismatch)
-        for place, found in other.errors.items():
-            self.errors[place] = _larger(self.errors.get(place), found)
-        for name, found in other.values.items():
-            self.values[name] = _larger(self.values.get(name), found)
-
-    def final_error(self, layers: int) -> Fraction:
-        """The largest error at the end (upper end): of each coordinate, since it was last written."""
-        return self.error(layers - 1, 1)
-
-    def error(self, layer: int, stage: int) -> Fraction:
-        """The largest error after attention (stage 0) or after the layer: of each coordinate, since last written."""
-        latest: dict[int, Fraction] = {}
-        for (number, where, coordinate), (_, high) in sorted(self.errors.items(), key=lambda item: item[0]):
-            if (number, where) <= (layer, stage):
-                latest[coordinate] = high
-        return max(latest.values(), default=Fraction(0))
-
-
-def _larger(left: tuple[Fraction, Fraction] | None, right: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
-    """The enclosure of the larger of two numbers."""
-    return right if left is None else (max(left[0], right[0]), max(left[1], right[1]))
 
 
 def measure_words(subject: AttentionSubject, exact: ExactModel, words: Sequence[Word]) -> LengthFacts:
@@ -107,6 +63,7 @@ class SoftJudge:
         self.subject = subject
         self.exact = ExactModel(hard)
         self.soft = SoftModel(model, engine)
+        self.floats = FloatModel(model) if engine in ("auto", "float64") else None
 
     def run(self, word: Word) -> SoftTrace:
         """The softmax model on a word of the subject, at a precision that settles the answer."""
@@ -117,14 +74,23 @@ class SoftJudge:
         return self.subject.soft_answer(self.run(word).trace)
 
     def tally(self, words: Sequence[Word]) -> ErrorTally:
-        """All that is asked about words of one length."""
+        """All that is asked about words of one length.
+
+        Raises:
+            Undecided: if an answer is not settled at the limit of the precision.
+        """
         total = ErrorTally()
         prepared = [self.subject.prepared(word) for word in words]
         place = 0
         for batch in batches(prepared, len(prepared[0]) + self.subject.hard.bos):
             trace = self.exact.run(batch)
-            for index, answer in enumerate(self.subject.hard_answers(self.exact, trace)):
-                total.merge(self._word(words[place + index], batch[index], index, trace, answer))
+            part = words[place : place + len(batch)]
+            answers = self.subject.hard_answers(self.exact, trace)
+            if self.floats is not None:
+                total.merge(self._batch(part, batch, trace, answers))
+            else:
+                for index, answer in enumerate(answers):
+                    total.merge(self._word(part[index], batch[index], index, trace, answer))
             place += len(batch)
         return total
 
@@ -140,15 +106,36 @@ class SoftJudge:
             return isinstance(trace.columns[outs[0]].values[trace.index], int | Fraction)
         return all(isinstance(value, int | Fraction) for out in outs for value in trace.columns[out].values)
 
+    def _batch(self, words: Sequence[Word], batch: list[Word], hard: HardTrace, answers: list[Answer]) -> ErrorTally:
+        """A whole batch in certified float64; answers that it does not settle are asked of the balls."""
+        assert self.floats is not None
+        soft = self.floats.run(batch)
+        total = float_errors(soft, hard)
+        found = float_answers(self.subject, soft, hard.n)
+        for word, prepared, answer, seen in zip(words, batch, answers, found, strict=True):
+            bits = FLOAT_BITS
+            if not settled(seen) or (self.subject.rounded and seen != answer):
+                if self.soft.engine == "float64":
+                    shown = " ".join(word)
+                    raise Undecided(f"the word {shown} is undecided in float64; --engine auto asks the balls about it")
+                run = self.soft.run(prepared, self.is_settled)
+                seen, bits = self.subject.soft_answer(run.trace), run.bits
+            total.merge(self._answered(word, answer, seen, bits))
+        return total
+
+    def _answered(self, word: Word, hard: Answer, soft: Answer, bits: int) -> ErrorTally:
+        """The answers on one word beside each other."""
+        oracle = self.subject.oracle(word) if self.subject.oracle is not None else None
+        found = ErrorTally(words=1, accepted=hard is True, bits=bits)
+        found.soft_mismatches = int(soft != hard)
+        found.hard_mismatches = int(oracle is not None and oracle != hard)
+        if soft != hard or found.hard_mismatches or not settled(hard):
+            found.mismatch = AttentionMismatch(word, oracle, hard, soft)
+        return found
+
     def _word(self, word: Word, prepared: Word, index: int, hard: HardTrace, answer: Answer) -> ErrorTally:
         run = self.soft.run(prepared, self.is_settled)
-        soft = self.subject.soft_answer(run.trace)
-        oracle = self.subject.oracle(word) if self.subject.oracle is not None else None
-        found = ErrorTally(words=1, accepted=answer is True, bits=run.bits)
-        found.soft_mismatches = int(settled(answer) and soft != answer)
-        found.hard_mismatches = int(oracle is not None and oracle != answer)
-        if soft != answer or found.hard_mismatches or not settled(answer):
-            found.mismatch = AttentionMismatch(word, oracle, answer, soft)
+        found = self._answered(word, answer, self.subject.soft_answer(run.trace), run.bits)
         with run.precision():
             self._errors(run, index, hard, found)
         return found

@@ -20,7 +20,8 @@ from hardsim.checking.attention_campaign import (
 )
 from hardsim.checking.attention_plan import LengthPlan, Preparation, plan_length, prepare
 from hardsim.checking.attention_result import AttentionLength, Growth, Violation
-from hardsim.checking.attention_words import ErrorTally, SoftJudge
+from hardsim.checking.attention_tally import ErrorTally
+from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
 from hardsim.checking.bound_search import STEP, Found, Hunter, bits_needed
 from hardsim.checking.campaign import CheckOptions, Progress, Report

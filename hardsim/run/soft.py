@@ -20,7 +20,8 @@ from hardsim.run.forward import Forward, Trace
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.plan import largest_logit, make_plan
 
-Engine = Literal["ball", "mpmath"]
+Engine = Literal["auto", "float64", "ball", "mpmath"]
+"""`auto` is certified float64 on batches, with balls for the words that it leaves undecided."""
 
 BITS = 96
 """Bits beyond what the logits of all layers may cost."""
@@ -71,7 +72,7 @@ class SoftModel:
         if len(word) != self._length:
             self._length, self._bits = len(word), self.bits(len(word))
             self._passes.clear()
-        bits = self._bits if self.engine == "ball" else 2 * self._bits
+        bits = 2 * self._bits if self.engine == "mpmath" else self._bits
         while True:
             forward, arithmetic = self._passes.get(bits) or self._make(bits)
             with SoftTrace(Trace([]), arithmetic, bits).precision():
@@ -86,7 +87,7 @@ class SoftModel:
             bits = min(2 * bits, self.limit)
 
     def _make(self, bits: int) -> tuple[Forward[Any], BallArithmetic | MpArithmetic]:
-        arithmetic: Any = BallArithmetic(bits) if self.engine == "ball" else MpArithmetic(bits * 302 // 1000 + 1)
+        arithmetic: Any = MpArithmetic(bits * 302 // 1000 + 1) if self.engine == "mpmath" else BallArithmetic(bits)
         made = self._passes[bits] = (Forward(self.model, arithmetic, self.plan), arithmetic)
         return made
 

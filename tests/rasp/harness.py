@@ -48,9 +48,7 @@ def batches(compiled: Compiled, words: Iterable[Word]) -> Iterator[list[Word]]:
     yield from groups.values()
 
 
-def agree(
-    program: Program, words: Iterable[Word], compiled: Compiled | None = None, beyond: bool = False
-) -> Findings:
+def agree(program: Program, words: Iterable[Word], compiled: Compiled | None = None, beyond: bool = False) -> Findings:
     """Assert that every vector is what the oracle says on every word in range, and that every declared gap holds.
 
     `beyond` asserts it of the words out of range, too: a number that is compared for equality with one in range matches
