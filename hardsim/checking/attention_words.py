@@ -127,7 +127,7 @@ class SoftJudge:
         """The answers on one word beside each other."""
         oracle = self.subject.oracle(word) if self.subject.oracle is not None else None
         found = ErrorTally(words=1, accepted=hard is True, bits=bits)
-        found.soft_mismatches = int(soft != hard)
+        found.soft_mismatches = int(settled(hard) and soft != hard)
         found.hard_mismatches = int(oracle is not None and oracle != hard)
         if soft != hard or found.hard_mismatches or not settled(hard):
             found.mismatch = AttentionMismatch(word, oracle, hard, soft)

@@ -98,7 +98,8 @@ def test_a_uniform_head_has_no_gap() -> None:
 def test_a_block_has_tables_facts_and_verdict() -> None:
     text = shown(RESULT)
     lines = text.splitlines()
-    said = "  head h is tieless up to length 2: at length 3, position 2 has 2 positions with the largest score, in the word"
+    said = "  head h is tieless up to length 2: at length 3, position 2 has 2 positions with the largest "
+    said += "score, in the word"
     assert lines[lines.index(said) + 1] == "abb"
     assert "  growth   gap ~ n^-1.00 (fitted to lengths 2 to 4)" in lines
     assert "  bounds   Theorem 26, with gap and sizes of all words of each length: no assumption" in lines
