@@ -14,7 +14,7 @@ from hardsim.cli.streams import note, say
 
 if TYPE_CHECKING:
     from hardsim.checking.campaign import CheckOptions
-    from hardsim.checking.result import CheckResult
+    from hardsim.checking.result import CheckResult, Verdict
     from hardsim.checking.subject import Subject
 
 HELP = """Compile formulas into softmax transformers and check them word by word.
@@ -24,7 +24,8 @@ FILE is a formula file (.ltl), a compiled model (.json), or a directory of them;
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
 three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic (hard), and the
-softmax network (soft), whose output must be exactly 0 or exactly 1.
+softmax network (soft), whose output must be exactly 0 or exactly 1. The network is run with rigorous error bounds, so
+that agreement is CERTIFIED for the words tried (--engine auto; mpmath is an arithmetic without bounds: OBSERVED).
 
 Printed are, for each length, the words tried, mismatches, the acceptance gap (least output among accepted words minus
 largest among rejected ones before rounding), the least margin (distance of an attended value from its threshold), the
@@ -37,6 +38,7 @@ Examples:
   hardsim check flipflop.ltl
   hardsim check flipflop.ltl --max-n 64 --workers 2
   hardsim check formulas/ --regime all --json report.json
+  hardsim check flipflop.ltl --engine ball --require certified
   hardsim check -e 'a S b' --alphabet 'a b c' --beta 1/2
   hardsim check since.ltl --regime none     (fails: Hahn's limit)
   hardsim check model.json
@@ -55,7 +57,8 @@ def check(
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
-    engine: opt.Engine = "mpmath",
+    engine: opt.Engine = "auto",
+    require: opt.Require = None,
     dps: opt.Digits = None,
     workers: opt.Workers = None,
     tables: opt.Tables = None,
@@ -69,11 +72,12 @@ def check(
     request = Request(regime, beta, tau, at, single_head, counting)
     request.options()
     opt.check_engine(engine)
+    wanted = opt.required(require)
     options = CheckOptions(max_n, exhaustive, samples, seed, dps, engine=engine)
     with session("check", json, seed) as current:
         given = list(current.read(files, expression, alphabet))
         several = len(given) + len(current.errors) > 1
-        work = _Work(current, options, workers, tables if tables is not None else not several)
+        work = _Work(current, options, workers, tables if tables is not None else not several, wanted)
         for one in given:
             current.each(one, request, work.check)
             if current.interrupted:
@@ -84,11 +88,14 @@ def check(
 class _Work:
     """Checks subjects one after the other and prints each as soon as it is done."""
 
-    def __init__(self, current: Session, options: CheckOptions, workers: int | None, tables: bool) -> None:
+    def __init__(
+        self, current: Session, options: CheckOptions, workers: int | None, tables: bool, wanted: Verdict | None
+    ) -> None:
         self.current = current
         self.options = options
         self.workers = workers
         self.tables = tables
+        self.wanted = wanted
         self.results: list[CheckResult] = []
 
     def check(self, subject: Subject) -> None:
@@ -114,9 +121,20 @@ class _Work:
             self.current.codes.append(failures.MISMATCH)
         elif result.verdict is Verdict.UNDECIDED:
             self.current.codes.append(failures.UNDECIDED)
+        self._hold(result)
         if result.partial:
             self.current.interrupted = True
             say(f"interrupted: the result of {result.name} is partial, it stands for the words tried until now")
+
+    def _hold(self, result: CheckResult) -> None:
+        """Exit code 3 for a verdict that is weaker than `--require` asks for."""
+        from hardsim.checking.result import Verdict
+
+        if self.wanted is None or result.verdict is Verdict.REFUTED or result.verdict.reaches(self.wanted):
+            return
+        self.current.codes.append(failures.UNDECIDED)
+        message = f"the verdict is {result.verdict}, and --require {self.wanted.value.lower()} was given. "
+        self.current.remark(result.name, result.model.regime, message + _advice(result, self.wanted))
 
     def summary(self) -> None:
         """One row per result, where there are several."""
@@ -124,3 +142,16 @@ class _Work:
 
         if len(self.results) > 1:
             print_summary(self.current.screen, self.results)
+
+
+def _advice(result: CheckResult, wanted: Verdict) -> str:
+    """What leads to a stronger verdict."""
+    from hardsim.checking.result import AUTO, MPMATH, Verdict
+
+    if wanted is Verdict.PROVED:
+        return "A check of single words is no proof: ask for --require certified, or prove the model."
+    if result.engine == MPMATH:
+        return f"mpmath encloses nothing: use --engine {AUTO}, the default."
+    if not result.lengths:
+        return "No word was tried: run it again."
+    return f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."

@@ -52,7 +52,7 @@ def evaluate_words(
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
-    engine: opt.Engine = "mpmath",
+    engine: opt.Engine = "auto",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
@@ -67,7 +67,7 @@ def evaluate_words(
     check_source(files, expression, alphabet)
     texts = _texts(given[len(files) :], files)
     with session("eval", json) as current:
-        work = _Work(current, texts, dps)
+        work = _Work(current, texts, dps, engine)
         for one in current.read(files, expression, alphabet):
             current.each(one, request, work.evaluate)
 
@@ -99,10 +99,11 @@ def _texts(words: list[str], files: list[str]) -> list[tuple[str, str]]:
 class _Work:
     """Evaluates the same words on every subject."""
 
-    def __init__(self, current: Session, texts: list[tuple[str, str]], dps: int | None) -> None:
+    def __init__(self, current: Session, texts: list[tuple[str, str]], dps: int | None, engine: str) -> None:
         self.current = current
         self.texts = texts
         self.dps = dps
+        self.engine = engine
 
     def evaluate(self, subject: Subject) -> None:
         """All words on one subject, in one table."""
@@ -112,8 +113,8 @@ class _Work:
         from hardsim.report.json import eval_json
 
         words = [parse(text, name, subject.file.alphabet) for name, text in self.texts]
-        found = list(evaluate(subject, words, self.dps))
-        self.current.results.append(eval_json(subject.name, subject.facts, found))
+        found = list(evaluate(subject, words, self.dps, self.engine))
+        self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found))
         screen = self.current.screen
         screen.line((subject.name, "bold"), f"  {model_line(subject.facts)}")
         print_evaluations(screen, found, subject.file.alphabet)
@@ -122,6 +123,18 @@ class _Work:
         if mismatches:
             self.current.codes.append(failures.MISMATCH)
             say(f"{subject.name}: {mismatches} of {len(found)} words mismatch (the rows that do not agree)")
+        undecided = sum(not one.decided for one in found)
+        if undecided:
+            self.current.codes.append(failures.UNDECIDED)
+            say(f"{subject.name}: {undecided} of {len(found)} words are undecided: {_advice(self.engine)}")
+
+
+def _advice(engine: str) -> str:
+    from hardsim.checking.result import AUTO, FLOAT64
+
+    if engine == FLOAT64:
+        return f"float64 cannot tell on which side of a threshold a value lies; use --engine {AUTO}"
+    return "a value lies on a threshold, or too close to it for the limit of ball arithmetic; use another --beta"
 
 
 def parse(text: str, name: str, alphabet: tuple[str, ...]) -> Word:

@@ -50,7 +50,7 @@ def words(
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
-    engine: opt.Engine = "mpmath",
+    engine: opt.Engine = "auto",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
@@ -63,7 +63,7 @@ def words(
     with session("words", json) as current:
         given = list(current.read(files, expression, alphabet))
         headings = several or len(given) + len(current.errors) > 1
-        work = _Work(current, max_n, by, exhaustive, dps, headings)
+        work = _Work(current, max_n, by, exhaustive, dps, engine, headings)
         for one in given:
             with current.guard(one.name):
                 work.afford(one)
@@ -73,12 +73,15 @@ def words(
 class _Work:
     """Prints the accepted words of one subject after the other."""
 
-    def __init__(self, current: Session, max_n: int, by: By, budget: int, dps: int | None, headings: bool) -> None:
+    def __init__(
+        self, current: Session, max_n: int, by: By, budget: int, dps: int | None, engine: str, headings: bool
+    ) -> None:
         self.current = current
         self.max_n = max_n
         self.by = by
         self.budget = budget
         self.dps = dps
+        self.engine = engine
         self.headings = headings
 
     def afford(self, given: Input) -> None:
@@ -110,7 +113,7 @@ class _Work:
         if self.headings:
             screen.raw(f"# {subject.name}, {subject.facts.regime}")
         kept: list[Word] = []
-        for word in accepted_words(subject, all_words(alphabet, self.max_n), self.by.value, self.dps):
+        for word in accepted_words(subject, all_words(alphabet, self.max_n), self.by.value, self.dps, self.engine):
             screen.raw(word_text(word, alphabet))
             if self.current.sink is not None:
                 kept.append(word)

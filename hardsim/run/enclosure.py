@@ -27,6 +27,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.errors import InvariantError
 from hardsim.spec.ir import Mask, Rational
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -70,7 +71,8 @@ class Block:
     2^-`places`, at most `size` in absolute value. `static` holds the exact values where they are the same for every
     word. `codes` are integers from 0 to `kinds` - 1 such that the value at a position is a function of the position
     and the code. `boolean` says that every value is exactly 0 or 1. `partly` says that what holds of blocks without
-    radii holds of the entries with radius 0.
+    radii holds of the entries with radius 0. `ratio` is (words, n) integers and (n,) integers of which the values are
+    exactly the quotients.
     """
 
     mid: Floats
@@ -82,6 +84,7 @@ class Block:
     kinds: int = 0
     boolean: bool = False
     partly: bool = False
+    ratio: tuple[Floats, Floats] | None = None
 
     @property
     def radius(self) -> Floats:
@@ -193,6 +196,8 @@ def mean(block: Block, mask: Mask) -> Block:
     mid = total / counts
     if exact:
         found = Block(mid, outward(U * np.abs(mid)))
+        if not block.places:
+            found.ratio = (total, counts)
         if block.boolean:
             found.codes, found.kinds = total.astype(np.int64), n + 1
         return found
@@ -211,7 +216,21 @@ def _sums(values: Floats, mask: Mask) -> Floats:
         return np.broadcast_to(values.sum(axis=1, keepdims=True), values.shape)
     if mask is Mask.FUTURE:
         return np.cumsum(values, axis=1)
-    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+    if mask is Mask.PAST:
+        return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+    raise InvariantError(f"the float64 pass has no sums under the mask '{mask}'")
+
+
+def extremes(values: Floats, mask: Mask) -> tuple[Floats, Floats]:
+    """The least and the largest of the visible values of each query."""
+    if mask is Mask.NONE:
+        low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
+        return np.broadcast_to(low, values.shape), np.broadcast_to(high, values.shape)
+    if mask not in (Mask.FUTURE, Mask.PAST):
+        raise InvariantError(f"the float64 pass has no extremes under the mask '{mask}'")
+    ordered = values if mask is Mask.FUTURE else values[:, ::-1]
+    low, high = np.minimum.accumulate(ordered, axis=1), np.maximum.accumulate(ordered, axis=1)
+    return (low, high) if mask is Mask.FUTURE else (low[:, ::-1], high[:, ::-1])
 
 
 def _static_means(values: Sequence[Rational], mask: Mask) -> list[Rational]:

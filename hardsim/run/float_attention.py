@@ -34,6 +34,7 @@ from hardsim.run.enclosure import (
     Integers,
     U,
     combine,
+    extremes,
     fixed,
     floats,
     gamma,
@@ -93,15 +94,25 @@ class HeadPass:
     _classes: dict[tuple[Fraction, ...], _Class] = field(default_factory=dict)
     _tables: dict[tuple[int, tuple[int, ...]], _Table] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        seen = [self.head.mask.visible(i, self.n) for i in range(1, self.n + 1)]
+        self._starts = np.array([positions.start - 1 for positions in seen])
+        self._stops = np.array([positions.stop - 1 for positions in seen])
+
     def visible(self, rows: Integers) -> Booleans:
         """Which keys the queries at these places (from 0) see: (rows, n)."""
         keys = np.arange(self.n)[None, :]
-        if self.head.mask is Mask.FUTURE:
-            return keys <= rows[:, None]
-        return keys >= rows[:, None] if self.head.mask is Mask.PAST else keys >= np.zeros_like(rows)[:, None]
+        return (keys >= self._starts[rows][:, None]) & (keys < self._stops[rows][:, None])
 
     def attend(self, blocks: Sequence[Block], values: Sequence[Block], outs: Sequence[int]) -> list[Block]:
-        """The attended values of these columns (to be written to the coordinates `outs`), at every query."""
+        """The attended values of these columns (to be written to the coordinates `outs`), at every query.
+
+        Where all visible values are exactly the same, that is the attended value.
+        """
+        found = self._attend(blocks, values, outs)
+        return [_constant(block, value, self.head.mask) for block, value in zip(found, values, strict=True)]
+
+    def _attend(self, blocks: Sequence[Block], values: Sequence[Block], outs: Sequence[int]) -> list[Block]:
         queries = {index for query, _ in self.head.scores for index, _ in query if blocks[index].static is None}
         keys = {index for _, key in self.head.scores for index, _ in key if blocks[index].static is None}
         few = self.n <= LONGEST_TABLE and len(keys) <= MOST_BOOLEANS
@@ -334,6 +345,20 @@ def _quotient(top: Floats, total: Floats, error: Floats, value: Block) -> Block:
     if value.rad is not None:
         rad = rad + np.max(value.rad, axis=1, keepdims=True)
     return Block(np.where(safe, mid, 0.0), np.where(safe, outward(rad), np.inf))
+
+
+def _constant(found: Block, value: Block, mask: Mask) -> Block:
+    """The same, exact at the queries that see one value only."""
+    if value.rad is not None or found.rad is None:
+        return found
+    least, most = extremes(value.mid, mask)
+    same = least == most
+    if same.any():
+        shape = np.broadcast_shapes(same.shape, found.mid.shape)
+        found.mid = np.where(same, least, np.broadcast_to(found.mid, shape))
+        found.rad = np.where(same, 0.0, np.broadcast_to(found.rad, shape))
+        found.partly, found.places, found.size = True, value.places, value.size
+    return found
 
 
 def _pick(array: Floats, words: Integers, rows: Integers | None = None) -> Floats:

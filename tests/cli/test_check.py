@@ -26,7 +26,7 @@ def test_agreement_is_exit_code_0_with_a_row_per_length(hardsim: Any, since: Pat
         [str(n), "all", str(3**n), str((3**n - 1) // 2), "0", "0"] for n in range(1, 5)
     ]
     # 3 + 9 + 27 + 81
-    assert "OBSERVED: all 120 words up to length 4" in outcome.out
+    assert "CERTIFIED: all 120 words up to length 4" in outcome.out
     assert "rightmost position with" in outcome.out
 
 
@@ -103,7 +103,7 @@ def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, fu
     outcome = hardsim("check", since.parent, "--max-n", "3")
     assert outcome.code == 0
     assert "all 27" not in outcome.out
-    assert outcome.out.rstrip().endswith("2 results: 2 OBSERVED")
+    assert outcome.out.rstrip().endswith("2 results: 2 CERTIFIED")
     assert outcome.out.index(str(future)) < outcome.out.index(str(since))
     assert "all 27" in hardsim("check", since.parent, "--max-n", "3", "--tables").out
 
@@ -143,7 +143,7 @@ def test_every_input_runs_and_the_worst_code_wins(
 def test_an_interrupted_check_prints_what_it_found(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hardsim.checking.compare import Judge
 
-    real = Judge.tally
+    real = Judge.tally_all
     calls = 0
 
     def tally(self: Judge, *arguments: Any) -> None:
@@ -153,8 +153,8 @@ def test_an_interrupted_check_prints_what_it_found(hardsim: Any, since: Path, mo
             raise KeyboardInterrupt
         real(self, *arguments)
 
-    monkeypatch.setattr(Judge, "tally", tally)
-    outcome = hardsim("check", since, since, "--max-n", "3", "--json", "-")
+    monkeypatch.setattr(Judge, "tally_all", tally)
+    outcome = hardsim("check", since, since, "--max-n", "3", "--engine", "mpmath", "--json", "-")
     assert outcome.code == 130
     assert "partial" in outcome.err
     (result,) = outcome.json["results"]
@@ -166,7 +166,7 @@ def test_a_check_interrupted_at_once_has_no_verdict(hardsim: Any, since: Path, m
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hardsim.checking.compare.Judge.tally", interrupt)
+    monkeypatch.setattr("hardsim.checking.compare.Judge.tally_all", interrupt)
     outcome = hardsim("check", since, "--regime", "all")
     assert outcome.code == 130
     assert outcome.out.count("UNDECIDED: no word was tried") == 1
@@ -243,7 +243,7 @@ def test_notes_of_a_file_go_to_standard_error(hardsim: Any, tmp_path: Path) -> N
 def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hardsim.cli import progress
 
-    seconds: Callable[..., float] = lambda subject, n, dps: 0.001 * n * n  # noqa: E731
+    seconds: Callable[..., float] = lambda subject, n, options: 0.001 * n * n  # noqa: E731
     monkeypatch.setattr(progress, "_seconds", seconds)
     stop = pytest.MonkeyPatch()
     stop.setattr("hardsim.checking.campaign.check_subject", lambda *_: (_ for _ in ()).throw(Undecided("stopped")))
@@ -254,5 +254,5 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
     # 3 + ... + 3^9 = 29523 words; those of length 9 alone take 19683 * 0.081 s = 27 minutes
     assert "29,523 words of up to 9 symbols: about " in outcome.err
     assert "minutes" in outcome.err
-    monkeypatch.setattr(progress, "_seconds", lambda subject, n, dps: 1e-6)
+    monkeypatch.setattr(progress, "_seconds", lambda subject, n, options: 1e-6)
     assert "about" not in hardsim("check", since, "--max-n", "7").err
