@@ -167,7 +167,7 @@ def test_a_check_interrupted_at_once_has_no_verdict(hardsim: Any, since: Path, m
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hardsim.checking.compare.Judge.tally_all", interrupt)
-    outcome = hardsim("check", since, "--regime", "all")
+    outcome = hardsim("check", since, "--regime", "all", "--max-n", "3")
     assert outcome.code == 130
     assert outcome.out.count("UNDECIDED: no word was tried") == 1
 
@@ -256,3 +256,102 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
     assert "minutes" in outcome.err
     monkeypatch.setattr(progress, "_seconds", lambda subject, n, options: 1e-6)
     assert "about" not in hardsim("check", since, "--max-n", "7").err
+
+
+@pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
+def test_engines_from_the_command_line(hardsim: Any, since: Path, engine: str) -> None:
+    outcome = hardsim("check", since, "--max-n", "3", "--engine", engine, "--json", "-")
+    (result,) = outcome.json["results"]
+    assert (outcome.code, result["engine"]) == (0, engine)
+    assert result["verdict"] == ("OBSERVED" if engine == "mpmath" else "CERTIFIED")
+    assert result["undecided_word"] is None
+    assert [length["undecided"] for length in result["lengths"]] == [0, 0, 0]
+    assert ("lower bounds" in result["reach"]) is (engine in ("float64", "ball"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "required", "code", "advice"),
+    [
+        ("auto", "certified", 0, ""),
+        ("ball", "certified", 0, ""),
+        ("mpmath", "certified", 3, "use --engine auto"),
+        ("auto", "proved", 3, "ask for --require certified"),
+    ],
+)
+def test_a_weaker_verdict_than_required_is_exit_code_3(
+    hardsim: Any, since: Path, engine: str, required: str, code: int, advice: str
+) -> None:
+    outcome = hardsim("check", since, "--max-n", "3", "--engine", engine, "--require", required, "--json", "-")
+    assert (outcome.code, outcome.json["exit_code"]) == (code, code)
+    notes = [note["message"] for note in outcome.json["notes"]]
+    assert len(notes) == (code == 3)
+    if code:
+        verdict = outcome.json["results"][0]["verdict"]
+        assert notes[0].startswith(f"the verdict is {verdict}, and --require {required} was given. ")
+        assert advice in notes[0]
+        assert advice in outcome.err
+
+
+def test_a_refutation_stays_one_whatever_is_required(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--max-n", "3", "--beta", "1/2", "--require", "proved")
+    assert outcome.code == 1
+    assert "--require" not in outcome.err
+
+
+def test_require_names_a_verdict(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--require", "observed")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--require must be proved or certified, not 'observed'" in outcome.err
+
+
+def cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let float64 decide nothing about words of length 2."""
+    from hardsim.checking.rigorous import FLOAT_DIGITS, FloatEngine
+    from hardsim.checking.soft import undecided
+
+    real = FloatEngine.answers
+
+    def answers(self: FloatEngine, words: Any, hards: Any) -> Any:
+        found = real(self, words, hards)
+        return [undecided("float64", FLOAT_DIGITS)] * len(words) if len(words[0]) == 2 else found
+
+    monkeypatch.setattr(FloatEngine, "answers", answers)
+
+
+def test_undecided_words_are_exit_code_3_and_printed(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cannot_tell(monkeypatch)
+    outcome = hardsim("check", since, "--max-n", "3", "--engine", "float64")
+    assert outcome.code == 3
+    lines = outcome.out.splitlines()
+    assert "UNDECIDED: no answer of the softmax network was reached on 9 of 39 words; the others agree" in lines
+    place = lines.index("The first of these words, on a line of its own:")
+    assert lines[place + 1] == "aa"
+    assert "--engine auto goes on in balls" in lines[place + 2]
+    document = hardsim("check", since, "--max-n", "3", "--engine", "float64", "--require", "certified", "--json", "-")
+    (result,) = document.json["results"]
+    assert (result["verdict"], result["undecided_word"]) == ("UNDECIDED", ["a", "a"])
+    assert [length["undecided"] for length in result["lengths"]] == [0, 9, 0]
+    assert "Some words were not decided: use --engine auto" in document.err
+    # The default goes on in balls by itself.
+    again = hardsim("check", since, "--max-n", "3", "--json", "-")
+    assert (again.code, again.json["results"][0]["verdict"]) == (0, "CERTIFIED")
+    assert "9 of them in ball arithmetic" in again.json["results"][0]["reach"]
+
+
+def test_eval_says_what_is_undecided(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cannot_tell(monkeypatch)
+    outcome = hardsim("eval", since, "ba", "cba", "--engine", "float64")
+    assert outcome.code == 3
+    assert "1 of 2 words are undecided: float64 cannot tell" in outcome.err
+    rows = outcome.out.splitlines()[-2:]
+    assert rows[0].split() == ["–", "accept", "accept", "not", "decided", "–", "–", "–", "15", "ba"]
+    assert rows[1].split()[:4] == ["yes", "accept", "accept", "accept"]
+    document = hardsim("eval", since, "ba", "cba", "--engine", "float64", "--json", "-").json
+    first, second = document["results"][0]["words"]
+    assert (first["agree"], first["decided"], first["soft"], first["output"]) == (None, False, None, None)
+    assert (second["agree"], second["decided"], second["soft"]) == (True, True, True)
+    assert hardsim("eval", since, "ba").code == 0
+    for engine in ("ball", "mpmath"):
+        assert hardsim("eval", since, "ba", "--engine", engine).code == 0

@@ -68,7 +68,7 @@ def test_ctrl_c_prints_what_was_found(since: Path) -> None:
     # It says that it will take long before it starts.
     assert process.stderr is not None
     assert select.select([process.stderr], [], [], 60)[0]
-    time.sleep(1)
+    time.sleep(4)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
