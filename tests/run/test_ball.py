@@ -269,3 +269,26 @@ def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
         assert upper(a) - lower(a) < Fraction(2**18, 2**bits)
         kept += lower(a) != lower(b)
     assert kept > 0
+
+
+@pytest.mark.parametrize("nats", [1, 3, 8])
+def test_weights_of_any_size_may_be_left_out(nats: int) -> None:
+    """With a cutoff so early that what is left out shows: the enclosure grows by just that."""
+    subject = compile_file(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
+    head = next(head for head in subject.program.heads if head.kind.value == "lookup")
+    out = subject.model.coordinates.index(head.out)
+
+    class Early(BallArithmetic):
+        @property
+        def negligible(self) -> int:
+            return nats
+
+    word = ("a", "b", "a", "a", "b", "a", "b", "b")
+    early, usual = Early(128), BallArithmetic(128)
+    with early.precision():
+        found = Forward(subject.model, early).run(word).attended[head.name][out].values
+        wanted = Forward(subject.model, usual).run(word).attended[head.name][out].values
+    for a, b in zip(found, wanted, strict=True):
+        assert lower(a) <= lower(b)
+        assert upper(b) <= upper(a)
+    assert any(upper(a) - lower(a) > Fraction(1, 10**10) for a in found)

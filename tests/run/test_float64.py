@@ -20,7 +20,9 @@ from hardsim.lang.pretty import format_formula
 from hardsim.net.model import Layer, Transformer
 from hardsim.run import float_attention
 from hardsim.run.ball import BallForward, BallTrace, lower, upper
+from hardsim.run.enclosure import Block, bits, fixed
 from hardsim.run.float64 import BatchTrace, FloatForward
+from hardsim.run.plan import make_plan
 from hardsim.run.unrounded import unrounded_output
 from hardsim.spec.regimes import PROVEN
 from tests.counting_strategies import counting_formulas
@@ -239,3 +241,24 @@ def test_numbers_beyond_float64_decide_nothing_and_raise_nothing() -> None:
     steep = replace(layer.heads[0], w_q=replace(layer.heads[0].w_q, entries=((0, 1, Fraction(10) ** 400),)))
     ((trace, _),) = FloatForward(replace(model, layers=(Layer((steep,), layer.ffn),))).passes(["ba"])
     assert not trace.decided.any()
+
+
+@pytest.mark.parametrize("way", ["types", "look-up", "dense"])
+def test_the_radius_of_the_values_reaches_the_mean(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values anywhere within 1 of 3: the mean may be anywhere within 1 of 3."""
+    n = 4
+    model = one_head()
+    head = make_plan(model).layers[0].heads[0]
+    if way == "dense":
+        monkeypatch.setattr(float_attention, "LONGEST_TABLE", 0)
+    blocks = [fixed([0] * n), fixed([1, 2, 3, 4]), fixed([0] * n), fixed([0] * n)]
+    value = Block(np.full((1, n), 3.0), np.full((1, n), 1.0), static=(2, 4, 2, 4) if way == "look-up" else None)
+    if way == "look-up":
+        blocks[1] = bits(np.array([[1.0, 0.0, 1.0, 1.0]]))  # the query, by a code
+        head = replace(head, scores=((((1, 1),), ((0, 1),)),))
+    with np.errstate(all="ignore"):
+        (found,) = float_attention.HeadPass(head, [Fraction(1)] * n, n).attend(blocks, [value], [2])
+    assert found.rad is not None
+    for middle, radius in zip(found.mid[0], found.rad[0], strict=True):
+        assert middle - radius <= 2
+        assert 4 <= middle + radius < 4.001
