@@ -9,7 +9,7 @@ from hardsim.ahat.file import AhatFile
 from hardsim.ahat.harden import harden
 from hardsim.checking.attention import AttentionSubject
 from hardsim.checking.bound import BoundSubject
-from hardsim.checking.compare import exact
+from hardsim.checking.soft import exact
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith

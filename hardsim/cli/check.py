@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.attention_result import AttentionResult
     from hardsim.checking.campaign import CheckOptions
-    from hardsim.checking.result import CheckResult
+    from hardsim.checking.result import CheckResult, Verdict
     from hardsim.checking.subject import Subject
 
 HELP = """Compile formulas into softmax transformers and check them word by word.
@@ -27,7 +27,8 @@ FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention mode
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
 three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic (hard), and the
-softmax network (soft), whose output must be exactly 0 or exactly 1.
+softmax network (soft), whose output must be exactly 0 or exactly 1. The network is run with rigorous error bounds, so
+that agreement is CERTIFIED for the words tried (--engine auto; mpmath is an arithmetic without bounds: OBSERVED).
 
 Printed are, for each length, the words tried, mismatches, the acceptance gap (least output among accepted words minus
 largest among rejected ones before rounding), the least margin (distance of an attended value from its threshold), the
@@ -44,6 +45,7 @@ Examples:
   hardsim check flipflop.ltl
   hardsim check flipflop.ltl --max-n 64 --workers 2
   hardsim check formulas/ --regime all --json report.json
+  hardsim check flipflop.ltl --engine ball --require certified
   hardsim check -e 'a S b' --alphabet 'a b c' --beta 1/2
   hardsim check since.ltl --regime none     (fails: Hahn's limit)
   hardsim check model.json
@@ -63,7 +65,8 @@ def check(
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
     epsilon: opt.Epsilon = None,
-    engine: opt.Engine = "mpmath",
+    engine: opt.Engine = "auto",
+    require: opt.Require = None,
     dps: opt.Digits = None,
     workers: opt.Workers = None,
     tables: opt.Tables = None,
@@ -77,11 +80,12 @@ def check(
     request = Request(regime, beta, tau, at, single_head, counting, epsilon, dps)
     request.options()
     opt.check_engine(engine)
+    wanted = opt.required(require)
     options = CheckOptions(max_n, exhaustive, samples, seed, dps, engine=engine)
     with session("check", json, seed) as current:
         given = list(current.read(files, expression, alphabet))
         several = len(given) + len(current.errors) > 1
-        work = _Work(current, request, options, workers, tables if tables is not None else not several)
+        work = _Work(current, request, options, workers, tables if tables is not None else not several, wanted)
         for one in given:
             current.each(one, request, work.check, work.check_model)
             if current.interrupted:
@@ -93,13 +97,20 @@ class _Work:
     """Checks subjects one after the other and prints each as soon as it is done."""
 
     def __init__(
-        self, current: Session, request: Request, options: CheckOptions, workers: int | None, tables: bool
+        self,
+        current: Session,
+        request: Request,
+        options: CheckOptions,
+        workers: int | None,
+        tables: bool,
+        wanted: Verdict | None,
     ) -> None:
         self.current = current
         self.request = request
         self.options = options
         self.workers = workers
         self.tables = tables
+        self.wanted = wanted
         self.results: list[CheckResult | AttentionResult] = []
 
     def check(self, subject: Subject) -> None:
@@ -148,9 +159,21 @@ class _Work:
             self.current.codes.append(failures.MISMATCH)
         elif result.verdict is Verdict.UNDECIDED:
             self.current.codes.append(failures.UNDECIDED)
+        self._hold(result)
         if result.partial:
             self.current.interrupted = True
             say(f"interrupted: the result of {result.name} is partial, it stands for the words tried until now")
+
+    def _hold(self, result: CheckResult | AttentionResult) -> None:
+        """Exit code 3 for a verdict that is weaker than `--require` asks for."""
+        from hardsim.checking.result import CheckResult
+
+        if self.wanted is None or result.verdict.value == "REFUTED" or result.verdict.reaches(self.wanted):
+            return
+        self.current.codes.append(failures.UNDECIDED)
+        message = f"the verdict is {result.verdict}, and --require {self.wanted.value.lower()} was given. "
+        regime = result.model.regime if isinstance(result, CheckResult) else None
+        self.current.remark(result.name, regime, message + _advice(result, self.wanted))
 
     def summary(self) -> None:
         """One row per result, where there are several."""
@@ -158,3 +181,16 @@ class _Work:
 
         if len(self.results) > 1:
             print_summary(self.current.screen, self.results)
+
+
+def _advice(result: CheckResult | AttentionResult, wanted: Verdict) -> str:
+    """What leads to a stronger verdict."""
+    from hardsim.checking.result import AUTO, MPMATH, Verdict
+
+    if wanted is Verdict.PROVED:
+        return "A check of single words is no proof: ask for --require certified, or prove the model."
+    if result.engine == MPMATH:
+        return f"mpmath encloses nothing: use --engine {AUTO}, the default."
+    if not result.lengths:
+        return "No word was tried: run it again."
+    return f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."

@@ -55,7 +55,7 @@ def evaluate_words(
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
     epsilon: opt.Epsilon = None,
-    engine: opt.Engine = "mpmath",
+    engine: opt.Engine = "auto",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
@@ -107,9 +107,9 @@ class _Work:
     ) -> None:
         self.current = current
         self.request = request
-        self.engine = engine
         self.texts = texts
         self.dps = dps
+        self.engine = engine
 
     def evaluate(self, subject: Subject) -> None:
         """All words on one subject, in one table."""
@@ -119,12 +119,16 @@ class _Work:
         from hardsim.report.json import eval_json
 
         words = [parse(text, name, subject.file.alphabet) for name, text in self.texts]
-        found = list(evaluate(subject, words, self.dps))
-        self.current.results.append(eval_json(subject.name, subject.facts, found))
+        found = list(evaluate(subject, words, self.dps, self.engine))
+        self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found))
         screen = self.current.screen
         screen.line((subject.name, "bold"), f"  {model_line(subject.facts)}")
         print_evaluations(screen, found, subject.file.alphabet)
         self._conclude(subject.name, sum(one.mismatch is not None for one in found), len(found))
+        undecided = sum(not one.decided for one in found)
+        if undecided:
+            self.current.codes.append(failures.UNDECIDED)
+            say(f"{subject.name}: {undecided} of {len(found)} words are undecided: {_advice(self.engine)}")
 
     def evaluate_model(self, given: AttentionInput) -> None:
         """All words on one hard-attention model or program."""
@@ -153,6 +157,14 @@ class _Work:
         if mismatches:
             self.current.codes.append(failures.MISMATCH)
             say(f"{name}: {mismatches} of {words} words mismatch (the rows that do not agree)")
+
+
+def _advice(engine: str) -> str:
+    from hardsim.checking.result import AUTO, FLOAT64
+
+    if engine == FLOAT64:
+        return f"float64 cannot tell on which side of a threshold a value lies; use --engine {AUTO}"
+    return "a value lies on a threshold, or too close to it for the limit of ball arithmetic; use another --beta"
 
 
 def parse(text: str, name: str, alphabet: tuple[str, ...]) -> Word:

@@ -17,6 +17,7 @@ from hardsim.errors import InputError
 
 if TYPE_CHECKING:
     from hardsim.checking.attention import AttentionOptions
+    from hardsim.checking.result import Verdict
     from hardsim.checking.subject import At, ModelOptions
     from hardsim.spec.refuse import Method
 
@@ -147,7 +148,20 @@ Counting = Annotated[
 ]
 Engine = Annotated[
     str,
-    typer.Option("--engine", metavar="NAME", help="The arithmetic of the softmax network: mpmath."),
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="The arithmetic of the softmax network: auto (float64 with rigorous error bounds, ball arithmetic where "
+        "that is not enough), float64, ball, or mpmath, which encloses nothing.",
+    ),
+]
+Require = Annotated[
+    str | None,
+    typer.Option(
+        "--require",
+        metavar="proved|certified",
+        help="Exit with code 3 unless the verdict reaches that far.",
+    ),
 ]
 Digits = Annotated[
     int | None,
@@ -319,7 +333,24 @@ def check_engine(engine: str) -> None:
     Raises:
         InputError: naming those that do.
     """
-    from hardsim.checking.campaign import ENGINES
+    from hardsim.checking.result import ENGINES
 
     if engine not in ENGINES:
         raise InputError(f"unknown engine {engine!r}", hint=f"The engines are: {', '.join(ENGINES)}.")
+
+
+def required(text: str | None) -> Verdict | None:
+    """The verdict that `--require` names.
+
+    Raises:
+        InputError: if it names none.
+    """
+    from hardsim.checking.result import Verdict
+
+    wanted = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
+    if text not in wanted:
+        raise InputError(
+            f"--require must be proved or certified, not {text!r}",
+            hint="Write --require certified or --require proved.",
+        )
+    return wanted[text]

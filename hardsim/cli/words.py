@@ -53,7 +53,7 @@ def words(
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
     epsilon: opt.Epsilon = None,
-    engine: opt.Engine = "mpmath",
+    engine: opt.Engine = "auto",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
@@ -89,11 +89,11 @@ class _Work:
     ) -> None:
         self.current = current
         self.request = request
-        self.engine = engine
         self.max_n = max_n
         self.by = by
         self.budget = budget
         self.dps = dps
+        self.engine = engine
         self.headings = headings
 
     def afford(self, given: Input | AttentionInput) -> None:
@@ -125,7 +125,7 @@ class _Work:
         if self.headings:
             screen.raw(f"# {subject.name}, {subject.facts.regime}")
         kept: list[Word] = []
-        for word in accepted_words(subject, all_words(alphabet, self.max_n), self.by.value, self.dps):
+        for word in accepted_words(subject, all_words(alphabet, self.max_n), self.by.value, self.dps, self.engine):
             screen.raw(word_text(word, alphabet))
             if self.current.sink is not None:
                 kept.append(word)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from hardsim.checking.attention_result import AttentionResult
-from hardsim.checking.result import CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts, Verdict
+from hardsim.checking.result import AUTO, FLOAT64, CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts, Verdict
 from hardsim.report.numbers import NOTHING, count, output_text, plural, short, word_text, yes
 from hardsim.report.screen import Column, Screen
 
@@ -157,6 +157,10 @@ def purpose(head: HeadResult) -> str:
 def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
     """The verdict with its reach; for a mismatch the word on a line of its own, the answers, and the next step."""
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    if result.stuck is not None:
+        screen.line("The first of these words, on a line of its own:")
+        screen.raw(word_text(result.stuck, alphabet))
+        screen.line(f"  {next_arithmetic(result)}")
     if result.mismatch is None:
         return
     screen.line("The shortest mismatching word, on a line of its own:")
@@ -171,6 +175,16 @@ def answers(mismatch: Mismatch) -> str:
     return (
         f"oracle: {yes(mismatch.oracle)}; hard attention: {yes(mismatch.hard)}; "
         f"softmax: {yes(mismatch.soft)} (output {output_text(mismatch.value)}{exactness})"
+    )
+
+
+def next_arithmetic(result: CheckResult) -> str:
+    """What a user can do about a word on which no answer was reached."""
+    if result.engine == FLOAT64:
+        return f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} goes on in balls."
+    return (
+        "Next: a value lies on a threshold, or closer to it than the limit of ball arithmetic can tell; a slightly "
+        "different --beta or --tau moves it."
     )
 
 

@@ -122,6 +122,7 @@ def check_json(result: CheckResult) -> Json:
         "reach": result.reach,
         "partial": result.partial,
         "words": result.words,
+        "undecided_word": None if result.stuck is None else list(result.stuck),
         "mismatch": None if result.mismatch is None else mismatch_json(result.mismatch),
         "lengths": [length_json(length) for length in result.lengths],
     }
@@ -149,6 +150,7 @@ def length_json(length: LengthResult) -> Json:
         "accepted": length.accepted,
         "soft_mismatches": length.soft_mismatches,
         "hard_mismatches": length.hard_mismatches,
+        "undecided": length.undecided,
         "acceptance_gap": decimal(length.acceptance_gap),
         "margin": decimal(length.margin),
         "score_gap": rational(length.score_gap),
@@ -175,19 +177,21 @@ def head_json(head: HeadResult) -> Json:
     }
 
 
-def eval_json(name: str, facts: ModelFacts, evaluations: Iterable[Evaluation]) -> Json:
-    """The words of `eval` on one model."""
+def eval_json(name: str, facts: ModelFacts, engine: str, evaluations: Iterable[Evaluation]) -> Json:
+    """The words of `eval` on one model; what was not decided is null."""
     return {
         "input": name,
         "model": model_json(facts),
+        "engine": engine,
         "words": [
             {
                 "word": list(found.word),
-                "agree": found.mismatch is None,
+                "agree": found.mismatch is None if found.decided else None,
+                "decided": found.decided,
                 "oracle": found.oracle,
                 "hard": found.hard,
                 "soft": found.soft,
-                "output": decimal(found.value),
+                "output": decimal(found.value) if found.decided else None,
                 "unrounded": decimal(found.unrounded),
                 "margin": decimal(found.margin),
                 "digits": found.digits,

@@ -4,9 +4,11 @@
 a value is a theorem about the matrices. Inputs are exact rationals, a clip is one monotone function and gives
 exactly 0 or 1 where its ball lies outside (0, 1) for certain.
 
-A clip is *settled* when it is certain whether its input is at most 0, at least 1, or strictly between. `BallForward`
-doubles the precision until every clip and the output are settled. An input that is exactly 0 or 1, which takes a
-weight chosen for it, may never be settled: then the limit is met and `Undecided` says so.
+A clip that rounds an attended value is *settled* when it is certain whether its input is at most 0, at least 1, or
+strictly between, the output when it is certain whether it is 0, is 1, or is neither. `BallForward` doubles the
+precision until all are settled. A value that lies exactly on a threshold may never be: where the limit is met and the
+output is not settled, `Undecided` says so. (Gates that read values between 0 and 1 need not be settled: they may be
+exactly 0 by a cancellation that balls cannot see, and their enclosures are as good as any.)
 
 python-flint has one precision for the whole process. It is set while a pass runs and restored afterwards, so
 parallel work needs processes.
@@ -172,7 +174,7 @@ def _dyadic(value: arb, side: int) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class BallTrace:
-    """What a network did on one word, in balls; all clips and the output are settled.
+    """What a network did on one word, in balls; the output is settled.
 
     `forward` is the pass that found it; what is derived from it belongs into `forward.arithmetic.precision()`.
     """
@@ -221,7 +223,7 @@ class BallForward:
         """Run the network on a non-empty word.
 
         Raises:
-            Undecided: if some clip, or the output, is not settled at the limit.
+            Undecided: if the output is not settled at the limit.
         """
         if len(word) != self._length:
             self._length = len(word)
@@ -232,10 +234,10 @@ class BallForward:
             forward, arithmetic = self._passes.get(bits) or self._make(bits)
             with arithmetic.precision():
                 trace = forward.run(word)
-                if not trace.unsettled and output_settled(trace.output(self.model)):
+                if output_settled(trace.output(self.model)) and (not trace.unsettled or bits >= self.limit):
                     return BallTrace(trace, forward, arithmetic)
             if bits >= self.limit:
-                raise Undecided(self._message(word, trace))
+                raise Undecided(self._message(word))
             bits = min(2 * bits, self.limit)
 
     def _make(self, bits: int) -> tuple[Forward[arb], BallArithmetic]:
@@ -243,13 +245,11 @@ class BallForward:
         made = self._passes[bits] = (Forward(self.model, arithmetic, self.plan), arithmetic)
         return made
 
-    def _message(self, word: Sequence[str], trace: Trace[arb]) -> str:
-        what = f"{trace.unsettled} of its clips are" if trace.unsettled > 1 else "one of its clips is"
-        what = what if trace.unsettled else "its output is"
+    def _message(self, word: Sequence[str]) -> str:
         shown = " ".join(word[:40]) + (f" ... ({len(word)} symbols)" if len(word) > 40 else "")
         return (
-            f"the word {shown} is undecided: with {self.limit} bits, the limit of the ball arithmetic, {what} still "
-            "not settled. A value lies on its threshold, or too close to it"
+            f"the word {shown} is undecided: with {self.limit} bits, the limit of the ball arithmetic, it is not "
+            "certain whether the output is 0, is 1, or is neither. Some value lies on its threshold, or too close to it"
         )
 
 

@@ -6,8 +6,7 @@ midpoint m and a radius r with |x - m| <= r for the exact x. With u = 2^-53 and 
  - sums of k products are off by at most gamma_(k + 2) times the sum of the absolute values, whatever their order, with
    coefficients rounded once (standard model; numpy's matmul may fuse or reorder, which the bound allows);
  - logits are shifted by their row's largest midpoint, so that the largest weight is e^0; a logit off by e changes its
-   weight by a factor within 1 +- d, d = expm1(e), and numpy's exp is taken to be right to EXP_ULPS units in the last
-   place (stated in `run.enclosure`, held against balls by a test);
+   weight by a factor within 1 +- d, d = expm1(e), and numpy's exp is taken to be right to `run.enclosure`'s EXP_ERROR;
  - with weights w_j off by factors 1 + d_j the mean moves by at most `sum w_j |d_j| |v_j - mean| / sum w_j (1 - |d_j|)`;
  - relu does not expand; a clip is one monotone function, exactly 0 or 1 where its enclosure is outside (0, 1).
 
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.net.model import Transformer
+from hardsim.run.enclosure import EXP_ERROR
 from hardsim.run.plan import HeadPlan, LayerPlan, Terms, Unit, make_plan
 from hardsim.run.weights import View
 from hardsim.spec.ir import Mask, Rational
@@ -37,8 +37,6 @@ Booleans = NDArray[np.bool_]
 U = 2.0**-53
 SLACK = 2.0**-30
 TINY = 2.0**-900
-EXP_ULPS = 4
-"""numpy's exp is taken to be right to so many units in the last place."""
 CELLS = 1 << 20
 """Scores of a batch: eight megabytes for each array of them."""
 
@@ -206,7 +204,7 @@ class FloatModel:
         logit = logit - logit.max(axis=2, keepdims=True)
         error = error + np.abs(np.where(seen, logit, 0)) * 2 * U
         weight = np.where(seen, np.exp(logit), 0.0)
-        share = np.minimum(np.expm1(np.minimum(grown(error), 700)) * (1 + SLACK) + 2 * EXP_ULPS * U, 1e300)
+        share = np.minimum(np.expm1(np.minimum(grown(error), 700)) * (1 + SLACK) + 2 * EXP_ERROR, 1e300)
         return weight, np.where(seen, share, 0.0)
 
     def _alone(self, mean: Enclosed, value: Enclosed, mask: Mask) -> Enclosed:

@@ -27,7 +27,8 @@ class Trace(Generic[T]):
     `columns` is the residual stream after the last layer, by coordinate; `attended` the output column of each head,
     by head name and coordinate; `least_margin` the smallest distance of a rounded value from its threshold (a clip
     `2x - 1/2` has its thresholds at x = 1/4 and 3/4; distances are in x); `inputs` the value of every FFN unit's
-    form at the last position. `unsettled` counts the clips for which the arithmetic cannot tell whether they saturate.
+    form at the last position. `unsettled` counts the values that a clip rounds and of which the arithmetic cannot
+    tell whether it saturates.
     """
 
     columns: list[Column]
@@ -176,7 +177,7 @@ class Forward(Generic[T]):
         exact = column.exact or all(isinstance(value, int | Fraction) for value in values)
         margin = self._least_margin(column) if unit.decides and unit.clip else None
         unsettled = 0
-        if unit.clip and not column.exact:
+        if unit.decides and unit.clip and not column.exact:
             soft = [value for value in column.values if not isinstance(value, int | Fraction)]
             unsettled = sum(not self.arithmetic.settled(value) for value in soft)
         return _Activated(Column(values, exact), column.values[-1], margin, unsettled, inputs)

@@ -191,7 +191,7 @@ def flat(threshold: Fraction) -> Transformer:
 def test_a_value_on_its_threshold_meets_the_limit() -> None:
     # Over baa the head reads 2/3, which is no dyadic rational: its ball always contains the threshold.
     assert ball_run(flat(Fraction(1, 2)), "baa").verdict() is None
-    with pytest.raises(Undecided, match="with 512 bits, the limit of the ball arithmetic, one of its clips is"):
+    with pytest.raises(Undecided, match="with 512 bits, the limit of the ball arithmetic, it is not certain"):
         ball_run(flat(Fraction(2, 3)), "baa", limit=512)
     assert LIMIT_BITS >= 1024
 
@@ -205,7 +205,7 @@ def test_an_output_on_its_threshold_meets_the_limit() -> None:
     )
     assert ball_run(third, "aba").verdict() is None
     scaled = replace(third.layers[0].heads[0], w_v=Matrix.of(4, 4, {(2, 0): Fraction(5, 3)}))
-    with pytest.raises(Undecided, match="its output is still not settled"):
+    with pytest.raises(Undecided, match="whether the output is 0, is 1, or is neither"):
         ball_run(replace(third, layers=(Layer((scaled,), third.layers[0].ffn),)), "ababa", limit=256)
     assert model.output == 3
 
@@ -269,3 +269,26 @@ def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
         assert upper(a) - lower(a) < Fraction(2**18, 2**bits)
         kept += lower(a) != lower(b)
     assert kept > 0
+
+
+@pytest.mark.parametrize("nats", [1, 3, 8])
+def test_weights_of_any_size_may_be_left_out(nats: int) -> None:
+    """With a cutoff so early that what is left out shows: the enclosure grows by just that."""
+    subject = compile_file(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
+    head = next(head for head in subject.program.heads if head.kind.value == "lookup")
+    out = subject.model.coordinates.index(head.out)
+
+    class Early(BallArithmetic):
+        @property
+        def negligible(self) -> int:
+            return nats
+
+    word = ("a", "b", "a", "a", "b", "a", "b", "b")
+    early, usual = Early(128), BallArithmetic(128)
+    with early.precision():
+        found = Forward(subject.model, early).run(word).attended[head.name][out].values
+        wanted = Forward(subject.model, usual).run(word).attended[head.name][out].values
+    for a, b in zip(found, wanted, strict=True):
+        assert lower(a) <= lower(b)
+        assert upper(b) <= upper(a)
+    assert any(upper(a) - lower(a) > Fraction(1, 10**10) for a in found)
