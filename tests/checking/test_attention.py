@@ -17,7 +17,8 @@ from hardsim.checking.attention_campaign import check_attention, engine_of, fit,
 from hardsim.checking.attention_open import AttentionInput
 from hardsim.checking.attention_plan import constant, plan_length, prepare
 from hardsim.checking.attention_result import AttentionMismatch, AttentionResult, weightier
-from hardsim.checking.attention_words import ErrorTally, SoftJudge, batches
+from hardsim.checking.attention_tally import ErrorTally
+from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.campaign import CheckOptions, Progress
 from hardsim.checking.evaluate import accepted_by, evaluate_attention
 from hardsim.checking.open import read_input
