@@ -102,9 +102,7 @@ class _Row:
     key: list[Quadratic]
 
 
-def _rows(
-    state: State, scores: Sequence[tuple[Terms, Terms]], counted: int, soft: bool, name: str
-) -> list[_Row]:
+def _rows(state: State, scores: Sequence[tuple[Terms, Terms]], counted: int, soft: bool, name: str) -> list[_Row]:
     """The products of a score, in the network or in the specification."""
     rows = []
 
@@ -177,7 +175,12 @@ def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int
 
 
 def _number(
-    state: State, head: Head, layer: int, rates: list[Fraction], visible: list[int], sizes: list[int],
+    state: State,
+    head: Head,
+    layer: int,
+    rates: list[Fraction],
+    visible: list[int],
+    sizes: list[int],
     values: list[Rational],
 ) -> CountHead:
     """The position's number itself, or a linear function of it."""
@@ -223,7 +226,12 @@ def number_error(rate: Fraction, visible: int) -> arb:
 
 
 def _table(
-    state: State, head: Head, layer: int, rates: list[Fraction], visible: list[int], sizes: list[int],
+    state: State,
+    head: Head,
+    layer: int,
+    rates: list[Fraction],
+    visible: list[int],
+    sizes: list[int],
     values: list[Rational],
 ) -> BooleanHead:
     """A Boolean at the position that is looked up."""

@@ -103,9 +103,7 @@ def scaled_queries(state: State, plan: HeadPlan, name: str) -> tuple[tuple[Ratio
     return tuple(queries)
 
 
-def _nearest(
-    state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]
-) -> BooleanHead:
+def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]) -> BooleanHead:
     """A head that looks for the nearest position where `select` holds."""
     if head.select is None or (head.weighting, head.mask) not in SIDES:
         raise NotProved(f"head {head.name} is not specified as the nearest position on a side", head.name)
@@ -128,9 +126,7 @@ def _nearest(
     bits = []
     for off, on in zip(known[0].winner.tolist(), known[1].winner.tolist(), strict=True):
         bits.append(variable if off and on else state.diagrams.one if on else state.diagrams.zero)
-    return BooleanHead(
-        head.name, layer, bits, values_of, (known[0].wrong, known[1].wrong), reading, known
-    )
+    return BooleanHead(head.name, layer, bits, values_of, (known[0].wrong, known[1].wrong), reading, known)
 
 
 Types = tuple[tuple[LocalType, ...], ...]
@@ -171,4 +167,3 @@ def describe(state: State, path: dict[object, int]) -> tuple[tuple[str, str], ..
         elif isinstance(name, tuple):
             pairs.append((str(name[-1]), str(branch)))
     return tuple(pairs)
-

@@ -7,6 +7,8 @@ reads. Nothing is taken from the compiler but the specification of what each hea
 
 from __future__ import annotations
 
+from hardsim.lang.core import AtLeast, Core, Edge, Node, Numeric, Reach, Step
+from hardsim.lang.numerical import BUILT_IN
 from hardsim.net.model import Transformer
 from hardsim.proof.clips import feed_forward
 from hardsim.proof.diagrams import TooLarge
@@ -20,10 +22,11 @@ from hardsim.spec.ir import HardProgram
 CLAIM = "the softmax network = its hard heads"
 
 
-def sites_up_to(model: Transformer, program: HardProgram, max_n: int) -> tuple[Sites, bool]:
+def sites_up_to(model: Transformer, program: HardProgram, max_n: int, core: Core | None = None) -> tuple[Sites, bool]:
     """All sites up to a length, and whether the longest length stands for all (nothing depends on the length)."""
     functions = [encoding.value for encoding in program.encodings]
     prefix = independent_of_length(model) and not any("n" in function.variables for function in functions)
+    prefix = prefix and (core is None or not any(looks_ahead(core.nodes[number]) for number in core.live))
     return Sites((max_n,) if prefix else tuple(range(1, max_n + 1))), prefix
 
 
@@ -47,6 +50,28 @@ def prove_network(model: Transformer, program: HardProgram, sites: Sites) -> tup
     return link, _heads(state, program)
 
 
+def looks_ahead(node: Node) -> bool:
+    """Whether the truth of a core node at a position can depend on what follows, or on the length."""
+    match node:
+        case Edge("last") | Step("X") | Reach("U"):
+            return True
+        case AtLeast(terms):
+            return any(count.side != "L" for _, count in terms)
+        case Numeric(name, _, _, count):
+            # A user's own predicate may depend on the length.
+            return count.side != "L" or (name not in BUILT_IN and name != "MOD")
+        case _:
+            return False
+
+
+def last_sites(sites: Sites) -> list[int]:
+    """The sites at which an output is read: the last position of each length, and where one length stands for all
+    (or there is only one) every position."""
+    if len(sites.lengths) == 1:
+        return list(range(len(sites)))
+    return [end - 1 for _, _, end in sites.words()]
+
+
 def _walk(state: State) -> None:
     """All layers in order."""
     plan, program = make_plan(state.model), state.program
@@ -67,10 +92,10 @@ def _walk(state: State) -> None:
     if state.model.output not in state.exact:
         raise NotProved(f"the output '{name}' is not rounded")
     output = state.exact[state.model.output]
-    for _, _, end in state.sites.words():
-        if output.soft[end - 1] != output.hard[end - 1]:
+    for site in last_sites(state.sites):
+        if output.soft[site] != output.hard[site]:
             raise NotProved(f"the output '{name}' is not what is specified")
-        if not set(state.diagrams.values(output.soft[end - 1])) <= {0, 1}:
+        if not set(state.diagrams.values(output.soft[site])) <= {0, 1}:
             raise NotProved(f"the output '{name}' can be other than 0 and 1")
 
 

@@ -46,9 +46,7 @@ def text(kind: LocalType) -> str:
     return f"{', '.join(parts)} [{own}]" if parts else f"[{own}]"
 
 
-def attaining(
-    state: State, reading: NearestReading, site: int, winner: int, bit: int
-) -> list[tuple[int, LocalType]]:
+def attaining(state: State, reading: NearestReading, site: int, winner: int, bit: int) -> list[tuple[int, LocalType]]:
     """The worst type of every visible position, for the position that should win with value `bit`."""
     i, n = state.sites.i[site], state.sites.n[site]
     start = state.sites.starts[n]
