@@ -180,7 +180,7 @@ def _hold(
         if margin >= 0:
             continue
         first = heads[0]
-        failing = []
+        failing: list[Case] = []
         for site in group:
             here = [Fraction(max(0.0, float(head.wrong[bit][site])))
                     for head, bit in zip(heads, demand.bits, strict=True)]  # fmt: skip

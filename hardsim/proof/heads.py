@@ -6,9 +6,10 @@ should be.
 
 from __future__ import annotations
 
-from hardsim.proof.counts import look_up, sign_test
+from hardsim.proof.counts import look_up
 from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
 from hardsim.proof.result import NotProved
+from hardsim.proof.signs import sign_test
 from hardsim.proof.state import SYMBOL, Attended, BooleanHead, Exact, Mean, State
 from hardsim.run.plan import HeadPlan, Terms
 from hardsim.spec.ir import Head, Kind, Mask, Rational, Weighting, plain

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 from math import ceil
 from typing import Any
 
@@ -102,9 +103,9 @@ class Facts:
         values = [int(self.diagrams.value(number)) for number in what]
         result: list[int] = []
         for n, start, end in self.sites.words():
-            part = values[start:end]
-            for i in range(1, n + 1):
-                result.append(sum(part[:i] if side == "L" else part[i - 1 :] if side == "R" else part))
+            sums = [0, *accumulate(values[start:end])]
+            result += [sums[i] if side == "L" else sums[n] - (sums[i - 1] if side == "R" else 0)
+                       for i in range(1, n + 1)]  # fmt: skip
         return result
 
     def at_least(self, counts: dict[Count, Rational], constants: list[Rational]) -> Column:

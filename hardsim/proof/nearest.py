@@ -164,7 +164,7 @@ class _Walk:
     def _groups(self, rows: range) -> _Groups:
         import numpy as np
 
-        numbers: dict[tuple[int, ...], int] = {}
+        numbers: dict[tuple[Rational, ...], int] = {}
         of = []
         for site in rows:
             key = (self.sites.n[site], *(query[site] for query in self.reading.queries))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -97,6 +98,9 @@ class State:
     heads: dict[str, Attended | None] = field(default_factory=dict)
     known: dict[object, tuple[Extremes, Extremes]] = field(default_factory=dict)
     """Worst cases by what they depend on: heads that read alike share them."""
+    rates: dict[object, list[Fraction]] = field(default_factory=dict)
+    tables: dict[object, Array] = field(default_factory=dict)
+    """The same of look-ups: how sharp they are, and the worst weights for a column of values."""
     pending: dict[int, tuple[Exact | None, Mean | None, Attended | None]] = field(default_factory=dict)
     """What the heads of the layer under way write: none of them reads it."""
 
