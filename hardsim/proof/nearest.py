@@ -214,7 +214,7 @@ class _Walk:
         gain = np.full(size, NOTHING)
         for j in range(longest - 1, -1, -1):
             gain = np.where(before.able[:, j], np.maximum(gain, far - before.win[:, j]), gain)
-            far = np.maximum(far, after.wrong[:, j])
+            far = np.maximum(far, np.maximum(after.wrong[:, j], after.right[:, j]))
         bound, winner = np.full(len(visible), -1.0), np.zeros(len(visible), dtype=np.int64)
         # Where what stands beyond the winner counts, every site has its own sum; elsewhere a bound does for all.
         for near in (False, True):

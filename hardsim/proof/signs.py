@@ -54,7 +54,7 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
                 continue
             if not size:
                 raise NotProved(f"the number whose sign head {name} tests can be 0", name)
-            worst[bit, site] = _wrong_sign(seen, bit, size * factor * state.inverse[site])
+            worst[bit, site] = wrong_sign(seen, bit, size * factor * state.inverse[site])
     variable = state.diagrams.variable(("head", name))
     bits = [
         variable if off >= 0 and on >= 0 else state.diagrams.one if on >= 0 else state.diagrams.zero
@@ -108,7 +108,7 @@ def _seen(state: State, mask: Mask, keys: list[Rational]) -> Iterator[tuple[int,
             yield site, seen
 
 
-def _wrong_sign(seen: dict[Rational, int], bit: int, size: Fraction) -> float:
+def wrong_sign(seen: dict[Rational, int], bit: int, size: Fraction) -> float:
     """At most the weight of the positions with the other value, where |y| in nats per unit of key is `size`."""
     from flint import arb
 
