@@ -57,7 +57,9 @@ def test_a_table_is_off_by_at_most_the_bound(rate: Fraction, column: list[int], 
     st.fractions(0, 3, max_denominator=20),
     st.sampled_from([0, 1]),
 )
-def test_a_wrong_sign_weighs_at_most_the_bound(seen: dict[Rational, int], least: Fraction, more: Fraction, bit: int) -> None:
+def test_a_wrong_sign_weighs_at_most_the_bound(
+    seen: dict[Rational, int], least: Fraction, more: Fraction, bit: int
+) -> None:
     if len({key > 0 for key in seen}) == 1:
         return
     bound = wrong_sign(seen, bit, least)
