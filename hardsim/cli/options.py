@@ -62,7 +62,7 @@ def parse_epsilon(text: str) -> Fraction:
     return value
 
 
-def _integer(low: int | None, high: int | None) -> Any:
+def integer(low: int | None, high: int | None) -> Any:
     """A parser of integers in a range that says what it wants in one sentence."""
 
     def parse(given: str | int) -> int:
@@ -168,14 +168,14 @@ Digits = Annotated[
     typer.Option(
         "--dps",
         metavar="D",
-        parser=_integer(1, LARGEST_DIGITS),
+        parser=integer(1, LARGEST_DIGITS),
         help="Decimal digits of the arithmetic (default: as many as are needed; fewer are refused).",
     ),
 ]
 MaxLength = Annotated[
     int,
     typer.Option(
-        "--max-n", metavar="N", parser=_integer(1, LARGEST_LENGTH), help=f"Largest length, from 1 to {LARGEST_LENGTH}."
+        "--max-n", metavar="N", parser=integer(1, LARGEST_LENGTH), help=f"Largest length, from 1 to {LARGEST_LENGTH}."
     ),
 ]
 Exhaustive = Annotated[
@@ -183,7 +183,7 @@ Exhaustive = Annotated[
     typer.Option(
         "--exhaustive",
         metavar="M",
-        parser=_integer(0, LARGEST_COUNT),
+        parser=integer(0, LARGEST_COUNT),
         help="Try every word of a length that has at most M words; of the others a sample.",
     ),
 ]
@@ -192,7 +192,7 @@ WordBudget = Annotated[
     typer.Option(
         "--exhaustive",
         metavar="M",
-        parser=_integer(0, LARGEST_COUNT),
+        parser=integer(0, LARGEST_COUNT),
         help="Refuse a request that means trying more than M words.",
     ),
 ]
@@ -201,21 +201,21 @@ Samples = Annotated[
     typer.Option(
         "--samples",
         metavar="K",
-        parser=_integer(0, LARGEST_COUNT),
+        parser=integer(0, LARGEST_COUNT),
         help="Random words per length that is not tried in full, besides structured ones "
         "(default: 20 up to length 16, 4 beyond).",
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option("--seed", metavar="S", parser=_integer(None, None), help="Seed of the random words: any integer."),
+    typer.Option("--seed", metavar="S", parser=integer(None, None), help="Seed of the random words: any integer."),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
         "--workers",
         metavar="W",
-        parser=_integer(1, LARGEST_WORKERS),
+        parser=integer(1, LARGEST_WORKERS),
         help="Processes that share the words; the result does not depend on it "
         "(default: one for a quick check, otherwise as many as there are processors).",
     ),

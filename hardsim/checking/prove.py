@@ -1,0 +1,125 @@
+"""A proof for all words, and where there is none a search for a word that refutes.
+
+That a proof fails does not say that the network is wrong: worst cases may not belong to any word. So real words are
+tried then: every short word, and the words that the failing worst cases suggest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hardsim.checking.compare import Judge
+from hardsim.checking.result import Mismatch, ModelFacts, Verdict, Word
+from hardsim.checking.subject import Subject
+from hardsim.checking.words import count_words, enumerate_words
+from hardsim.lang.desugar import desugar
+from hardsim.lang.predicate import user_predicates
+from hardsim.proof.prover import prove
+from hardsim.proof.result import Case, Proof
+
+LONGEST_SUGGESTED = 24
+"""Words that failing worst cases suggest are tried up to so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProveResult:
+    """What is known of all words of length 1 to `max_n`.
+
+    `heads_only` says that only the first link was asked for: the network does what its heads' specification says.
+    `tried` is how many words were tried in search of a refutation, `mismatch` the one found.
+    """
+
+    name: str
+    sha256: str
+    formula: str
+    model: ModelFacts
+    max_n: int
+    heads_only: bool
+    proof: Proof
+    verdict: Verdict
+    reach: str
+    tried: int
+    mismatch: Mismatch | None
+
+
+def prove_subject(subject: Subject, max_n: int, heads_only: bool = False, search: int = 2000) -> ProveResult:
+    """Prove a subject for every word of length 1 to `max_n`, or look for a word that refutes it among up to `search`
+    short words and those that the failed proof suggests.
+
+    Raises:
+        InputError: if the temperature is not positive somewhere.
+        InvariantError: if the specification's hard attention is not what it declares, on a word that was tried.
+    """
+    core = None if heads_only else desugar(subject.file)
+    users = {} if heads_only else dict(user_predicates(subject.file))
+    proof = prove(subject.model, subject.program, max_n, core, users)
+    tried, mismatch = 0, None
+    if not proof.proved:
+        tried, mismatch = _refute(subject, proof, heads_only, search)
+    verdict = Verdict.PROVED if proof.proved else Verdict.UNDECIDED if mismatch is None else Verdict.REFUTED
+    return ProveResult(
+        name=subject.name,
+        sha256=subject.sha256,
+        formula=subject.formula,
+        model=subject.facts,
+        max_n=max_n,
+        heads_only=heads_only,
+        proof=proof,
+        verdict=verdict,
+        reach=_reach(proof, heads_only, mismatch, tried),
+        tried=tried,
+        mismatch=mismatch,
+    )
+
+
+def _reach(proof: Proof, heads_only: bool, mismatch: Mismatch | None, tried: int) -> str:
+    """What the verdict speaks of, in words."""
+    span = "every word of length 1" + (f" to {proof.max_n}" if proof.max_n > 1 else "")
+    if proof.proved and heads_only:
+        return f"{span}, from the weights: the network does what its heads' specification says (no formula claimed)"
+    if proof.proved:
+        return f"{span}, from the weights: the network accepts exactly what the formula says"
+    if mismatch is not None:
+        return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
+    return (
+        f"not proved, which does not say that it is wrong: {tried:,} words were tried and none refutes it. Positions "
+        "are given their worst types independently of each other, which no word may do"
+    )
+
+
+def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:
+    """Try words, the shortest first; how many, and the first that refutes."""
+    judge = Judge(subject)
+    tried = 0
+    for word in _candidates(subject, proof, search):
+        tried += 1
+        found = judge.evaluate(word)
+        wrong = found.soft is not found.hard if heads_only else found.mismatch is not None
+        if wrong:
+            return tried, Mismatch(word, found.oracle, found.hard, found.soft, found.value)
+    return tried, None
+
+
+def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
+    """Every word of the lengths that are affordable together, then the words of the failing worst cases."""
+    alphabet = subject.file.alphabet
+    budget, n = search, 1
+    while n <= proof.max_n and count_words(len(alphabet), n) <= budget:
+        budget -= count_words(len(alphabet), n)
+        yield from enumerate_words(alphabet, n)
+        n += 1
+    suggested: dict[Word, None] = {}
+    for case in sorted(proof.network.cases, key=lambda case: (case.n, case.i)):
+        suggested.update(dict.fromkeys(words_of(case, alphabet)))
+    longer = [word for word in suggested if n <= len(word) <= proof.max_n]
+    yield from sorted(longer, key=len)[:LONGEST_SUGGESTED]
+
+
+def words_of(case: Case, alphabet: tuple[str, ...]) -> list[Word]:
+    """The words that a worst case suggests: its symbols, with the first of the alphabet where it names none; all of
+    them, up to the query, and from the query on."""
+    if case.symbols is None:
+        return []
+    word = tuple(symbol or alphabet[0] for symbol in case.symbols)
+    return [word, word[: case.i], word[case.i - 1 :]]

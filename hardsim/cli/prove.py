@@ -1,0 +1,118 @@
+"""`hardsim prove`: all words at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hardsim.cli import failures
+from hardsim.cli import options as opt
+from hardsim.cli.options import Request
+from hardsim.cli.session import Session, session
+
+if TYPE_CHECKING:
+    from hardsim.checking.prove import ProveResult
+    from hardsim.checking.subject import Subject
+
+HELP = """Prove that a compiled transformer is right on every word up to a length, from its weights.
+
+FILE is a formula file (.ltl), a compiled model (.json), or a directory of them; there may be several.
+
+After every rounding the network's Booleans are exactly 0 or 1, so each attention head can be judged on all words at
+once: what it reads at a position is one of a few local types, and the worst choice of a type for every position
+bounds all words. The proof has two links: the softmax network does what its hard heads do (numerically, from its
+matrices, encodings, masks and temperature), and the hard heads compute the formula (the truth tables of the
+feed-forward parts, and one lemma per operator).
+
+Printed are, for each head, its worst case over all words: the largest error, the least margin (distance of a clip's
+input from the threshold that it must have passed), the position, and the local types that attain it; then the
+verdict. PROVED speaks of every word. Where the proof fails, short words and those that the worst case suggests are
+tried: REFUTED names a word, and otherwise the answer is UNDECIDED (worst cases may not belong to any word).
+
+\b
+Examples:
+  hardsim prove flipflop.ltl
+  hardsim prove formulas/ --regime all --max-n 64
+  hardsim prove since.ltl --beta 1                (refuted by a word)
+  hardsim prove model.json --heads-only           (claims nothing about a formula)
+"""
+
+HeadsOnly = Annotated[
+    bool,
+    typer.Option(
+        "--heads-only", help="Prove only that the network does what its heads' specification says; no formula."
+    ),
+]
+Search = Annotated[
+    int,
+    typer.Option(
+        "--search",
+        metavar="M",
+        parser=opt.integer(0, opt.LARGEST_COUNT),
+        help="Where there is no proof, try every word of the short lengths that have at most M words together.",
+    ),
+]
+
+
+def prove(
+    files: opt.Files = None,
+    max_n: opt.MaxLength = 64,
+    heads_only: HeadsOnly = False,
+    search: Search = 2000,
+    regime: opt.Regime = "temperature",
+    beta: opt.Beta = None,
+    tau: opt.Tau = None,
+    at: opt.Position = None,
+    single_head: opt.SingleHead = False,
+    counting: opt.Counting = None,
+    tables: opt.Tables = None,
+    json: opt.JsonPath = None,
+    expression: opt.Expression = None,
+    alphabet: opt.Alphabet = None,
+) -> None:
+    """The command; its manual is `HELP`."""
+    request = Request(regime, beta, tau, at, single_head, counting)
+    request.options()
+    with session("prove", json) as current:
+        given = list(current.read(files, expression, alphabet))
+        several = len(given) + len(current.errors) > 1
+        work = _Work(current, max_n, heads_only, search, tables if tables is not None else not several)
+        for one in given:
+            current.each(one, request, work.prove)
+        work.summary()
+
+
+class _Work:
+    """Proves subjects one after the other and prints each as soon as it is done."""
+
+    def __init__(self, current: Session, max_n: int, heads_only: bool, search: int, tables: bool) -> None:
+        self.current = current
+        self.max_n = max_n
+        self.heads_only = heads_only
+        self.search = search
+        self.tables = tables
+        self.results: list[ProveResult] = []
+
+    def prove(self, subject: Subject) -> None:
+        """Prove one subject."""
+        from hardsim.checking.prove import prove_subject
+        from hardsim.checking.result import Verdict
+        from hardsim.report.prove import print_proof, prove_json
+
+        result = prove_subject(subject, self.max_n, self.heads_only, self.search)
+        self.results.append(result)
+        self.current.results.append(prove_json(result))
+        print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
+        self.current.screen.flush()
+        if result.verdict is Verdict.REFUTED:
+            self.current.codes.append(failures.MISMATCH)
+        elif result.verdict is Verdict.UNDECIDED:
+            self.current.codes.append(failures.UNDECIDED)
+
+    def summary(self) -> None:
+        """One row per result, where there are several."""
+        from hardsim.report.prove import print_proofs
+
+        if len(self.results) > 1:
+            print_proofs(self.current.screen, self.results)

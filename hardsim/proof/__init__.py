@@ -1,0 +1,1 @@
+"""Proofs about all words of a length at once, from the weights of a network."""

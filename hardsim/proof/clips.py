@@ -1,0 +1,306 @@
+"""The feed-forward part of a layer: every clip of the network against the specified one.
+
+Two clips agree at a site if for every assignment of the exact Booleans, every specified value of the heads that they
+read and every deviation of the heads from it, the network's input is at most 0 where the specified clip is 0, and at
+least 1 where it is 1. How far it is from there is the margin. Inputs are linear, so the worst deviation is that of
+each head on its own.
+
+Where counts or means are read, the specified input is known to lie in a lattice `base + step * integer` within an
+interval, and the deviations must not reach from its points outside (0, 1) into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+from hardsim.proof.counts import common
+from hardsim.proof.diagrams import clip
+from hardsim.proof.result import Case, NotProved
+from hardsim.proof.state import Attended, BooleanHead, CountHead, Exact, State
+from hardsim.proof.worst import boolean_case, count_case
+from hardsim.run.plan import LayerPlan, Terms, Unit
+from hardsim.spec.ir import Clip, ProgramLayer, Rational
+
+SHOWN_AS_EQUAL = 1e-9
+"""Worst cases that differ by no more, relatively, are shown as one."""
+SHOWN_CASES = 64
+"""Failing sites that are kept, from the shortest words on."""
+
+
+def feed_forward(state: State, plan: LayerPlan, layer: ProgramLayer) -> None:
+    """Add what a layer's clips write to the state.
+
+    Raises:
+        NotProved: if some clip is not proved to give what is specified.
+    """
+    if any(not unit.clip for unit in plan.units):
+        raise NotProved("the feed-forward part has a hidden unit that is no clip (a pair relu(z) - relu(z - 1))")
+    names = state.model.coordinates
+    own: dict[int, list[tuple[Rational, Unit]]] = {}
+    for unit in plan.units:
+        for out, weight in unit.outs:
+            own.setdefault(out, []).append((weight, unit))
+    wanted: dict[int, list[Clip]] = {}
+    for item in layer.clips:
+        wanted.setdefault(state.place(item.out), []).append(item)
+    biases = dict(plan.biases)
+    ones = {state.place(name) for name in layer.ones}
+    written: dict[int, tuple[list[int], bool]] = {}
+    for out in sorted(own.keys() | wanted.keys() | biases.keys() | ones):
+        if state.written(out):
+            raise NotProved(f"the coordinate '{names[out]}' is written twice, the second time by a clip")
+        bias = biases.get(out, 0)
+        if bias != int(out in ones) or [weight for weight, _ in own.get(out, [])] != [
+            item.weight for item in wanted.get(out, [])
+        ]:
+            raise NotProved(f"the weights that write the coordinate '{names[out]}' are not the specified ones")
+        parts, attended = [], False
+        for (weight, unit), item in zip(own.get(out, []), wanted.get(out, []), strict=True):
+            column, reads = _clip(state, unit, item)
+            parts.append((weight, column))
+            attended = attended or reads
+        written[out] = (state.combine(parts, bias), attended)
+    for out, (column, attended) in written.items():
+        if attended:
+            column = _booleans(state, column, names[out])
+        state.exact[out] = Exact(column, column)
+
+
+def _booleans(state: State, column: list[int], name: str) -> list[int]:
+    """A coordinate that attention decided: a Boolean of its own at every site, unless it is always the same there."""
+    variable = state.diagrams.variable(("bit", name))
+    known: dict[int, int] = {}
+    for number in set(column):
+        values = set(state.diagrams.values(number))
+        if not values <= {0, 1}:
+            raise NotProved(f"the coordinate '{name}' can be other than 0 and 1")
+        known[number] = variable if len(values) == 2 else number
+    return [known[number] for number in column]
+
+
+def _clip(state: State, unit: Unit, item: Clip) -> tuple[list[int], bool]:
+    """The value of a clip at every site, and whether it reads what attention wrote."""
+    what = f"the clip that writes '{item.out}'"
+    form = state.soft_terms(item.pre)
+    heads = dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact)
+    own = state.soft(_without(unit.form, heads), unit.bias, what)
+    specified = state.combine([(c, state.exact_of(k, what).hard) for k, c in _without(form, heads)], 0)
+    if not heads:
+        return _exact(state, own, specified, what), False
+    factors = [(dict(unit.form).get(k, 0), dict(form).get(k, 0)) for k in heads]
+    found = [state.attended.get(k) for k in heads]
+    if all(isinstance(head, BooleanHead) for head in found):
+        booleans = [head for head in found if isinstance(head, BooleanHead)]
+        return _rounded(state, own, specified, factors, booleans, what), True
+    if own != specified or any(a != b for a, b in factors):
+        raise NotProved(f"{what} reads counts with other coefficients than specified")
+    return _counted(state, own, list(zip(heads, (a for a, _ in factors), strict=True)), what), True
+
+
+def _without(form: Terms, heads: dict[int, None]) -> Terms:
+    return tuple((coordinate, coefficient) for coordinate, coefficient in form if coordinate not in heads)
+
+
+def _exact(state: State, own: list[int], specified: list[int], what: str) -> list[int]:
+    """Both clips of exact inputs, which must be the same function."""
+    known: dict[tuple[int, int], int] = {}
+    result = []
+    for site, pair in enumerate(zip(own, specified, strict=True)):
+        if pair not in known:
+            first, second = (state.diagrams.map("clip", clip, number) for number in pair)
+            if first != second:
+                place = f"position {state.sites.i[site]} of {state.sites.n[site]}"
+                raise NotProved(f"{what} is not what is specified at {place}")
+            known[pair] = first
+        result.append(known[pair])
+    return result
+
+
+# ---- clips that round attended Booleans ----
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """The network's input `rest + sum of factor * head` must be on the side of `result`, for these bits."""
+
+    rest: Rational
+    bits: tuple[int, ...]
+    result: int
+
+
+def _rounded(
+    state: State,
+    own: list[int],
+    specified: list[int],
+    factors: Sequence[tuple[Rational, Rational]],
+    heads: Sequence[BooleanHead],
+    what: str,
+) -> list[int]:
+    """A clip of exact inputs and attended Booleans."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for site, numbers in enumerate(zip(own, specified, *(head.bits for head in heads), strict=True)):
+        groups.setdefault(numbers, []).append(site)
+    result = [0] * len(own)
+    for numbers, group in groups.items():
+        terms = [(b, bit) for (_, b), bit in zip(factors, numbers[2:], strict=True)]
+        value = state.diagrams.map("clip", clip, state.diagrams.linear([(1, numbers[1]), *terms]))
+        demands = []
+        for rest, target, *bits in state.diagrams.values(state.diagrams.join(numbers)):
+            total = clip(target + sum(b * bit for (_, b), bit in zip(factors, bits, strict=True)))
+            if total not in (0, 1):
+                raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
+            demands.append(_Demand(rest, tuple(bits), int(total)))
+        _hold(state, group, demands, [a for a, _ in factors], heads, what)
+        for site in group:
+            result[site] = value
+    return result
+
+
+def _hold(
+    state: State,
+    group: list[int],
+    demands: Sequence[_Demand],
+    factors: Sequence[Rational],
+    heads: Sequence[BooleanHead],
+    what: str,
+) -> None:
+    """Hold the demands at the sites of a group, with the largest deviations among them; note the margins."""
+    import numpy as np
+
+    sites = np.array(group)
+    largest = [[max(0.0, float(np.max(head.wrong[bit][sites]))) for bit in (0, 1)] for head in heads]
+    # The case that is shown is the first that comes as close as makes no difference: the shortest word.
+    places = [
+        [int(sites[np.argmax(head.wrong[bit][sites] >= top[bit] * (1 - SHOWN_AS_EQUAL))]) for bit in (0, 1)]
+        for head, top in zip(heads, largest, strict=True)
+    ]
+    for demand in demands:
+        deviations = [Fraction(top[bit]) for top, bit in zip(largest, demand.bits, strict=True)]
+        margin = _margin(demand, factors, heads, deviations)
+        for head, bit, place, deviation in zip(heads, demand.bits, places, deviations, strict=True):
+            if head.worst is None or head.worst.margin is None or margin < head.worst.margin:
+                head.worst = boolean_case(state, head, place[bit], bit, deviation, margin)
+        if margin >= 0:
+            continue
+        first = heads[0]
+        failing: list[Case] = []
+        for site in group:
+            here = [Fraction(max(0.0, float(head.wrong[bit][site])))
+                    for head, bit in zip(heads, demand.bits, strict=True)]  # fmt: skip
+            margin = _margin(demand, factors, heads, here)
+            if margin < 0 and len(failing) < SHOWN_CASES:
+                failing.append(boolean_case(state, first, site, demand.bits[0], here[0], margin))
+        raise NotProved(f"head {first.name} can be so far off that {what} is wrong", first.name, tuple(failing))
+
+
+def _margin(
+    demand: _Demand, factors: Sequence[Rational], heads: Sequence[BooleanHead], deviations: Sequence[Fraction]
+) -> Fraction:
+    """The distance of the network's input from the threshold that it must have passed, in the worst case."""
+    low = high = Fraction(demand.rest)
+    for factor, head, bit, deviation in zip(factors, heads, demand.bits, deviations, strict=True):
+        first, last = (Fraction(head.values[0]) + (Fraction(head.values[1]) - head.values[0]) * share
+                       for share in ((0, deviation) if bit == 0 else (1 - deviation, 1)))  # fmt: skip
+        ends = (factor * first, factor * last)
+        low, high = low + min(ends), high + max(ends)
+    return low - 1 if demand.result else -high
+
+
+# ---- clips that compare counts ----
+
+
+def _counted(state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], what: str) -> list[int]:
+    """A clip of exact inputs, looked-up numbers and means, the same form in network and specification."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for site, number in enumerate(rest):
+        sizes = (_size(state, coordinate, site, what) for coordinate, _ in inputs)
+        groups.setdefault((number, *sizes), []).append(site)
+    variable = state.diagrams.variable(("clip", what))
+    result = [0] * len(rest)
+    for (number, *_), group in groups.items():
+        ranges = [_range(state, coordinate, coefficient, group) for coordinate, coefficient in inputs]
+        step = common([part.step for part in ranges])
+        low = sum((part.low for part in ranges), Fraction(0))
+        high = sum((part.high for part in ranges), Fraction(0))
+        taken = set()
+        for base in state.diagrams.values(number):
+            below, above = _neighbours(base + low, base + high, step)
+            margins = [-below - sum(part.up for part in ranges)] if below is not None else []
+            margins += [above - sum(part.down for part in ranges) - 1] if above is not None else []
+            taken |= ({0} if below is not None else set()) | ({1} if above is not None else set())
+            if not margins:
+                raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
+            _hold_count(state, group, min(margins), ranges, what)
+        value = variable if len(taken) == 2 else state.diagrams.terminal(taken.pop())
+        for site in group:
+            result[site] = value
+    return result
+
+
+@dataclass(frozen=True)
+class _Range:
+    """What one input can add: from `low` to `high` in steps of `step`, off by at most `up` or `down`."""
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    up: Fraction
+    down: Fraction
+    head: Attended | None
+    site: int
+
+
+def _size(state: State, coordinate: int, site: int, what: str) -> int:
+    """How many values a mean or a looked-up number has at a site."""
+    if coordinate in state.means:
+        return state.means[coordinate].sizes[site]
+    head = state.attended.get(coordinate)
+    if isinstance(head, CountHead):
+        return head.largest[site]
+    raise NotProved(f"{what} reads '{state.model.coordinates[coordinate]}' together with counts")
+
+
+def _range(state: State, coordinate: int, coefficient: Rational, group: list[int]) -> _Range:
+    factor, site = Fraction(coefficient), group[0]
+    if coordinate in state.means:
+        size = state.means[coordinate].sizes[site]
+        return _Range(min(factor, Fraction(0)), max(factor, Fraction(0)), abs(factor) / size, Fraction(0), Fraction(0),
+                      None, site)  # fmt: skip
+    head = state.attended[coordinate]
+    assert isinstance(head, CountHead)
+    ends = [factor * (head.base + head.slope * position) for position in (1, head.largest[site])]
+    worst = max(group, key=lambda place: head.error[place])
+    error = abs(factor) * Fraction(float(head.error[worst]))
+    return _Range(min(ends), max(ends), abs(factor * head.slope), error, error, head, worst)
+
+
+def _neighbours(low: Fraction, high: Fraction, step: Fraction) -> tuple[Fraction | None, Fraction | None]:
+    """The largest lattice point below 1 and the least from 1 on, among low, low + step, ..., high.
+
+    A point between 0 and 1 is the largest below 1, which then is not at most 0.
+    """
+    if not step:
+        return (low, None) if low < 1 else (None, low)
+    last = low + step * floor((high - low) / step)
+    above = low + step * max(0, ceil((1 - low) / step))
+    below = min(above - step, last)
+    return (below if below >= low else None, above if above <= last else None)
+
+
+def _hold_count(state: State, group: list[int], margin: Fraction, ranges: Sequence[_Range], what: str) -> None:
+    """Note the margin of the heads that are read; fail where it is negative."""
+    heads = [part.head for part in ranges if isinstance(part.head, CountHead)]
+    for part in ranges:
+        head = part.head
+        if isinstance(head, CountHead) and (
+            head.worst is None or head.worst.margin is None or margin < head.worst.margin
+        ):
+            head.worst = count_case(state, head, part.site, margin)
+    if margin < 0:
+        cases: tuple[Case, ...] = tuple(head.worst for head in heads if head.worst is not None)
+        raise NotProved(
+            f"the errors of the counts can add up so far that {what} is wrong", heads[0].name if heads else None, cases
+        )

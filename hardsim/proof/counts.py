@@ -1,0 +1,309 @@
+"""Look-ups of counts, over all words: everything depends on the query i and the count alone.
+
+Look-up. A count c is known as c/m, m the number of positions counted. The logits must be `-k (j - c)^2` up to what
+does not depend on j, k > 0 nats: that is checked exactly, since the rows of W_K x_j are fitted by polynomials of
+degree 2 in j at all positions. With weights w_d = e^(-k d^2) and V visible positions, the position that wins is
+max(c, 1), and what is read there differs from the attended value by at most
+ - for the number j itself: `sum d w_d / (1 + sum w_d)` over 1 <= d < V. Numbers on the two sides of c pull in opposite
+   directions, and of a right part d <= V - c and a left part d <= c - 1 the numerator is largest and the denominator
+   least where one part is empty (the sums of w are concave in the number of their terms). For c = 0 the logits are
+   -k (j^2 - 1) relative to the winner 1: `sum d w_d e^(-2kd)`, which is taken with denominator 1;
+ - for a Boolean: the weight of the positions where it differs from that at the winner, found for every c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd, isqrt, lcm
+from typing import TYPE_CHECKING, Any
+
+from hardsim.proof.outward import above, ball, exp_lower, exp_upper, working_precision
+from hardsim.proof.result import NotProved
+from hardsim.proof.state import Attended, BooleanHead, CountHead, State
+from hardsim.run.plan import HeadPlan, Terms
+from hardsim.spec.ir import Affine, Head, Kind, Mask, Rational
+
+if TYPE_CHECKING:
+    from hardsim.proof.outward import Array
+
+NEGLIGIBLE = 100
+"""Nats: positions that lose as much count with a bound of e^-100 each."""
+
+NEAR = 60
+"""Nats beyond which positions count together in a table: e^-60 < 2^-80 each."""
+
+Quadratic = tuple[Fraction, Fraction]
+"""Coefficients of j and j^2."""
+
+
+def separate(state: State, form: Terms, counted: set[int], name: str) -> tuple[dict[int, Rational], Terms]:
+    """A query form as the coefficients of its means, and what is the same for every word."""
+    means = {coordinate: coefficient for coordinate, coefficient in form if coordinate in counted}
+    rest = tuple((coordinate, coefficient) for coordinate, coefficient in form if coordinate not in counted)
+    return means, rest
+
+
+def fixed_values(state: State, column: list[int], name: str) -> list[Rational]:
+    """The values of a column that must be the same for every word."""
+    if not state.static(column):
+        raise NotProved(f"head {name} counts, and reads a Boolean of the word besides", name)
+    return state.numbers(column)
+
+
+def _polynomials(state: State, column: list[Rational], name: str) -> list[Quadratic]:
+    """For each length the coefficients of j and j^2 of a key that is a polynomial of degree at most 2 in j.
+
+    One or two positions leave a choice: a multiple of j if it is one, else of j^2.
+
+    Raises:
+        NotProved: if it is no such polynomial.
+    """
+    result = []
+    for n, start, end in state.sites.words():
+        values = [Fraction(value) for value in column[start:end]]
+        first, second = values[0], Fraction(0)
+        if n > 2:
+            second = (values[2] - 2 * values[1] + values[0]) / 2
+            first = values[1] - values[0] - 3 * second
+        elif n == 2 and values[1] != 2 * values[0]:
+            first, second = Fraction(0), values[0]
+        base = values[0] - first - second
+        if any(base + first * j + second * j * j != value for j, value in enumerate(values, start=1)):
+            raise NotProved(f"the keys of head {name} are no polynomials of degree 2 in the position", name)
+        result.append((first, second))
+    return result
+
+
+def _visible(state: State, mask: Mask, name: str) -> list[int]:
+    """How many positions a look-up sees, counted from the first."""
+    if mask is Mask.PAST:
+        raise NotProved(f"head {name} looks up a number but does not see the first positions", name)
+    return state.sites.sizes(mask)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One product of a look-up's score: query `means + fixed`, key `first j + second j^2` by length."""
+
+    mean: Rational
+    fixed: list[Rational]
+    key: list[Quadratic]
+
+
+def _rows(state: State, scores: Sequence[tuple[Terms, Terms]], counted: int, soft: bool, name: str) -> list[_Row]:
+    """The products of a score, in the network or in the specification."""
+    rows = []
+
+    def column(terms: Terms) -> list[int]:
+        if soft:
+            return state.soft(terms, 0, f"head {name}")
+        return state.hard(Affine.of((state.model.coordinates[k], c) for k, c in terms), f"head {name}")
+
+    for query, key in scores:
+        means, rest = separate(state, query, {counted}, name)
+        fixed = fixed_values(state, column(rest), name)
+        keys = _polynomials(state, fixed_values(state, column(key), name), name)
+        rows.append(_Row(means.get(counted, 0), fixed, keys))
+    return rows
+
+
+def _rate(rows: Sequence[_Row], site: int, length: int, size: int) -> Fraction | None:
+    """k, if the scores at a site are `-k (j - c)^2` with k > 0 up to what does not depend on j; else None."""
+    linear = square = stray = twisted = Fraction(0)
+    for row in rows:
+        first, second = row.key[length]
+        fixed = row.fixed[site]
+        if row.mean:
+            linear += row.mean * first
+            twisted += row.mean * second
+        if fixed:
+            square += fixed * second
+            stray += fixed * first
+    return -square if square < 0 and linear == -2 * square * size and not stray and not twisted else None
+
+
+def _counted(state: State, head: Head) -> int:
+    """The coordinate that holds the mean of a look-up: the one that the score multiplies with j."""
+    for query, key in head.score:
+        terms = state.soft_terms(query)
+        if len(terms) == 1 and terms[0][0] in state.means:
+            column = fixed_values(state, state.hard(key, f"head {head.name}"), head.name)
+            last = state.sites.starts[max(state.sites.lengths)]
+            ratio = column[last + 1] == 2 * column[last] if len(column) > last + 1 else True
+            if ratio and column[last]:
+                return terms[0][0]
+    raise NotProved(f"head {head.name} does not look up a mean", head.name)
+
+
+def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]) -> Attended:
+    """A head that reads the position whose number is a count.
+
+    Raises:
+        NotProved: if the scores are not those of a look-up, in the network or in the specification.
+    """
+    name = head.name
+    if soft != hard:
+        raise NotProved(f"head {name} reads another value than its specification says", name)
+    values = fixed_values(state, hard, name)
+    counted = _counted(state, head)
+    visible = _visible(state, head.mask, name)
+    sizes = state.means[counted].sizes
+    if any(size > seen for size, seen in zip(sizes, visible, strict=True)):
+        raise NotProved(f"head {name} may look for a position that it does not see", name)
+    scores = [(state.soft_terms(query), state.soft_terms(key)) for query, key in head.score]
+    # Look-ups of other counts of the same kind share their rates: only the coordinate of the mean differs.
+    signature = (_blind(plan.scores, counted), _blind(scores, counted), head.mask, state.means[counted].mask)
+    rates = state.rates.get(signature)
+    if rates is None:
+        rows = _rows(state, plan.scores, counted, True, name)
+        wanted = _rows(state, scores, counted, False, name)
+        rates = state.rates[signature] = _rates(state, rows, wanted, visible, sizes, name)
+    if head.kind is Kind.TABLE:
+        return _table(state, head, layer, rates, visible, sizes, values, signature)
+    return _number(state, head, layer, rates, visible, sizes, values)
+
+
+def _blind(scores: Sequence[tuple[Terms, Terms]], counted: int) -> object:
+    """A score without the name of the counted coordinate."""
+    return tuple((tuple((-1 if k == counted else k, c) for k, c in query), key) for query, key in scores)
+
+
+def _rates(
+    state: State, rows: list[_Row], wanted: list[_Row], visible: list[int], sizes: list[int], name: str
+) -> list[Fraction]:
+    """k at every site, in nats; NotProved where the scores have another form."""
+    rates: list[Fraction] = []
+    for length, (_, start, end) in enumerate(state.sites.words()):
+        for site in range(start, end):
+            if visible[site] == 1:
+                rates.append(Fraction(1))
+                continue
+            rate = _rate(rows, site, length, sizes[site])
+            if rate is None or _rate(wanted, site, length, sizes[site]) is None:
+                raise NotProved(f"the scores of head {name} are not those of a look-up of a count", name)
+            rates.append(rate * state.inverse[site])
+    return rates
+
+
+def _number(
+    state: State,
+    head: Head,
+    layer: int,
+    rates: list[Fraction],
+    visible: list[int],
+    sizes: list[int],
+    values: list[Rational],
+) -> CountHead:
+    """The position's number itself, or a linear function of it."""
+    import numpy as np
+
+    base, slope = _line(state, values, head.name)
+    factor = above(abs(ball(slope)))
+    errors = np.array([number_error(*key) for key in zip(rates, visible, strict=True)])
+    return CountHead(head.name, layer, base, slope, sizes, np.nextafter(errors * factor, np.inf))
+
+
+def _line(state: State, values: list[Rational], name: str) -> tuple[Rational, Rational]:
+    """Intercept and slope of a value that is a linear function of the position, the same for every length."""
+    last = state.sites.starts[max(state.sites.lengths)]
+    slope = values[last + 1] - values[last] if len(values) > last + 1 else 1
+    base = values[last] - slope
+    if any(value != base + slope * i for value, i in zip(values, state.sites.i, strict=True)):
+        raise NotProved(f"head {name} looks up values that are no linear function of the position", name)
+    return base, slope
+
+
+@lru_cache(maxsize=65536)
+def number_error(rate: Fraction, visible: int) -> float:
+    """At most how far the attended number can be from the count, for `-rate (j - c)^2` nats and that many visible
+    positions."""
+    from flint import arb
+
+    with working_precision():
+        total, weights, shifted = arb(0), arb(0), arb(0)
+        for d in range(1, visible):
+            if rate * d * d > NEGLIGIBLE:
+                # With d0 this d and rate >= 1, what is left is at most the sum of d e^-NEGLIGIBLE e^-(d - d0).
+                factor = 2 * (d + 2) if rate >= 1 else visible * visible
+                rest = factor * arb(-NEGLIGIBLE).exp()
+                total, shifted = total + rest, shifted + rest
+                break
+            weight = ball(-rate * d * d).exp()
+            total, weights = total + d * weight, weights + weight
+            shifted += d * weight * ball(-2 * rate * d).exp()
+        return above((total / (1 + weights)).max(shifted))
+
+
+def _table(
+    state: State,
+    head: Head,
+    layer: int,
+    rates: list[Fraction],
+    visible: list[int],
+    sizes: list[int],
+    values: list[Rational],
+    signature: object,
+) -> BooleanHead:
+    """A Boolean at the position that is looked up."""
+    import numpy as np
+
+    if not set(values) <= {0, 1}:
+        raise NotProved(f"head {head.name} looks up values other than 0 and 1", head.name)
+    known = state.tables.get((signature, tuple(values)))
+    if known is None:
+        known = np.full((2, len(rates)), -1.0)
+        for _, start, end in state.sites.words():
+            column = np.array([int(value) for value in values[start:end]])
+            for site in range(start, end):
+                known[:, site] = table_error(rates[site], column[: visible[site]], sizes[site])
+        state.tables[signature, tuple(values)] = known
+    worst = known
+    variable = state.diagrams.variable(("head", head.name))
+    bits = [
+        variable if off >= 0 and on >= 0 else state.diagrams.one if on >= 0 else state.diagrams.zero
+        for off, on in worst.T
+    ]
+    return BooleanHead(head.name, layer, bits, (0, 1), (worst[0], worst[1]))
+
+
+def table_error(rate: Fraction, column: Any, size: int) -> tuple[float, float]:
+    """The largest weight of other values where the value at the position looked up is 0, and where it is 1.
+
+    `column` has the values at the visible positions; counts go from 0 to `size`. -1 where no count leads there.
+    """
+    import numpy as np
+
+    visible = len(column)
+    near = min(visible - 1, isqrt(int(NEAR / rate)) + 1)
+    distances = [float(d) for d in range(1, near + 1)]
+    exponent: Array = np.array([-float(rate * Fraction(d) ** 2) for d in distances])
+    error: Array = -exponent * 2.0**-52
+    weights, least = exp_upper(exponent, error), exp_lower(exponent, error)
+    wrong, right = np.full(size, visible * 2.0**-80), np.ones(size)
+    own = column[:size]
+    for d, high, low in zip(range(1, near + 1), weights, least, strict=True):
+        for shift in (d, -d):
+            first, last = max(0, -shift), min(size, visible - shift)
+            if first < last:
+                differs = column[first + shift : last + shift] != own[first:last]
+                wrong[first:last] += np.where(differs, high, 0)
+                right[first:last] += np.where(differs, 0, low)
+    share = 1 / (1 + right / wrong)
+    # A count of 0 leads to the first position too, with weights that fall faster than those of a count of 1.
+    lone = wrong[0] if visible > 1 else 2.0**-80
+    share[0] = max(share[0], lone / (1 + lone))
+    slack = 1 + (4 * near + 16) * 2.0**-52
+    off, on = (float(np.max(share[own == value], initial=-1.0)) for value in (0, 1))
+    return (off * slack if off >= 0 else off, on * slack if on >= 0 else on)
+
+
+def common(numbers: Iterable[Fraction]) -> Fraction:
+    """The greatest common divisor of rationals (0 if there are none)."""
+    result = Fraction(0)
+    for number in numbers:
+        bottom = lcm(result.denominator, number.denominator)
+        result = Fraction(gcd(int(result * bottom), int(number * bottom)), bottom)
+    return result

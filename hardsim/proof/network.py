@@ -1,0 +1,112 @@
+"""The first link: the softmax network computes what the hard heads do, on every word up to a length.
+
+By induction over the layers: what a layer reads is exact and the same in both (or a mean, which is exact, or an
+attended value with a bound), each head is within its bound of the specified value, and each clip makes exact what it
+reads. Nothing is taken from the compiler but the specification of what each head should find.
+"""
+
+from __future__ import annotations
+
+from hardsim.lang.core import AtLeast, Core, Edge, Node, Numeric, Reach, Step
+from hardsim.lang.numerical import BUILT_IN
+from hardsim.net.model import Transformer
+from hardsim.proof.clips import feed_forward
+from hardsim.proof.diagrams import TooLarge
+from hardsim.proof.heads import attend
+from hardsim.proof.result import HeadProof, LinkProof, NotProved
+from hardsim.proof.sites import Sites, independent_of_length
+from hardsim.proof.state import State
+from hardsim.run.plan import make_plan
+from hardsim.spec.ir import HardProgram
+
+CLAIM = "the softmax network = its hard heads"
+
+
+def sites_up_to(model: Transformer, program: HardProgram, max_n: int, core: Core | None = None) -> tuple[Sites, bool]:
+    """All sites up to a length, and whether the longest length stands for all (nothing depends on the length)."""
+    functions = [encoding.value for encoding in program.encodings]
+    prefix = independent_of_length(model) and not any("n" in function.variables for function in functions)
+    prefix = prefix and (core is None or not any(looks_ahead(core.nodes[number]) for number in core.live))
+    return Sites((max_n,) if prefix else tuple(range(1, max_n + 1))), prefix
+
+
+def prove_network(model: Transformer, program: HardProgram, sites: Sites) -> tuple[LinkProof, tuple[HeadProof, ...]]:
+    """Whether the network's output is exactly that of its hard heads at every site, for all words.
+
+    Raises:
+        InputError: if the temperature is not positive at some site.
+    """
+    state: State | None = None
+    try:
+        state = State(model, program, sites)
+        _walk(state)
+        link = LinkProof(CLAIM)
+    except NotProved as failure:
+        link = LinkProof(CLAIM, failure.reason, failure.head, failure.cases)
+    except (TooLarge, RecursionError):
+        link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover")
+    except OverflowError:
+        link = LinkProof(CLAIM, "a weight or an encoding is too large for this prover")
+    return link, _heads(state, program)
+
+
+def looks_ahead(node: Node) -> bool:
+    """Whether the truth of a core node at a position can depend on what follows, or on the length."""
+    match node:
+        case Edge("last") | Step("X") | Reach("U"):
+            return True
+        case AtLeast(terms):
+            return any(count.side != "L" for _, count in terms)
+        case Numeric(name, _, _, count):
+            # A user's own predicate may depend on the length.
+            return count.side != "L" or (name not in BUILT_IN and name != "MOD")
+        case _:
+            return False
+
+
+def last_sites(sites: Sites) -> list[int]:
+    """The sites at which an output is read: the last position of each length, and where one length stands for all
+    (or there is only one) every position."""
+    if len(sites.lengths) == 1:
+        return list(range(len(sites)))
+    return [end - 1 for _, _, end in sites.words()]
+
+
+def _walk(state: State) -> None:
+    """All layers in order."""
+    plan, program = make_plan(state.model), state.program
+    if state.model.alphabet != program.alphabet:
+        raise NotProved("the network and its specification have different alphabets")
+    if len(plan.layers) != len(program.layers):
+        raise NotProved(f"the network has {len(plan.layers)} layers, its specification {len(program.layers)}")
+    for number, (own, layer) in enumerate(zip(plan.layers, program.layers, strict=True), start=1):
+        if len(own.heads) != len(layer.heads):
+            raise NotProved(f"layer {number} has {len(own.heads)} heads, its specification {len(layer.heads)}")
+        for head_plan, head in zip(own.heads, layer.heads, strict=True):
+            attend(state, head_plan, head, number)
+        state.commit()
+        feed_forward(state, own, layer)
+    name = state.model.coordinates[state.model.output]
+    if name != program.output:
+        raise NotProved(f"the network's output is '{name}', the specified one '{program.output}'")
+    if state.model.output not in state.exact:
+        raise NotProved(f"the output '{name}' is not rounded")
+    output = state.exact[state.model.output]
+    for site in last_sites(state.sites):
+        if output.soft[site] != output.hard[site]:
+            raise NotProved(f"the output '{name}' is not what is specified")
+        if not set(state.diagrams.values(output.soft[site])) <= {0, 1}:
+            raise NotProved(f"the output '{name}' can be other than 0 and 1")
+
+
+def _heads(state: State | None, program: HardProgram) -> tuple[HeadProof, ...]:
+    """What is known of each head that the proof got to."""
+    result = []
+    for number, layer in enumerate(program.layers, start=1):
+        for head in layer.heads:
+            if state is None or head.name not in state.heads:
+                continue
+            attended = state.heads[head.name]
+            case = None if attended is None else attended.worst
+            result.append(HeadProof(head.name, number, head.purpose, attended is None, case))
+    return tuple(result)

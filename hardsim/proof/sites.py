@@ -1,0 +1,91 @@
+"""Where a proof looks: all positions of all lengths at once, as one list of sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hardsim.net.model import Transformer
+from hardsim.spec.columns import PositionFunction
+from hardsim.spec.ir import Mask, Rational, plain
+
+
+@dataclass
+class Sites:
+    """Sites (i, n) for 1 <= i <= n and n in `lengths`, in this order: `i` and `n` by site.
+
+    What happens at a site is a function of the word; a column is a list with one entry per site.
+    """
+
+    lengths: tuple[int, ...]
+    i: list[int] = field(default_factory=list)
+    n: list[int] = field(default_factory=list)
+    starts: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for n in self.lengths:
+            self.starts[n] = len(self.i)
+            self.i.extend(range(1, n + 1))
+            self.n.extend([n] * n)
+        self._known: dict[str, list[Rational]] = {}
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    def words(self) -> Iterator[tuple[int, int, int]]:
+        """Each length n with its first site and the one after its last."""
+        for n, start in self.starts.items():
+            yield n, start, start + n
+
+    def evaluate(self, function: PositionFunction) -> list[Rational]:
+        """A position function at every site, exactly; the same text is evaluated once."""
+        text = str(function)
+        if text not in self._known:
+            names = function.variables
+            seen: dict[tuple[int, int], Rational] = {}
+            column: list[Rational] = []
+            for i, n in zip(self.i, self.n, strict=True):
+                key = (i if "i" in names else 0, n if "n" in names else 0)
+                if key not in seen:
+                    seen[key] = plain(function.evaluate(i=i, n=n))
+                column.append(seen[key])
+            self._known[text] = column
+        return self._known[text]
+
+    def sizes(self, mask: Mask) -> list[int]:
+        """How many positions are visible from every site."""
+        return [len(mask.visible(i, n)) for i, n in zip(self.i, self.n, strict=True)]
+
+    def means(self, column: Sequence[Rational], mask: Mask) -> list[Rational]:
+        """The mean over the visible positions, at every site."""
+        result: list[Rational] = []
+        for n, start, end in self.words():
+            part = list(column[start:end])
+            if mask is Mask.NONE:
+                result.extend([_quotient(sum(part), n)] * n)
+                continue
+            ordered = part[::-1] if mask is Mask.PAST else part
+            total: Rational = 0
+            means: list[Rational] = []
+            for count, value in enumerate(ordered, start=1):
+                total += value
+                means.append(_quotient(total, count))
+            result.extend(means[::-1] if mask is Mask.PAST else means)
+        return result
+
+
+def _quotient(total: Rational, count: int) -> Rational:
+    from fractions import Fraction
+
+    return plain(Fraction(total) / count)
+
+
+def independent_of_length(model: Transformer) -> bool:
+    """Whether a position's computation is the same in every word that begins alike.
+
+    Then every head is future-masked and nothing is a function of n, so the values at position i of any longer word
+    are those at the last position of its prefix of length i: one length proves all shorter ones.
+    """
+    functions = [model.temperature, *(value for _, value in model.encodings)]
+    masks = {head.mask for layer in model.layers for head in layer.heads}
+    return masks <= {Mask.FUTURE} and not any("n" in function.variables for function in functions)

@@ -1,0 +1,76 @@
+"""Errors of look-ups and of sign tests, against sums over all positions and counts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.proof.counts import common, number_error, table_error
+from hardsim.proof.signs import wrong_sign
+from hardsim.spec.ir import Rational
+
+
+def weights(rate: Fraction, visible: int, count: int) -> list[float]:
+    """The attention of `-rate (j - count)^2` nats over the positions 1 to `visible`."""
+    logits = [-float(rate) * (j - count) ** 2 for j in range(1, visible + 1)]
+    raw = [exp(logit - max(logits)) for logit in logits]
+    return [value / sum(raw) for value in raw]
+
+
+@given(st.fractions(Fraction(1, 8), 8, max_denominator=8), st.integers(1, 12))
+def test_a_looked_up_number_is_off_by_at_most_the_bound(rate: Fraction, visible: int) -> None:
+    errors = []
+    for count in range(visible + 1):
+        read = sum(j * weight for j, weight in enumerate(weights(rate, visible, count), start=1))
+        errors.append(abs(read - max(count, 1)))
+    bound = number_error(rate, visible)
+    assert bound >= max(errors) - 1e-12
+    # It is attained by a count of 1, or exceeds it by what a count of 0 is given too much.
+    if rate >= 1:
+        assert bound == pytest.approx(max(errors), rel=1e-9, abs=1e-15)
+
+
+@given(
+    st.fractions(Fraction(1, 8), 8, max_denominator=8),
+    st.lists(st.sampled_from([0, 1]), min_size=1, max_size=10),
+    st.data(),
+)
+def test_a_table_is_off_by_at_most_the_bound(rate: Fraction, column: list[int], data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, len(column)))
+    bounds = table_error(rate, np.array(column), size)
+    for value in (0, 1):
+        counts = [count for count in range(size + 1) if column[max(count, 1) - 1] == value]
+        assert (bounds[value] >= 0) == bool(counts)
+        for count in counts:
+            wrong = sum(w for w, own in zip(weights(rate, len(column), count), column, strict=True) if own != value)
+            assert bounds[value] >= wrong - 1e-12
+
+
+@given(
+    st.dictionaries(st.integers(-9, 9).filter(bool), st.integers(1, 4), min_size=2, max_size=6),
+    st.fractions(Fraction(1, 20), 3, max_denominator=20),
+    st.fractions(0, 3, max_denominator=20),
+    st.sampled_from([0, 1]),
+)
+def test_a_wrong_sign_weighs_at_most_the_bound(
+    seen: dict[Rational, int], least: Fraction, more: Fraction, bit: int
+) -> None:
+    if len({key > 0 for key in seen}) == 1:
+        return
+    bound = wrong_sign(seen, bit, least)
+    # Whatever y is, as long as it is at least so large: the weight of the wrong positions only falls.
+    y = float(least + more) * (1 if bit else -1)
+    raw = {key: number * exp(y * key) for key, number in seen.items()}
+    wrong = sum(value for key, value in raw.items() if (key > 0) != bool(bit))
+    assert bound >= wrong / sum(raw.values()) - 1e-12
+
+
+def test_common_divisors_of_rationals() -> None:
+    assert common([Fraction(1, 2), Fraction(1, 3)]) == Fraction(1, 6)
+    assert common([Fraction(-4), Fraction(6)]) == 2
+    assert common([]) == 0

@@ -1,0 +1,124 @@
+"""The worst case of a head, against every choice of types."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import exp
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
+from hardsim.proof.sites import Sites
+from hardsim.spec.ir import Mask
+
+F = Fraction
+
+
+def brute(reading: NearestReading, n: int, i: int, value: int) -> float:
+    """The largest weight of other values over all choices of types, from the definition; -1 if the specified value
+    is never `value`."""
+    visible = list(reading.mask.visible(i, n))
+    worst = -1.0
+    for choice in product(*(reading.types[reading.kinds[j - 1]] for j in visible)):
+        held = dict(zip(visible, choice, strict=True))
+        ordered = visible if reading.rightmost else visible[::-1]
+        winner = next((j for j in reversed(ordered) if held[j].selected), ordered[-1])
+        if held[winner].value != value:
+            continue
+        logits = {
+            j: float(sum(q[i - 1] * (k[j - 1] + own)
+                         for q, k, own in zip(reading.queries, reading.keys, held[j].key, strict=True)))
+            for j in visible
+        }  # fmt: skip
+        top = max(logits.values())
+        weights = {j: exp(logit - top) for j, logit in logits.items()}
+        wrong = sum(weight for j, weight in weights.items() if held[j].value != value)
+        worst = max(worst, wrong / sum(weights.values()))
+    return worst
+
+
+TYPES = st.sets(
+    st.builds(
+        LocalType,
+        st.tuples(st.sampled_from([F(0), F(1), F(-1, 2)])),
+        st.booleans(),
+        st.sampled_from([0, 1]),
+    ),
+    min_size=1,
+    max_size=3,
+).map(tuple)
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> tuple[int, NearestReading]:
+    """A head with one product in its score, at one length of at most 4."""
+    n = draw(st.integers(1, 4))
+    mask = draw(st.sampled_from([Mask.FUTURE, Mask.PAST, Mask.NONE]))
+    rightmost = mask is Mask.FUTURE or (mask is Mask.NONE and draw(st.booleans()))
+    numbers = st.fractions(-6, 6, max_denominator=4)
+    queries = tuple(draw(st.lists(numbers, min_size=n, max_size=n)))
+    keys = tuple(draw(st.lists(numbers, min_size=n, max_size=n)))
+    types = draw(st.lists(TYPES, min_size=1, max_size=2).map(tuple))
+    kinds = tuple(draw(st.lists(st.integers(0, len(types) - 1), min_size=n, max_size=n)))
+    return n, NearestReading(mask, rightmost, (queries,), (keys,), kinds, types)
+
+
+@settings(max_examples=100)
+@given(readings(), st.sampled_from([0, 1]))
+def test_the_worst_case_is_that_of_all_choices(case: tuple[int, NearestReading], value: int) -> None:
+    n, reading = case
+    sites = Sites((n,))
+    found = head_worst_case(sites, reading)[value]
+    for i in range(1, n + 1):
+        wanted = brute(reading, n, i, value)
+        assert found.wrong[i - 1] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+        # The bound is at least the exact value; exp here is off by far less than 1e-13.
+        assert found.wrong[i - 1] >= wanted - 1e-13
+        assert (found.winner[i - 1] > 0) == (wanted >= 0)
+
+
+def since_reading(beta: Fraction, n: int) -> NearestReading:
+    """`a S b` over {a, b, c} in regime `temperature`: logits beta (n q + j/2), types of a, b and c."""
+    types = (
+        LocalType((F(0),), False, 0),  # a: neither !a nor b
+        LocalType((F(1),), True, 1),  # b
+        LocalType((F(1),), True, 0),  # c
+    )
+    keys = tuple(F(j, 2 * n) for j in range(1, n + 1))
+    return NearestReading(Mask.FUTURE, True, ((beta * n,) * n,), (keys,), (0,) * n, (types,))
+
+
+def test_the_supremum_of_since_is_the_geometric_series() -> None:
+    # A c after n - 1 times b: the wrong weight is q + ... + q^(n-1) over 1 more, with q = e^(-beta/2).
+    for n in (2, 5, 64):
+        found = head_worst_case(Sites((n,)), since_reading(F(3), n))[0]
+        q = exp(-1.5)
+        series = sum(q**k for k in range(1, n))
+        assert max(found.wrong) == pytest.approx(series / (1 + series), rel=1e-10)
+        # From some winner on the series grows by less than the bound's own error.
+        assert n - found.winner[n - 1] <= max(0, n - 20)
+
+
+def test_hundreds_of_nats_between_neighbours_neither_overflow_nor_underflow() -> None:
+    # Regime causal-temperature at i = 400: the logits are beta i^2 (q - 1/(2j)), 320,000 nats from first to second.
+    n, beta = 400, 4
+    types = (LocalType((F(0),), False, 0), LocalType((F(1),), True, 1), LocalType((F(1),), True, 0))
+    queries = tuple(F(beta * i * i) for i in range(1, n + 1))
+    keys = tuple(F(-1, 2 * j) for j in range(1, n + 1))
+    reading = NearestReading(Mask.FUTURE, True, (queries,), (keys,), (0,) * n, (types,))
+    q = exp(-beta / 2)
+    for value in (0, 1):
+        wrong = head_worst_case(Sites((n,)), reading)[value].wrong
+        # Neighbours differ by at least beta/2 nats: the geometric series is a bound.
+        assert 0 < max(wrong) <= q
+        assert wrong[-1] > 0.7 * q
+
+
+def test_an_impossible_value_has_no_worst_case() -> None:
+    reading = NearestReading(Mask.FUTURE, True, ((F(1),),), ((F(0),),), (0,), ((LocalType((F(0),), True, 1),),))
+    found = head_worst_case(Sites((1,)), reading)[0]
+    assert list(found.wrong) == [-1.0]
+    assert list(found.winner) == [0]

@@ -1,0 +1,91 @@
+"""Soundness where it counts: a network with one number changed is never proved when a word refutes it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import product
+from random import Random
+
+import pytest
+
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.errors import InputError
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression
+from hardsim.lang.semantics import Oracle
+from hardsim.net.model import Transformer
+from hardsim.proof.prover import prove
+from hardsim.run.forward import Forward
+from hardsim.run.mp import MpArithmetic
+from hardsim.spec.regimes import PROVEN
+from tests.proof.perturb import perturbed
+
+FORMULAS = (
+    "a S b", "Y a", "O(a & Y b)", "X a", "b U a", "#L[a] > #L[b]", "ODD(#L[a])", "!(a S Y b) & O a",
+    "first | #[a] = #[b]", "H(a -> Y b) | last",
+)  # fmt: skip
+
+
+@cache
+def subjects() -> tuple[Subject, ...]:
+    """Every formula in every regime that has a construction."""
+    result = []
+    for text in FORMULAS:
+        for regime in PROVEN:
+            try:
+                result.append(compile_file(parse_expression(text, ["a", "b"]), ModelOptions(regime=regime)))
+            except InputError:
+                continue
+    return tuple(result)
+
+
+def refuting_word(subject: Subject, model: Transformer, longest: int) -> tuple[str, ...] | None:
+    """A word on which the network does not do what the formula says, the shortest one."""
+    oracle, forward = Oracle(subject.file), Forward(model, MpArithmetic(60))
+    for n in range(1, longest + 1):
+        for word in product(subject.file.alphabet, repeat=n):
+            if forward.run(word).verdict(model) is not oracle.accepts(word):
+                return word
+    return None
+
+
+def sweep(count: int, longest: int, seed: int) -> Counter[str]:
+    """How many changed networks were proved, refuted by a word, or neither; fails on one that is both."""
+    rng = Random(seed)
+    found: Counter[str] = Counter()
+    while found.total() < count:
+        subject = rng.choice(subjects())
+        case = perturbed(subject.model, rng)
+        if case is None:
+            continue
+        kind, model = case
+        proof = prove(model, subject.program, longest, desugar(subject.file))
+        word = refuting_word(subject, model, longest)
+        assert not (proof.proved and word), (kind, subject.formula, subject.program.regime, word)
+        if proof.proved:
+            # It is right on every word: the change was small enough, or harmless.
+            found[f"proved, {kind} changed"] += 1
+        elif word is not None:
+            found["refuted by a word"] += 1
+        else:
+            assert proof.network.reason, "a proof that fails says why"
+            found["right as far as tried, not proved"] += 1
+    return found
+
+
+def test_no_changed_network_is_proved_and_refuted() -> None:
+    found = sweep(120, 5, seed=1)
+    print(found)
+    proved = sum(number for what, number in found.items() if what.startswith("proved"))
+    # Each outcome occurs often enough for the test to mean something: sharper temperatures are proved, for one.
+    assert found["refuted by a word"] >= 30
+    assert proved >= 20
+    assert {"proved, tau changed", "proved, beta changed", "proved, key changed"} <= found.keys()
+
+
+@pytest.mark.slow
+def test_no_changed_network_of_a_thousand_is_proved_and_refuted() -> None:
+    found = sweep(1000, 8, seed=2)
+    print(found)
+    assert found["refuted by a word"] >= 300
