@@ -114,7 +114,7 @@ class SoftJudge:
         found = float_answers(self.subject, soft, hard.n)
         for word, prepared, answer, seen in zip(words, batch, answers, found, strict=True):
             bits = FLOAT_BITS
-            if not settled(seen) or (self.subject.rounded and seen != answer):
+            if settled(answer) and (not settled(seen) or (self.subject.rounded and seen != answer)):
                 if self.soft.engine == "float64":
                     shown = " ".join(word)
                     raise Undecided(f"the word {shown} is undecided in float64; --engine auto asks the balls about it")
@@ -134,7 +134,8 @@ class SoftJudge:
         return found
 
     def _word(self, word: Word, prepared: Word, index: int, hard: HardTrace, answer: Answer) -> ErrorTally:
-        run = self.soft.run(prepared, self.is_settled)
+        # Where hard attention decides nothing no precision would make softmax agree with it.
+        run = self.soft.run(prepared, self.is_settled if settled(answer) else lambda trace: True)
         found = self._answered(word, answer, self.subject.soft_answer(run.trace), run.bits)
         with run.precision():
             self._errors(run, index, hard, found)

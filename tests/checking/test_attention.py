@@ -17,11 +17,12 @@ from hardsim.checking.attention_campaign import check_attention, engine_of, fit,
 from hardsim.checking.attention_open import AttentionInput
 from hardsim.checking.attention_plan import constant, plan_length, prepare
 from hardsim.checking.attention_result import AttentionMismatch, AttentionResult, weightier
-from hardsim.checking.attention_words import ErrorTally, SoftJudge, batches
+from hardsim.checking.attention_tally import ErrorTally
+from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.campaign import CheckOptions, Progress
 from hardsim.checking.evaluate import accepted_by, evaluate_attention
 from hardsim.checking.open import read_input
-from hardsim.checking.result import Verdict
+from hardsim.checking.result import ENGINES, Verdict
 from hardsim.checking.sources import ahat_subject
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
@@ -114,9 +115,9 @@ def test_accepted_words(tmp_path: Path) -> None:
 
 
 def test_engines() -> None:
-    assert [engine_of(name) for name in ("auto", "ball", "mpmath")] == ["ball", "ball", "mpmath"]
-    with pytest.raises(InputError, match="engine 'float64' does not run hard-attention models"):
-        engine_of("float64")
+    assert [engine_of(name) for name in ENGINES] == list(ENGINES)
+    with pytest.raises(InputError, match="engine 'abacus' does not run hard-attention models"):
+        engine_of("abacus")
 
 
 def test_which_words_are_tried(tmp_path: Path) -> None:
