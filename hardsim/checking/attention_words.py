@@ -21,8 +21,12 @@ from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Column, Value
 from hardsim.run.float_model import FloatModel
 from hardsim.run.forward import Trace
+from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import Engine, SoftModel, SoftTrace, bounds
 
+ROUNDING = Fraction(1, 2**64)
+"""What mpmath, which has no enclosures, is allowed to be off by before an error of its counts as beyond a bound; the
+precision is chosen for far less."""
 CELLS = 1 << 20
 """Scores that a batch of the exact run may hold per head."""
 BATCH = 4096
@@ -170,4 +174,6 @@ def _error(run: SoftTrace, column: Column, hard: Exact, index: int) -> tuple[Fra
     if not soft:
         return exact, exact
     low, high = bounds(ranked(soft, 1))
+    if isinstance(run.arithmetic, MpArithmetic):
+        low = max(low - ROUNDING, Fraction(0))
     return max(low, exact), max(high, exact)

@@ -286,6 +286,7 @@ def test_a_defect_of_a_construction_would_be_found(
 
     monkeypatch.setattr(ProgramOracle, "accepts", lambda self, word: word == ("b",) or "a" in word)
     monkeypatch.setattr("hardsim.checking.sources.check_program_examples", lambda given: None)
+    monkeypatch.setattr("hardsim.checking.attention_open.check_program_examples", lambda given: None)
     outcome = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2")
     assert outcome.code == 1
     lines = outcome.out.splitlines()
