@@ -154,8 +154,9 @@ HARD = (Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST)
 
 
 @st.composite
-def transformers(draw: st.DrawFn, weightings: tuple[Weighting, ...] = SOFT) -> Transformer:
-    bos = draw(st.booleans())
+def transformers(draw: st.DrawFn, weightings: tuple[Weighting, ...] = SOFT, bos: bool | None = None) -> Transformer:
+    """Random networks; `bos` says whether they have a beginning of sequence (None: some have)."""
+    bos = draw(st.booleans()) if bos is None else bos
     heads = st.builds(
         AttentionHead,
         st.sampled_from(["h", "k"]),

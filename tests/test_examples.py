@@ -50,7 +50,9 @@ def test_this_tree_ships_its_formulas() -> None:
 
 
 def test_a_name_that_several_files_share_means_the_formula(tmp_path: Path) -> None:
-    package = package_with(["a.srasp", "a.ltl", "b.ahat.json", "b.srasp", "c.ahat.json"], tmp_path / "h" / "formulas")
+    package = package_with(
+        ["a.srasp", "a.ltl", "b.ahat.json", "b.srasp", "c.ahat.json"], tmp_path / "hardsim" / "formulas"
+    )
     found = {name: examples.example_file(name, package).name for name in ("a", "a.srasp", "b", "b.ahat.json", "c")}
     assert found == {
         "a": "a.ltl", "a.srasp": "a.srasp", "b": "b.srasp", "b.ahat.json": "b.ahat.json", "c": "c.ahat.json"

@@ -26,6 +26,7 @@ from hardsim.spec.ir import Weighting
 
 FORMAT = "hardsim-ahat"
 SCHEMA_VERSION = 1
+REWRITE = "Write the model as JSON in UTF-8; `hardsim compile` writes such files."
 KEYS = (
     "$schema", "format", "schema_version", "version", "title", "source", "notes", "predicates", "examples", "alphabet",
     "bos", "coordinates", "embedding", "encodings", "layers", "output", "threshold", "reading", "weighting",
@@ -68,13 +69,15 @@ def read_json(data: bytes, path: str) -> Reader:
     try:
         return Reader(json.loads(data.decode("utf-8-sig"), object_pairs_hook=_object), path)
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}", hint=REWRITE) from None
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}", hint=REWRITE) from None
     except _TwiceError as error:
         raise InputError(f"{path}: the key {error.args[0]!r} occurs twice in one object", hint="Keep one.") from None
     except (RecursionError, ValueError):
-        raise InputError(f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)") from None
+        raise InputError(
+            f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)", hint=REWRITE
+        ) from None
 
 
 class _TwiceError(Exception):
@@ -102,6 +105,8 @@ def read_ahat(document: Reader) -> AhatFile:
     users, predicates = _read_predicates(document)
     model = read_transformer(document, users)
     soft = model.soft and bool(model.heads)
+    if model.heads and not soft and document.has("temperature"):
+        raise document.field("temperature").error("no temperature: hard attention has none")
     if model.threshold is None:
         raise document.error("an object with the key 'threshold'")
     return AhatFile(

@@ -26,7 +26,7 @@ from hardsim.checking.attention_result import (
     Violation,
     weightier,
 )
-from hardsim.checking.attention_tally import ErrorTally
+from hardsim.checking.attention_tally import ErrorTally, resolved
 from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.campaign import CheckOptions, Progress, Report, effort, processors
 from hardsim.checking.result import Verdict, Word
@@ -194,9 +194,9 @@ def length_result(hard: Transformer, n: int, possible: int, plan: LengthPlan, ta
                 number=number + 1,
                 kind="no attention" if not kinds else " and ".join(dict.fromkeys(sorted(kinds))),
                 size=facts.size,
-                attended_error=tally.error(number, 0),
+                attended_error=tally.error(number, 0, max(bounds.attended, default=ZERO)),
                 attended_bound=max(bounds.attended, default=ZERO),
-                error=tally.error(number, 1),
+                error=tally.error(number, 1, max(bounds.final, default=ZERO)),
                 bound=max(bounds.final, default=ZERO),
             )
         )
@@ -238,6 +238,7 @@ def _head_row(
     facts = plan.facts.heads.get(name)
     declared = next(head.gap for head in hard.heads if head.name == name)
     positions = range(hard.first, plan.facts.n + 1)
+    bound = max((value for (head, _), value in bounds.values.items() if head == name), default=ZERO)
     return HeadRow(
         name=name,
         layer=layer,
@@ -246,8 +247,8 @@ def _head_row(
         declared=None if declared is None else min(declared.evaluate(i=i, n=plan.facts.n) for i in positions),
         most=1 if facts is None else max(facts.most),
         reach=ZERO if facts is None else facts.reach,
-        error=max((high for (head, _), (_, high) in tally.values.items() if head == name), default=ZERO),
-        bound=max((value for (head, _), value in bounds.values.items() if head == name), default=ZERO),
+        error=resolved([found for (head, _), found in tally.values.items() if head == name], bound),
+        bound=bound,
     )
 
 

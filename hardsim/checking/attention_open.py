@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hardsim.ahat.file import AhatFile, ahat_json, named_predicates, read_ahat
 from hardsim.ahat.harden import harden
-from hardsim.checking.attention import AttentionOptions, AttentionSubject
+from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject
 from hardsim.checking.attention_plan import Preparation, plan_length
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import preparation
+from hardsim.checking.result import Word
 from hardsim.checking.sources import ahat_subject, program_subject
 from hardsim.checking.subject import Subject
+from hardsim.errors import Unsupported
 from hardsim.lang.arith import parse_arith
+from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.lang.srasp.parse import parse_program_bytes
 from hardsim.net.model import Schedule
 from hardsim.net.reader import Reader
@@ -28,16 +32,27 @@ class AttentionInput:
 
     name: str
     sha256: str
-    subject: AttentionSubject
+    alphabet: tuple[str, ...]
+    model: AttentionSubject | None
+    refusal: Unsupported | None = None
+    """Why a program has no model: its semantics can be asked all the same."""
+    oracle: Callable[[Word], Answer] | None = None
     text: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     """Where the integers of a program can leave the range of its construction, as its static analysis finds."""
 
     @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of the words."""
-        return self.subject.alphabet
+    def subject(self) -> AttentionSubject:
+        """The model.
+
+        Raises:
+            Unsupported: if a program has a score for which there is no construction.
+        """
+        if self.model is None:
+            assert self.refusal is not None
+            raise self.refusal
+        return self.model
 
 
 def read_model(document: Reader, path: str, sha256: str) -> AttentionInput:
@@ -47,18 +62,27 @@ def read_model(document: Reader, path: str, sha256: str) -> AttentionInput:
         InputError: naming the place inside the document, what was expected and what was found.
     """
     file = read_ahat(document)
-    return AttentionInput(path, sha256, ahat_subject(file, path, sha256))
+    subject = ahat_subject(file, path, sha256)
+    return AttentionInput(path, sha256, subject.alphabet, subject)
 
 
 def read_srasp(data: bytes, path: str, sha256: str) -> AttentionInput:
     """The input that an S-RASP program is.
 
     Raises:
-        SourceError: if it is wrong, an example is, or a score has no construction (Unsupported).
+        SourceError: if it is wrong, or an example is.
     """
     program = parse_program_bytes(data, path)
-    subject, warnings = program_subject(program, path, sha256)
-    return AttentionInput(path, sha256, subject, program.source.text, (*program.notes, *warnings), warnings)
+    check_program_examples(program)
+    interpreter = ProgramOracle(program)
+    oracle: Callable[[Word], Answer] = interpreter.accepts if program.is_acceptor else interpreter.output
+    text = program.source.text
+    try:
+        subject, warnings = program_subject(program, path, sha256)
+    except Unsupported as refusal:
+        return AttentionInput(path, sha256, program.alphabet, None, refusal, oracle, text, program.notes)
+    notes = (*program.notes, *warnings)
+    return AttentionInput(path, sha256, program.alphabet, subject, None, oracle, text, notes, warnings)
 
 
 def store_hard(subject: Subject) -> str:

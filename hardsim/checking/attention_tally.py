@@ -41,15 +41,24 @@ class ErrorTally:
         """The largest error at the end (upper end): of each coordinate, since it was last written."""
         return self.error(layers - 1, 1)
 
-    def error(self, layer: int, stage: int) -> Fraction:
-        """The largest error after attention (stage 0) or after the layer: of each coordinate, since last written."""
-        latest: dict[int, Fraction] = {}
-        for (number, where, coordinate), (_, high) in sorted(self.errors.items(), key=lambda item: item[0]):
+    def error(self, layer: int, stage: int, bound: Fraction | None = None) -> Fraction:
+        """The largest error after attention (stage 0) or after the layer: of each coordinate, since last written.
+
+        It is the upper end of its enclosure, or the `bound`, if that lies in the enclosure: the error is at most both.
+        """
+        latest: dict[int, tuple[Fraction, Fraction]] = {}
+        for (number, where, coordinate), found in sorted(self.errors.items(), key=lambda item: item[0]):
             if (number, where) <= (layer, stage):
-                latest[coordinate] = high
-        return max(latest.values(), default=Fraction(0))
+                latest[coordinate] = found
+        return resolved(list(latest.values()), bound)
 
 
 def _larger(left: tuple[Fraction, Fraction] | None, right: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
     """The enclosure of the larger of two numbers."""
     return right if left is None else (max(left[0], right[0]), max(left[1], right[1]))
+
+
+def resolved(found: list[tuple[Fraction, Fraction]], bound: Fraction | None) -> Fraction:
+    """The largest of some errors: its upper end, or a proven bound that lies below that end and not below the lower."""
+    low, high = max((one for one, _ in found), default=Fraction(0)), max((one for _, one in found), default=Fraction(0))
+    return high if bound is None or not low <= bound < high else bound

@@ -21,8 +21,12 @@ from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Column, Value
 from hardsim.run.float_model import FloatModel
 from hardsim.run.forward import Trace
+from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import Engine, SoftModel, SoftTrace, bounds
 
+ROUNDING = Fraction(1, 2**64)
+"""What mpmath, which has no enclosures, is allowed to be off by before an error of its counts as beyond a bound; the
+precision is chosen for far less."""
 CELLS = 1 << 20
 """Scores that a batch of the exact run may hold per head."""
 BATCH = 4096
@@ -114,7 +118,7 @@ class SoftJudge:
         found = float_answers(self.subject, soft, hard.n)
         for word, prepared, answer, seen in zip(words, batch, answers, found, strict=True):
             bits = FLOAT_BITS
-            if not settled(seen) or (self.subject.rounded and seen != answer):
+            if settled(answer) and (not settled(seen) or (self.subject.rounded and seen != answer)):
                 if self.soft.engine == "float64":
                     shown = " ".join(word)
                     raise Undecided(f"the word {shown} is undecided in float64; --engine auto asks the balls about it")
@@ -134,7 +138,8 @@ class SoftJudge:
         return found
 
     def _word(self, word: Word, prepared: Word, index: int, hard: HardTrace, answer: Answer) -> ErrorTally:
-        run = self.soft.run(prepared, self.is_settled)
+        # Where hard attention decides nothing no precision would make softmax agree with it.
+        run = self.soft.run(prepared, self.is_settled if settled(answer) else lambda trace: True)
         found = self._answered(word, answer, self.subject.soft_answer(run.trace), run.bits)
         with run.precision():
             self._errors(run, index, hard, found)
@@ -169,4 +174,6 @@ def _error(run: SoftTrace, column: Column, hard: Exact, index: int) -> tuple[Fra
     if not soft:
         return exact, exact
     low, high = bounds(ranked(soft, 1))
+    if isinstance(run.arithmetic, MpArithmetic):
+        low = max(low - ROUNDING, Fraction(0))
     return max(low, exact), max(high, exact)

@@ -245,7 +245,9 @@ def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
         "1/tau of the theorem, over log n": [
             (x.n, _over_log(1 / x.theorem, x.n)) for x in lengths if x.theorem and x.gap and x.n > 1
         ],
-        "1/tau found, over log n": [(x.n, _over_log(1 / x.right, x.n)) for x in lengths if x.right and x.n > 1],
+        "1/tau found, over log n": [
+            (x.n, _over_log(1 / x.right, x.n)) for x in lengths if x.right and x.wrong and x.n > 1
+        ],
     }
     return tuple(fit(what, points) for what, points in series.items() if len(points) >= 3)
 

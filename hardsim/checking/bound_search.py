@@ -63,7 +63,7 @@ class Hunter:
         self.make = make
         self.words = list(words)
         self.whole = whole
-        self.exact = ExactModel(hard)
+        self.exact = ExactModel(subject.hard)  # what is wanted is decided before ties were broken
         self.wanted: dict[Word, Answer] = {}
         self.rng = Random(f"{seed}/{len(words[0])}/adversary")
         for some in batches(self.words, len(subject.prepared(self.words[0])) + hard.bos):
@@ -153,15 +153,21 @@ def bits_needed(judge: SoftJudge, words: Sequence[Word]) -> int:
     forward, arithmetic = _forward(judge, bits, plan)
     for word in words:
         prepared = judge.subject.prepared(word)
-        while True:
-            with arithmetic.precision():
-                if judge.is_settled(forward.run(prepared)):
-                    break
+        while not _settles(judge, forward, arithmetic, prepared):
             if bits >= MOST_BITS:
                 raise Undecided(f"the word {' '.join(word)} needs more than {MOST_BITS} bits")
             bits += BIT_STEP
             forward, arithmetic = _forward(judge, bits, plan)
     return bits
+
+
+def _settles(judge: SoftJudge, forward: Forward[Any], arithmetic: BallArithmetic, word: Word) -> bool:
+    """Whether a precision settles an answer; at a low one an interval may even be unbounded."""
+    try:
+        with arithmetic.precision():
+            return judge.is_settled(forward.run(word))
+    except Undecided:
+        return False
 
 
 def _forward(judge: SoftJudge, bits: int, plan: Any) -> tuple[Forward[Any], BallArithmetic]:

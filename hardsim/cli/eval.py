@@ -131,14 +131,22 @@ class _Work:
             say(f"{subject.name}: {undecided} of {len(found)} words are undecided: {_advice(self.engine)}")
 
     def evaluate_model(self, given: AttentionInput) -> None:
-        """All words on one hard-attention model or program."""
+        """All words on one hard-attention model or program.
+
+        Raises:
+            Unsupported: if a program has no construction, after its semantics has answered.
+        """
         from hardsim.checking.attention_campaign import summary
         from hardsim.checking.campaign import CheckOptions
         from hardsim.checking.evaluate import evaluate_attention
-        from hardsim.report.attention import print_attention_words
+        from hardsim.report.attention import print_attention_words, print_oracle_words
         from hardsim.report.attention_json import evaluations_json
 
         words = [parse(text, name, given.alphabet) for name, text in self.texts]
+        if given.model is None and given.oracle is not None:
+            self.current.screen.line((given.name, "bold"), "  semantics alone")
+            answers = [(word, given.oracle(word)) for word in words]
+            print_oracle_words(self.current.screen, answers, given.alphabet)
         options = CheckOptions(max_n=max(map(len, words)), engine=self.engine)
         found = list(evaluate_attention(given.subject, words, options, self.request.attention()))
         line = summary(given.subject, None)

@@ -144,8 +144,10 @@ class _Work:
         from hardsim.report.attention_json import model_words_json
         from hardsim.report.numbers import word_text
 
-        subject, screen = given.subject, self.current.screen
-        if not subject.acceptor:
+        screen = self.current.screen
+        asked = self.by is By.ORACLE and given.oracle is not None
+        acceptor = given.oracle is None or isinstance(given.oracle((given.alphabet[0],)), bool)
+        if not acceptor or (given.model is not None and not given.model.acceptor):
             raise InputError(
                 f"{given.name} maps words to words, so it accepts none", hint="hardsim eval prints its outputs."
             )
@@ -155,13 +157,17 @@ class _Work:
         options, choice = CheckOptions(max_n=self.max_n, engine=self.engine), self.request.attention()
         for n in range(1, self.max_n + 1):
             words = list(product(given.alphabet, repeat=n))
-            for word in accepted_by(subject, words, self.by.value, options, choice):
+            found = (
+                (word for word in words if given.oracle is not None and given.oracle(word) is True)
+                if asked
+                else accepted_by(given.subject, words, self.by.value, options, choice)
+            )
+            for word in found:
                 screen.raw(word_text(word, given.alphabet))
                 kept.append(word)
         tried = words_up_to(len(given.alphabet), self.max_n)
-        self.current.results.append(
-            model_words_json(given.name, summary(subject, None), self.by.value, self.max_n, tried, kept)
-        )
+        line = "semantics alone" if given.model is None else summary(given.model, None)
+        self.current.results.append(model_words_json(given.name, line, self.by.value, self.max_n, tried, kept))
 
 
 def all_words(alphabet: tuple[str, ...], max_n: int) -> Iterator[Word]:

@@ -83,7 +83,7 @@ def print_attention(screen: Screen, result: AttentionResult, alphabet: Sequence[
     screen.line(f"  model    {result.summary}")
     if tables and result.lengths:
         screen.raw()
-        screen.table(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
+        screen.table(LENGTH_COLUMNS, [length_row(length, result.kind) for length in result.lengths])
         last = result.lengths[-1]
         if last.layers:
             screen.raw()
@@ -128,7 +128,7 @@ def assumptions(lengths: Sequence[AttentionLength]) -> str:
     return f"{found[0].assumption.split(' measured')[0]} measured on samples at {span} (an assumption)"
 
 
-def length_row(length: AttentionLength) -> list[str]:
+def length_row(length: AttentionLength, kind: str) -> list[str]:
     """One row of the table of lengths."""
     tried = f"all {count(length.words)}" if length.exhaustive else f"{count(length.words)} of {count(length.possible)}"
     low, high = length.tau
@@ -137,7 +137,7 @@ def length_row(length: AttentionLength) -> list[str]:
         tried,
         count(length.accepted),
         count(length.soft_mismatches),
-        count(length.hard_mismatches),
+        NOTHING if kind == "ahat" else count(length.hard_mismatches),
         short(length.gap),
         short(length.size),
         short(high) if low == high else f"{short(low)} to {short(high)}",
@@ -230,6 +230,14 @@ def next_step(mismatch: AttentionMismatch) -> str:
 
 
 # ---- eval ----
+
+
+def print_oracle_words(
+    screen: Screen, answers: Sequence[tuple[Sequence[str], Answer]], alphabet: Sequence[str]
+) -> None:
+    """What the semantics of a program says, where it has no model."""
+    rows = [[answer_text(answer, alphabet), word_text(word, alphabet)] for word, answer in answers]
+    screen.table((Column("oracle", "left"), Column("word", "left")), rows)
 
 
 def print_attention_words(screen: Screen, found: Sequence[AttentionEvaluation], alphabet: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""`check`, `eval`, `words`, `show` and `examples` on hard-attention models and programs."""
+"""`check`, `eval` and `words` on hard-attention models and programs."""
 
 from __future__ import annotations
 
@@ -161,11 +161,27 @@ def test_what_softmax_makes_of_an_undecided_word_refutes_nothing(hardsim: Any, t
     assert sum(length["soft_mismatches"] for length in result["lengths"]) == 0
 
 
-@pytest.mark.parametrize("engine", ["float64", "abacus"])
-def test_an_engine_that_cannot_run_models_is_refused(hardsim: Any, model: Path, engine: str) -> None:
-    outcome = hardsim("check", model, "--engine", engine)
+@pytest.mark.parametrize(
+    ("engine", "verdict"),
+    [("auto", "CERTIFIED"), ("float64", "CERTIFIED"), ("ball", "CERTIFIED"), ("mpmath", "OBSERVED")],
+)
+def test_engines(hardsim: Any, model: Path, engine: str, verdict: str) -> None:
+    outcome = hardsim("check", model, "--engine", engine, "--max-n", "3", "--json", "-")
+    assert outcome.code == 0
+    (result,) = outcome.json["results"]
+    assert (result["engine"], result["verdict"]) == (engine, verdict)
+    for length in result["lengths"][1:]:
+        numerator, _, denominator = length["theorem"].partition("/")
+        q = (length["n"] - 1) * exp(-int(denominator) / int(numerator))
+        assert float(length["error"]) == pytest.approx(q / (1 + q), rel=1e-9)
+    # The wrong words are the same in all.
+    assert hardsim("check", model, "--engine", engine, "--max-n", "2", "--tau", "1").code == 1
+
+
+def test_an_engine_that_does_not_exist(hardsim: Any, model: Path) -> None:
+    outcome = hardsim("check", model, "--engine", "abacus")
     assert (outcome.code, outcome.out) == (2, "")
-    assert engine in outcome.err
+    assert "unknown engine 'abacus'" in outcome.err
     assert "mpmath" in outcome.err
 
 
@@ -208,7 +224,7 @@ def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> 
     outcome = hardsim("check", tmp_path, "--max-n", "2", "--json", tmp_path / "all.json")
     assert outcome.code == 0
     assert "all 4" not in outcome.out  # the tables are left out
-    assert outcome.out.rstrip().endswith("5 results: 5 OBSERVED")
+    assert outcome.out.rstrip().endswith("5 results: 5 CERTIFIED")
     document = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     names = ["since.ltl", "since.model.json", "some.ahat.json", "some.srasp", "turned.srasp"]
     assert [Path(given["name"]).name for given in document["inputs"]] == names
@@ -270,6 +286,7 @@ def test_a_defect_of_a_construction_would_be_found(
 
     monkeypatch.setattr(ProgramOracle, "accepts", lambda self, word: word == ("b",) or "a" in word)
     monkeypatch.setattr("hardsim.checking.sources.check_program_examples", lambda given: None)
+    monkeypatch.setattr("hardsim.checking.attention_open.check_program_examples", lambda given: None)
     outcome = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2")
     assert outcome.code == 1
     lines = outcome.out.splitlines()
@@ -297,7 +314,7 @@ def test_an_integer_out_of_range_names_word_position_and_vector(
     ]
 
 
-# ---- eval, words, show, examples ----
+# ---- eval, words ----
 
 
 def test_eval_of_a_model(hardsim: Any, model: Path) -> None:
@@ -360,41 +377,3 @@ def test_words_are_refused_where_there_are_none_or_too_many(hardsim: Any, tmp_pa
     outcome = hardsim("words", model, "--max-n", "20")
     assert outcome.code == 2
     assert "--exhaustive" in outcome.err
-
-
-def test_show_of_a_model(hardsim: Any, tmp_path: Path) -> None:
-    document = with_head(some_a(encodings=[{"coordinate": "1", "value": "(i + n)/(2*n)"}]), gap="1/n", mask="past")
-    path = write(tmp_path, document)
-    outcome = hardsim("show", path)
-    assert (outcome.code, outcome.err) == (0, "")
-    for said in (
-        "1 = (i+n)/(2*n)", f"head {HEAD}: j >= i, average, declared gap 1/n", "(1)_i (a)_j", "found += a",
-        "accepts where found is above 3/4 at the last position",
-    ):  # fmt: skip
-        assert said in outcome.out
-    (result,) = hardsim("show", path, "--json", "-").json["results"]
-    (head,) = result["network"]["layers"][0]["heads"]
-    assert (head["mask"], head["weighting"], head["gap"]) == ("past", "average", "1/n")
-    assert head["w_v"] == {"shape": [3, 3], "entries": [[2, 1, "1"]]}
-    assert result["reads"] == "accepts where found is above 3/4 at the last position"
-
-
-@pytest.mark.parametrize(
-    "name", ["no_repeats.ahat.json", "dyck1_uniform.ahat.json", "dyck2.srasp", "marked_square.srasp"]
-)
-def test_show_of_what_is_shipped(hardsim: Any, name: str) -> None:
-    path = formulas_directory() / name
-    outcome = hardsim("show", path)
-    assert outcome.code == 0
-    (result,) = hardsim("show", path, "--json", "-").json["results"]
-    assert all(head["name"] in outcome.out for layer in result["network"]["layers"] for head in layer["heads"])
-    assert all(f"warning      {warning}" in outcome.out for warning in result["warnings"])
-
-
-def test_examples_lists_and_prints_models_and_programs(hardsim: Any) -> None:
-    listed = [result["name"] for result in hardsim("examples", "--json", "-").json["results"]]
-    assert {"flipflop", "flipflop.srasp", "flipflop.ahat.json"} <= set(listed)
-    for name, file in (("ties", "ties.ahat.json"), ("sort", "sort.srasp"), ("flipflop.srasp", "flipflop.srasp")):
-        text = (formulas_directory() / file).read_text(encoding="utf-8")
-        assert hardsim("examples", name).out == text
-        assert hardsim("examples", name, "--json", "-").json["results"][0]["text"] == text

@@ -80,9 +80,9 @@ def test_answers() -> None:
 
 def test_rows_show_every_number() -> None:
     row = ["3", "all 8", "3", "0", "0", "0.143", "3", "0.125 to 0.25", "0.25", "1e-9", "2e-9", "128"]
-    assert length_row(LENGTHS[1]) == row
+    assert length_row(LENGTHS[1], "srasp") == row
     sampled = replace(LENGTHS[1], exhaustive=False, words=5, tau=(HALF, HALF), gap=None)
-    assert length_row(sampled)[1:8] == ["5 of 8", "3", "0", "0", "–", "3", "0.5"]
+    assert length_row(sampled, "srasp")[1:8] == ["5 of 8", "3", "0", "0", "–", "3", "0.5"]
     # Errors are largest at length 2, the gap is least at length 3, where there were ties.
     assert layer_row(LENGTHS, 0) == ["1", "ties", "2", "0.25", "0.5", "0.5", "1"]
     assert head_row(LENGTHS, 0) == ["h", "1", "ties", "0.143", "3", "0.25", "4", "0.5", "2", "1.5"]

@@ -121,7 +121,7 @@ def test_entries_without_radius_stay_exact_beside_others() -> None:
     assert (third.rad > 0).all()
 
 
-@pytest.mark.parametrize("mask", list(Mask))
+@pytest.mark.parametrize("mask", [mask for mask in Mask if not mask.strict])
 @given(values=st.lists(RATIONALS, min_size=N, max_size=N), error=st.integers(0, 3))
 def test_means(mask: Mask, values: list[Fraction], error: int) -> None:
     exact = [
@@ -138,7 +138,7 @@ def test_means(mask: Mask, values: list[Fraction], error: int) -> None:
         assert holds(loose, i, shifted[i])
 
 
-@pytest.mark.parametrize("mask", list(Mask))
+@pytest.mark.parametrize("mask", [mask for mask in Mask if not mask.strict])
 def test_means_of_booleans_are_rounded_once_and_numbered_by_their_sums(mask: Mask) -> None:
     values = [1, 0, 1, 1, 0]
     found = mean(bits(np.array([values], dtype=float)), mask)
