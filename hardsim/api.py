@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from hardsim.checking import campaign, compare
+from hardsim.checking import combined, compare
 from hardsim.checking import open as opening
 from hardsim.checking.campaign import CheckOptions, Progress
 from hardsim.checking.compare import Evaluation
@@ -143,7 +143,7 @@ def check(
         chosen = CheckOptions(
             max_n, chosen.exhaustive, chosen.samples, chosen.seed, chosen.dps, chosen.workers, chosen.engine
         )
-    return campaign.check_subject(formula.subject, chosen, progress)
+    return combined.check_with_proof(formula.subject, chosen, progress)
 
 
 def _options(

@@ -56,6 +56,8 @@ class AttentionSubject:
     """The temperature that a compiled model came with."""
     predicates: tuple[str, ...] = ()
     """Definitions of predicates that the position encodings name."""
+    structural: bool = False
+    """Whether gaps and ranges are known for all words from how the model was built."""
     rounded: bool = False
     """Whether the softmax model's output must be exactly 1 or exactly 0, as that of a formula's network."""
 

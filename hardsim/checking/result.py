@@ -149,6 +149,8 @@ class CheckResult:
     mismatch: Mismatch | None
     partial: bool = False
     stuck: Word | None = None
+    proof: str = ""
+    """What the prover said, if it was asked."""
 
     @property
     def words(self) -> int:

@@ -131,5 +131,6 @@ def program_subject(program: ast.Program, name: str, sha256: str) -> tuple[Atten
         prepared=compiled.padded,
         oracle=oracle.accepts if program.is_acceptor else oracle.output,
         guard=compiled.check_ranges,
+        structural=not compiled.guards,
     )
     return subject, compiled.warnings

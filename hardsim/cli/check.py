@@ -115,7 +115,8 @@ class _Work:
 
     def check(self, subject: Subject) -> None:
         """Check one subject; after an interruption the others are left alone."""
-        from hardsim.checking.campaign import check_subject, default_workers
+        from hardsim.checking.campaign import default_workers
+        from hardsim.checking.combined import check_with_proof
         from hardsim.report.check import print_check
         from hardsim.report.json import check_json
 
@@ -126,7 +127,7 @@ class _Work:
         if warning is not None:
             note(f"{subject.name}: {warning}")
         with bar(subject.name) as shown:
-            result = check_subject(subject, options, None if shown is None else shown.update)
+            result = check_with_proof(subject, options, None if shown is None else shown.update)
         self.results.append(result)
         self.current.results.append(check_json(result))
         print_check(self.current.screen, result, subject.file.alphabet, self.tables)
@@ -134,7 +135,8 @@ class _Work:
 
     def check_model(self, given: AttentionInput) -> None:
         """Check one hard-attention model or program."""
-        from hardsim.checking.attention_campaign import attention_workers, check_attention
+        from hardsim.checking.attention_campaign import attention_workers
+        from hardsim.checking.combined import check_attention_with_proof
         from hardsim.report.attention import print_attention
         from hardsim.report.attention_json import attention_json
 
@@ -144,7 +146,7 @@ class _Work:
         options = replace(self.options, workers=workers)
         with bar(given.name) as shown:
             update = None if shown is None else shown.update
-            result = check_attention(given.subject, options, self.request.attention(), update)
+            result = check_attention_with_proof(given.subject, options, self.request.attention(), update)
         self.results.append(result)
         self.current.results.append(attention_json(result))
         print_attention(self.current.screen, result, given.alphabet, self.tables)
@@ -188,7 +190,9 @@ def _advice(result: CheckResult | AttentionResult, wanted: Verdict) -> str:
     from hardsim.checking.result import AUTO, MPMATH, Verdict
 
     if wanted is Verdict.PROVED:
-        return "A check of single words is no proof: ask for --require certified, or prove the model."
+        return (
+            "The prover did not settle it (it is asked under --engine auto up to length 64): `hardsim prove` says why."
+        )
     if result.engine == MPMATH:
         return f"mpmath encloses nothing: use --engine {AUTO}, the default."
     if not result.lengths:

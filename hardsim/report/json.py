@@ -120,6 +120,7 @@ def check_json(result: CheckResult) -> Json:
         "samples": result.samples,
         "verdict": result.verdict.value,
         "reach": result.reach,
+        "proof": result.proof or None,
         "partial": result.partial,
         "words": result.words,
         "undecided_word": None if result.stuck is None else list(result.stuck),

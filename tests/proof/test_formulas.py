@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import read_input
+from hardsim.checking.open import read_formula
 from hardsim.checking.subject import ModelOptions, Subject, compile_file
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
@@ -42,7 +42,7 @@ def reasons(proof: Proof) -> list[str | None]:
 
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
 def test_every_shipped_formula_is_proved(path: Path) -> None:
-    given_file = read_input(str(path))
+    given_file = read_formula(str(path))
     proved = 0
     for regime in PROVEN:
         for counting in (None, "sign"):
@@ -62,7 +62,7 @@ def test_every_shipped_formula_is_proved(path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
 def test_every_shipped_formula_is_proved_to_length_64_in_two_seconds(path: Path) -> None:
-    given_file = read_input(str(path))
+    given_file = read_formula(str(path))
     for regime in PROVEN:
         try:
             subject = given_file.compile(ModelOptions(regime))

@@ -1,0 +1,214 @@
+"""Proofs for hard-attention models and programs: softmax answers as hard attention on every word of a length.
+
+By the error recursion of Theorem 26. What it needs to know of the hard model (gaps, sizes, which clips saturate) comes
+
+ - from the structure of the model, where a compiled program has no integer that could leave its range: spans of all
+   coordinates are derived from the matrices (`ahat.static`), and the gaps are those of the program's constructions; or
+ - from exact hard attention on every single word of the length, where there are at most so many.
+
+If the bound at the output is then smaller than the distance of every hard output from the threshold, softmax is on the
+same side: no softmax model is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from hardsim.ahat.exact import ExactModel
+from hardsim.ahat.harden import with_softmax
+from hardsim.ahat.measure import LengthFacts
+from hardsim.ahat.recursion import Bounds, error_bounds
+from hardsim.ahat.static import static_facts
+from hardsim.ahat.temperature import DEFAULT_EPSILON, declared_gaps, inverses, solve
+from hardsim.checking.attention import HALF, Answer, AttentionOptions, AttentionSubject, settled
+from hardsim.checking.attention_plan import prepare, refuted_gap
+from hardsim.checking.attention_result import AttentionMismatch
+from hardsim.checking.attention_words import SoftJudge, batches
+from hardsim.checking.result import Verdict, Word
+from hardsim.checking.words import count_words
+from hardsim.errors import Undecided
+from hardsim.net.model import Transformer
+
+EVERY = 20_000
+"""Words of a length that are run one by one where structure says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthProof:
+    """One length. `how` is structure, every word, or empty where `reason` says why there is no proof; `bound` is that
+    of the output's error, `distance` how far every hard output is from the threshold at least."""
+
+    n: int
+    how: str
+    tau: Fraction | None = None
+    bound: Fraction | None = None
+    distance: Fraction | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class AttentionProof:
+    """What is known of all words of length 1 to `max_n`. `tried` words were run in search of a refutation."""
+
+    name: str
+    sha256: str
+    kind: str
+    title: str
+    max_n: int
+    lengths: tuple[LengthProof, ...]
+    verdict: Verdict
+    reach: str
+    tried: int
+    mismatch: AttentionMismatch | None
+
+    @property
+    def proved_to(self) -> int:
+        """The length up to which every length is proved."""
+        found = 0
+        for length in self.lengths:
+            if not length.how:
+                break
+            found = length.n
+        return found
+
+
+def prove_attention(
+    subject: AttentionSubject, max_n: int, choice: AttentionOptions, search: int = 2000, every: int = EVERY
+) -> AttentionProof:
+    """Prove every length from 1 to `max_n`; where one is not proved, try up to `search` words of it.
+
+    Raises:
+        InputError: if the temperature is not positive, or a word leaves the range of a program (OutOfRange).
+    """
+    lengths: list[LengthProof] = []
+    tried, mismatch = 0, None
+    for n in range(1, max_n + 1):
+        found, wrong = prove_length(subject, n, choice, every)
+        lengths.append(found)
+        mismatch = mismatch or wrong
+        if not found.how and mismatch is None and count_words(len(subject.alphabet), n) <= search - tried:
+            words = list(product(subject.alphabet, repeat=n))
+            tried += len(words)
+            mismatch = _refute(subject, words, choice)
+        if mismatch is not None:
+            break
+    verdict, reach = _conclude(subject, lengths, max_n, tried, mismatch)
+    return AttentionProof(
+        name=subject.name,
+        sha256=subject.sha256,
+        kind=subject.kind,
+        title=subject.title,
+        max_n=max_n,
+        lengths=tuple(lengths),
+        verdict=verdict,
+        reach=reach,
+        tried=tried,
+        mismatch=mismatch,
+    )
+
+
+def prove_length(
+    subject: AttentionSubject, n: int, choice: AttentionOptions, every: int
+) -> tuple[LengthProof, AttentionMismatch | None]:
+    """The proof of one length, and a word on which hard attention is not what the program says."""
+    if subject.structural:
+        size = len(subject.prepared((subject.alphabet[0],) * n))
+        return _settle(subject, subject.hard, static_facts(subject.hard, size), choice, n, "structure"), None
+    possible = count_words(len(subject.alphabet), n)
+    if possible > every:
+        reason = (
+            f"its integers may leave their range on some of the {possible:,} words, which are too many to be tried"
+            if subject.kind == "srasp"
+            else f"a gap that is measured, or declared by the file, says nothing of words that were not tried, and "
+            f"{possible:,} words are too many"
+        )
+        return LengthProof(n, "", reason=reason), None
+    words: list[Word] = list(product(subject.alphabet, repeat=n))
+    wrong = _hard_mismatch(subject, ExactModel(subject.hard), words)
+    if wrong is not None:
+        return LengthProof(n, "", reason="hard attention is not what it should be"), wrong
+    found = prepare(subject, {n: words}, {n: True})
+    broken = refuted_gap(found.hard, found.facts[n])
+    if broken is not None:
+        return LengthProof(n, "", reason=f"{broken.what} does not hold"), None
+    return _settle(subject, found.hard, found.facts[n], choice, n, "every word"), None
+
+
+def _settle(
+    subject: AttentionSubject, hard: Transformer, facts: LengthFacts, choice: AttentionOptions, n: int, how: str
+) -> LengthProof:
+    """Whether the bound at the outputs is smaller than their distance from the threshold."""
+    distance = HALF if subject.outputs else facts.distance or Fraction(0)
+    if not distance:
+        return LengthProof(n, "", reason="an output may lie on the threshold")
+    gaps = declared_gaps(hard, facts)
+    schedule = choice.tau or subject.schedule
+    try:
+        if schedule is None:
+            epsilon = choice.epsilon or min(DEFAULT_EPSILON, distance / 2)
+            solution = solve(hard, facts, epsilon, gaps)
+            bounds, tau = solution.bounds, solution.tau
+        else:
+            inverse = inverses(with_softmax(hard, schedule), facts.n)
+            bounds, tau = error_bounds(hard, facts, inverse, gaps), 1 / min(inverse)
+    except Undecided as failure:
+        return LengthProof(n, "", reason=str(failure))
+    bound = output_bound(subject, bounds)
+    if bound < distance:
+        return LengthProof(n, how, tau, bound, distance)
+    reason = "the bound of the output's error is not smaller than its distance from the threshold"
+    return LengthProof(n, "", tau, bound, distance, reason)
+
+
+def output_bound(subject: AttentionSubject, bounds: Bounds) -> Fraction:
+    """The bound of the error at the output coordinates."""
+    outs = [subject.hard.output] if subject.acceptor else [out for _, out in subject.outputs]
+    return max(bounds.layers[-1].final[out] for out in outs) if bounds.layers else Fraction(0)
+
+
+def _hard_mismatch(subject: AttentionSubject, exact: ExactModel, words: Sequence[Word]) -> AttentionMismatch | None:
+    """A word on which hard attention differs from the semantics, or decides nothing."""
+    place = 0
+    prepared = [subject.prepared(word) for word in words]
+    for batch in batches(prepared, len(prepared[0]) + subject.hard.bos):
+        for answer in subject.hard_answers(exact, exact.run(batch)):
+            word = words[place]
+            place += 1
+            oracle: Answer = None if subject.oracle is None else subject.oracle(word)
+            if not settled(answer) or (subject.oracle is not None and oracle != answer):
+                return AttentionMismatch(word, oracle, answer, answer)
+    return None
+
+
+def _refute(subject: AttentionSubject, words: list[Word], choice: AttentionOptions) -> AttentionMismatch | None:
+    """A word that softmax answers wrongly at the temperature asked for."""
+    schedule = choice.tau or subject.schedule
+    if schedule is None:
+        return None
+    judge = SoftJudge(subject, with_softmax(subject.hard, schedule), subject.hard, "auto")
+    return judge.tally(words).mismatch
+
+
+def _conclude(
+    subject: AttentionSubject, lengths: list[LengthProof], max_n: int, tried: int, mismatch: AttentionMismatch | None
+) -> tuple[Verdict, str]:
+    if mismatch is not None and mismatch.refutes:
+        return Verdict.REFUTED, f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}"
+    claim = "softmax answers as hard attention does"
+    if subject.kind == "srasp":
+        how = {length.how for length in lengths}
+        claim += ", and hard attention as the program says" if how == {"every word"} else ""
+        claim += (
+            " (that hard attention is the program rests on one construction per vector)" if "structure" in how else ""
+        )
+    proved = all(length.how for length in lengths) and mismatch is None
+    if proved:
+        return Verdict.PROVED, f"every word of length 1{f' to {max_n}' if max_n > 1 else ''}: {claim}"
+    first = next((length for length in lengths if not length.how), None)
+    if first is None:
+        return Verdict.UNDECIDED, "hard attention itself decides nothing on a word: its output is the threshold"
+    before = f"proved to length {first.n - 1}; " if first.n > 1 else ""
+    return Verdict.UNDECIDED, f"{before}not at length {first.n}: {first.reason} ({tried:,} words tried, none refutes)"
