@@ -38,6 +38,8 @@ def check_with_proof(subject: Subject, options: CheckOptions, progress: Report |
     result = check_subject(subject, options, progress)
     if proof is None:
         return result
+    if result.partial:
+        return replace(result, proof=proof.reach)
     if proof.verdict is not Verdict.PROVED:
         return replace(result, proof="not proved: `hardsim prove` says why")
     if result.mismatch is not None:
