@@ -117,13 +117,19 @@ class GeneralFacts(Facts):
             constant, of_i = constant + of_i, Fraction(0)
         step = common([*(Fraction(value) for value in free.values()), of_i, of_n])
         if not step:
-            value = least(Fraction(1), constant)
+            # A step beyond the constant, of which no multiple is added.
+            value = least(abs(constant) + 2, constant)
             if value is None:
                 raise NotProved("a comparison is neither 0 nor 1 somewhere")
             return self.diagrams.terminal(int(value <= 0))
         bound = least(step, constant)
         if bound is None:
             raise NotProved("a comparison is neither 0 nor 1 for some counts")
+        if not free:
+            number = I * (of_i / step) + N * (of_n / step)
+            low, high = lower(number, one.domain), upper(number, one.domain)
+            if (low is not None and low >= bound) or (high is not None and high < bound):
+                return self.diagrams.terminal(int(low is not None and low >= bound))
         terms = tuple(sorted((int(value / step), count) for count, value in free.items()))
         return self.fact("at least", terms, (of_i / step, of_n / step), bound)
 
@@ -211,12 +217,14 @@ class GeneralProgram(ProgramMeaning):
         diagrams, domain = self.facts.diagrams, self.facts.classes.classes[site].domain
         if diagrams.constant(number) and isinstance(diagrams.value(number), Ratio):
             value = diagrams.value(number)
+            if line(value) is not None:
+                return self.facts.whole({}, value, site, threshold)
             low, high = lower(value, domain), upper(value, domain)
             if high is not None and high <= 0:
                 return diagrams.zero
             if low is not None and low >= 1:
                 return diagrams.one
-            return self.facts.whole({}, value, site, threshold)
+            raise NotProved(f"a clip of {value} is not decided where {self.facts.classes.place(site)}")
         if any(isinstance(value, Ratio) for value in diagrams.values(number)):
             raise NotProved("a clip reads what depends on the position together with Booleans")
         return diagrams.map("clip", clip, number)

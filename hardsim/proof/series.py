@@ -130,11 +130,13 @@ class _Case:
             raise NotProved(self._nothing("positions that lose the tie"), self.name)
         rate = min(step.rate for step in steps)
         sharp, two_sided = self._steps(beyond, far, True), self._steps(beyond, -away, True)
+        faster = None if sharp is None else min([rate, *(step.rate for step in sharp)])
         slower = None if two_sided is None else min([rate, *(step.rate for step in two_sided)])
+        error = None if faster is None else share(faster, False)
         lemma = None if slower is None else share(slower, True)
-        if sharp is not None and all(step.rate >= rate for step in sharp):
-            return HeadArgument(shape, (*steps, *sharp), rate, SHARP, share(rate, False), LEMMA_6, lemma)
-        if two_sided is None or slower is None or lemma is None:
+        if sharp is not None and error is not None and (lemma is None or error <= lemma):
+            return HeadArgument(shape, (*steps, *sharp), faster, SHARP, error, LEMMA_6, lemma)
+        if two_sided is None or lemma is None:
             raise NotProved(self._nothing("positions beyond the winner"), self.name)
         return HeadArgument(shape, (*steps, *two_sided), slower, LEMMA_6, lemma, LEMMA_6, lemma)
 

@@ -49,6 +49,12 @@ def _same(values: Sequence[Any], what: str, name: str) -> Any:
     return values[0]
 
 
+def _keep(steps: dict[str, Step], step: Step) -> None:
+    """Keep the least rate of those that are about the same."""
+    if step.larger not in steps or step.rate < steps[step.larger].rate:
+        steps[step.larger] = step
+
+
 # ---- look-ups ----
 
 
@@ -80,7 +86,7 @@ def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int
     _factors(state, scores, counted, size, False, name)
     assert isinstance(state.sites, Classes)
     rates: list[Fraction] = []
-    steps: dict[tuple[str, Fraction], Step] = {}
+    steps: dict[str, Step] = {}
     for factor, inverse, one in zip(factors, state.inverse, state.sites.classes, strict=True):
         if ALONE[head.mask](one):
             continue
@@ -89,7 +95,7 @@ def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int
             raise NotProved(f"head {name}: comparing coefficients gives no positive rate for every length", name)
         rates.append(rate)
         text = f"l(c) - l(j) = k (j - c)^2 with k = {simplest(factor * inverse)}"
-        steps[text, rate] = Step("1 <= i <= n", text, rate, "(j - c)^2")
+        _keep(steps, Step("1 <= i <= n", text, rate, "(j - c)^2"))
     shape = f"the position whose number is the count, mask '{head.mask}'"
     if head.kind is Kind.TABLE:
         return _table(state, head, layer, hard, (shape, tuple(steps.values()), min(rates)))
@@ -205,7 +211,7 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
     key = _sizes_of_keys(state, plan.scores[0][1], name, True)
     _sizes_of_keys(state, state.soft_terms(head.score[0][1]), name, False)
     distance, size, factor = _query(state, plan, head)
-    steps: dict[tuple[str, Fraction], Step] = {}
+    steps: dict[str, Step] = {}
     growing = "i" in key.names
     if growing and head.mask is not Mask.FUTURE:
         raise NotProved(f"the keys of head {name} grow with the position", name)
@@ -219,8 +225,8 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
         if rate is None or rate <= 0:
             raise NotProved(f"head {name}: comparing coefficients gives no positive rate for every length", name)
         text = f"{'s' if growing else 'l(right) - l(wrong)'} >= {(scale * inverse).simplest}"
-        steps[text, rate] = Step("1 <= i <= n", text, rate, unit)
-    least = min(rate for _, rate in steps)
+        _keep(steps, Step("1 <= i <= n", text, rate, unit))
+    least = min(step.rate for step in steps.values())
     error, bound = (_ramp(least, name), RAMP_BOUND) if growing else (_share(least), "2x/(1 + 2x)")
     shape = f"the even positions if a number is positive, else the odd ones, mask '{head.mask}'"
     argument = HeadArgument(shape, tuple(steps.values()), least, bound, error, "the same", error)
