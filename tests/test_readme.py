@@ -17,7 +17,7 @@ BLOCKS = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
 PYTHON = [text for kind, text in BLOCKS if kind == "python"]
 CONSOLE = [text for kind, text in BLOCKS if kind == "console"]
 SHELL = [text for kind, text in BLOCKS if kind == "" and re.match(r"hardsim |printf ", text)]
-REFUTED = ("--regime none", "--beta 1/2")
+REFUTED = ("--regime none", "--beta 1/2", "--beta 1 ")
 """What makes a command of the README end with exit code 1."""
 
 

@@ -28,6 +28,8 @@ from hardsim.spec.ir import Clip, ProgramLayer, Rational
 Counted = Callable[[State, list[int], Sequence[tuple[int, Rational]], str], list[int]]
 """Decides a clip of exact inputs and counts (coordinates and coefficients): its value at every site."""
 
+SHOWN_AS_EQUAL = 1e-9
+"""Worst cases that differ by no more, relatively, are shown as one."""
 SHOWN_CASES = 64
 """Failing sites that are kept, from the shortest words on."""
 
@@ -171,10 +173,14 @@ def _hold(
     import numpy as np
 
     sites = np.array(group)
-    places = [[int(sites[np.argmax(head.wrong[bit][sites])]) for bit in (0, 1)] for head in heads]
+    largest = [[max(0.0, float(np.max(head.wrong[bit][sites]))) for bit in (0, 1)] for head in heads]
+    # The case that is shown is the first that comes as close as makes no difference: the shortest word.
+    places = [
+        [int(sites[np.argmax(head.wrong[bit][sites] >= top[bit] * (1 - SHOWN_AS_EQUAL))]) for bit in (0, 1)]
+        for head, top in zip(heads, largest, strict=True)
+    ]
     for demand in demands:
-        deviations = [Fraction(max(0.0, head.wrong[bit][place[bit]]))
-                      for head, bit, place in zip(heads, demand.bits, places, strict=True)]  # fmt: skip
+        deviations = [Fraction(top[bit]) for top, bit in zip(largest, demand.bits, strict=True)]
         margin = _margin(demand, factors, heads, deviations)
         for head, bit, place, deviation in zip(heads, demand.bits, places, deviations, strict=True):
             if head.worst is None or head.worst.margin is None or margin < head.worst.margin:

@@ -6,7 +6,7 @@ what reads it is then not proved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -207,6 +207,9 @@ class ProgramMeaning:
 
     def _clips(self, clips: list[Clip], bias: int) -> Column:
         """The column of a coordinate that clips write."""
+        if bias == 1 and clips and all(item.weight == -1 for item in clips):
+            inner = self._clips([replace(item, weight=1) for item in clips], 0)
+            return self.facts.combine([(-1, inner)], 1)
         reads = {name: self.reads[name] for item in clips for name, _ in item.pre.terms if name in self.reads}
         if any(name in self.means and name not in self.columns for item in clips for name, _ in item.pre.terms):
             return self._signed(clips, bias, reads)
@@ -235,18 +238,12 @@ class ProgramMeaning:
         return tuple(known[number] for number in column)
 
     def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
-        """A coordinate that is what one head read, at every site, or its negation."""
+        """A coordinate that is what one head read, at every site."""
         facts = self.facts
-        own: dict[int, tuple[str, bool]] = {}
-        for name in reads:
-            variable = facts.fact("read", name)
-            own[variable] = (name, False)
-            own[facts.diagrams.linear([(-1, variable)], 1)] = (name, True)
+        own = {facts.fact("read", name): name for name in reads}
         if len(set(total)) == 1 and total[0] in own:
-            name, negated = own[total[0]]
-            read = reads[name]
-            column = facts.everywhere(facts.fact(read.op, read.where, read.what))
-            return facts.combine([(-1, column)], 1) if negated else column
+            read = reads[own[total[0]]]
+            return facts.everywhere(facts.fact(read.op, read.where, read.what))
         known = {name: self.known_distances(read) for name, read in reads.items()}
         steps = {(op, read.what): facts.fact(op, read.what) for read in reads.values() for op in ("Y", "X")}
         result = []
@@ -256,12 +253,11 @@ class ProgramMeaning:
                 continue
             if number not in own:
                 raise NotProved(f"the coordinate '{out}' is not what one head reads")
-            name, negated = own[number]
+            name = own[number]
             distance, what = known[name][site], reads[name].what
             if abs(distance) > 1:
                 raise NotProved(f"the coordinate '{out}' reads neither this position nor a neighbour")
-            found = what[site] if not distance else steps["Y" if distance < 0 else "X", what]
-            result.append(facts.diagrams.linear([(-1, found)], 1) if negated else found)
+            result.append(what[site] if not distance else steps["Y" if distance < 0 else "X", what])
         return tuple(result)
 
     def known_distances(self, read: Nearest) -> list[int]:

@@ -7,7 +7,7 @@ those with value 0. The weight of the wrong positions falls as |y| grows, so the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from hardsim.proof.counts import common, fixed_values, separate
@@ -108,7 +108,7 @@ def _seen(state: State, mask: Mask, keys: list[Rational]) -> Iterator[tuple[int,
             yield site, seen
 
 
-def wrong_sign(seen: dict[Rational, int], bit: int, size: Fraction) -> float:
+def wrong_sign(seen: Mapping[Rational, int], bit: int, size: Fraction) -> float:
     """At most the weight of the positions with the other value, where |y| in nats per unit of key is `size`."""
     from flint import arb
 

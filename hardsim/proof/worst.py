@@ -42,7 +42,7 @@ def count_case(state: State, head: CountHead, site: int, margin: Fraction) -> Ca
 def text(kind: LocalType) -> str:
     """A local type for readers."""
     parts = [value if name == "symbol" else f"{name} = {value}" for name, value in kind.example]
-    own = f"selected: {'yes' if kind.selected else 'no'}, value {kind.value}"
+    own = f"{'selected' if kind.selected else 'not selected'}, value {kind.value}"
     return f"{', '.join(parts)} [{own}]" if parts else f"[{own}]"
 
 

@@ -29,6 +29,8 @@ SUMMARY_COLUMNS = (
     Column("lengths"),
     Column("least\nmargin"),
 )
+SHOWN_RUNS = 4
+"""Runs of equal types around the winner that a table shows; the JSON document has them all."""
 CLAIMS = {True: "proved", False: "not proved"}
 
 
@@ -92,7 +94,13 @@ def types_text(case: Case) -> str:
     """The local types that attain a worst case."""
     if not case.types:
         return "any" if case.value is None else NOTHING
-    return "; ".join(f"{first}{'' if first == last else f'-{last}'}: {text}" for first, last, text in case.types)
+    parts = [f"{first}{'' if first == last else f'-{last}'}: {text}" for first, last, text in case.types]
+    if len(parts) > SHOWN_RUNS:
+        place = next((k for k, (first, _, _) in enumerate(case.types) if first == case.winner), 0)
+        start = max(0, min(place - 2, len(parts) - SHOWN_RUNS))
+        ends = ["..."] if start + SHOWN_RUNS < len(parts) else []
+        parts = [*(["..."] if start else []), *parts[start : start + SHOWN_RUNS], *ends]
+    return "; ".join(parts)
 
 
 def print_proofs(screen: Screen, results: Sequence[ProveResult]) -> None:

@@ -36,16 +36,22 @@ def changed_entry(matrix: Matrix, rng: Random) -> Matrix:
     return Matrix.of(rows, columns, entries)
 
 
-def _with_head(model: Transformer, layer: int, head: int, change: Callable[[AttentionHead], AttentionHead]) -> Transformer:
+def changed_one(numbers: tuple[Rational, ...], rng: Random) -> tuple[Rational, ...]:
+    """One number changed."""
+    place = rng.randrange(len(numbers))
+    return tuple(changed(value, rng) if index == place else value for index, value in enumerate(numbers))
+
+
+def _with_head(
+    model: Transformer, layer: int, head: int, change: Callable[[AttentionHead], AttentionHead]
+) -> Transformer:
     old = model.layers[layer]
     heads = tuple(change(item) if index == head else item for index, item in enumerate(old.heads))
     return _with_layer(model, layer, replace(old, heads=heads))
 
 
 def _with_layer(model: Transformer, number: int, layer: Layer) -> Transformer:
-    return replace(
-        model, layers=tuple(layer if index == number else old for index, old in enumerate(model.layers))
-    )
+    return replace(model, layers=tuple(layer if index == number else old for index, old in enumerate(model.layers)))
 
 
 def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None:
@@ -58,9 +64,13 @@ def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None
         def change(head: AttentionHead) -> AttentionHead:
             if kind == "mask":
                 return replace(head, mask=rng.choice([mask for mask in Mask if mask is not head.mask]))
-            name = {"query": "w_q", "key": "w_k", "value": "w_v"}[kind]
-            matrix: Matrix = getattr(head, name)
-            return head if 0 in matrix.shape else replace(head, **{name: changed_entry(matrix, rng)})
+            if kind == "value":
+                return replace(head, w_v=changed_entry(head.w_v, rng))
+            if head.uniform:
+                return head
+            if kind == "query":
+                return replace(head, w_q=changed_entry(head.w_q, rng))
+            return replace(head, w_k=changed_entry(head.w_k, rng))
 
         result = _with_head(model, number, index, change)
         return None if result == model else (kind, result)
@@ -71,14 +81,15 @@ def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None
         number = rng.choice(choices)
         layer = model.layers[number]
         ffn = layer.ffn
-        if kind == "ffn":
-            name = rng.choice(("w1", "w2"))
-            return kind, _with_layer(model, number, replace(layer, ffn=replace(ffn, **{name: changed_entry(getattr(ffn, name), rng)})))
-        name = rng.choice(("b1", "b1", "b2"))
-        biases = list(getattr(ffn, name))
-        place = rng.randrange(len(biases))
-        biases[place] = changed(biases[place], rng)
-        return kind, _with_layer(model, number, replace(layer, ffn=replace(ffn, **{name: tuple(biases)})))
+        if kind == "bias" and rng.random() < 0.3:
+            ffn = replace(ffn, b2=changed_one(ffn.b2, rng))
+        elif kind == "bias":
+            ffn = replace(ffn, b1=changed_one(ffn.b1, rng))
+        elif rng.random() < 0.5:
+            ffn = replace(ffn, w1=changed_entry(ffn.w1, rng))
+        else:
+            ffn = replace(ffn, w2=changed_entry(ffn.w2, rng))
+        return kind, _with_layer(model, number, replace(layer, ffn=ffn))
     if kind == "embedding":
         return kind, replace(model, embedding=changed_entry(model.embedding, rng))
     if kind == "encoding" and model.encodings:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hardsim.proof.counts import common, number_error, table_error
 from hardsim.proof.signs import wrong_sign
+from hardsim.spec.ir import Rational
 
 
 def weights(rate: Fraction, visible: int, count: int) -> list[float]:
@@ -57,11 +58,11 @@ def test_a_table_is_off_by_at_most_the_bound(rate: Fraction, column: list[int], 
     st.sampled_from([0, 1]),
 )
 def test_a_wrong_sign_weighs_at_most_the_bound(
-    seen: dict[int, int], least: Fraction, more: Fraction, bit: int
+    seen: dict[Rational, int], least: Fraction, more: Fraction, bit: int
 ) -> None:
     if len({key > 0 for key in seen}) == 1:
         return
-    bound = wrong_sign(dict(seen), bit, least)
+    bound = wrong_sign(seen, bit, least)
     # Whatever y is, as long as it is at least so large: the weight of the wrong positions only falls.
     y = float(least + more) * (1 if bit else -1)
     raw = {key: number * exp(y * key) for key, number in seen.items()}

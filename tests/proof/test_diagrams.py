@@ -32,7 +32,8 @@ def test_values_are_those_that_are_taken_together() -> None:
 def test_symbols_exclude_each_other() -> None:
     table = Diagrams()
     symbol = table.variable("symbol", (0, 1, 2))
-    is_first, is_second = (table.map(("is", k), lambda x, k=k: int(x == k), symbol) for k in (0, 1))
+    is_first = table.map("is 0", lambda x: int(x == 0), symbol)
+    is_second = table.map("is 1", lambda x: int(x == 1), symbol)
     assert set(table.values(table.join([is_first, is_second]))) == {(1, 0), (0, 1), (0, 0)}
     both = table.join([is_first, is_second])
     assert table.example(both, (0, 1)) == {"symbol": 1}

@@ -32,9 +32,7 @@ def test_the_error_is_as_claimed_at_the_edges_of_the_tables() -> None:
     edges = [k / 4096 + step for k in range(-5000, 5000, 7) for step in (-1e-13, 0.0, 1e-13)]
     found = exponential(np.array(edges))
     with ctx.workprec(200):
-        assert all(
-            abs(arb(float(value)) / exact(x) - 1) < EXP_ERROR for x, value in zip(edges, found, strict=True)
-        )
+        assert all(abs(arb(float(value)) / exact(x) - 1) < EXP_ERROR for x, value in zip(edges, found, strict=True))
 
 
 @given(st.floats(-2000, 2000), st.floats(0, 5))

@@ -1,0 +1,72 @@
+"""Proofs, refutations by a word, and neither."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from hardsim.checking.compare import Judge
+from hardsim.checking.prove import prove_subject, words_of
+from hardsim.checking.result import Verdict
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.lang.parse import parse_expression
+from hardsim.proof.result import Case
+from hardsim.spec.ir import Mask
+
+
+def subject_of(text: str, beta: str = "4", alphabet: str = "abc", regime: str = "temperature") -> Subject:
+    return compile_file(parse_expression(text, list(alphabet)), ModelOptions(regime, beta=Fraction(beta)))
+
+
+def test_a_proof_speaks_of_every_word() -> None:
+    result = prove_subject(subject_of("a S b"), 20)
+    assert (result.verdict, result.tried, result.mismatch) == (Verdict.PROVED, 0, None)
+    assert "length 1 to 20" in result.reach
+
+
+def test_a_small_beta_is_refuted_by_the_shortest_word() -> None:
+    # At bc the b has weight 1/(1 + e^(1/2)) = 0.378 > 1/4; no word of length 1 has a wrong position.
+    result = prove_subject(subject_of("a S b", "1"), 20)
+    assert result.verdict is Verdict.REFUTED
+    assert result.mismatch is not None
+    assert "".join(result.mismatch.word) == "bc"
+    assert not result.proof.proved
+
+
+def test_a_long_refutation_comes_from_the_worst_case() -> None:
+    # With q = e^(-2.77/2) = 0.25031 the series of k b's reaches 1/3 only at k = 5: no word of length 3 refutes.
+    result = prove_subject(subject_of("a S b", "2.77"), 20, search=50)
+    assert result.verdict is Verdict.REFUTED
+    assert result.mismatch is not None
+    assert "".join(result.mismatch.word) in ("bbbbbc", "cccccb")  # either side of the threshold
+    assert Judge(subject_of("a S b", "2.77")).evaluate(result.mismatch.word).mismatch is not None
+
+
+def test_what_is_neither_proved_nor_refuted_is_undecided() -> None:
+    # At the last position no mask makes a difference, but this one is not the specified one.
+    subject = subject_of("a S b", alphabet="ab")
+    head = replace(subject.model.layers[0].heads[0], mask=Mask.NONE)
+    model = replace(subject.model, layers=(replace(subject.model.layers[0], heads=(head,)),))
+    result = prove_subject(replace(subject, model=model), 8, search=14)
+    assert result.verdict is Verdict.UNDECIDED
+    assert result.tried == 2 + 4 + 8
+    assert "does not say that it is wrong" in result.reach
+
+
+def test_heads_only_claims_nothing_about_the_formula() -> None:
+    subject = subject_of("a S b")
+    lie = replace(subject, file=parse_expression("b S a", ["a", "b", "c"]))
+    assert prove_subject(lie, 6, heads_only=True).verdict is Verdict.PROVED
+    found = prove_subject(lie, 6)
+    assert found.verdict is Verdict.REFUTED
+    assert found.proof.network.holds
+    assert found.proof.meaning is not None
+    assert not found.proof.meaning.holds
+    assert found.mismatch is not None
+    assert found.mismatch.kind == "hard/oracle"
+
+
+def test_words_that_a_worst_case_suggests() -> None:
+    case = Case(4, 3, Fraction(0), Fraction(1), None, 1, (), ("b", "", "c", ""))
+    assert [("".join(word)) for word in words_of(case, ("a", "b", "c"))] == ["baca", "bac", "ca"]
+    assert words_of(replace(case, symbols=None), ("a",)) == []

@@ -1,0 +1,87 @@
+"""`prove`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_prove_proves_every_word(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("prove", since, "--max-n", "12")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "PROVED: every word of length 1 to 12" in outcome.out
+    assert "link 1: the softmax network = its hard heads -- proved" in outcome.out
+    assert "link 2: its hard heads = the formula -- proved" in outcome.out
+
+
+def test_prove_in_json(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("prove", since, "--regime", "all", "--max-n", "9", "--json", "-")
+    assert outcome.code == 0
+    results = outcome.json["results"]
+    assert [result["model"]["regime"] for result in results] == [
+        "temperature", "position", "causal-temperature", "causal-position"]  # fmt: skip
+    assert {result["verdict"] for result in results} == {"PROVED"}
+    assert [result["prefix"] for result in results] == [False, False, True, True]
+    (head,) = results[0]["heads"]
+    # 1/2 - 2 q with q at most e^-2 = 0.1353: at least 0.2293.
+    assert float(head["worst"]["margin"]) > 0.2293
+    assert head["worst"]["types"]
+
+
+def test_a_small_beta_is_refuted_with_exit_code_1(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("prove", since, "--beta", "1")
+    assert outcome.code == 1
+    assert "REFUTED" in outcome.out
+    assert "\nbc\n" in outcome.out
+    (result,) = hardsim("prove", since, "--beta", "1", "--json", "-").json["results"]
+    assert result["mismatch"]["word"] == ["b", "c"]
+    assert result["links"][0]["cases"][0]["n"] == 2
+
+
+def test_a_proof_says_no_more_than_its_length(hardsim: Any, since: Path) -> None:
+    # Beta 1 is refuted by bc, but words of length 1 have no wrong position.
+    outcome = hardsim("prove", since, "--beta", "1", "--max-n", "1")
+    assert outcome.code == 0
+    assert "PROVED: every word of length 1, from the weights" in outcome.out
+
+
+def test_a_compiled_model_is_proved_from_its_file(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "since.model.json"
+    assert hardsim("compile", since, "-o", target).code == 0
+    assert "PROVED" in hardsim("prove", target, "--max-n", "6").out
+    outcome = hardsim("prove", target, "--max-n", "6", "--heads-only", "--json", "-")
+    (result,) = outcome.json["results"]
+    assert (result["verdict"], result["claim"], len(result["links"])) == ("PROVED", "heads", 1)
+    text = target.read_text(encoding="utf-8")
+    assert '"mask": "future"' in text
+    # The network's own mask, not that of the specification, which comes last.
+    target.write_text(text.replace('"mask": "future"', '"mask": "none"', 1), encoding="utf-8")
+    changed = hardsim("prove", target, "--max-n", "6")
+    assert changed.code == 3  # the output is read at the last position, which sees every other one anyway
+    assert "has mask 'none', the specified head" in changed.out
+    assert "UNDECIDED: not proved, which does not say that it is wrong: 1,092 words were tried" in changed.out
+    target.write_text(text.replace('"mask": "future"', '"mask": "past"', 1), encoding="utf-8")
+    wrong = hardsim("prove", target, "--max-n", "6")
+    assert wrong.code == 1  # the last position sees itself alone
+    assert "\nba\n" in wrong.out
+
+
+def test_several_inputs_end_in_a_summary(hardsim: Any, since: Path, future: Path) -> None:
+    outcome = hardsim("prove", since, future, "--max-n", "5", "--tables")
+    assert outcome.code == 0
+    rows = [line.split() for line in outcome.out.splitlines() if line.endswith(("0.23", "0.229", "0.495"))]
+    assert outcome.out.count("PROVED") == 4
+    assert "local types in the worst case" in outcome.out
+    assert rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(("--max-n", "0"), "out of range"), (("--search", "-1"), "out of range"), (("--regime", "x"), "unknown regime")],
+)
+def test_bad_options_are_usage_errors(hardsim: Any, since: Path, arguments: tuple[str, ...], message: str) -> None:
+    outcome = hardsim("prove", since, *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err

@@ -1,0 +1,101 @@
+"""Every shipped formula is proved in every regime that has a construction; so are random ones."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from hardsim.checking.open import read_input
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.errors import Unsupported
+from hardsim.lang import ast
+from hardsim.lang.desugar import desugar
+from hardsim.lang.predicate import user_predicates
+from hardsim.proof.prover import prove
+from hardsim.proof.result import Proof
+from hardsim.spec.regimes import PROVEN, REGIMES
+from tests.counting_strategies import ALL_SIDES, counting_formulas
+from tests.strategies import formulas
+
+FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl"))
+CALM = settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+
+
+def proof_of(subject: Subject, max_n: int) -> Proof:
+    """The proof of a subject against its formula."""
+    users = user_predicates(subject.file)
+    return prove(subject.model, subject.program, max_n, desugar(subject.file), users)
+
+
+def reasons(proof: Proof) -> list[str | None]:
+    """Why a proof is missing."""
+    assert proof.meaning is not None
+    return [link.reason for link in (proof.network, proof.meaning) if not link.holds]
+
+
+@pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
+def test_every_shipped_formula_is_proved(path: Path) -> None:
+    given_file = read_input(str(path))
+    proved = 0
+    for regime in PROVEN:
+        for counting in (None, "sign"):
+            try:
+                subject = given_file.compile(ModelOptions(regime, counting=counting))
+            except Unsupported:
+                continue
+            if counting and subject.counting != counting:
+                continue
+            proof = proof_of(subject, 9)
+            assert reasons(proof) == []
+            assert proof.margin is None or proof.margin > 0
+            proved += 1
+    assert proved
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
+def test_every_shipped_formula_is_proved_to_length_64_in_two_seconds(path: Path) -> None:
+    given_file = read_input(str(path))
+    for regime in PROVEN:
+        try:
+            subject = given_file.compile(ModelOptions(regime))
+        except Unsupported:
+            continue
+        started = time.process_time()
+        assert reasons(proof_of(subject, 64)) == []
+        assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+@CALM
+@given(data=st.data())
+def test_random_formulas_are_proved(regime: str, data: st.DataObject) -> None:
+    formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
+    first = data.draw(st.booleans())
+    file = ast.FormulaFile(("a", "b"), formula, at="first" if first else "last")
+    subject = compile_file(file, ModelOptions(regime, single_head=data.draw(st.booleans())))
+    assert reasons(proof_of(subject, 6)) == []
+
+
+@pytest.mark.parametrize("counting", ["lookup", "sign"])
+@pytest.mark.parametrize("regime", PROVEN)
+@CALM
+@given(data=st.data())
+def test_random_counting_formulas_are_proved(
+    regime: str, counting: Literal["lookup", "sign"], data: st.DataObject
+) -> None:
+    sides = ("L",) if REGIMES[regime].causal or counting == "sign" else ALL_SIDES
+    formula = data.draw(counting_formulas("ab", sides=sides, predicates=counting == "lookup"))
+    try:
+        subject = compile_file(ast.FormulaFile(("a", "b"), formula), ModelOptions(regime, counting=counting))
+    except Unsupported:
+        assume(False)
+        raise
+    assert reasons(proof_of(subject, 6)) == []

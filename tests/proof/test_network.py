@@ -1,0 +1,199 @@
+"""The first link: what the prover says of heads, and everything that it does not recognise in a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import log
+from typing import Any
+
+import pytest
+
+from hardsim.checking.compare import Judge
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.errors import InputError
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.parse import parse_expression
+from hardsim.net.model import Matrix, Transformer
+from hardsim.proof.network import prove_network, sites_up_to
+from hardsim.proof.prover import prove
+from hardsim.spec.ir import Mask, Rational
+from hardsim.spec.regimes import PROVEN, REGIMES
+
+
+def subject_of(text: str, regime: str = "temperature", alphabet: str = "ab", beta: Fraction | None = None) -> Subject:
+    return compile_file(parse_expression(text, list(alphabet)), ModelOptions(regime, beta=beta))
+
+
+def put(matrix: Matrix, row: int, column: int, value: Rational) -> Matrix:
+    return Matrix.of(*matrix.shape, {**{(r, c): v for r, c, v in matrix.entries}, (row, column): value})
+
+
+def scaled(matrix: Matrix, factor: Rational) -> Matrix:
+    rows, columns = matrix.shape
+    return Matrix.of(rows, columns, {(row, column): value * factor for row, column, value in matrix.entries})
+
+
+def only(model: Transformer, out: str, value: str) -> Matrix:
+    return Matrix.of(model.dimension, model.dimension, {(at(model, out), at(model, value)): 1})
+
+
+def head_edit(name: str, **changes: object) -> Callable[[Transformer], Transformer]:
+    """Set attributes of the head of this name; a function is applied to the old value."""
+
+    def edit(model: Transformer) -> Transformer:
+        layers = []
+        for layer in model.layers:
+            heads = []
+            for head in layer.heads:
+                values = {key: value(getattr(head, key), model) if callable(value) else value
+                          for key, value in changes.items()}  # fmt: skip
+                fields = {key: getattr(head, key) for key in ("name", "mask", "w_q", "w_k", "w_v")}
+                heads.append(type(head)(**{**fields, **values}) if head.name == name else head)
+            layers.append(replace(layer, heads=tuple(heads)))
+        return replace(model, layers=tuple(layers))
+
+    return edit
+
+
+def ffn_edit(**changes: Callable[..., object]) -> Callable[[Transformer], Transformer]:
+    """Edit matrices of the last layer's feed-forward part."""
+
+    def edit(model: Transformer) -> Transformer:
+        *rest, last = model.layers
+        fields = {key: getattr(last.ffn, key) for key in ("w1", "b1", "w2", "b2")}
+        fields.update({key: change(fields[key], model) for key, change in changes.items()})
+        return replace(model, layers=(*rest, replace(last, ffn=type(last.ffn)(**fields))))
+
+    return edit
+
+
+def at(model: Transformer, name: str) -> int:
+    return model.coordinates.index(name)
+
+
+CASES: tuple[tuple[str, Callable[[Transformer], Transformer], str], ...] = (
+    ("a S b", head_edit("S3.read", mask=Mask.NONE), "has mask 'none'"),
+    ("a S b", head_edit("S3.read", w_v=lambda m, t: put(m, at(t, "i/n"), at(t, "[b]"), 1)), "writes 2 coordinates"),
+    ("a S b", head_edit("S3.read", w_v=lambda m, t: scaled(m, 0)), "writes 0 coordinates"),
+    ("a S b", head_edit("S3.read", w_v=lambda m, t: only(t, "[b]", "[b]")), "writes the coord"),
+    ("a S b", head_edit("S3.read", w_q=lambda m, t: put(m, 0, at(t, "[b]"), 1)), "depends on the word"),
+    ("a S b", head_edit("S3.read", w_q=lambda m, t: scaled(m, 0)), "is uniform in one"),
+    ("a S b", head_edit("S3.read", w_k=lambda m, t: put(m, 0, at(t, "S3"), 1)), "is not written"),
+    (
+        "(a S Y b) & O a",
+        head_edit("S5.read", w_v=lambda m, t: put(m, at(t, "S5.read"), at(t, "[a]"), 1)),
+        "several values",
+    ),
+    ("a S b", ffn_edit(b1=lambda b, t: (b[0], b[1] - 1)), "is no clip"),
+    ("a S b", ffn_edit(w2=lambda m, t: put(m, at(t, "[b]"), 0, 1)), "is no clip"),
+    ("a S b", ffn_edit(b2=lambda b, t: tuple(1 if k == at(t, "S3") else v for k, v in enumerate(b))), "weights that"),
+    ("a S b", ffn_edit(b2=lambda b, t: tuple(1 if k == at(t, "[b]") else v for k, v in enumerate(b))), "written twice"),
+    ("a S b", lambda t: replace(t, embedding=put(t.embedding, 0, at(t, "S3.read"), 1)), "is written twice"),
+    ("a S b", lambda t: replace(t, embedding=put(t.embedding, 0, at(t, "S3"), 1)), "is written twice"),
+    ("a S b", lambda t: replace(t, output=at(t, "[b]")), "the network's output is '[b]'"),
+    ("a S b", lambda t: replace(t, layers=()), "has 0 layers"),
+    ("a S b", lambda t: replace(t, layers=(replace(t.layers[0], heads=()),)), "has 0 heads"),
+    ("a S b", lambda t: replace(t, alphabet=("a", "c")), "different alphabets"),
+    ("a S b", lambda t: replace(t, coordinates=("x", *t.coordinates[1:])), "speaks of a coordinate"),
+    ("a", lambda t: replace(t, embedding=put(t.embedding, 1, at(t, "[a]"), 1)), "is not what is specified"),
+    ("#[a] > 2", head_edit("#[a].mean", w_v=lambda m, t: put(m, at(t, "#[a].mean"), at(t, "[a]"), 2)), "another value"),
+    ("#[a] > 2", head_edit("#[a].read", w_k=lambda m, t: put(m, 0, at(t, "i"), 3)), "those of a look-up"),
+    ("#[a] > 2", head_edit("#[a].read", w_q=lambda m, t: put(m, 0, at(t, "[a]"), 1)), "reads a Boolean of the word"),
+    ("#[a] > 2", head_edit("#[a].read", mask=Mask.PAST), "has mask 'past'"),
+    ("#[a] > 2", head_edit("#[a].read", w_v=lambda m, t: put(m, at(t, "#[a].read"), at(t, "i"), 2)), "another value"),
+    ("#[a] > 2", ffn_edit(w1=lambda m, t: scaled(m, 2)), "other coeff"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "edit", "reason"), CASES)
+def test_what_is_not_recognised_is_not_proved(
+    text: str, edit: Callable[[Transformer], Transformer], reason: str
+) -> None:
+    subject = subject_of(text)
+    model = edit(subject.model)
+    assert model != subject.model
+    assert prove(subject.model, subject.program, 5).proved
+    proof = prove(model, subject.program, 5)
+    assert not proof.proved
+    assert reason in (proof.network.reason or "")
+
+
+def test_a_sign_test_with_another_query_or_key_is_not_proved() -> None:
+    subject = compile_file(parse_expression("#L[a] > #L[b]", ["a", "b"]), ModelOptions(counting="sign"))
+    name = next(head.name for head in subject.program.heads if head.name.endswith(".sign"))
+    assert prove(subject.model, subject.program, 5).proved
+    for change, reason in (
+        ({"w_q": lambda m, t: put(m, 0, at(t, "#L[a].mean"), 1)}, "positive multiple"),
+        ({"w_q": lambda m, t: scaled(m, -1)}, "positive multiple"),
+        ({"w_k": lambda m, t: scaled(m, -1)}, "are not positive where"),
+    ):
+        proof = prove(head_edit(name, **change)(subject.model), subject.program, 5)
+        assert reason in (proof.network.reason or "")
+
+
+def test_a_temperature_that_is_not_positive_is_an_error() -> None:
+    subject = subject_of("a S b")
+    model = replace(subject.model, temperature=parse_arith("4 - n"))
+    with pytest.raises(InputError, match="temperature"):
+        prove(model, subject.program, 5)
+
+
+# ---- numbers ----
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
+    # Over {a, b, c} the worst types of `a S b` are words: every b and c is selected.
+    subject = subject_of("a S b", regime, "abc")
+    judge = Judge(subject)
+    longest = 5
+    largest = max(
+        abs(float(soft) - float(hard))
+        for n in range(1, longest + 1)
+        for word in product("abc", repeat=n)
+        for soft, hard in _attended(judge, word)
+    )
+    proof = prove(subject.model, subject.program, longest)
+    (head,) = proof.heads
+    assert head.case is not None
+    assert float(head.case.error) == pytest.approx(largest, rel=1e-9)
+    # A clip 2x - 1/2 reads it: its margin is 1/2 - 2 times the error.
+    assert head.case.margin is not None
+    assert float(head.case.margin) == pytest.approx(0.5 - 2 * largest, rel=1e-9)
+
+
+def _attended(judge: Judge, word: tuple[str, ...]) -> list[tuple[Any, Rational]]:
+    """What the only head read at every position, in the network and in hard attention."""
+    subject = judge.subject
+    (head,) = subject.program.heads
+    soft = judge.forward(len(word)).run(word).attended[head.name]
+    (column,) = soft.values()
+    return list(zip(column.values, judge.hard.run(word).columns[head.out], strict=True))
+
+
+def test_the_critical_beta_of_since_is_twice_ln_4() -> None:
+    # q = e^(-beta/2) is the supremum of the wrong weight, and the clip 2x - 1/2 has its threshold at 1/4.
+    critical = 2 * log(4)
+    for step, proved in ((1e-6, True), (-1e-6, False)):
+        beta = Fraction(critical + step).limit_denominator(10**9)
+        subject = subject_of("a S b", alphabet="abc", beta=beta)
+        sites, _ = sites_up_to(subject.model, subject.program, 64)
+        link, _ = prove_network(subject.model, subject.program, sites)
+        assert link.holds is proved
+        assert bool(link.cases) is not proved
+
+
+def test_one_length_stands_for_all_where_nothing_depends_on_it() -> None:
+    for regime in PROVEN:
+        subject = subject_of("O(a & Y b)", regime)
+        assert prove(subject.model, subject.program, 7).prefix is REGIMES[regime].causal
+
+
+def test_heads_that_no_clip_reads_have_no_worst_case() -> None:
+    subject = subject_of("a S b")
+    proof = prove(replace(subject.model, layers=()), subject.program, 3)
+    assert proof.heads == ()
+    assert proof.margin is None
