@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,10 +31,16 @@ input from the threshold that it must have passed), the position, and the local 
 verdict. PROVED speaks of every word. Where the proof fails, short words and those that the worst case suggests are
 tried: REFUTED names a word, and otherwise the answer is UNDECIDED (worst cases may not belong to any word).
 
+With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
+at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
+of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
+PROVED speaks of the lengths up to --max-n; exit code 3 then, unless --max-n was given too.
+
 \b
 Examples:
   hardsim prove flipflop.ltl
   hardsim prove formulas/ --regime all --max-n 64
+  hardsim prove formulas/ --regime all --all-n     (every length)
   hardsim prove since.ltl --beta 1                (refuted by a word)
   hardsim prove model.json --heads-only           (claims nothing about a formula)
 """
@@ -42,6 +49,13 @@ HeadsOnly = Annotated[
     bool,
     typer.Option(
         "--heads-only", help="Prove only that the network does what its heads' specification says; no formula."
+    ),
+]
+AllLengths = Annotated[
+    bool,
+    typer.Option(
+        "--all-n",
+        help="Prove it for every length, with an argument that can be checked by hand; and to --max-n by other means.",
     ),
 ]
 Search = Annotated[
@@ -56,8 +70,10 @@ Search = Annotated[
 
 
 def prove(
+    context: typer.Context,
     files: opt.Files = None,
     max_n: opt.MaxLength = 64,
+    all_n: AllLengths = False,
     heads_only: HeadsOnly = False,
     search: Search = 2000,
     regime: opt.Regime = "temperature",
@@ -77,20 +93,37 @@ def prove(
     with session("prove", json) as current:
         given = list(current.read(files, expression, alphabet))
         several = len(given) + len(current.errors) > 1
-        work = _Work(current, max_n, heads_only, search, tables if tables is not None else not several)
+        aim = _Aim(max_n, _given(context, "max_n"), all_n, heads_only, search)
+        work = _Work(current, aim, tables if tables is not None else not several)
         for one in given:
             current.each(one, request, work.prove)
         work.summary()
 
 
+def _given(context: typer.Context, name: str) -> bool:
+    """Whether an option was written on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """What is to be proved. `bounded` says that a largest length was asked for: where every length was asked for too
+    and is not proved, the proof up to that length is an answer."""
+
+    max_n: int
+    bounded: bool
+    all_n: bool
+    heads_only: bool
+    search: int
+
+
 class _Work:
     """Proves subjects one after the other and prints each as soon as it is done."""
 
-    def __init__(self, current: Session, max_n: int, heads_only: bool, search: int, tables: bool) -> None:
+    def __init__(self, current: Session, aim: _Aim, tables: bool) -> None:
         self.current = current
-        self.max_n = max_n
-        self.heads_only = heads_only
-        self.search = search
+        self.aim = aim
         self.tables = tables
         self.results: list[ProveResult] = []
 
@@ -100,14 +133,15 @@ class _Work:
         from hardsim.checking.result import Verdict
         from hardsim.report.prove import print_proof, prove_json
 
-        result = prove_subject(subject, self.max_n, self.heads_only, self.search)
+        aim = self.aim
+        result = prove_subject(subject, aim.max_n, aim.heads_only, aim.search, aim.all_n)
         self.results.append(result)
         self.current.results.append(prove_json(result))
         print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
         self.current.screen.flush()
         if result.verdict is Verdict.REFUTED:
             self.current.codes.append(failures.MISMATCH)
-        elif result.verdict is Verdict.UNDECIDED:
+        elif result.verdict is Verdict.UNDECIDED or (aim.all_n and not aim.bounded and not result.every_length):
             self.current.codes.append(failures.UNDECIDED)
 
     def summary(self) -> None:

@@ -34,13 +34,15 @@ from hardsim.spec.ir import Head, HardProgram, Kind, Mask, Rational
 @dataclass(frozen=True)
 class GeneralHead:
     """A head with the argument that bounds its error for every length. `argument` is None for uniform heads, which are
-    exact; `margin` is the least distance of a clip that reads it from its threshold (None where no clip does)."""
+    exact; `margin` is the least distance of the input of a clip that reads it from the threshold, 0 or 1, that it must
+    have passed (None where no clip reads it), `clips` are those inputs."""
 
     name: str
     layer: int
     purpose: str
     argument: HeadArgument | None
     margin: Fraction | None
+    clips: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,9 @@ def _heads(
             if state is not None and head.name in state.heads:
                 attended = state.heads[head.name]
                 margin = attended.worst.margin if attended and attended.worst else None
-                result.append(GeneralHead(head.name, number, head.purpose, arguments.get(head.name), margin))
+                clips = tuple(dict.fromkeys(str(item.pre) for part in program.layers for item in part.clips
+                                            if head.out in dict(item.pre.terms)))  # fmt: skip
+                result.append(GeneralHead(head.name, number, head.purpose, arguments.get(head.name), margin, clips))
     return tuple(result)
 
 
