@@ -86,9 +86,7 @@ def prove_subject(
     )
 
 
-def _reach(
-    proof: Proof, general: GeneralProof | None, heads_only: bool, mismatch: Mismatch | None, tried: int
-) -> str:
+def _reach(proof: Proof, general: GeneralProof | None, heads_only: bool, mismatch: Mismatch | None, tried: int) -> str:
     """What the verdict speaks of, in words."""
     span = "every word of length 1" + (f" to {proof.max_n}" if proof.max_n > 1 else "")
     if general is not None and general.proved:

@@ -18,7 +18,7 @@ from hardsim.proof.sites import Sites
 from hardsim.spec.columns import PositionFunction, PredicateColumn
 from hardsim.spec.ir import Mask, Rational
 
-I, N = Ratio.variable("i"), Ratio.variable("n")
+QUERY, LENGTH = Ratio.variable("i"), Ratio.variable("n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Classes(Sites):
     def __init__(self) -> None:
         super().__init__(())
         self.classes = tuple(_classes())
-        self.i = [I] * len(self.classes)
-        self.n = [N] * len(self.classes)
+        self.i = [QUERY] * len(self.classes)
+        self.n = [LENGTH] * len(self.classes)
         self._texts: dict[tuple[str, str], list[Any]] = {}
 
     def place(self, site: int) -> str:
@@ -136,7 +136,7 @@ class Classes(Sites):
 
     def sizes(self, mask: Mask) -> list[Any]:
         """How many positions are visible."""
-        size: Ratio = I if mask is Mask.FUTURE else N if mask is Mask.NONE else N - I + 1
+        size: Ratio = QUERY if mask is Mask.FUTURE else LENGTH if mask is Mask.NONE else LENGTH - QUERY + 1
         return [size] * len(self.classes)
 
     def means(self, column: Sequence[Any], mask: Mask) -> list[Any]:
@@ -158,11 +158,11 @@ class Classes(Sites):
             value: Value = column[site]
             return value
         if mask is Mask.FUTURE:
-            return self._prefix(column, one, I, one.even_i, one.last).simplest
-        whole = self._prefix(column, one, N, one.even_n, True)
+            return self._prefix(column, one, QUERY, one.even_i, one.last).simplest
+        whole = self._prefix(column, one, LENGTH, one.even_n, True)
         if mask is Mask.NONE or one.first:
             return whole.simplest
-        return (whole - self._prefix(column, one, I - 1, not one.even_i, False)).simplest
+        return (whole - self._prefix(column, one, QUERY - 1, not one.even_i, False)).simplest
 
     def _prefix(self, column: Sequence[Any], like: SiteClass, end: Ratio, even: bool, last: bool) -> Ratio:
         """The sum over the positions 1..end of words of a class's lengths, of more than one position; `even` says

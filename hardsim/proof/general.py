@@ -28,7 +28,7 @@ from hardsim.proof.result import LinkProof, NotProved
 from hardsim.proof.series import HeadArgument
 from hardsim.proof.state import Attended, CountHead, State
 from hardsim.run.plan import HeadPlan
-from hardsim.spec.ir import Head, HardProgram, Kind, Mask, Rational
+from hardsim.spec.ir import HardProgram, Head, Kind, Mask, Rational
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,7 @@ def prove_general(
     return GeneralProof(link, meaning, _heads(state, program, arguments), classes.predicates)
 
 
-def _heads(
-    state: State | None, program: HardProgram, arguments: Mapping[str, HeadArgument]
-) -> tuple[GeneralHead, ...]:
+def _heads(state: State | None, program: HardProgram, arguments: Mapping[str, HeadArgument]) -> tuple[GeneralHead, ...]:
     """What is known of each head that the proof got to."""
     result = []
     for number, layer in enumerate(program.layers, start=1):

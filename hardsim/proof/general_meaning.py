@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from hardsim.lang.core import Core, Numeric
-from hardsim.proof.classes import Classes, Free, I, N
+from hardsim.proof.classes import LENGTH, QUERY, Classes, Free
 from hardsim.proof.counts import common
 from hardsim.proof.decompile import SOME, Found, Nearest, ProgramMeaning, Table, threshold
 from hardsim.proof.diagrams import TooLarge, clip
@@ -21,7 +21,7 @@ from hardsim.proof.meaning import Column, CoreMeaning, Count, Facts
 from hardsim.proof.ratios import Ratio, line, lower, upper
 from hardsim.proof.result import LinkProof, NotProved
 from hardsim.spec.columns import PredicateColumn, UserPredicate
-from hardsim.spec.ir import Head, HardProgram, Kind, Rational
+from hardsim.spec.ir import HardProgram, Head, Kind, Rational
 
 CLAIM = "its hard heads = the formula"
 
@@ -75,7 +75,7 @@ class GeneralFacts(Facts):
 
     def extent(self, side: str, site: int) -> Any:
         """How many positions a side has."""
-        return I if side == "L" else N - I + 1 if side == "R" else N
+        return QUERY if side == "L" else LENGTH - QUERY + 1 if side == "R" else LENGTH
 
     def several(self, side: str, site: int) -> bool:
         """Whether a side has more than one position."""
@@ -126,7 +126,7 @@ class GeneralFacts(Facts):
         if bound is None:
             raise NotProved("a comparison is neither 0 nor 1 for some counts")
         if not free:
-            number = I * (of_i / step) + N * (of_n / step)
+            number = QUERY * (of_i / step) + LENGTH * (of_n / step)
             low, high = lower(number, one.domain), upper(number, one.domain)
             if (low is not None and low >= bound) or (high is not None and high < bound):
                 return self.diagrams.terminal(int(low is not None and low >= bound))
@@ -196,7 +196,7 @@ class GeneralProgram(ProgramMeaning):
         for query, key in head.score:
             if len(query.terms) != 1 or query.terms[0][0] not in self.means:
                 continue
-            keys = {(Ratio.of(value) * I.inverse()).simplest
+            keys = {(Ratio.of(value) * QUERY.inverse()).simplest
                     for value in self._numbers(self.form(key), f"a key of head {head.name}")}  # fmt: skip
             if all("i" not in Ratio.of(value).names for value in keys):
                 return self.means[query.terms[0][0]]

@@ -11,11 +11,11 @@ from typing import Any
 
 from hardsim.proof.counts import look_up
 from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
+from hardsim.proof.ratios import simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.signs import sign_test
 from hardsim.proof.state import SYMBOL, Attended, BooleanHead, Exact, Mean, State
 from hardsim.run.plan import HeadPlan, Terms
-from hardsim.proof.ratios import simplest
 from hardsim.spec.ir import Head, Kind, Mask, Rational, Weighting
 
 SIDES = {

@@ -49,9 +49,7 @@ def prove_meaning(program: HardProgram, core: Core, sites: Sites, users: Mapping
         found = ProgramMeaning(facts, program).of(program.output)
         for site in sites.read_at():
             if found[site] != wanted[site]:
-                raise NotProved(
-                    f"the output '{program.output}' is not proved to be the formula at {sites.place(site)}"
-                )
+                raise NotProved(f"the output '{program.output}' is not proved to be the formula at {sites.place(site)}")
     except NotProved as failure:
         return LinkProof(CLAIM, failure.reason)
     except (TooLarge, RecursionError):

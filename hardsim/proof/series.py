@@ -6,8 +6,8 @@ lose at least g nats a position, whatever they hold: l(w) - l(j) >= g (w - j). W
  - Lemma 6: if they lose g a position too, the weight off the winner is at most T = 2x/(1 - x), a share T/(1 + T) =
    2x/(1 + x);
  - sharper (ours): if they lose as much as the positions before the first one would, l(w) - l(j) >= g (j - 1) for a
-   rightmost head, then they weigh at most x^w + x^(w+1) + ... = x^w/(1 - x), while the w - 1 positions before the winner
-   weigh at most (x - x^w)/(1 - x): together x/(1 - x), a share of x. For a leftmost head read the word backwards: n - j
+   rightmost head, then they weigh at most x^w + x^(w+1) + ... = x^w/(1 - x), while the w - 1 positions before the
+   winner weigh at most (x - x^w)/(1 - x): together x/(1 - x), a share of x. For a leftmost head read the word backwards: n - j
    for j - 1, so that the far end counts.
 Where no position is selected the last one wins, and only the positions before it are there: a share of x.
 
@@ -34,7 +34,7 @@ from hardsim.spec.ir import Head, Mask
 if TYPE_CHECKING:
     from flint import arb
 
-I, N, J, W = (Ratio.variable(name) for name in "injw")
+LENGTH, OTHER, WINNER = (Ratio.variable(name) for name in "njw")
 
 SHARP = "x"
 LEMMA_6 = "2x/(1 + x)"
@@ -53,16 +53,16 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class HeadArgument:
     """Why a head is right for every length: what it is, the inequalities, the rate g in nats (None where nothing falls
-    behind), the bound in x = e^-g as text and as a number (at least), and what the paper's lemma alone gives (None where
-    it does not apply)."""
+    behind), the bound in x = e^-g as text and as a number (at least), and what the paper's lemma gives, if it
+    is another bound that applies."""
 
     shape: str
     steps: tuple[Step, ...]
     rate: Fraction | None
     bound: str
     error: float
-    lemma: str
-    lemma_error: float | None
+    lemma: str = ""
+    lemma_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,24 +121,26 @@ class _Case:
     def argument(self) -> HeadArgument:
         """The inequalities and the bound that they give."""
         before, beyond = self._differences(False), self._differences(True)
-        away, far = (W - J, J - 1) if self.rightmost else (J - W, N - J)
+        away, far = (WINNER - OTHER, OTHER - 1) if self.rightmost else (OTHER - WINNER, LENGTH - OTHER)
         shape = f"the {'rightmost' if self.rightmost else 'leftmost'} selected position, mask '{self.mask}'"
         if not before:
-            return HeadArgument(f"{shape}; it reads the same everywhere", (), None, "0", 0.0, LEMMA_6, 0.0)
-        steps = self._steps(before, away, False)
+            return HeadArgument(f"{shape}; it reads the same everywhere", (), None, "0", 0.0)
+        texts = ("w - j", "j - 1") if self.rightmost else ("j - w", "n - j")
+        steps = self._steps(before, away, texts[0], False)
         if not steps:
             raise NotProved(self._nothing("positions that lose the tie"), self.name)
         rate = min(step.rate for step in steps)
-        sharp, two_sided = self._steps(beyond, far, True), self._steps(beyond, -away, True)
+        sharp = self._steps(beyond, far, texts[1], True)
+        two_sided = self._steps(beyond, -away, " - ".join(reversed(texts[0].split(" - "))), True)
         faster = None if sharp is None else min([rate, *(step.rate for step in sharp)])
         slower = None if two_sided is None else min([rate, *(step.rate for step in two_sided)])
         error = None if faster is None else share(faster, False)
         lemma = None if slower is None else share(slower, True)
         if sharp is not None and error is not None and (lemma is None or error <= lemma):
-            return HeadArgument(shape, (*steps, *sharp), faster, SHARP, error, LEMMA_6, lemma)
+            return HeadArgument(shape, (*steps, *sharp), faster, SHARP, error, "" if lemma is None else LEMMA_6, lemma)
         if two_sided is None or lemma is None:
             raise NotProved(self._nothing("positions beyond the winner"), self.name)
-        return HeadArgument(shape, (*steps, *two_sided), slower, LEMMA_6, lemma, LEMMA_6, lemma)
+        return HeadArgument(shape, (*steps, *two_sided), slower, LEMMA_6, lemma)
 
     def _nothing(self, where: str) -> str:
         return (f"head {self.name}: comparing coefficients gives no positive rate, for every length, at which "
@@ -166,11 +168,11 @@ class _Case:
         for factor, first, own, second, others in zip(
             query, winner.keys, winner.kind.key, loser.keys, loser.kind.key, strict=True
         ):
-            key = Ratio.of(first).at({"i": W}) + own - Ratio.of(second).at({"i": J}) - others
+            key = Ratio.of(first).at({"i": WINNER}) + own - Ratio.of(second).at({"i": OTHER}) - others
             total = total + Ratio.of(factor) * key
         return total
 
-    def _steps(self, differences: Iterable[Any], unit: Ratio, beyond: bool) -> tuple[Step, ...] | None:
+    def _steps(self, differences: Iterable[Any], unit: Ratio, text: str, beyond: bool) -> tuple[Step, ...] | None:
         """For each difference the largest positive g with `difference >= g unit` that comparing coefficients gives;
         None if there is none for one of them."""
         steps: list[Step] = []
@@ -180,7 +182,7 @@ class _Case:
                 found = lower(value * unit.inverse(), domain)
                 if found is None or found <= 0:
                     return None
-                steps.append(Step(order, f"l(w) - l(j) = {value}", found, str(unit)))
+                steps.append(Step(order, f"l(w) - l(j) = {value}", found, text))
         return tuple(steps)
 
     def _orders(self, beyond: bool, with_query: bool) -> Iterator[tuple[str, Domain]]:

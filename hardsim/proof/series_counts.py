@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from hardsim.proof.classes import Classes, I
+from hardsim.proof.classes import QUERY, Classes
 from hardsim.proof.counts import common, fixed_values, separate
 from hardsim.proof.outward import above, ball, working_precision
 from hardsim.proof.ratios import Ratio, line, lower, positive, simplest
@@ -38,6 +38,8 @@ MOST_QUERIES = 100_000
 ALONE = {Mask.FUTURE: lambda one: one.first, Mask.PAST: lambda one: one.last,
          Mask.NONE: lambda one: one.first and one.last}  # fmt: skip
 """The classes from which one position is visible."""
+SEVERAL = {Mask.FUTURE: "1 < i <= n", Mask.PAST: "1 <= i < n", Mask.NONE: "1 <= i <= n, 1 < n"}
+"""The others."""
 
 Answer = tuple[Attended, HeadArgument]
 
@@ -95,7 +97,7 @@ def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int
             raise NotProved(f"head {name}: comparing coefficients gives no positive rate for every length", name)
         rates.append(rate)
         text = f"l(c) - l(j) = k (j - c)^2 with k = {simplest(factor * inverse)}"
-        _keep(steps, Step("1 <= i <= n", text, rate, "(j - c)^2"))
+        _keep(steps, Step(SEVERAL[head.mask], text, rate, "(j - c)^2"))
     shape = f"the position whose number is the count, mask '{head.mask}'"
     if head.kind is Kind.TABLE:
         return _table(state, head, layer, hard, (shape, tuple(steps.values()), min(rates)))
@@ -108,7 +110,7 @@ def _counted(state: State, head: Head) -> int:
         terms = state.soft_terms(query)
         if len(terms) == 1 and terms[0][0] in state.means:
             column = fixed_values(state, state.hard(key, f"head {head.name}"), head.name)
-            values = [(Ratio.of(value) * I.inverse()).simplest for value in column]
+            values = [(Ratio.of(value) * QUERY.inverse()).simplest for value in column]
             if all(value != 0 and "i" not in Ratio.of(value).names for value in values):
                 return terms[0][0]
     raise NotProved(f"head {head.name} does not look up a mean", head.name)
@@ -147,7 +149,7 @@ def _row(state: State, query: Terms, key: Terms, counted: int, soft: bool, name:
     one, two, three = (value.at({"i": place}) for place in (1, 2, 3))
     second = (three - 2 * two + one) * Fraction(1, 2)
     first = two - one - 3 * second
-    if (one - first - second + first * I + second * I * I - value).simplest != 0:
+    if (one - first - second + first * QUERY + second * QUERY * QUERY - value).simplest != 0:
         raise NotProved(f"the keys of head {name} are no polynomials of degree 2 in the position", name)
     return _Row(means.get(counted, 0), column(rest), first.simplest, second.simplest)
 
@@ -167,7 +169,7 @@ def _number(state: State, head: Head, layer: int, hard: list[int], found: Found,
         error = above(slope * x / (1 - x**3) ** 2)
         g = ball(rate)
         lemma = above(slope * 2 * x * (1 + 1 / (2 * g))) if 2 * rate >= 1 else None
-    argument = HeadArgument(shape, steps, rate, "x/(1 - x^3)^2", error, "2x (1 + 1/(2g))", lemma)
+    argument = HeadArgument(shape, steps, rate, "x/(1 - x^3)^2", error, LEMMA_7 if lemma else "", lemma)
     size = [size] * len(state.sites)
     errors = np.full(len(state.sites), error)
     return CountHead(head.name, layer, simplest(value.constant), simplest(value.of_i), size, errors), argument
@@ -184,7 +186,7 @@ def _table(state: State, head: Head, layer: int, hard: list[int], found: Found) 
         error = above(2 * t / (1 + 2 * t))
     bits = [state.diagrams.variable(("head", head.name))] * len(state.sites)
     errors = np.full(len(state.sites), error)
-    argument = HeadArgument(shape, steps, rate, "2t/(1 + 2t), t = x/(1 - x^3)", error, "the same", error)
+    argument = HeadArgument(shape, steps, rate, "2t/(1 + 2t), t = x/(1 - x^3)", error)
     return BooleanHead(head.name, layer, bits, (0, 1), (errors, errors)), argument
 
 
@@ -215,21 +217,25 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
     growing = "i" in key.names
     if growing and head.mask is not Mask.FUTURE:
         raise NotProved(f"the keys of head {name} grow with the position", name)
-    scale = (key * (I * I).inverse() if growing else key) * size.inverse() * (distance * factor * (1 if growing else 2))
+    scale = (
+        (key * (QUERY * QUERY).inverse() if growing else key)
+        * size.inverse()
+        * (distance * factor * (1 if growing else 2))
+    )
     unit = "1/i" if growing else "1"
     for inverse, one in zip(state.inverse, state.sites.classes, strict=True):
         if ALONE[head.mask](one):
             continue
-        loss = scale * inverse * (I if growing else 1)
+        loss = scale * inverse * (QUERY if growing else 1)
         rate = lower(loss, one.domain)
         if rate is None or rate <= 0:
             raise NotProved(f"head {name}: comparing coefficients gives no positive rate for every length", name)
         text = f"{'s' if growing else 'l(right) - l(wrong)'} >= {(scale * inverse).simplest}"
-        _keep(steps, Step("1 <= i <= n", text, rate, unit))
+        _keep(steps, Step(SEVERAL[head.mask], text, rate, unit))
     least = min(step.rate for step in steps.values())
     error, bound = (_ramp(least, name), RAMP_BOUND) if growing else (_share(least), "2x/(1 + 2x)")
     shape = f"the even positions if a number is positive, else the odd ones, mask '{head.mask}'"
-    argument = HeadArgument(shape, tuple(steps.values()), least, bound, error, "the same", error)
+    argument = HeadArgument(shape, tuple(steps.values()), least, bound, error)
     variable = state.diagrams.variable(("head", name))
     alone = [ALONE[head.mask](one) for one in state.sites.classes]
     bits = [state.diagrams.terminal(int(one.even_i)) if lone else variable
@@ -238,6 +244,7 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
     return BooleanHead(name, layer, bits, (values[0], values[1]), (wrong, wrong)), argument
 
 
+LEMMA_7 = "2x (1 + 1/(2g))"
 RAMP_BOUND = "r/(1 + r), r = max of (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i) over i >= 2"
 
 
@@ -254,7 +261,7 @@ def _sizes_of_keys(state: State, terms: Terms, name: str, soft: bool) -> Ratio:
             raise NotProved(f"the keys of head {name} are not positive where it reads 1 and negative elsewhere", name)
         sizes.append(size)
     found: Ratio = _same(sizes, "the key", name)
-    if "i" in found.names and "i" in (found * (I * I).inverse()).names:
+    if "i" in found.names and "i" in (found * (QUERY * QUERY).inverse()).names:
         raise NotProved(f"the keys of head {name} are neither of one size nor that times i^2", name)
     return found
 

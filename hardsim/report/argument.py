@@ -13,8 +13,8 @@ from hardsim.report.screen import Screen
 
 METHOD = (
     "Every length: i is the query, w the position that should win, j another one, c a count; l are logits in nats.",
-    "Each inequality holds since all coefficients of (left - right) times the denominator are >= 0 once the positions",
-    "are written with numbers >= 0: the first in the order is 1 + a (its gap to 1 counted in), the next that plus b, ...",
+    "An inequality is checked with positions written as sums of numbers >= 0 (for 1 <= j < w <= i <= n: j = 1 + a,",
+    "w = j + 1 + b, i = w + c, n = i + d): the coefficients of (left - right) times the denominator are all >= 0.",
 )
 
 
@@ -51,10 +51,10 @@ def _print_heads(screen: Screen, heads: list[GeneralHead]) -> None:
     for step in argument.steps:
         screen.line(f"    for {step.order}: {step.larger} >= {times(step.rate, step.unit)}")
     if argument.rate is not None:
-        lemma = f"; the paper's {argument.lemma}: " + short(_number(argument.lemma_error))
+        lemma = f"; the paper's {argument.lemma} is {short(_number(argument.lemma_error))}" if argument.lemma else ""
         screen.line(
-            f"    so with g = {argument.rate}, x = e^-g the error is at most {argument.bound} = "
-            f"{short(_number(argument.error))}{lemma if argument.lemma_error is not None else ''}"
+            f"    so with g = {argument.rate} and x = e^-g the error is at most {argument.bound} = "
+            f"{short(_number(argument.error))}{lemma}"
         )
     for head in heads:
         for clip in head.clips:
@@ -114,7 +114,7 @@ def head_json(head: GeneralHead) -> Json:
             "g": rational(argument.rate),
             "bound": argument.bound,
             "error": decimal(Fraction(argument.error)),
-            "lemma": argument.lemma,
+            "lemma": argument.lemma or None,
             "lemma_error": decimal(_number(argument.lemma_error)),
         },
     }
