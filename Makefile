@@ -8,6 +8,7 @@ CONSTRAINTS ?= constraints.txt
 FORMULAS ?= formulas
 MAX_N ?= 8
 CHECK_FLAGS ?=
+BOUND_FLAGS ?=
 # How many processes pytest uses.
 JOBS ?= 2
 PYTEST_FLAGS ?=
@@ -24,7 +25,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check test lint slow format clean
+.PHONY: help check bound test lint slow format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -41,6 +42,9 @@ lint: $(DEV) ## ruff (rules and format) and mypy --strict
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
+
+bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMULAS, MAX_N, BOUND_FLAGS)
+	$(BIN)/hardsim bound --gap $(FORMULAS) --max-n $(MAX_N) $(BOUND_FLAGS)
 
 slow: $(DEV) ## the slow tests: longer lengths, more examples
 	$(PYTEST) -m slow --no-cov

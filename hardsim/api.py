@@ -99,7 +99,7 @@ def load(path: str | Path) -> Formula:
     Raises:
         hardsim.errors.InputError: if it cannot be read or is wrong (SourceError, with the place).
     """
-    return Formula(opening.read_input(str(path)))
+    return Formula(opening.read_formula(str(path)))
 
 
 def parse(text: str, name: str = "<text>") -> Formula:

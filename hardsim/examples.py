@@ -1,4 +1,4 @@
-"""The formula files that ship with hardsim, found wherever it is installed.
+"""The formulas, programs and models that ship with hardsim, found wherever it is installed.
 
 In a wheel they lie inside the package; in a source tree, and so in an editable install, in `formulas/` beside it.
 """
@@ -11,7 +11,8 @@ from pathlib import Path
 from hardsim.errors import InputError
 
 PACKAGE = Path(__file__).resolve().parent
-SUFFIX = ".ltl"
+SUFFIXES = (".ltl", ".srasp", ".ahat.json")
+"""Formulas, programs, hard-attention models: where two share a name, it means the first of these."""
 
 
 def formulas_directory(package: Path = PACKAGE) -> Path:
@@ -33,12 +34,21 @@ def formulas_directory(package: Path = PACKAGE) -> Path:
 
 
 def example_files(package: Path = PACKAGE) -> tuple[Path, ...]:
-    """The shipped formula files, by name.
+    """The shipped files: formulas, programs, models, each by name.
 
     Raises:
         InputError: as `formulas_directory`.
     """
-    return tuple(sorted(formulas_directory(package).glob(f"*{SUFFIX}"), key=lambda path: path.name))
+    return tuple(
+        path
+        for suffix in SUFFIXES
+        for path in sorted(formulas_directory(package).glob(f"*{suffix}"), key=lambda path: path.name)
+    )
+
+
+def example_name(path: Path) -> str:
+    """What a shipped file is called: a formula by its name without suffix, anything else by its file name."""
+    return path.name.removesuffix(SUFFIXES[0])
 
 
 def example_file(name: str, package: Path = PACKAGE) -> Path:
@@ -47,10 +57,14 @@ def example_file(name: str, package: Path = PACKAGE) -> Path:
     Raises:
         InputError: if there is none, naming the nearest; and as `formulas_directory`.
     """
-    files = {path.stem: path for path in example_files(package)}
-    stem = name.removesuffix(SUFFIX)
-    if stem in files:
-        return files[stem]
-    near = get_close_matches(stem, files, n=1)
+    files: dict[str, Path] = {}
+    for path in example_files(package):
+        files[path.name] = path
+        for suffix in SUFFIXES:
+            if path.name.endswith(suffix):
+                files.setdefault(path.name.removesuffix(suffix), path)
+    if name in files:
+        return files[name]
+    near = get_close_matches(name, files, n=1)
     hint = f"Did you mean '{near[0]}'?" if near else "`hardsim examples` lists them."
     raise InputError(f"no shipped formula is called '{name}'", hint=hint)

@@ -45,8 +45,20 @@ def test_a_source_tree_has_them_beside_the_package(tmp_path: Path) -> None:
 def test_this_tree_ships_its_formulas() -> None:
     assert examples.formulas_directory() == ROOT / "formulas"
     names = {path.name for path in examples.example_files()}
-    assert names == {path.name for path in (ROOT / "formulas").iterdir() if path.suffix == ".ltl"}
-    assert "since.ltl" in names
+    assert names == {path.name for path in (ROOT / "formulas").iterdir()}
+    assert {"since.ltl", "dyck2.srasp", "ties.ahat.json"} <= names
+
+
+def test_a_name_that_several_files_share_means_the_formula(tmp_path: Path) -> None:
+    package = package_with(
+        ["a.srasp", "a.ltl", "b.ahat.json", "b.srasp", "c.ahat.json"], tmp_path / "hardsim" / "formulas"
+    )
+    found = {name: examples.example_file(name, package).name for name in ("a", "a.srasp", "b", "b.ahat.json", "c")}
+    assert found == {
+        "a": "a.ltl", "a.srasp": "a.srasp", "b": "b.srasp", "b.ahat.json": "b.ahat.json", "c": "c.ahat.json"
+    }  # fmt: skip
+    shown = [examples.example_name(path) for path in examples.example_files(package)]
+    assert shown == ["a", "a.srasp", "b.srasp", "b.ahat.json", "c.ahat.json"]
 
 
 def test_an_example_is_found_by_name(tmp_path: Path) -> None:
@@ -75,7 +87,8 @@ def test_the_wheel_holds_formulas_grammar_and_type_marker(tmp_path: Path) -> Non
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {path for path in (ROOT / "hardsim").rglob("*") if path.is_file() and path.suffix != ".pyc"}
-    shipped = {f"hardsim/{path.relative_to(ROOT).as_posix()}" for path in examples.example_files()}
+    shipped = {f"hardsim/formulas/{path.name}" for path in (ROOT / "formulas").iterdir()}
     expected = {path.relative_to(ROOT).as_posix() for path in package} | shipped
-    assert {"hardsim/py.typed", "hardsim/lang/ltl.lark"} <= expected
+    data = {"hardsim/py.typed", "hardsim/lang/ltl.lark", "hardsim/lang/srasp/srasp.lark"}
+    assert data | {"hardsim/ahat/ahat.schema.json"} <= expected
     assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == expected

@@ -19,7 +19,7 @@ import pytest
 from hardsim import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("errors", "lang", "spec", "theory", "net", "run", "proof", "checking", "report", "cli")
+ROOMS = ("errors", "lang", "spec", "theory", "net", "ahat", "rasp", "run", "proof", "checking", "report", "cli")
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 OUTSIDE = {"version": "errors", "examples": "errors", "api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
@@ -35,7 +35,14 @@ APART = (
     ("proof", "spec.operators"),
     ("proof", "spec.counting"),
     ("proof", "net.soften"),
+    ("run", "ahat.exact"),
+    ("ahat", "lang.semantics"),
+    ("ahat", "spec.hard"),
+    ("ahat.exact", "run"),
     ("spec.hard", "run"),
+    ("spec", "lang.srasp.interpreter"),
+    ("net", "lang.srasp.interpreter"),
+    ("run", "lang.srasp.interpreter"),
     ("lang.semantics", "lang.core"),
     ("lang.semantics", "lang.desugar"),
 )

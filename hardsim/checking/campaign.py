@@ -7,13 +7,25 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 from multiprocessing import get_context
 
 from hardsim.checking.compare import Judge
-from hardsim.checking.result import CheckResult, LengthResult, Mismatch, Verdict, Word
+from hardsim.checking.result import (
+    AUTO,
+    BALL,
+    ENGINES,
+    FLOAT64,
+    MPMATH,
+    CheckResult,
+    LengthResult,
+    Mismatch,
+    Verdict,
+    Word,
+)
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, first_of
 from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length, planned_count
@@ -21,9 +33,10 @@ from hardsim.errors import InputError
 from hardsim.lang.semantics import Oracle
 
 SHARD = 64
-"""Words that a worker takes at a time."""
-
-ENGINES = ("mpmath",)
+"""Words that a worker takes at a time, where words are run one by one."""
+BATCH = 512
+"""Words that are run at once in float64, if they are short."""
+BATCH_SYMBOLS = 2**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +45,9 @@ class CheckOptions:
 
     Every word of a length is tried where there are at most `exhaustive` of them, otherwise structured words, pairs of
     neighbours that differ in acceptance, and `samples` random words (by default 20 up to length 16 and 4 beyond, with
-    fewer structured words there). `dps` asks for more decimal digits than needed.
+    fewer structured words there). `dps` asks for more decimal digits than needed. `engine` is the arithmetic of the
+    network: `auto` (float64 with enclosures, balls for what that cannot decide, mpmath for the digits shown),
+    `float64`, `ball`, or `mpmath`, which encloses nothing.
     """
 
     max_n: int = 8
@@ -41,7 +56,7 @@ class CheckOptions:
     seed: int = 0
     dps: int | None = None
     workers: int = 1
-    engine: str = "mpmath"
+    engine: str = AUTO
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +105,12 @@ def default_workers(subject: Subject, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
     heads = max(1, len(subject.program.heads))
     quick = count_requested(subject, options) * options.max_n * heads < 200_000
-    return 1 if quick else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 1 if quick else processors()
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_subject(subject: Subject, options: CheckOptions, progress: Report | None = None) -> CheckResult:
@@ -109,7 +129,7 @@ def check_subject(subject: Subject, options: CheckOptions, progress: Report | No
         campaign.run()
     except KeyboardInterrupt:
         partial = True
-    return _result(subject, options, tuple(campaign.finished()), partial)
+    return _result(subject, options, campaign, partial)
 
 
 def _validate(subject: Subject, options: CheckOptions) -> None:
@@ -120,7 +140,7 @@ def _validate(subject: Subject, options: CheckOptions) -> None:
     for n in range(1, options.max_n + 1):
         # A temperature depends on n alone, or on i alone: both run through all their values here.
         subject.model.inverse_temperature(n, n)
-    judge = Judge(subject, options.dps)
+    judge = Judge(subject, options.dps)  # in every engine, mpmath says how many digits are needed
     for n in (1, options.max_n):
         judge.digits(n)
 
@@ -132,7 +152,7 @@ class _Campaign:
         self.subject = subject
         self.options = options
         self.progress = progress
-        self.judge = Judge(subject, options.dps)
+        self.judge = Judge(subject, options.dps, options.engine)
         self.oracle = Oracle(subject.file)
         self.tallies: dict[int, Tally] = {}
         self.total = count_requested(subject, options)
@@ -142,32 +162,28 @@ class _Campaign:
     def run(self) -> None:
         """Tally every planned word."""
         if self.options.workers == 1:
-            for n in range(1, self.options.max_n + 1):
-                tally = self.tallies[n] = Tally(n)
-                for word in self._plan(n).words:
-                    before = tally.soft_mismatches + tally.hard_mismatches
-                    self.judge.tally(word, tally)
-                    self._advance(n, 1, tally.soft_mismatches + tally.hard_mismatches - before)
+            for n, words in self._shards():
+                part = Tally(n)
+                self.judge.tally_all(words, part)
+                self._merge(part)
             return
         self._run_parallel()
 
     def _run_parallel(self) -> None:
         """The same on several processes; shards come back in order, so the result does not depend on their number."""
         context = get_context("spawn")
-        with ProcessPoolExecutor(
-            self.options.workers, context, initializer=_start_worker, initargs=(self.subject, self.options.dps)
-        ) as pool:
+        arguments = (self.subject, self.options.dps, self.options.engine)
+        with ProcessPoolExecutor(self.options.workers, context, initializer=_start_worker, initargs=arguments) as pool:
             waiting: deque[Future[Tally]] = deque()
             shards = self._shards()
             try:
                 while True:
                     for shard in islice(shards, 4 * self.options.workers - len(waiting)):
-                        waiting.append(pool.submit(_tally_shard, shard))
+                        with _without_interrupts():
+                            waiting.append(pool.submit(_tally_shard, shard))
                     if not waiting:
                         return
-                    part = waiting.popleft().result()
-                    self.tallies[part.n].merge(part, self.subject.file.alphabet)
-                    self._advance(part.n, part.words, part.soft_mismatches + part.hard_mismatches)
+                    self._merge(waiting.popleft().result())
             except KeyboardInterrupt:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
@@ -175,9 +191,19 @@ class _Campaign:
     def _shards(self) -> Iterator[tuple[int, tuple[Word, ...]]]:
         for n in range(1, self.options.max_n + 1):
             self.tallies[n] = Tally(n)
-            words = iter(self._plan(n).words)
-            while shard := tuple(islice(words, SHARD)):
+            words, size = iter(self._plan(n).words), self._shard_size(n)
+            while shard := tuple(islice(words, size)):
                 yield n, shard
+
+    def _shard_size(self, n: int) -> int:
+        """Float64 runs batches that do not depend on the number of processes, since roundings may depend on them."""
+        if self.options.engine in (AUTO, FLOAT64):
+            return max(1, min(BATCH, BATCH_SYMBOLS // n))
+        return 1 if self.options.workers == 1 else SHARD
+
+    def _merge(self, part: Tally) -> None:
+        self.tallies[part.n].merge(part, self.subject.file.alphabet)
+        self._advance(part.n, part.words, part.mismatches)
 
     def _plan(self, n: int) -> WordPlan:
         tried = effort(self.options, n)
@@ -203,38 +229,48 @@ class _Campaign:
         """The result of every length of which a word was tried, with its first mismatch."""
         for n, tally in sorted(self.tallies.items()):
             if tally.words:
-                possible = count_words(len(self.subject.file.alphabet), n)
-                heads = self.judge.head_results(n, tally)
-                result = tally.finish(possible, tally.words == possible, self.judge.digits(n), heads)
-                yield result, tally.mismatch
+                yield self.judge.finish(tally, count_words(len(self.subject.file.alphabet), n))
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back for a moment. A process that starts meanwhile inherits that, and never sees it: the parent alone
+    answers, also while its workers are still importing."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _worker: Judge
 
 
-def _start_worker(subject: Subject, dps: int | None) -> None:
+def _start_worker(subject: Subject, dps: int | None, engine: str) -> None:
     """Make the judge of this process; the parent alone answers Ctrl-C."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _worker = Judge(subject, dps)
+    _worker = Judge(subject, dps, engine)
 
 
 def _tally_shard(shard: tuple[int, tuple[Word, ...]]) -> Tally:
     n, words = shard
     tally = Tally(n)
-    for word in words:
-        _worker.tally(word, tally)
+    _worker.tally_all(words, tally)
     return tally
 
 
-def _result(
-    subject: Subject, options: CheckOptions, found: tuple[tuple[LengthResult, Mismatch | None], ...], partial: bool
-) -> CheckResult:
+def _result(subject: Subject, options: CheckOptions, campaign: _Campaign, partial: bool) -> CheckResult:
+    found = tuple(campaign.finished())
     lengths = tuple(length for length, _ in found)
     mismatch: Mismatch | None = None
     for _, other in found:
         mismatch = first_of(mismatch, other, subject.file.alphabet)
-    agreed = Verdict.OBSERVED if lengths else Verdict.UNDECIDED
+    stuck = next((tally.stuck for _, tally in sorted(campaign.tallies.items()) if tally.stuck is not None), None)
+    escalated = sum(tally.escalated for tally in campaign.tallies.values())
     return CheckResult(
         name=subject.name,
         sha256=subject.sha256,
@@ -246,19 +282,50 @@ def _result(
         exhaustive_limit=options.exhaustive,
         samples=options.samples,
         lengths=lengths,
-        verdict=agreed if mismatch is None else Verdict.REFUTED,
-        reach=_reach(lengths, mismatch),
+        verdict=_verdict(lengths, mismatch, options.engine),
+        reach=_reach(lengths, mismatch, options.engine, escalated),
         mismatch=mismatch,
         partial=partial,
+        stuck=None if mismatch is not None else stuck,
     )
 
 
-def _reach(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None) -> str:
+def _verdict(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine: str) -> Verdict:
+    """Never more than was earned: one word without an answer leaves a check undecided."""
+    if mismatch is not None:
+        return Verdict.REFUTED
+    if not lengths or any(length.undecided for length in lengths):
+        return Verdict.UNDECIDED
+    return Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
+
+
+def _reach(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine: str, escalated: int) -> str:
     """What the verdict speaks of, in words."""
     if not lengths:
         return "no word was tried"
     if mismatch is not None:
         return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+    undecided = sum(length.undecided for length in lengths)
+    if undecided:
+        total = sum(length.words for length in lengths)
+        return f"no answer of the softmax network was reached on {undecided:,} of {total:,} words; the others agree"
+    return f"{_words_tried(lengths)}, {_by(engine, escalated)}"
+
+
+def _by(engine: str, escalated: int) -> str:
+    """By what arithmetic."""
+    bounds = "gaps and margins are lower bounds, errors upper bounds"
+    in_balls = f", {escalated:,} of them in ball arithmetic" if escalated else ""
+    return {
+        AUTO: f"in float64 with rigorous error bounds{in_balls}",
+        FLOAT64: f"in float64 with rigorous error bounds ({bounds})",
+        BALL: f"in ball arithmetic ({bounds})",
+        MPMATH: "in mpmath (no rigorous enclosure)",
+    }[engine]
+
+
+def _words_tried(lengths: tuple[LengthResult, ...]) -> str:
+    """All words up to some length, and how many of the longer ones."""
     whole = 0
     for length in lengths:
         if not length.exhaustive or length.n != whole + 1:
@@ -273,4 +340,4 @@ def _reach(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None) -> str:
         span = f"length {rest[0].n}" if len(rest) == 1 else f"lengths {rest[0].n} to {rest[-1].n}"
         shown = f"{possible:,}" if possible < 10**12 else f"about 10^{Decimal(possible).adjusted()}"
         parts.append(f"{sum(length.words for length in rest):,} of {shown} words of {span}")
-    return f"{' and '.join(parts)}, in mpmath (no rigorous enclosure)"
+    return " and ".join(parts)

@@ -6,22 +6,27 @@ matrices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby, islice
 from typing import Any, Literal
 
-from hardsim.checking.result import HeadResult, Mismatch, Word
+from hardsim.checking.figures import settle, settle_answer, settle_mismatch
+from hardsim.checking.result import AUTO, MPMATH, HeadResult, LengthResult, Mismatch, Word
+from hardsim.checking.rigorous import make_engine
+from hardsim.checking.soft import Bounds, Engine, MpEngine, SoftAnswer, exact, exact_or_none
 from hardsim.checking.subject import Subject
-from hardsim.checking.tally import Tally, higher_of
+from hardsim.checking.tally import Tally, finish
+from hardsim.errors import Undecided
 from hardsim.lang.semantics import Oracle
-from hardsim.run.arithmetic import Column
-from hardsim.run.forward import Forward, Trace
-from hardsim.run.mp import MpArithmetic, choose_digits
+from hardsim.run.forward import Forward
+from hardsim.run.mp import MpArithmetic
 from hardsim.run.plan import make_plan
-from hardsim.run.unrounded import unrounded_output
 from hardsim.spec.hard import HardInterpreter, HardTrace
-from hardsim.spec.ir import ONE, Clip, Head, Rational
+
+BATCH = 256
+"""Words that are asked about at a time where only their answers count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,8 @@ class Evaluation:
     """One word, three answers. `soft` is None where `value`, the network's output, is neither exactly 0 nor exactly 1.
 
     `unrounded` is the output before the clips (None if no attention decides it), `margin` the least distance of an
-    attended value from its threshold, `digits` the precision in decimal digits.
+    attended value from its threshold, `digits` the precision in decimal digits. Where `decided` is false the engine
+    reached no answer, and `soft`, `value`, `unrounded` and `margin` mean nothing.
     """
 
     word: Word
@@ -40,107 +46,106 @@ class Evaluation:
     unrounded: Fraction | None
     margin: Fraction | None
     digits: int
+    decided: bool = True
 
     @property
     def mismatch(self) -> Mismatch | None:
         """The mismatch, if the three do not agree."""
-        if self.soft is self.hard is self.oracle:
+        if self.hard is self.oracle and (self.soft is self.hard or not self.decided):
             return None
         return Mismatch(self.word, self.oracle, self.hard, self.soft, self.value)
 
 
 class Judge:
-    """A subject ready to be asked about words, one length at a time."""
+    """A subject ready to be asked about words, one length at a time.
 
-    def __init__(self, subject: Subject, dps: int | None = None) -> None:
+    `engine` is the arithmetic of the network; `forward`, `digits` and what is shown of `auto` are mpmath's.
+    """
+
+    def __init__(self, subject: Subject, dps: int | None = None, engine: str = MPMATH) -> None:
         self.subject = subject
-        self.dps = dps
         self.oracle = Oracle(subject.file)
         self.hard = HardInterpreter(subject.program)
         self.plan = make_plan(subject.model)
-        self._sums = [clip for layer in subject.program.layers for clip in layer.clips if clip.counts]
-        self._n = 0
-        self._digits = 0
-        self._forward: Forward[Any] | None = None
+        self.name = engine
+        self.mp = MpEngine(subject, self.plan, dps)
+        self.engine: Engine = self.mp if engine == MPMATH else make_engine(engine, subject, self.plan, dps)
 
     def digits(self, n: int) -> int:
-        """The decimal digits used at length n.
+        """The decimal digits that mpmath uses at length n.
 
         Raises:
             InputError: if fewer were asked for than are needed.
         """
-        return choose_digits(self.plan, n, self.dps)
+        return self.mp.digits(n)
 
     def forward(self, n: int) -> Forward[Any]:
-        """The forward pass at the precision of length n."""
-        if self._forward is None or n != self._n:
-            self._n, self._digits = n, self.digits(n)
-            self._forward = Forward(self.subject.model, MpArithmetic(self._digits), self.plan)
-        return self._forward
+        """The forward pass in mpmath at the precision of length n."""
+        return self.mp.forward(n)
 
     def evaluate(self, word: Word) -> Evaluation:
         """All three answers on one word."""
-        return self._evaluate(word)[0]
-
-    def _evaluate(self, word: Word) -> tuple[Evaluation, HardTrace, Trace[Any]]:
-        forward = self.forward(len(word))
-        hard, soft = self.hard.run(word), forward.run(word)
-        evaluation = Evaluation(
+        hard = self.hard.run(word)
+        (found,) = self.engine.answers([word], [hard])
+        shown = found if self.name != AUTO or not found.decided else settle_answer(word, found, self._again(word, hard))
+        return Evaluation(
             word=word,
             oracle=self.oracle.accepts(word),
             hard=hard.accepted,
-            soft=soft.verdict(self.subject.model),
-            value=exact(soft.output(self.subject.model)),
-            unrounded=exact_or_none(unrounded_output(forward, soft)),
-            margin=exact_or_none(soft.least_margin),
-            digits=self._digits,
+            soft=shown.answer,
+            value=shown.value,
+            unrounded=_middle(shown.unrounded),
+            margin=_middle(shown.margin),
+            digits=shown.digits,
+            decided=shown.decided,
         )
-        return evaluation, hard, soft
 
     def tally(self, word: Word, tally: Tally) -> None:
         """Add one word to a tally of its length."""
-        found, hard, soft = self._evaluate(word)
-        tally.note_output(found.oracle, found.unrounded)
-        tally.soft_mismatches += found.soft is not found.hard
-        tally.hard_mismatches += found.hard is not found.oracle
-        if found.margin is not None:
-            tally.margin = found.margin if tally.margin is None else min(tally.margin, found.margin)
-        for name, gap in hard.gaps.items():
-            tally.note_gap(name, gap)
-        for head in self.subject.program.heads:
-            tally.note_error(head.name, self._error(head, hard, soft))
-        for clip in self._sums:
-            tally.sum_error = higher_of(tally.sum_error, self._sum_error(clip, hard, soft))
-        mismatch = found.mismatch
-        if mismatch is not None:
-            tally.note_mismatch(mismatch, self.subject.file.alphabet)
+        self.tally_all([word], tally)
 
-    def _sum_error(self, clip: Clip, hard: HardTrace, soft: Trace[Any]) -> Fraction:
-        """The largest error of the sum of counts in a clip `2 (sum + 1) - 1/2`, over all positions."""
-        n = len(hard.columns[clip.pre.terms[0][0]])
-        index = self.subject.model.coordinates.index
-        terms = tuple((index(name), value) for name, value in clip.pre.terms if name != ONE)
-        wanted: list[Rational] = [0] * n
-        for name, value in clip.pre.terms:
-            if name != ONE:
-                wanted = [old + value * entry for old, entry in zip(wanted, hard.columns[name], strict=True)]
-        found = self.forward(n).combine(terms, 0, soft.columns, n)
-        return max(abs(exact(a) - b) for a, b in zip(found.values, wanted, strict=True)) / 2
+    def tally_all(self, words: Sequence[Word], tally: Tally) -> None:
+        """Add words to a tally of their length."""
+        hards = [self.hard.run(word) for word in words]
+        for word, hard, found in zip(words, hards, self.engine.answers(words, hards), strict=True):
+            oracle = self.oracle.accepts(word)
+            tally.note(word, oracle, found)
+            for name, gap in hard.gaps.items():
+                tally.note_gap(name, gap)
+            wrong_soft = found.decided and found.answer is not hard.accepted
+            wrong_hard = hard.accepted is not oracle
+            tally.soft_mismatches += wrong_soft
+            tally.hard_mismatches += wrong_hard
+            if wrong_soft or wrong_hard:
+                known = found if found.decided else self._again(word, hard)
+                mismatch = Mismatch(word, oracle, hard.accepted, known.answer, known.value)
+                tally.note_mismatch(mismatch, self.subject.file.alphabet)
 
-    def _error(self, head: Head, hard: HardTrace, soft: Trace[Any]) -> Fraction:
-        """The largest distance between the soft and the hard attended value of a head, over all positions."""
-        wanted = hard.columns[head.out]
-        out = self.subject.model.coordinates.index(head.out)
-        column = soft.attended[head.name].get(out, Column([0] * len(wanted)))
-        if column.exact:
-            return max(abs(Fraction(a) - b) for a, b in zip(column.values, wanted, strict=True))
-        number = self.forward(len(wanted)).arithmetic.number
-        groups: dict[Any, list[Any]] = {}
-        for a, b in zip(column.values, wanted, strict=True):
-            groups.setdefault(b, []).append(number(a) if isinstance(a, int | Fraction) else a)
-        return max(exact(max(max(values) - number(b), number(b) - min(values))) for b, values in groups.items())
+    def _again(self, word: Word, hard: HardTrace | None = None) -> SoftAnswer:
+        """What mpmath finds on a word."""
+        return self.mp.answers([word], [hard or self.hard.run(word)])[0]
 
-    def head_results(self, n: int, tally: Tally) -> tuple[HeadResult, ...]:
+    def finish(self, tally: Tally, possible: int) -> tuple[LengthResult, Mismatch | None]:
+        """The result of a length of which there are `possible` words, and its first mismatch.
+
+        Raises:
+            InvariantError: if mpmath contradicts the enclosures of `auto` on a word that is shown.
+        """
+        known: dict[Word, SoftAnswer] = {}
+
+        def again(word: Word) -> SoftAnswer:
+            if word not in known:
+                known[word] = self._again(word)
+            return known[word]
+
+        figures = settle(tally, self.name, again, self.digits(tally.n))
+        heads = self.head_results(tally.n, figures.errors, tally.gaps)
+        mismatch = tally.mismatch
+        if mismatch is not None and self.name == AUTO:
+            mismatch = settle_mismatch(mismatch, again)
+        return finish(tally, figures, possible, heads), mismatch
+
+    def head_results(self, n: int, errors: dict[str, Fraction], gaps: dict[str, Fraction]) -> tuple[HeadResult, ...]:
         """Every head's extremes beside what theory allows and the program declares."""
         context = MpArithmetic(self.digits(n)).context
         budget, program = self.subject.budget, self.subject.program
@@ -156,9 +161,9 @@ class Judge:
                         layer=number,
                         purpose=head.purpose,
                         theorem=head.theorem,
-                        error=tally.errors.get(head.name, Fraction(0)),
+                        error=errors.get(head.name, Fraction(0)),
                         bound=exact(budget.error_bound(head, n, context)),
-                        gap=tally.gaps.get(head.name),
+                        gap=gaps.get(head.name),
                         declared_gap=declared,
                         paper_bound=exact_or_none(budget.paper_bound(head, n, context)),
                     )
@@ -166,46 +171,48 @@ class Judge:
         return tuple(results)
 
 
-TINY = 20_000
+def _middle(bounds: Bounds | None) -> Fraction | None:
+    return None if bounds is None else (Fraction(bounds[0]) + Fraction(bounds[1])) / 2
 
 
-def exact(value: Any) -> Fraction:
-    """The rational that a number is (an mpmath number is a dyadic rational).
-
-    Numbers below 2^-TINY in size become 0: their denominators would take longer to write than to compute.
-    """
-    if isinstance(value, int | Fraction):
-        return Fraction(value)
-    mantissa, exponent = (int(part) for part in value.man_exp)  # without the sign
-    if exponent + mantissa.bit_length() < -TINY:
-        return Fraction(0)
-    size = mantissa * Fraction(2) ** exponent
-    return -size if value < 0 else size
-
-
-def exact_or_none(value: Any) -> Fraction | None:
-    """`exact`, keeping None."""
-    return None if value is None else exact(value)
-
-
-def evaluate(subject: Subject, words: Iterable[Word], dps: int | None = None) -> Iterator[Evaluation]:
+def evaluate(
+    subject: Subject, words: Iterable[Word], dps: int | None = None, engine: str = AUTO
+) -> Iterator[Evaluation]:
     """All three answers for each word in turn."""
-    judge = Judge(subject, dps)
+    judge = Judge(subject, dps, engine)
     for word in words:
         yield judge.evaluate(word)
 
 
 def accepted_words(
-    subject: Subject, words: Iterable[Word], by: Literal["oracle", "hard", "soft"], dps: int | None = None
+    subject: Subject,
+    words: Iterable[Word],
+    by: Literal["oracle", "hard", "soft"],
+    dps: int | None = None,
+    engine: str = AUTO,
 ) -> Iterator[Word]:
-    """The words that one of the three accepts (for `soft`: exactly 1; undecided outputs are not accepted)."""
-    judge = Judge(subject, dps)
-    for word in words:
-        if by == "oracle":
-            accepted = judge.oracle.accepts(word)
-        elif by == "hard":
-            accepted = judge.hard.run(word).accepted
-        else:
-            accepted = judge.forward(len(word)).run(word).verdict(subject.model) is True
-        if accepted:
-            yield word
+    """The words that one of the three accepts (for `soft`: exactly 1; outputs in between are not accepted).
+
+    Raises:
+        Undecided: if the engine reaches no answer on a word.
+    """
+    judge = Judge(subject, dps, engine)
+    for _, same_length in groupby(words, len):
+        while batch := list(islice(same_length, BATCH if by == "soft" else 1)):
+            if by == "oracle":
+                accepted = [judge.oracle.accepts(word) for word in batch]
+            elif by == "hard":
+                accepted = [judge.hard.run(word).accepted for word in batch]
+            else:
+                accepted = [
+                    _decided(word, *found) for word, found in zip(batch, judge.engine.decisions(batch), strict=True)
+                ]
+            yield from (word for word, wanted in zip(batch, accepted, strict=True) if wanted)
+
+
+def _decided(word: Word, decided: bool, answer: bool | None) -> bool:
+    if not decided:
+        raise Undecided(
+            f"the word {' '.join(word)} is undecided: a value lies on its threshold, or too close to it for this engine"
+        )
+    return answer is True

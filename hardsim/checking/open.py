@@ -9,19 +9,28 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from hardsim.ahat.file import FORMAT as AHAT
+from hardsim.ahat.file import read_ahat, read_json
+from hardsim.checking.attention_open import AttentionInput, read_model, read_srasp
 from hardsim.checking.subject import ModelOptions, Subject, compile_file, digest, own_predicates
 from hardsim.errors import InputError
 from hardsim.lang import parse
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.pretty import format_file
+from hardsim.lang.srasp.parse import parse_program_bytes
+from hardsim.net.program_store import program_json, read_program
 from hardsim.net.reader import Reader
-from hardsim.net.store import program_json, read_program, read_transformer, transformer_json
+from hardsim.net.store import read_transformer, transformer_json
+from hardsim.net.tables import LengthTable
 from hardsim.spec.regimes import REGIMES
 from hardsim.theory.budget import Budget
 from hardsim.version import __version__
 
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 1
+PROGRAM = ".srasp"
+PATTERNS = ("*.ltl", "*.srasp", "*.ahat.json", "*.model.json")
+"""What a directory stands for."""
 METHODS = {"lookup": "lookup", "sign": "sign"}
 
 
@@ -34,6 +43,16 @@ class Input:
     sha256: str
     file: FormulaFile
     stored: Subject | None = None
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """The symbols of the words."""
+        return self.file.alphabet
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the formula."""
+        return self.file.notes
 
     def compile(self, options: ModelOptions) -> Subject:
         """The subject to check: compiled with these options, or the stored network.
@@ -64,19 +83,66 @@ class Input:
         return self.stored
 
 
-def read_input(path: str) -> Input:
-    """A formula file or a `model.json`.
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """What a file says of itself."""
+
+    name: str
+    sha256: str
+    alphabet: tuple[str, ...]
+    text: str
+    title: str
+
+
+def read_input(path: str) -> Input | AttentionInput:
+    """A formula file, a compiled model, or a hard-attention model.
 
     Raises:
-        InputError: if it cannot be read, or is neither.
+        InputError: if it cannot be read, or is none of them.
         SourceError: if the formula is wrong.
     """
     data = parse.read_bytes(path)
     sha256 = digest(data)
+    if path.endswith(PROGRAM):
+        return read_srasp(data, path, sha256)
     if path.endswith(".json"):
-        stored = _read_model(data, path, sha256)
+        document = read_json(data, path)
+        kind = document.field("format").choice({FORMAT: FORMAT, AHAT: AHAT}.__getitem__, f"{FORMAT}, {AHAT}")
+        if kind == AHAT:
+            return read_model(document, path, sha256)
+        stored = _read_model(document, path, sha256)
         return Input(path, sha256, stored.file, stored)
     return Input(path, sha256, parse.parse_bytes(data, path))
+
+
+def read_formula(path: str) -> Input:
+    """A formula file or a compiled formula.
+
+    Raises:
+        InputError: as `read_input`, and if it is a hard-attention model.
+    """
+    given = read_input(path)
+    if isinstance(given, AttentionInput):
+        raise InputError(f"{path} is no formula, but a hard-attention model", hint="Name a .ltl file.")
+    return given
+
+
+def read_source(path: str) -> SourceText:
+    """A file's text and title, without compiling what is in it.
+
+    Raises:
+        InputError: as `read_input`.
+    """
+    data = parse.read_bytes(path)
+    sha256 = digest(data)
+    if path.endswith(PROGRAM):
+        program = parse_program_bytes(data, path)
+        return SourceText(path, sha256, program.alphabet, program.source.text, program.title)
+    if path.endswith(".json"):
+        file = read_ahat(read_json(data, path))
+        return SourceText(path, sha256, file.model.alphabet, data.decode("utf-8-sig"), file.title)
+    formula = parse.parse_bytes(data, path)
+    return SourceText(path, sha256, formula.alphabet, formula.source.text, formula.title)
 
 
 def read_expression(text: str, alphabet: str) -> Input:
@@ -86,7 +152,7 @@ def read_expression(text: str, alphabet: str) -> Input:
 
 
 def expand_paths(paths: Sequence[str]) -> list[str]:
-    """The files that these paths mean: a directory stands for its `.ltl` and `.model.json` files, in order of name.
+    """The files that these paths mean: a directory stands for its formulas, programs and models, in order of name.
 
     Raises:
         InputError: if a directory has none.
@@ -96,9 +162,11 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
         if not Path(path).is_dir():
             result.append(path)
             continue
-        found = sorted(str(entry) for pattern in ("*.ltl", "*.model.json") for entry in Path(path).glob(pattern))
+        found = sorted(str(entry) for pattern in PATTERNS for entry in Path(path).glob(pattern))
         if not found:
-            raise InputError(f"{path} has no .ltl or .model.json file", hint="Name the files one by one.")
+            raise InputError(
+                f"{path} has no {', '.join(PATTERNS[:-1])} or {PATTERNS[-1]} file", hint="Name the files one by one."
+            )
         result.extend(found)
     return result
 
@@ -127,26 +195,19 @@ def store_text(subject: Subject) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-def _read_model(data: bytes, path: str, sha256: str) -> Subject:
+def _read_model(document: Reader, path: str, sha256: str) -> Subject:
     """The subject of a `model.json`; nothing is compiled again.
 
     Raises:
         InputError: naming the place inside the document.
     """
-    try:
-        document = Reader(json.loads(data.decode("utf-8-sig")), path)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
-    except (RecursionError, ValueError):
-        raise InputError(f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)") from None
-    document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     document.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
     source, options = document.field("source"), document.field("options")
     file = parse.parse_text(source.field("text").text(), f"{path} (source)")
     users = own_predicates(file)
     model = read_transformer(document.field("model"), users)
+    if not model.soft or model.bos or model.threshold is not None or isinstance(model.temperature, LengthTable):
+        raise document.field("model").error("the softmax network of a formula")
     specification = document.field("specification")
     program = read_program(specification, users)
     specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))

@@ -13,6 +13,10 @@ from fractions import Fraction
 
 Word = tuple[str, ...]
 
+AUTO, FLOAT64, BALL, MPMATH = "auto", "float64", "ball", "mpmath"
+ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
+"""The arithmetics in which the softmax network can be run (see `checking.soft`)."""
+
 
 class Verdict(StrEnum):
     """How far an answer reaches; never a stronger word than was earned."""
@@ -27,6 +31,11 @@ class Verdict(StrEnum):
     """By the word that is printed."""
     UNDECIDED = "UNDECIDED"
     """Nothing was tried, or no answer was reached within a limit."""
+
+    def reaches(self, wanted: Verdict) -> bool:
+        """Whether it says at least as much as another verdict of agreement."""
+        order = (Verdict.UNDECIDED, Verdict.OBSERVED, Verdict.CERTIFIED, Verdict.PROVED)
+        return self in order and order.index(self) >= order.index(wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,8 @@ class HeadResult:
 class LengthResult:
     """All words tried of one length.
 
-    `possible` is how many words of that length there are; `accepted` counts the words that the formula accepts.
+    `possible` is how many words of that length there are; `accepted` counts the words that the formula accepts,
+    `undecided` those of which no answer of the softmax network was reached (they are in no other number).
     `acceptance_gap` is the least unrounded output among accepted words minus the largest among rejected ones (None
     unless both were tried, or where no attention decides), `margin` the least distance of an attended value from
     its threshold (negative: not decided), `digits` the decimal digits of the arithmetic.
@@ -95,6 +105,7 @@ class LengthResult:
     heads: tuple[HeadResult, ...]
     sum_error: Fraction | None = None
     """The largest error of a sum of looked-up counts, which rounding corrects up to 1/4; None if none is compared."""
+    undecided: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +130,8 @@ class CheckResult:
     """One input checked in one regime.
 
     `mismatch` is the shortest mismatching word (the first in the order of the alphabet among the shortest),
-    `partial` says that the run was interrupted: its numbers stand for the words tried until then.
+    `partial` says that the run was interrupted: its numbers stand for the words tried until then. `stuck` is the first
+    word of which no answer was reached.
     """
 
     name: str
@@ -136,6 +148,7 @@ class CheckResult:
     reach: str
     mismatch: Mismatch | None
     partial: bool = False
+    stuck: Word | None = None
 
     @property
     def words(self) -> int:

@@ -1,107 +1,168 @@
-"""Running extremes over the words of one length; tallies of disjoint sets of words merge."""
+"""Running extremes over the words of one length; tallies of disjoint sets of words merge.
+
+Of each extreme a tally keeps the bound that holds of all words (the least lower bound of a margin, the largest upper
+bound of an error), and a word that attains it as far as the bounds of single words can tell.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from hardsim.checking.result import HeadResult, LengthResult, Mismatch
+from hardsim.checking.result import BALL, HeadResult, LengthResult, Mismatch, Word
+from hardsim.checking.soft import Bounds, Measured, SoftAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The least (`sign` 1) or largest (-1) of a measured number: `bound` holds of every word, `bounds` are those of
+    `word`."""
+
+    sign: int
+    bound: Measured
+    bounds: Bounds
+    word: Word
+
+    @staticmethod
+    def of(sign: int, bounds: Bounds, word: Word) -> Extreme:
+        """One word alone."""
+        return Extreme(sign, bounds[0 if sign > 0 else 1], bounds, word)
+
+    def join(self, other: Extreme) -> Extreme:
+        """Of all words of both, of which the ones of `other` come later."""
+        bound = min(self.bound, other.bound) if self.sign > 0 else max(self.bound, other.bound)
+        first = other if self._beaten(other) else self
+        return first if first.bound == bound else replace(first, bound=bound)
+
+    def _beaten(self, other: Extreme) -> bool:
+        """Whether another word is certainly more extreme; if the bounds cannot tell, the first word stands for both."""
+        if self.sign > 0:
+            return bool(other.bounds[1] < self.bounds[0])
+        return bool(other.bounds[0] > self.bounds[1])
+
+
+def join(left: Extreme | None, right: Extreme | None) -> Extreme | None:
+    """The more extreme of two optional extremes."""
+    return right if left is None else left if right is None else left.join(right)
 
 
 @dataclass
 class Tally:
-    """What is known after some words of length n."""
+    """What is known after some words of length n.
+
+    `undecided` counts the words of which no answer was reached, `stuck` is the first of them; `escalated` counts those
+    that were run in balls.
+    """
 
     n: int
     words: int = 0
     accepted: int = 0
     soft_mismatches: int = 0
     hard_mismatches: int = 0
-    least_accepted: Fraction | None = None
-    largest_rejected: Fraction | None = None
-    margin: Fraction | None = None
+    undecided: int = 0
+    escalated: int = 0
+    digits: int = 0
+    least_accepted: Extreme | None = None
+    largest_rejected: Extreme | None = None
+    margin: Extreme | None = None
     gaps: dict[str, Fraction] = field(default_factory=dict)
-    errors: dict[str, Fraction] = field(default_factory=dict)
-    sum_error: Fraction | None = None
+    errors: dict[str, Extreme] = field(default_factory=dict)
+    sum_error: Extreme | None = None
     mismatch: Mismatch | None = None
+    stuck: Word | None = None
 
-    def note_output(self, accepted: bool, unrounded: Fraction | None) -> None:
-        """Count a word, by the hard model's answer, and its unrounded output."""
+    def note(self, word: Word, oracle: bool, found: SoftAnswer) -> None:
+        """Count a word and keep what is extreme about it."""
         self.words += 1
-        self.accepted += accepted
-        if unrounded is None:
+        self.accepted += oracle
+        self.digits = max(self.digits, found.digits)
+        self.escalated += found.engine == BALL
+        if not found.decided:
+            self.undecided += 1
+            self.stuck = self.stuck or word
             return
-        if accepted:
-            self.least_accepted = lower_of(self.least_accepted, unrounded)
-        else:
-            self.largest_rejected = higher_of(self.largest_rejected, unrounded)
+        if found.unrounded is not None and oracle:
+            self.least_accepted = join(self.least_accepted, Extreme.of(1, found.unrounded, word))
+        elif found.unrounded is not None:
+            self.largest_rejected = join(self.largest_rejected, Extreme.of(-1, found.unrounded, word))
+        if found.margin is not None:
+            self.margin = join(self.margin, Extreme.of(1, found.margin, word))
+        if found.sum_error is not None:
+            self.sum_error = join(self.sum_error, Extreme.of(-1, found.sum_error, word))
+        for head, bounds in found.errors.items():
+            self._note_error(head, Extreme.of(-1, bounds, word))
 
     def note_gap(self, head: str, gap: Fraction) -> None:
         """Keep a head's least score gap."""
         self.gaps[head] = min(gap, self.gaps.get(head, gap))
 
-    def note_error(self, head: str, error: Fraction) -> None:
-        """Keep a head's largest error."""
-        self.errors[head] = max(error, self.errors.get(head, error))
+    def _note_error(self, head: str, error: Extreme) -> None:
+        known = self.errors.get(head)
+        self.errors[head] = error if known is None else known.join(error)
 
     def note_mismatch(self, found: Mismatch, order: Sequence[str]) -> None:
         """Keep the first mismatch in the order of length, then alphabet."""
         self.mismatch = first_of(self.mismatch, found, order)
 
     def merge(self, other: Tally, order: Sequence[str]) -> None:
-        """Add the words of another tally of the same length."""
+        """Add the words of another tally of the same length, which come after those of this one."""
         self.words += other.words
         self.accepted += other.accepted
         self.soft_mismatches += other.soft_mismatches
         self.hard_mismatches += other.hard_mismatches
-        self.least_accepted = lower_of(self.least_accepted, other.least_accepted)
-        self.largest_rejected = higher_of(self.largest_rejected, other.largest_rejected)
-        self.margin = lower_of(self.margin, other.margin)
-        self.sum_error = higher_of(self.sum_error, other.sum_error)
+        self.undecided += other.undecided
+        self.escalated += other.escalated
+        self.digits = max(self.digits, other.digits)
+        self.least_accepted = join(self.least_accepted, other.least_accepted)
+        self.largest_rejected = join(self.largest_rejected, other.largest_rejected)
+        self.margin = join(self.margin, other.margin)
+        self.sum_error = join(self.sum_error, other.sum_error)
         for head, gap in other.gaps.items():
             self.note_gap(head, gap)
         for head, error in other.errors.items():
-            self.note_error(head, error)
+            self._note_error(head, error)
         self.mismatch = first_of(self.mismatch, other.mismatch, order)
+        self.stuck = self.stuck or other.stuck
 
     @property
-    def acceptance_gap(self) -> Fraction | None:
-        """Least unrounded output among accepted words minus the largest among rejected ones."""
-        if self.least_accepted is None or self.largest_rejected is None:
-            return None
-        return self.least_accepted - self.largest_rejected
-
-    def finish(self, possible: int, exhaustive: bool, digits: int, heads: tuple[HeadResult, ...]) -> LengthResult:
-        """The result of this length."""
-        gaps = [head.gap for head in heads if head.gap is not None]
-        return LengthResult(
-            n=self.n,
-            words=self.words,
-            possible=possible,
-            exhaustive=exhaustive,
-            accepted=self.accepted,
-            soft_mismatches=self.soft_mismatches,
-            hard_mismatches=self.hard_mismatches,
-            acceptance_gap=self.acceptance_gap,
-            margin=self.margin,
-            score_gap=min(gaps, default=None),
-            error=max((head.error for head in heads), default=Fraction(0)),
-            bound=max((head.bound for head in heads), default=Fraction(0)),
-            digits=digits,
-            heads=heads,
-            sum_error=self.sum_error,
-        )
+    def mismatches(self) -> int:
+        """Mismatches of both kinds."""
+        return self.soft_mismatches + self.hard_mismatches
 
 
-def lower_of(left: Fraction | None, right: Fraction | None) -> Fraction | None:
-    """The lesser of two optional numbers."""
-    return right if left is None else left if right is None else min(left, right)
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The numbers that a report shows of a tally, settled by its engine."""
+
+    acceptance_gap: Fraction | None
+    margin: Fraction | None
+    errors: dict[str, Fraction]
+    sum_error: Fraction | None
+    digits: int
 
 
-def higher_of(left: Fraction | None, right: Fraction | None) -> Fraction | None:
-    """The greater of two optional numbers."""
-    return right if left is None else left if right is None else max(left, right)
+def finish(tally: Tally, figures: Figures, possible: int, heads: tuple[HeadResult, ...]) -> LengthResult:
+    """The result of a length of which there are `possible` words."""
+    gaps = [head.gap for head in heads if head.gap is not None]
+    return LengthResult(
+        n=tally.n,
+        words=tally.words,
+        possible=possible,
+        exhaustive=tally.words == possible,
+        accepted=tally.accepted,
+        soft_mismatches=tally.soft_mismatches,
+        hard_mismatches=tally.hard_mismatches,
+        undecided=tally.undecided,
+        acceptance_gap=figures.acceptance_gap,
+        margin=figures.margin,
+        score_gap=min(gaps, default=None),
+        error=max((head.error for head in heads), default=Fraction(0)),
+        bound=max((head.bound for head in heads), default=Fraction(0)),
+        digits=figures.digits,
+        heads=heads,
+        sum_error=figures.sum_error,
+    )
 
 
 def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]) -> Mismatch | None:

@@ -9,15 +9,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hardsim.cli import check, compile, eval, examples, failures, prove, show, words
+from hardsim.cli import bound, check, compile, eval, examples, failures, prove, show, words
 from hardsim.cli.failures import CODES
 from hardsim.cli.streams import ClosedPipe, Interrupted, drop_stdout, lost_stream, open_streams, say, use_utf8
 from hardsim.version import __version__
 
 HELP = """Do soft-attention transformers do what hard attention says?
 
-hardsim reads formulas of linear temporal logic (.ltl), compiles them into softmax transformers with rational weights,
-runs these in arbitrary precision, and reports whether they accept exactly what hard attention accepts.
+hardsim reads formulas of linear temporal logic (.ltl), S-RASP programs (.srasp) and hard-attention models (.ahat.json),
+makes of them softmax transformers with rational weights, runs these in arbitrary precision, and reports whether they
+answer exactly what hard attention answers.
 
 \b
 Start here:
@@ -26,6 +27,7 @@ Start here:
   hardsim check since.ltl                   compile it and check every word up to length 8
   hardsim check since.ltl --regime none     see plain softmax fail
   hardsim prove since.ltl                   prove it for every word up to length 64
+  hardsim bound since.ltl                   gaps, temperatures and errors beside the theory
   hardsim COMMAND --help                    the manual of a command
 """
 
@@ -101,7 +103,8 @@ for _name, _command, _help, _short, _usage in (
     ("words", words.words, words.HELP, "Which words are accepted, up to a length?", OPTIONS),
     ("show", show.show, show.HELP, "What was the formula compiled into?", OPTIONS),
     ("compile", compile.compile_model, compile.HELP, "Write the transformer to a file.", OPTIONS),
-    ("examples", examples.examples, examples.HELP, "List or print the formulas shipped.", OPTIONS),
+    ("bound", bound.bound, bound.HELP, "What does the theory allow, and what happens?", OPTIONS),
+    ("examples", examples.examples, examples.HELP, "List or print what is shipped.", OPTIONS),
 ):
     app.command(_name, help=_help, short_help=_short, epilog=CODES, options_metavar=_usage)(_command)
 

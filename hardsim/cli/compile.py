@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,20 +13,32 @@ from hardsim.cli.session import session
 from hardsim.cli.sink import STDOUT, Sink
 from hardsim.errors import InputError
 
+if TYPE_CHECKING:
+    from hardsim.checking.attention_open import AttentionInput
+
 HELP = """Write the compiled transformer as JSON with exact rationals.
 
-FILE is a formula file (.ltl).
+FILE is a formula file (.ltl), an S-RASP program (.srasp) or a hard-attention model (.ahat.json).
 
 What is written holds the matrices, position encodings and temperature, the formula, and what each head is for.
 `check`, `eval`, `words` and `show` take it in place of the formula and give the same results. It appears whole or not
 at all. Call it NAME.model.json if directories that hold it are to be checked.
 
+With --hard the hard-attention model is written, in the format of .ahat.json. Of a program or a hard-attention model the
+softmax model is written in the same format, with Theorem 26's temperature for each length up to --max-n (its gaps are
+measured on the words that `check` would try), or with --tau for all. Call such files NAME.ahat.json.
+
 \b
 Examples:
   hardsim compile flipflop.ltl -o flipflop.model.json
   hardsim compile flipflop.ltl --regime position --beta 7/2 -o -
+  hardsim compile flipflop.ltl --hard -o flipflop.ahat.json
+  hardsim compile dyck2.srasp --max-n 6 -o dyck2_soft.ahat.json
 """
 
+Hard = Annotated[
+    bool, typer.Option("--hard", help="Write the hard-attention model (.ahat.json) instead of the softmax network.")
+]
 Source = Annotated[str | None, typer.Argument(metavar="FILE", hidden=True)]
 Target = Annotated[
     str | None, typer.Option("-o", "--output", metavar="PATH", help="The file to write; '-' is standard output.")
@@ -42,17 +54,21 @@ def compile_model(
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
+    epsilon: opt.Epsilon = None,
+    hard: Hard = False,
+    max_n: opt.MaxLength = 8,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
+    from hardsim.checking.attention_open import AttentionInput, store_hard
     from hardsim.checking.open import store_text
     from hardsim.checking.subject import digest
     from hardsim.report.check import model_line
-    from hardsim.report.json import compile_json
+    from hardsim.report.json import compile_json, model_json
 
-    request = Request(regime, beta, tau, at, single_head, counting)
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon)
     request.options()
     if request.regime == ALL:
         raise InputError("one file holds one network: --regime all is several", hint="Name one regime.")
@@ -70,11 +86,31 @@ def compile_model(
             current.outputs.append(target)
             for one in current.read(None if file is None else [file], expression, alphabet):
                 with current.guard(one.name):
-                    subject = one.compile(request.options()[0])
-                    text = store_text(subject)
+                    model = isinstance(one, AttentionInput)
+                    idle = request.foreign() if model else None if hard else request.foreign_to_formulas()
+                    for remark in (idle, request.softening() if hard else None):
+                        if remark:
+                            current.remark(one.name, None, remark)
+                    if isinstance(one, AttentionInput):
+                        text, line, facts = _attention(one, request, hard, max_n)
+                    else:
+                        subject = one.compile(request.options()[0])
+                        text = store_hard(subject) if hard else store_text(subject)
+                        line, facts = model_line(subject.facts), model_json(subject.facts)
                     target.write(text)
                     sha256 = digest(text.encode("utf-8", "backslashreplace"))
-                    current.results.append(compile_json(one.name, subject.facts, output, sha256))
-                    current.screen.line(f"{one.name} -> {output}: {model_line(subject.facts)}")
+                    current.results.append(compile_json(one.name, facts, output, sha256))
+                    current.screen.line(f"{one.name} -> {output}: {line}")
     finally:
         target.discard()
+
+
+def _attention(given: AttentionInput, request: Request, hard: bool, max_n: int) -> tuple[str, str, dict[str, Any]]:
+    """The text of a hard-attention model or of its softmax model, a line about it, and the same for JSON."""
+    from hardsim.checking.attention_campaign import summary
+    from hardsim.checking.attention_open import store_model
+    from hardsim.checking.campaign import CheckOptions
+
+    text = store_model(given.subject, CheckOptions(max_n=max_n), request.attention(), hard)
+    line = summary(given.subject, None)
+    return text, line, {"kind": given.subject.kind, "summary": line}

@@ -15,6 +15,7 @@ from hardsim.cli.streams import say
 from hardsim.errors import InputError, SourceError
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.result import Word
     from hardsim.checking.subject import Subject
 
@@ -22,7 +23,8 @@ STDIN = "-"
 
 HELP = """Say what the formula, hard attention and the softmax network answer on given words.
 
-FILE is a formula file (.ltl) or a compiled model (.json); with -e there are only words.
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json) or a compiled model
+(.json); with -e there are only words. Of a program that maps words to words the outputs are printed.
 
 A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the shell) if a
 symbol is longer than one character. A sole '-' reads words from standard input, one a line. Words that start with '-'
@@ -52,14 +54,15 @@ def evaluate_words(
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
-    engine: opt.Engine = "mpmath",
+    epsilon: opt.Epsilon = None,
+    engine: opt.Engine = "auto",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
-    request = Request(regime, beta, tau, at, single_head, counting)
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon, dps)
     request.options()
     opt.check_engine(engine)
     given = list(arguments or [])
@@ -67,9 +70,9 @@ def evaluate_words(
     check_source(files, expression, alphabet)
     texts = _texts(given[len(files) :], files)
     with session("eval", json) as current:
-        work = _Work(current, texts, dps)
+        work = _Work(current, request, texts, dps, engine)
         for one in current.read(files, expression, alphabet):
-            current.each(one, request, work.evaluate)
+            current.each(one, request, work.evaluate, work.evaluate_model)
 
 
 def _texts(words: list[str], files: list[str]) -> list[tuple[str, str]]:
@@ -99,10 +102,14 @@ def _texts(words: list[str], files: list[str]) -> list[tuple[str, str]]:
 class _Work:
     """Evaluates the same words on every subject."""
 
-    def __init__(self, current: Session, texts: list[tuple[str, str]], dps: int | None) -> None:
+    def __init__(
+        self, current: Session, request: Request, texts: list[tuple[str, str]], dps: int | None, engine: str
+    ) -> None:
         self.current = current
+        self.request = request
         self.texts = texts
         self.dps = dps
+        self.engine = engine
 
     def evaluate(self, subject: Subject) -> None:
         """All words on one subject, in one table."""
@@ -112,16 +119,60 @@ class _Work:
         from hardsim.report.json import eval_json
 
         words = [parse(text, name, subject.file.alphabet) for name, text in self.texts]
-        found = list(evaluate(subject, words, self.dps))
-        self.current.results.append(eval_json(subject.name, subject.facts, found))
+        found = list(evaluate(subject, words, self.dps, self.engine))
+        self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found))
         screen = self.current.screen
         screen.line((subject.name, "bold"), f"  {model_line(subject.facts)}")
         print_evaluations(screen, found, subject.file.alphabet)
-        screen.flush()
-        mismatches = sum(one.mismatch is not None for one in found)
+        self._conclude(subject.name, sum(one.mismatch is not None for one in found), len(found))
+        undecided = sum(not one.decided for one in found)
+        if undecided:
+            self.current.codes.append(failures.UNDECIDED)
+            say(f"{subject.name}: {undecided} of {len(found)} words are undecided: {_advice(self.engine)}")
+
+    def evaluate_model(self, given: AttentionInput) -> None:
+        """All words on one hard-attention model or program.
+
+        Raises:
+            Unsupported: if a program has no construction, after its semantics has answered.
+        """
+        from hardsim.checking.attention_campaign import summary
+        from hardsim.checking.campaign import CheckOptions
+        from hardsim.checking.evaluate import evaluate_attention
+        from hardsim.report.attention import print_attention_words, print_oracle_words
+        from hardsim.report.attention_json import evaluations_json
+
+        words = [parse(text, name, given.alphabet) for name, text in self.texts]
+        if given.model is None and given.oracle is not None:
+            self.current.screen.line((given.name, "bold"), "  semantics alone")
+            answers = [(word, given.oracle(word)) for word in words]
+            print_oracle_words(self.current.screen, answers, given.alphabet)
+        options = CheckOptions(max_n=max(map(len, words)), engine=self.engine)
+        found = list(evaluate_attention(given.subject, words, options, self.request.attention()))
+        line = summary(given.subject, None)
+        self.current.results.append(evaluations_json(given.name, line, found))
+        self.current.screen.line((given.name, "bold"), f"  {line}")
+        print_attention_words(self.current.screen, found, given.alphabet)
+        undecided = sum(not one.agree and not one.refuted for one in found)
+        if undecided:
+            self.current.codes.append(failures.UNDECIDED)
+            say(f"{given.name}: hard attention decides nothing on {undecided} of {len(found)} words")
+        self._conclude(given.name, sum(one.refuted for one in found), len(found))
+
+    def _conclude(self, name: str, mismatches: int, words: int) -> None:
+        """The exit code for rows that do not agree."""
+        self.current.screen.flush()
         if mismatches:
             self.current.codes.append(failures.MISMATCH)
-            say(f"{subject.name}: {mismatches} of {len(found)} words mismatch (the rows that do not agree)")
+            say(f"{name}: {mismatches} of {words} words mismatch (the rows that do not agree)")
+
+
+def _advice(engine: str) -> str:
+    from hardsim.checking.result import AUTO, FLOAT64
+
+    if engine == FLOAT64:
+        return f"float64 cannot tell on which side of a threshold a value lies; use --engine {AUTO}"
+    return "a value lies on a threshold, or too close to it for the limit of ball arithmetic; use another --beta"
 
 
 def parse(text: str, name: str, alphabet: tuple[str, ...]) -> Word:

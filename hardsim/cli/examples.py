@@ -12,7 +12,9 @@ from hardsim.cli.session import Session, session
 if TYPE_CHECKING:
     from pathlib import Path
 
-HELP = """List the formulas that come with hardsim, or print the one called NAME (with or without .ltl).
+HELP = """List the formulas, programs and models that come with hardsim, or print the one called NAME.
+
+The suffix .ltl may be left out, and .srasp and .ahat.json where no formula has the name.
 
 \b
 Examples:
@@ -26,7 +28,7 @@ Name = Annotated[str | None, typer.Argument(metavar="NAME", hidden=True)]
 
 def examples(name: Name = None, json: opt.JsonPath = None) -> None:
     """The command; its manual is `HELP`."""
-    from hardsim.examples import example_file, example_files
+    from hardsim.examples import example_file, example_files, example_name
     from hardsim.report.screen import Column
 
     with session("examples", json) as current:
@@ -35,17 +37,17 @@ def examples(name: Name = None, json: opt.JsonPath = None) -> None:
                 text, _ = _read(current, example_file(name), whole=True)
                 current.screen.raw(text.removesuffix("\n"))
             return
-        rows = [(path.stem, _read(current, path, whole=False)[1]) for path in example_files()]
+        rows = [(example_name(path), _read(current, path, whole=False)[1]) for path in example_files()]
         current.screen.table((Column("name", "left"), Column("what it says", "left", fold=True)), rows)
 
 
 def _read(current: Session, path: Path, whole: bool) -> tuple[str, str]:
     """The text and title of a shipped file, also as JSON."""
-    from hardsim.checking.open import read_input
+    from hardsim.checking.open import read_source
+    from hardsim.examples import example_name
     from hardsim.report.json import example_json, input_json
 
-    given = read_input(str(path))
-    text = given.file.source.text
+    given = read_source(str(path))
     current.inputs.append(input_json(given) | {"name": path.name})
-    current.results.append(example_json(path.stem, given.file.title, text if whole else None))
-    return text, given.file.title
+    current.results.append(example_json(example_name(path), given.title, given.text if whole else None))
+    return given.text, given.title

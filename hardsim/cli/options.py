@@ -16,6 +16,8 @@ import typer
 from hardsim.errors import InputError
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention import AttentionOptions
+    from hardsim.checking.result import Verdict
     from hardsim.checking.subject import At, ModelOptions
     from hardsim.spec.refuse import Method
 
@@ -45,6 +47,18 @@ def parse_beta(text: str) -> Fraction:
         raise typer.BadParameter(f"{text!r} divides by zero. {wanted}") from None
     if not 0 < value <= LARGEST_BETA:
         raise typer.BadParameter(f"beta must be positive and at most {LARGEST_BETA}, not {text}. {wanted}")
+    return value
+
+
+def parse_epsilon(text: str) -> Fraction:
+    """A rational between 0 and 1, such as 1/4; raises BadParameter for anything else."""
+    wanted = "Write a number between 0 and 1 such as 1/4 or 0.01."
+    try:
+        value = Fraction(text) if len(text) <= LONGEST_NUMBER and _RATIONAL.fullmatch(text) else Fraction(0)
+    except ZeroDivisionError:
+        value = Fraction(0)
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"{text[:40]!r} is no such error. {wanted}")
     return value
 
 
@@ -103,6 +117,16 @@ Tau = Annotated[
         help="Temperature in n, or in i in regime causal-temperature, such as '1/(2*n)' (default: the regime's own).",
     ),
 ]
+Epsilon = Annotated[
+    Fraction | None,
+    typer.Option(
+        "--epsilon",
+        metavar="E",
+        parser=parse_epsilon,
+        help="For hard-attention models and programs: the error that Theorem 26's temperature is for (default: half "
+        "the least distance of an output from the threshold, at most 1/4).",
+    ),
+]
 Position = Annotated[
     str | None,
     typer.Option(
@@ -124,7 +148,20 @@ Counting = Annotated[
 ]
 Engine = Annotated[
     str,
-    typer.Option("--engine", metavar="NAME", help="The arithmetic of the softmax network: mpmath."),
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="The arithmetic of the softmax network: auto (float64 with rigorous error bounds, ball arithmetic where "
+        "that is not enough), float64, ball, or mpmath, which encloses nothing.",
+    ),
+]
+Require = Annotated[
+    str | None,
+    typer.Option(
+        "--require",
+        metavar="proved|certified",
+        help="Exit with code 3 unless the verdict reaches that far.",
+    ),
 ]
 Digits = Annotated[
     int | None,
@@ -207,6 +244,50 @@ class Request:
     at: str | None = None
     single_head: bool = False
     counting: str | None = None
+    epsilon: Fraction | None = None
+    dps: int | None = None
+
+    def attention(self) -> AttentionOptions:
+        """What applies to a hard-attention model.
+
+        Raises:
+            SourceError: if the temperature is no expression.
+        """
+        from hardsim.checking.attention import AttentionOptions
+        from hardsim.lang.arith import parse_arith
+
+        tau = None if self.tau is None else parse_arith(self.tau, ("i", "n"), "--tau")
+        return AttentionOptions(tau, self.epsilon)
+
+    def foreign(self) -> str | None:
+        """A remark on what was asked for and does not apply to a hard-attention model; None if all does."""
+        given = {
+            f"--regime {self.regime}": self.regime not in (ALL, "temperature"),
+            "--beta": self.beta is not None,
+            "--at": self.at is not None,
+            "--single-head": self.single_head,
+            "--counting": self.counting is not None,
+            "--dps": self.dps is not None,
+        }
+        named = [name for name, meant in given.items() if meant]
+        if not named:
+            return None
+        return (
+            f"{', '.join(named)}: for formulas; the temperature of a hard-attention model is that of Theorem 26 "
+            "(--epsilon), or yours (--tau)"
+        )
+
+    def foreign_to_formulas(self) -> str | None:
+        """The same for a formula; a bound report alone has a use for an error of formulas."""
+        if self.epsilon is None:
+            return None
+        return "--epsilon: for hard-attention models and programs; a formula's temperature is its regime's, or yours"
+
+    def softening(self) -> str | None:
+        """A remark on options that say how softmax is made sharp, where none is made; None if there are none."""
+        given = {"--beta": self.beta, "--tau": self.tau, "--epsilon": self.epsilon}
+        named = [name for name, value in given.items() if value is not None]
+        return f"{', '.join(named)}: for softmax; hard attention has no temperature" if named else None
 
     def options(self) -> list[ModelOptions]:
         """The model options of each regime meant.
@@ -252,7 +333,24 @@ def check_engine(engine: str) -> None:
     Raises:
         InputError: naming those that do.
     """
-    from hardsim.checking.campaign import ENGINES
+    from hardsim.checking.result import ENGINES
 
     if engine not in ENGINES:
         raise InputError(f"unknown engine {engine!r}", hint=f"The engines are: {', '.join(ENGINES)}.")
+
+
+def required(text: str | None) -> Verdict | None:
+    """The verdict that `--require` names.
+
+    Raises:
+        InputError: if it names none.
+    """
+    from hardsim.checking.result import Verdict
+
+    wanted = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
+    if text not in wanted:
+        raise InputError(
+            f"--require must be proved or certified, not {text!r}",
+            hint="Write --require certified or --require proved.",
+        )
+    return wanted[text]

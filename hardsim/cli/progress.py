@@ -24,6 +24,7 @@ INTERVAL = 0.1
 """Seconds between two updates of the bar."""
 LONG = 60.0
 """Seconds from which a check is announced as long."""
+TIMED_WORDS = 3
 TIMED_LENGTH = 32
 """The largest length at which words are timed for the estimate; beyond it attention costs the square of the length."""
 EASY = 2_000
@@ -115,7 +116,7 @@ def _estimate(subject: Subject, options: CheckOptions) -> float:
     from hardsim.checking.campaign import count_requested
 
     longest = min(options.max_n, TIMED_LENGTH)
-    one, many = _seconds(subject, 1, options.dps), _seconds(subject, longest, options.dps)
+    one, many = _seconds(subject, 1, options), _seconds(subject, longest, options)
     per_square = max(many - one, 0.0) / (longest * longest)
     total, counted, n = 0.0, 0, 0
     while n < options.max_n:
@@ -126,17 +127,19 @@ def _estimate(subject: Subject, options: CheckOptions) -> float:
     return total / options.workers
 
 
-def _seconds(subject: Subject, n: int, dps: int | None) -> float:
+def _seconds(subject: Subject, n: int, options: CheckOptions) -> float:
     """How long one word of length n takes, made of all symbols in turn, when everything is warm."""
     from hardsim.checking.compare import Judge
+    from hardsim.checking.tally import Tally
 
     alphabet = subject.file.alphabet
     word = tuple(alphabet[i % len(alphabet)] for i in range(n))
-    judge = Judge(subject, dps)
-    judge.evaluate(word)
+    judge = Judge(subject, options.dps, options.engine)
+    words = [word] * TIMED_WORDS
+    judge.tally_all(words[:1], Tally(n))
     started = time.perf_counter()
-    judge.evaluate(word)
-    return time.perf_counter() - started
+    judge.tally_all(words, Tally(n))
+    return (time.perf_counter() - started) / TIMED_WORDS
 
 
 def duration(seconds: float) -> str:

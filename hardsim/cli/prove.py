@@ -11,8 +11,10 @@ from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.options import Request
 from hardsim.cli.session import Session, session
+from hardsim.errors import InputError
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.prove import ProveResult
     from hardsim.checking.subject import Subject
 
@@ -96,7 +98,7 @@ def prove(
         aim = _Aim(max_n, _given(context, "max_n"), all_n, heads_only, search)
         work = _Work(current, aim, tables if tables is not None else not several)
         for one in given:
-            current.each(one, request, work.prove)
+            current.each(one, request, work.prove, refuse_model)
         work.summary()
 
 
@@ -116,6 +118,18 @@ class _Aim:
     all_n: bool
     heads_only: bool
     search: int
+
+
+def refuse_model(given: AttentionInput) -> None:
+    """A hard-attention model has no formula.
+
+    Raises:
+        InputError: always.
+    """
+    raise InputError(
+        f"{given.name} is no formula: prove covers formulas and what was compiled from them",
+        hint=f"Check its words: hardsim check {given.name}",
+    )
 
 
 class _Work:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -16,11 +16,14 @@ from hardsim.cli.streams import lost_stream, note, say
 from hardsim.errors import InputError, InvariantError
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.open import Input
     from hardsim.checking.subject import ModelOptions, Subject
     from hardsim.report.screen import Screen
 
 EXPRESSION = "<expression>"
+
+Given = TypeVar("Given", bound="Input | AttentionInput")
 
 
 class Session:
@@ -76,7 +79,9 @@ class Session:
 
     # ---- inputs ----
 
-    def read(self, files: list[str] | None, expression: str | None, alphabet: str | None) -> Iterator[Input]:
+    def read(
+        self, files: list[str] | None, expression: str | None, alphabet: str | None
+    ) -> Iterator[Input | AttentionInput]:
         """The inputs that can be read, one after the other; the others are reported.
 
         Raises:
@@ -103,22 +108,40 @@ class Session:
                 if given is not None:
                     yield given
 
-    def _welcome(self, given: Input) -> Input:
+    def _welcome(self, given: Given) -> Given:
         from hardsim.report.json import input_json
 
         self.inputs.append(input_json(given))
-        for remark in given.file.notes:
+        for remark in given.notes:
             self.remark(given.name, None, remark)
         return given
 
     # ---- subjects ----
 
-    def each(self, given: Input, request: Request, action: Callable[[Subject], None]) -> None:
-        """Compile an input in every regime meant and act on it.
+    def each(
+        self,
+        given: Input | AttentionInput,
+        request: Request,
+        action: Callable[[Subject], None],
+        on_model: Callable[[AttentionInput], None],
+    ) -> None:
+        """Compile a formula in every regime meant and act on it; act once on a hard-attention model.
 
         Under `all` a regime that refuses the input is a note, unless every regime does.
         """
+        from hardsim.checking.attention_open import AttentionInput
+
         options = request.options()
+        if isinstance(given, AttentionInput):
+            foreign = request.foreign()
+            if foreign:
+                self.remark(given.name, None, foreign)
+            with self.guard(given.name):
+                on_model(given)
+            return
+        foreign = request.foreign_to_formulas()
+        if foreign and self.command != "bound":
+            self.remark(given.name, None, foreign)
         if request.regime != ALL:
             with self.guard(given.name):
                 _act(given, options[0], action)

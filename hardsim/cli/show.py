@@ -9,6 +9,7 @@ from hardsim.cli.options import Request
 from hardsim.cli.session import session
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.subject import Subject
 
 SHORT_LENGTH = 8
@@ -16,11 +17,13 @@ SHORT_LENGTH = 8
 
 HELP = """Show the transformer that a formula is compiled into.
 
-FILE is a formula file (.ltl), a compiled model (.json), or a directory of them.
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them.
 
 Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
 temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
-purpose, and the error and score gap that theory allows at length 8 and at --max-n.
+purpose, and the error and score gap that theory allows at length 8 and at --max-n. Of a hard-attention model or a
+program: encodings, heads and feed-forward networks, and the places where integers may leave their range.
 
 \b
 Examples:
@@ -57,5 +60,11 @@ def show(
             current.results.append(show_json(report))
             print_model(current.screen, report)
 
+        def act_model(given: AttentionInput) -> None:
+            from hardsim.report.attention_model import attention_model_json, print_attention_model
+
+            current.results.append(attention_model_json(given.subject, given.warnings))
+            print_attention_model(current.screen, given.subject, given.warnings)
+
         for one in current.read(files, expression, alphabet):
-            current.each(one, request, act)
+            current.each(one, request, act, act_model)

@@ -14,6 +14,7 @@ from hardsim.cli.session import Session, session
 from hardsim.errors import InputError
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.open import Input
     from hardsim.checking.result import Word
     from hardsim.checking.subject import Subject
@@ -23,7 +24,8 @@ BUDGET = 100_000
 
 HELP = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
 
-FILE is a formula file (.ltl), a compiled model (.json), or a directory of them.
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them.
 
 --by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
 whose output must be exactly 1). Several inputs or regimes get a heading each, as a line that starts with '# '.
@@ -50,38 +52,51 @@ def words(
     at: opt.Position = None,
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
-    engine: opt.Engine = "mpmath",
+    epsilon: opt.Epsilon = None,
+    engine: opt.Engine = "auto",
     dps: opt.Digits = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
     alphabet: opt.Alphabet = None,
 ) -> None:
     """The command; its manual is `HELP`."""
-    request = Request(regime, beta, tau, at, single_head, counting)
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon, dps)
     several = len(request.options()) > 1
     opt.check_engine(engine)
     with session("words", json) as current:
         given = list(current.read(files, expression, alphabet))
         headings = several or len(given) + len(current.errors) > 1
-        work = _Work(current, max_n, by, exhaustive, dps, headings)
+        work = _Work(current, request, max_n, by, exhaustive, dps, headings, engine)
         for one in given:
             with current.guard(one.name):
                 work.afford(one)
-                current.each(one, request, work.print)
+                current.each(one, request, work.print, work.print_model)
 
 
 class _Work:
     """Prints the accepted words of one subject after the other."""
 
-    def __init__(self, current: Session, max_n: int, by: By, budget: int, dps: int | None, headings: bool) -> None:
+    def __init__(
+        self,
+        current: Session,
+        request: Request,
+        max_n: int,
+        by: By,
+        budget: int,
+        dps: int | None,
+        headings: bool,
+        engine: str,
+    ) -> None:
         self.current = current
+        self.request = request
         self.max_n = max_n
         self.by = by
         self.budget = budget
         self.dps = dps
+        self.engine = engine
         self.headings = headings
 
-    def afford(self, given: Input) -> None:
+    def afford(self, given: Input | AttentionInput) -> None:
         """Refuse a request that means more words than are allowed.
 
         Raises:
@@ -89,11 +104,11 @@ class _Work:
         """
         from hardsim.report.numbers import count, plural
 
-        needed = words_up_to(len(given.file.alphabet), self.max_n)
+        needed = words_up_to(len(given.alphabet), self.max_n)
         if needed > self.budget:
             raise InputError(
                 f"{given.name}: lengths 1 to {self.max_n} over "
-                f"{plural(len(given.file.alphabet), 'symbol')} are {plural(needed, 'word')}, "
+                f"{plural(len(given.alphabet), 'symbol')} are {plural(needed, 'word')}, "
                 f"and at most {count(self.budget)} are tried",
                 hint=f"Give a smaller --max-n, or allow more: --exhaustive {needed}"
                 if needed < opt.LARGEST_COUNT
@@ -110,12 +125,49 @@ class _Work:
         if self.headings:
             screen.raw(f"# {subject.name}, {subject.facts.regime}")
         kept: list[Word] = []
-        for word in accepted_words(subject, all_words(alphabet, self.max_n), self.by.value, self.dps):
+        for word in accepted_words(subject, all_words(alphabet, self.max_n), self.by.value, self.dps, self.engine):
             screen.raw(word_text(word, alphabet))
             if self.current.sink is not None:
                 kept.append(word)
         tried = words_up_to(len(alphabet), self.max_n)
         self.current.results.append(words_json(subject.name, subject.facts, self.by.value, self.max_n, tried, kept))
+
+    def print_model(self, given: AttentionInput) -> None:
+        """The accepted words of a hard-attention model or program.
+
+        Raises:
+            InputError: if it maps words to words.
+        """
+        from hardsim.checking.attention_campaign import summary
+        from hardsim.checking.campaign import CheckOptions
+        from hardsim.checking.evaluate import accepted_by
+        from hardsim.report.attention_json import model_words_json
+        from hardsim.report.numbers import word_text
+
+        screen = self.current.screen
+        asked = self.by is By.ORACLE and given.oracle is not None
+        acceptor = given.oracle is None or isinstance(given.oracle((given.alphabet[0],)), bool)
+        if not acceptor or (given.model is not None and not given.model.acceptor):
+            raise InputError(
+                f"{given.name} maps words to words, so it accepts none", hint="hardsim eval prints its outputs."
+            )
+        if self.headings:
+            screen.raw(f"# {given.name}")
+        kept: list[Word] = []
+        options, choice = CheckOptions(max_n=self.max_n, engine=self.engine), self.request.attention()
+        for n in range(1, self.max_n + 1):
+            words = list(product(given.alphabet, repeat=n))
+            found = (
+                (word for word in words if given.oracle is not None and given.oracle(word) is True)
+                if asked
+                else accepted_by(given.subject, words, self.by.value, options, choice)
+            )
+            for word in found:
+                screen.raw(word_text(word, given.alphabet))
+                kept.append(word)
+        tried = words_up_to(len(given.alphabet), self.max_n)
+        line = "semantics alone" if given.model is None else summary(given.model, None)
+        self.current.results.append(model_words_json(given.name, line, self.by.value, self.max_n, tried, kept))
 
 
 def all_words(alphabet: tuple[str, ...], max_n: int) -> Iterator[Word]:

@@ -1,11 +1,13 @@
 """A small language of exact rational expressions, for position encodings and temperatures: `1/(2*n)`, `(-1)^i`.
 
-Grammar, loosest first: `+ -` (left), `* /` (left), unary `+ -`, `^` or `**` (right; `-i^2` is `-(i^2)`), then
-non-negative integers, variables and brackets. An exponent is any expression whose value is an integer.
+Grammar, loosest first: `+ -` (left), `* / mod` (left), unary `+ -`, `^` or `**` (right; `-i^2` is `-(i^2)`), then
+non-negative integers, variables, brackets, and indicators `[a < b]` (one of `< <= = != >= >`), which are 1 or 0. An
+exponent is any expression whose value is an integer; `a mod b` is `a - b floor(a/b)`.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +18,8 @@ from typing import Literal, TypeAlias
 from hardsim.errors import Source, SourceError, Span
 
 Rational: TypeAlias = int | Fraction
-Operator: TypeAlias = Literal["+", "-", "*", "/", "^"]
+Operator: TypeAlias = Literal["+", "-", "*", "/", "^", "mod"]
+Comparison: TypeAlias = Literal["<", "<=", "=", "!=", ">=", ">"]
 
 MAX_OPERATIONS = 100
 """Operators and brackets in one expression; it bounds the depth of the tree, so no walk over it can overflow."""
@@ -57,7 +60,16 @@ class Operation:
     span: Span = field(default=Span(0, 0), compare=False, repr=False)
 
 
-Expression: TypeAlias = Constant | Variable | Negation | Operation
+@dataclass(frozen=True, slots=True)
+class Indicator:
+    """`[left comparison right]`: 1 where it holds, else 0."""
+
+    comparison: Comparison
+    left: Expression
+    right: Expression
+
+
+Expression: TypeAlias = Constant | Variable | Negation | Operation | Indicator
 _Function: TypeAlias = Callable[[Mapping[str, Rational]], Rational]
 
 
@@ -107,10 +119,21 @@ def parse_arith(text: str, variables: Collection[str] = ("i", "n"), name: str = 
 
 # ---- parsing ----
 
-_TOKEN = re.compile(r"\s*(?:(?P<number>[0-9][0-9.]*)|(?P<name>[^\W\d]\w*)|(?P<op>\*\*|[-+*/^()])|(?P<other>\S))")
-_LEVEL: dict[str, int] = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[0-9][0-9.]*)|(?P<name>[^\W\d]\w*)|(?P<op>\*\*|[<>!=]=|[-+*/^()<>=]|\[|\])|(?P<other>\S))"
+)
+_LEVEL: dict[str, int] = {"+": 1, "-": 1, "*": 2, "/": 2, "mod": 2, "^": 4}
 _UNARY_LEVEL = 3
-_OPERATORS: dict[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/", "^": "^"}
+_OPERATORS: dict[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/", "^": "^", "mod": "mod"}
+_COMPARISONS: dict[str, Comparison] = {"<": "<", "<=": "<=", "=": "=", "==": "=", "!=": "!=", ">=": ">=", ">": ">"}
+_MEANINGS: dict[Comparison, Callable[[Rational, Rational], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
 _OPERAND = "an integer, a variable or an opening bracket"
 
 
@@ -139,12 +162,13 @@ class _Parser:
         tokens = []
         operations = 0
         for match in _TOKEN.finditer(text):
-            kind = match.lastgroup or "other"
-            span = Span(*match.span(kind))
-            word = "^" if match[kind] == "**" else match[kind]
+            kind = "op" if match["name"] == "mod" and "mod" not in self.variables else match.lastgroup or "other"
+            span = Span(*match.span(match.lastgroup or "other"))
+            text_here = match[match.lastgroup or "other"]
+            word = "^" if text_here == "**" else text_here
             if kind == "other":
-                raise self._error(span, f"unknown operator {match[kind]!r}", "+ - * / ^ or brackets")
-            operations += kind == "op" and word != ")"
+                raise self._error(span, f"unknown operator {word!r}", "+ - * / mod ^ or brackets")
+            operations += kind == "op" and word not in (")", "]")
             if operations > MAX_OPERATIONS:
                 raise self._error(span, f"more than {MAX_OPERATIONS} operators and brackets in one expression")
             tokens.append(_Token(kind, word, span))
@@ -156,8 +180,11 @@ class _Parser:
             raise self._error(Span(0, 1), "the expression is empty", self.operand)
         tree = self._expression(1)
         token = self.tokens[self.next]
-        if token.text == ")":
+        if token.text in (")", "]"):
             raise self._error(token.span, "this bracket closes nothing", "an operator or the end")
+        if token.text in _COMPARISONS:
+            hint = "write [i = n] for 1 where i is n and 0 elsewhere"
+            raise self._error(token.span, "a comparison outside square brackets", "an operator or the end", hint)
         if token.kind != "end":
             previous = self.tokens[self.next - 1]
             hint = f"a product is written with *: {previous.text}*{token.text}"
@@ -190,19 +217,30 @@ class _Parser:
             arg = self._expression(_UNARY_LEVEL)
             return Negation(arg) if token.text == "-" else arg
         if token.text == "(":
-            return self._bracket(token)
+            return self._bracket(token, ")")
+        if token.text == "[":
+            return self._indicator(token)
         where = f"after {self.tokens[self.next - 2].text!r}" if self.next > 1 else f"before {token.text!r}"
         raise self._error(token.span, f"missing operand {where}", self.operand)
 
-    def _bracket(self, opening: _Token) -> Expression:
+    def _bracket(self, opening: _Token, closing: str) -> Expression:
         inner = self._expression(1)
         token = self.tokens[self.next]
         if token.kind == "end":
             raise self._error(opening.span, "this bracket is never closed", "a closing bracket before the end")
-        if token.text != ")":
-            raise self._error(token.span, f"missing operator before {token.text!r}", "an operator or ')'")
+        if token.text != closing:
+            raise self._error(token.span, f"missing operator before {token.text!r}", f"an operator or {closing!r}")
         self.next += 1
         return inner
+
+    def _indicator(self, opening: _Token) -> Expression:
+        left = self._expression(1)
+        token = self.tokens[self.next]
+        comparison = _COMPARISONS.get(token.text) if token.kind == "op" else None
+        if comparison is None:
+            raise self._error(token.span, "square brackets hold a comparison", "one of < <= = != >= >", "as in [i = n]")
+        self.next += 1
+        return Indicator(comparison, left, self._bracket(opening, "]"))
 
     def _integer(self, token: _Token) -> int:
         if "." in token.text:
@@ -227,7 +265,7 @@ def _names(tree: Expression) -> set[str]:
             return {name}
         case Negation(arg):
             return _names(arg)
-        case Operation(_, left, right):
+        case Operation(_, left, right) | Indicator(_, left, right):
             return _names(left) | _names(right)
 
 
@@ -241,8 +279,14 @@ def _compile(tree: Expression, source: Source) -> _Function:
         case Negation(arg):
             inner = _compile(arg, source)
             return lambda values: -inner(values)
+        case Indicator(comparison, left, right):
+            return _compile_indicator(_MEANINGS[comparison], _compile(left, source), _compile(right, source))
         case Operation(op, left, right, span):
             return _compile_operation(op, _compile(left, source), _compile(right, source), _Place(tree, source, span))
+
+
+def _compile_indicator(holds: Callable[[Rational, Rational], bool], left: _Function, right: _Function) -> _Function:
+    return lambda values: int(holds(left(values), right(values)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +312,8 @@ def _compile_operation(op: Operator, left: _Function, right: _Function, place: _
             return lambda values: left(values) * right(values)
         case "/":
             return lambda values: _divide(left(values), right(values), place, values)
+        case "mod":
+            return lambda values: _remainder(left(values), right(values), place, values)
         case "^":
             return lambda values: _power(left(values), right(values), place, values)
 
@@ -276,6 +322,12 @@ def _divide(left: Rational, right: Rational, place: _Place, values: Mapping[str,
     if right == 0:
         raise place.error("division by zero", values, "the divisor must not vanish at any position and length")
     return Fraction(left, right)
+
+
+def _remainder(left: Rational, right: Rational, place: _Place, values: Mapping[str, Rational]) -> Rational:
+    if right == 0:
+        raise place.error("remainder of a division by zero", values, "the modulus must not vanish at any position")
+    return left % right
 
 
 def _power(base: Rational, exponent: Rational, place: _Place, values: Mapping[str, Rational]) -> Rational:
@@ -310,9 +362,13 @@ def _show(tree: Expression, level: int) -> str:
             own = _UNARY_LEVEL
         case Operation(op, left, right):
             own = _LEVEL[op]
+            sign = f" {op} " if op == "mod" else op
             if op == "^":
                 inner = f"{_show(left, 5)}^{_show(right, 4)}"
             else:
                 after = f"({_show(right, 0)})" if isinstance(right, Negation) else _show(right, own + 1)
-                inner = f"{_show(left, own)}{op}{after}"
+                inner = f"{_show(left, own)}{sign}{after}"
+        case Indicator(comparison, left, right):
+            inner = f"[{_show(left, 0)} {comparison} {_show(right, 0)}]"
+            own = 5
     return f"({inner})" if own < level else inner

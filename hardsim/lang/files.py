@@ -76,6 +76,34 @@ def _common_prefix(first: str, last: str) -> int:
     return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(first), len(last)))
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is neither blank nor a comment, without the indentation that all lines share."""
+
+    span: Span
+    text: str
+    indented: bool
+
+
+def content_lines(source: Source) -> tuple[str, list[Line]]:
+    """The title (the text of a comment in the first line that is not blank) and the lines with content, in order."""
+    spans = [Span(*match.span()) for match in re.finditer(r"[^\n]*\S[^\n]*", source.text)]
+    texts = [source.text[span.start : span.end] for span in spans]
+    indents = sorted(text[: len(text) - len(text.lstrip())] for text in texts)
+    shared = _common_prefix(indents[0], indents[-1]) if indents else 0
+    title = ""
+    lines: list[Line] = []
+    for index, (span, text) in enumerate(zip(spans, texts, strict=True)):
+        body = text.lstrip()
+        if comment_starts(body, 0):
+            title = body[2:].strip() if index == 0 else title
+            continue
+        start = span.start + shared
+        end = span.start + len(text.rstrip())
+        lines.append(Line(Span(start, end), source.text[start:end], text[shared].isspace()))
+    return title, lines
+
+
 def lay_out(source: Source) -> Layout:
     """Divide a file into header lines, definitions and formula.
 
@@ -84,20 +112,11 @@ def lay_out(source: Source) -> Layout:
     return _Reader(source).run()
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line that is neither blank nor a comment, without the indentation that all lines share."""
-
-    span: Span
-    text: str
-    indented: bool
-
-
 class _Reader:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.layout = Layout(source)
-        self.pending: tuple[_Line, Span] | None = None
+        self.pending: tuple[Line, Span] | None = None
         """A definition that may still be continued: its first line and the place of its text so far."""
         self.after_header = False
 
@@ -105,31 +124,15 @@ class _Reader:
         return SourceError(self.source, span, message, expected, hint)
 
     def run(self) -> Layout:
-        for line in self._lines():
+        self.layout.title, lines = content_lines(self.source)
+        for line in lines:
             if self.layout.first is None:
                 self.layout.first = line.span
             self._line(line)
         self._finish_definition()
         return self.layout
 
-    def _lines(self) -> list[_Line]:
-        """The lines with content, in order; sets the title on the way."""
-        spans = [Span(*match.span()) for match in re.finditer(r"[^\n]*\S[^\n]*", self.source.text)]
-        texts = [self.source.text[span.start : span.end] for span in spans]
-        indents = sorted(text[: len(text) - len(text.lstrip())] for text in texts)
-        shared = _common_prefix(indents[0], indents[-1]) if indents else 0
-        lines: list[_Line] = []
-        for index, (span, text) in enumerate(zip(spans, texts, strict=True)):
-            body = text.lstrip()
-            if comment_starts(body, 0):
-                self.layout.title = body[2:].strip() if index == 0 else self.layout.title
-                continue
-            start = span.start + shared
-            end = span.start + len(text.rstrip())
-            lines.append(_Line(Span(start, end), self.source.text[start:end], text[shared].isspace()))
-        return lines
-
-    def _line(self, line: _Line) -> None:
+    def _line(self, line: Line) -> None:
         if self.layout.formula is not None:
             self._after_formula(line)
         elif line.indented and self.pending is not None:
@@ -148,7 +151,7 @@ class _Reader:
             self._finish_definition()
             self.layout.formula = line.span
 
-    def _after_formula(self, line: _Line) -> None:
+    def _after_formula(self, line: Line) -> None:
         """A further line of the formula, unless it is clearly something that belongs above it."""
         formula = self.layout.formula or line.span
         text = line.text.lstrip()
@@ -161,7 +164,7 @@ class _Reader:
             raise self._error(line.span, "definitions stand before the formula", "the end of the file", hint)
         self.layout.formula = Span(formula.start, line.span.end)
 
-    def _header(self, line: _Line, match: re.Match[str]) -> None:
+    def _header(self, line: Line, match: re.Match[str]) -> None:
         offset = line.span.end - len(line.text.lstrip())
         key, at = match["key"], Span(offset, offset + match.end("key"))
         if self.layout.definitions or self.pending is not None:

@@ -65,7 +65,7 @@ def parse_bytes(data: bytes, name: str) -> FormulaFile:
 
     Raises SourceError for what is wrong inside it.
     """
-    return parse_text(_decoded(data, name), name)
+    return parse_text(decoded(data, name), name)
 
 
 def parse_text(text: str, name: str = "<text>", alphabet: Sequence[str] | str | None = None) -> FormulaFile:
@@ -116,7 +116,8 @@ def parse_expression(text: str, alphabet: Sequence[str] | str, name: str = "<exp
     return FormulaFile(alphabet=symbols, formula=formula, notes=_notes(formula, ()), source=source)
 
 
-def _decoded(data: bytes, name: str) -> str:
+def decoded(data: bytes, name: str) -> str:
+    """The text of a file in UTF-8; `name` is what the SourceError for anything else cites."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

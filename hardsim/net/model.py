@@ -1,4 +1,4 @@
-"""A softmax transformer as data: rational matrices that do not depend on the length, and what may depend on it.
+"""A transformer as data: rational matrices that do not depend on the length, and what may depend on it.
 
 With d coordinates in the residual stream, x_i in Q^d:
 
@@ -7,8 +7,12 @@ With d coordinates in the residual stream, x_i in Q^d:
     c_i = x_i + sum over heads, j of alpha_ij W_V x_j
     y_i = c_i + W_2 relu(W_1 c_i + b_1) + b_2
 
-Only PE and tau are functions of n (and i). The word is accepted iff coordinate `output` of the last position is
-exactly 1 and rejected iff it is exactly 0; anything between is undecided.
+Only PE and tau are functions of n (and i). A head of a hard-attention model has the mean over the positions of the
+largest score, or the leftmost or rightmost of them, in place of softmax. Positions are 1..n; a model with a beginning
+of sequence has a position 0 besides, which every query sees.
+
+The word is accepted iff coordinate `output` at the reading position is exactly 1 and rejected iff it is exactly 0;
+anything between is undecided. With a `threshold`, above it means accepted and below it rejected.
 """
 
 from __future__ import annotations
@@ -16,13 +20,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
+from hardsim.net.tables import LengthTable
 from hardsim.spec.columns import PositionFunction
-from hardsim.spec.ir import Mask, Rational
+from hardsim.spec.ir import Mask, Rational, Weighting
 
 Entry = tuple[int, int, Rational]
+Schedule = Arith | LengthTable
+"""A temperature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,9 @@ class AttentionHead:
     w_q: Matrix
     w_k: Matrix
     w_v: Matrix
+    weighting: Weighting = Weighting.SOFTMAX
+    gap: Arith | None = None
+    """The declared score gap of a hard head, in i and n: the largest score of a row minus the next smaller one."""
 
     @property
     def uniform(self) -> bool:
@@ -95,18 +106,41 @@ class Transformer:
     alphabet: tuple[str, ...]
     coordinates: tuple[str, ...]
     embedding: Matrix
-    """|alphabet| x d: the word embedding, one row per symbol."""
+    """|alphabet| x d: the word embedding, one row per symbol; with `bos` one more, the last, for position 0."""
     encodings: tuple[tuple[int, PositionFunction], ...]
     """The position encoding: coordinate index and value, an expression in i and n."""
     layers: tuple[Layer, ...]
-    temperature: Arith
+    temperature: Schedule
     """tau, an expression in n, or in the query position i where every head is future-masked."""
     output: int
+    bos: bool = False
+    threshold: Rational | None = None
+    reading: Literal["first", "last"] = "last"
+    """The position at which the output is read: n, or 1."""
 
     @property
     def dimension(self) -> int:
         """d, the width of the residual stream."""
         return len(self.coordinates)
+
+    @property
+    def heads(self) -> tuple[AttentionHead, ...]:
+        """All heads in order of the layers."""
+        return tuple(head for layer in self.layers for head in layer.heads)
+
+    @property
+    def soft(self) -> bool:
+        """Whether every head is softmax (or uniform, which is the same in every weighting but leftmost, rightmost)."""
+        return all(head.weighting is Weighting.SOFTMAX for head in self.heads)
+
+    @property
+    def first(self) -> int:
+        """The first position: 0 with a beginning of sequence, else 1."""
+        return 0 if self.bos else 1
+
+    def reading_index(self, n: int) -> int:
+        """The index of the reading position among the positions of a word of length n."""
+        return (n if self.reading == "last" else 1) - self.first
 
     @property
     def parameters(self) -> int:

@@ -47,6 +47,19 @@ class Reader:
         """Whether a member is there and not null."""
         return isinstance(self.value, dict) and self.value.get(key) is not None
 
+    def only(self, *keys: str) -> Reader:
+        """The same object, which may have no other members: a misspelt key would be lost.
+
+        Raises:
+            InputError: if it is not an object, or naming the first member that is not among `keys`.
+        """
+        if not isinstance(self.value, dict):
+            raise self.error("an object")
+        for key in self.value:
+            if key not in keys:
+                raise self.error(f"keys among {', '.join(keys)} (not {key!r})")
+        return self
+
     def items(self, length: int | None = None) -> Iterator[Reader]:
         """The members of an array, of a given length if any."""
         if not isinstance(self.value, list) or (length is not None and len(self.value) != length):

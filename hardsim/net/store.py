@@ -1,76 +1,70 @@
-"""Networks and programs as JSON, with exact rationals as strings, and back.
+"""Transformers as JSON, with exact rationals as strings, and back.
 
-A matrix is `{"shape": [rows, columns], "entries": [[row, column, "p/q"], ...]}`; a linear form is an object from
-coordinate names to rationals. Reading checks every shape, index, rational and name.
+A matrix is `{"shape": [rows, columns], "entries": [[row, column, "p/q"], ...]}`, or, as a person would write it, rows
+by name (or in order) that are objects from coordinate names to rationals or arrays of rationals. Reading checks
+every shape, index, rational and name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
-from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.errors import HardsimError, InputError, OutOfRange
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.words import unprintable
+from hardsim.net.encodings import Users, encoding_json, read_encoding, read_schedule, schedule_json
+from hardsim.net.matrices import Names, matrix_json, read_matrix
+from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Schedule, Transformer
 from hardsim.net.reader import Reader
-from hardsim.spec.columns import PositionFunction, UserPredicate, parse_column
-from hardsim.spec.ir import (
-    Affine,
-    Clip,
-    Encoding,
-    HardProgram,
-    Head,
-    Kind,
-    Letter,
-    Mask,
-    ProgramLayer,
-    Rational,
-    Weighting,
-)
-
-Users = Mapping[str, tuple[str, UserPredicate]]
-"""The formula's own predicates: text and meaning by name."""
+from hardsim.spec.columns import PositionFunction
+from hardsim.spec.ir import Mask, Weighting
 
 MASKS = ", ".join(mask.value for mask in Mask)
 WEIGHTINGS = ", ".join(weighting.value for weighting in Weighting)
-KINDS = ", ".join(kind.value for kind in Kind)
-LARGEST = 1_000_000
-
-
-# ---- the network ----
+BOS = "BOS"
+"""What the row of the embedding for position 0 is called."""
+PROBED = (1, 2, 3, 4)
+"""Lengths at which encodings are tried when a model is read."""
 
 
 def transformer_json(model: Transformer) -> dict[str, Any]:
     """The network as JSON data."""
-    return {
-        "weighting": "softmax",
-        "alphabet": list(model.alphabet),
+    data: dict[str, Any] = {"alphabet": list(model.alphabet)}
+    if model.bos:
+        data["bos"] = True
+    data |= {
         "coordinates": list(model.coordinates),
-        "embedding": _matrix_json(model.embedding),
+        "embedding": matrix_json(model.embedding),
         "encodings": [
-            {"coordinate": model.coordinates[index], "value": str(value)} for index, value in model.encodings
+            {"coordinate": model.coordinates[index], "value": encoding_json(value)} for index, value in model.encodings
         ],
-        "temperature": str(model.temperature),
         "layers": [
-            {
-                "heads": [
-                    {
-                        "name": head.name,
-                        "mask": head.mask.value,
-                        "w_q": _matrix_json(head.w_q),
-                        "w_k": _matrix_json(head.w_k),
-                        "w_v": _matrix_json(head.w_v),
-                    }
-                    for head in layer.heads
-                ],
-                "ffn": {
-                    "w1": _matrix_json(layer.ffn.w1),
-                    "b1": [str(value) for value in layer.ffn.b1],
-                    "w2": _matrix_json(layer.ffn.w2),
-                    "b2": [str(value) for value in layer.ffn.b2],
-                },
-            }
-            for layer in model.layers
+            {"heads": [_head_json(head) for head in layer.heads], "ffn": _ffn_json(layer.ffn)} for layer in model.layers
         ],
         "output": model.coordinates[model.output],
+    }
+    if model.soft:
+        data |= {"weighting": "softmax", "temperature": schedule_json(model.temperature)}
+    if model.threshold is not None:
+        data |= {"threshold": str(model.threshold), "reading": model.reading}
+    return data
+
+
+def _head_json(head: AttentionHead) -> dict[str, Any]:
+    data: dict[str, Any] = {"name": head.name, "mask": head.mask.value}
+    if head.weighting is not Weighting.SOFTMAX:
+        data["weighting"] = head.weighting.value
+    if head.gap is not None:
+        data["gap"] = str(head.gap)
+    return data | {"w_q": matrix_json(head.w_q), "w_k": matrix_json(head.w_k), "w_v": matrix_json(head.w_v)}
+
+
+def _ffn_json(ffn: FeedForward) -> dict[str, Any]:
+    return {
+        "w1": matrix_json(ffn.w1),
+        "b1": [str(value) for value in ffn.b1],
+        "w2": matrix_json(ffn.w2),
+        "b2": [str(value) for value in ffn.b2],
     }
 
 
@@ -80,227 +74,123 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
     Raises:
         InputError: naming the place, what was expected and what was found.
     """
-    data.field("weighting").choice({"softmax": "softmax"}.__getitem__, "softmax")
     alphabet = tuple(item.text() for item in data.field("alphabet").items())
-    coordinates = tuple(item.text() for item in data.field("coordinates").items())
     if not alphabet or len(set(alphabet)) != len(alphabet):
         raise data.field("alphabet").error("distinct symbols, at least one")
-    if len(set(coordinates)) != len(coordinates):
+    for symbol, item in zip(alphabet, data.field("alphabet").items(), strict=True):
+        if symbol.split() != [symbol] or unprintable(symbol):
+            raise item.error("a symbol, which is not empty and has no white space or control characters")
+    coordinates = tuple(item.text() for item in data.field("coordinates").items())
+    if len(set(coordinates)) != len(coordinates) or not coordinates:
         raise data.field("coordinates").error("distinct names")
-    index = {name: number for number, name in enumerate(coordinates)}
-    d = len(coordinates)
-    encodings = [
-        (item.field("coordinate").choice(index.__getitem__, "the coordinates"), _encoding(item.field("value"), users))
-        for item in data.field("encodings").items()
-    ]
-    return Transformer(
+    bos = data.has("bos") and data.field("bos").boolean()
+    names = Names(coordinates)
+    default = data.field("weighting").choice(Weighting, WEIGHTINGS) if data.has("weighting") else None
+    rows = Names((*alphabet, BOS) if bos else alphabet)
+    if bos and BOS in alphabet:
+        raise data.field("alphabet").error(f"symbols other than {BOS}, which names the row of position 0")
+    layers = tuple(_read_layer(item, names, bos, default) for item in data.field("layers").items())
+    model = Transformer(
         alphabet=alphabet,
         coordinates=coordinates,
-        embedding=_read_matrix(data.field("embedding"), len(alphabet), d),
-        encodings=tuple(encodings),
-        layers=tuple(_read_layer(item, d) for item in data.field("layers").items()),
-        temperature=data.field("temperature").arith(),
-        output=data.field("output").choice(index.__getitem__, "the coordinates"),
-    )
-
-
-def _encoding(data: Reader, users: Users | None) -> PositionFunction:
-    """An expression in i and n, or a predicate such as `PRIME(2*i + 1)`; `users` are the formula's own."""
-    return parse_column(data.text(), users or {}) or data.arith()
-
-
-def _read_layer(data: Reader, d: int) -> Layer:
-    heads = []
-    for item in data.field("heads").items():
-        k = item.field("w_q").field("shape").value
-        rows = k[0] if isinstance(k, list) and k and isinstance(k[0], int) else 0
-        heads.append(
-            AttentionHead(
-                name=item.field("name").text(),
-                mask=item.field("mask").choice(Mask, MASKS),
-                w_q=_read_matrix(item.field("w_q"), rows, d),
-                w_k=_read_matrix(item.field("w_k"), rows, d),
-                w_v=_read_matrix(item.field("w_v"), d, d),
-            )
-        )
-    ffn = data.field("ffn")
-    b1 = tuple(item.rational() for item in ffn.field("b1").items())
-    return Layer(
-        tuple(heads),
-        FeedForward(
-            w1=_read_matrix(ffn.field("w1"), len(b1), d),
-            b1=b1,
-            w2=_read_matrix(ffn.field("w2"), d, len(b1)),
-            b2=tuple(item.rational() for item in ffn.field("b2").items(d)),
-        ),
-    )
-
-
-def _matrix_json(matrix: Matrix) -> dict[str, Any]:
-    return {
-        "shape": list(matrix.shape),
-        "entries": [[row, column, str(value)] for row, column, value in matrix.entries],
-    }
-
-
-def _read_matrix(data: Reader, rows: int, columns: int) -> Matrix:
-    shape = tuple(item.integer(0, LARGEST) for item in data.field("shape").items(2))
-    if shape != (rows, columns):
-        raise data.field("shape").error(f"[{rows}, {columns}]")
-    entries: dict[tuple[int, int], Rational] = {}
-    for item in data.field("entries").items():
-        row, column, value = item.items(3)
-        place = row.integer(0, rows - 1), column.integer(0, columns - 1)
-        if place in entries:
-            raise item.error("each entry once")
-        entries[place] = value.rational()
-    return Matrix.of(rows, columns, entries)
-
-
-# ---- the hard-attention program, the specification of the heads ----
-
-
-def program_json(program: HardProgram) -> dict[str, Any]:
-    """The hard-attention program as JSON data."""
-    return {
-        "regime": program.regime,
-        "alphabet": list(program.alphabet),
-        "temperature": str(program.temperature),
-        "letters": [{"name": letter.name, "symbols": sorted(letter.symbols)} for letter in program.letters],
-        "encodings": [{"name": encoding.name, "value": str(encoding.value)} for encoding in program.encodings],
-        "layers": [
-            {
-                "heads": [_head_json(head) for head in layer.heads],
-                "clips": [
-                    {"out": clip.out, "pre": _form_json(clip.pre), "weight": clip.weight, "counts": clip.counts}
-                    for clip in layer.clips
-                ],
-                "ones": list(layer.ones),
-            }
-            for layer in program.layers
-        ],
-        "output": program.output,
-        "meanings": dict(program.meanings),
-    }
-
-
-def _head_json(head: Head) -> dict[str, Any]:
-    return {
-        "name": head.name,
-        "mask": head.mask.value,
-        "weighting": head.weighting.value,
-        "score": [[_form_json(query), _form_json(key)] for query, key in head.score],
-        "value": _form_json(head.value),
-        "out": head.out,
-        "select": None if head.select is None else _form_json(head.select),
-        "decay": None if head.decay is None else str(head.decay),
-        "gap": None if head.gap is None else str(head.gap),
-        "kind": head.kind.value,
-        "coefficients": str(head.weight),
-        "purpose": head.purpose,
-        "theorem": head.theorem,
-    }
-
-
-def _form_json(form: Affine) -> dict[str, str]:
-    return {name: str(value) for name, value in form.terms}
-
-
-def read_program(data: Reader, users: Users | None = None) -> HardProgram:
-    """The program that JSON data describes; a form may only read coordinates written before it.
-
-    Raises:
-        InputError: naming the place, what was expected and what was found.
-    """
-    letters = tuple(
-        Letter(item.field("name").text(), frozenset(part.text() for part in item.field("symbols").items()))
-        for item in data.field("letters").items()
-    )
-    encodings = tuple(
-        Encoding(item.field("name").text(), _encoding(item.field("value"), users))
-        for item in data.field("encodings").items()
-    )
-    known = {"1", *(letter.name for letter in letters), *(encoding.name for encoding in encodings)}
-    layers = tuple(_read_program_layer(item, known) for item in data.field("layers").items())
-    meanings = data.field("meanings")
-    if not isinstance(meanings.value, dict):
-        raise meanings.error("an object")
-    return HardProgram(
-        alphabet=tuple(item.text() for item in data.field("alphabet").items()),
-        regime=data.field("regime").text(),
-        temperature=data.field("temperature").arith(),
-        letters=letters,
-        encodings=encodings,
+        embedding=read_matrix(data.field("embedding"), rows, names),
+        encodings=_read_encodings(data.field("encodings"), names, users, bos) if data.has("encodings") else (),
         layers=layers,
-        output=_known(data.field("output"), known),
-        meanings={name: meanings.field(name).text() for name in meanings.value},
+        temperature=_read_temperature(data, layers),
+        output=data.field("output").choice(names.index.__getitem__, "the coordinates"),
+        bos=bos,
+        threshold=data.field("threshold").rational() if data.has("threshold") else None,
+        reading=_read_reading(data),
     )
+    _check_names(data, model)
+    return model
 
 
-def _read_program_layer(data: Reader, known: set[str]) -> ProgramLayer:
-    """One layer; its outputs join the known coordinates."""
-    heads = tuple(_read_head(item, known) for item in data.field("heads").items())
-    known |= {head.out for head in heads}
-    clips = tuple(
-        Clip(
-            out=item.field("out").text(),
-            pre=_read_form(item.field("pre"), known),
-            weight=item.field("weight").integer(-1, 1),
-            counts=item.field("counts").boolean(),
-        )
-        for item in data.field("clips").items()
-    )
-    ones = tuple(item.text() for item in data.field("ones").items())
-    known |= {clip.out for clip in clips} | set(ones)
-    return ProgramLayer(heads, clips, ones)
+def _read_reading(data: Reader) -> Literal["first", "last"]:
+    options: dict[str, Literal["first", "last"]] = {"first": "first", "last": "last"}
+    return data.field("reading").choice(options.__getitem__, "first, last") if data.has("reading") else "last"
 
 
-def _read_head(data: Reader, known: set[str]) -> Head:
-    score = []
-    for item in data.field("score").items():
-        query, key = item.items(2)
-        score.append((_read_form(query, known), _read_form(key, known)))
-    kind = data.field("kind").choice(Kind, KINDS)
-    if (kind is Kind.UNIFORM) == bool(score):
-        raise data.field("score").error(
-            "no score for a uniform head" if score else "a score, since the head is not uniform"
-        )
-    return Head(
+def _read_temperature(data: Reader, layers: tuple[Layer, ...]) -> Schedule:
+    """Softmax heads need one; hard attention has none."""
+    soft = any(head.weighting is Weighting.SOFTMAX for layer in layers for head in layer.heads)
+    return read_schedule(data.field("temperature")) if soft or data.has("temperature") else parse_arith("1")
+
+
+def _check_names(data: Reader, model: Transformer) -> None:
+    """Reports name heads, so each needs a name of its own."""
+    seen: set[str] = set()
+    for layer, item in zip(model.layers, data.field("layers").items(), strict=True):
+        for head, part in zip(layer.heads, item.field("heads").items(), strict=True):
+            if head.name in seen:
+                raise part.field("name").error("a name that no other head has")
+            seen.add(head.name)
+
+
+def _read_encodings(
+    data: Reader, names: Names, users: Users | None, bos: bool
+) -> tuple[tuple[int, PositionFunction], ...]:
+    """The position encodings, each tried at short lengths: a division by zero shows before anything runs."""
+    found = []
+    for item in data.items():
+        item.only("coordinate", "value")
+        index = item.field("coordinate").choice(names.index.__getitem__, "the coordinates")
+        value = read_encoding(item.field("value"), users)
+        for n in PROBED:
+            for i in range(0 if bos else 1, n + 1):
+                try:
+                    value.evaluate(i=i, n=n)
+                except OutOfRange:
+                    continue  # a table of lengths ends somewhere, and says so when it is asked for more
+                except (HardsimError, TypeError) as error:
+                    message = error.message if isinstance(error, InputError) else str(error)
+                    raise item.field("value").error(
+                        f"an expression with a value at every position (at i = {i}, n = {n}: {message})"
+                    ) from None
+        found.append((index, value))
+    return tuple(found)
+
+
+def _read_layer(data: Reader, names: Names, bos: bool, default: Weighting | None) -> Layer:
+    data.only("heads", "ffn")
+    heads = tuple(_read_head(item, names, bos, default) for item in data.field("heads").items())
+    return Layer(heads, _read_ffn(data.field("ffn"), names) if data.has("ffn") else no_ffn(len(names.names)))
+
+
+def _read_head(data: Reader, names: Names, bos: bool, default: Weighting | None) -> AttentionHead:
+    data.only("name", "mask", "weighting", "hardmax", "gap", "w_q", "w_k", "w_v")
+    mask = data.field("mask").choice(Mask, MASKS)
+    if mask.strict and not bos:
+        raise data.field("mask").error('a mask under which every query sees something (strict masks need "bos": true)')
+    weighting = default
+    if data.has("weighting") or default is None:
+        weighting = data.field("weighting").choice(Weighting, WEIGHTINGS)
+    w_q = read_matrix(data.field("w_q"), None, names)
+    return AttentionHead(
         name=data.field("name").text(),
-        mask=data.field("mask").choice(Mask, MASKS),
-        weighting=data.field("weighting").choice(Weighting, WEIGHTINGS),
-        value=_read_form(data.field("value"), known),
-        out=data.field("out").text(),
-        score=tuple(score),
-        select=_read_form(data.field("select"), known) if data.has("select") else None,
-        decay=data.field("decay").arith() if data.has("decay") else None,
+        mask=mask,
+        w_q=w_q,
+        w_k=read_matrix(data.field("w_k"), w_q.shape[0], names),
+        w_v=read_matrix(data.field("w_v"), names, names),
+        weighting=weighting or Weighting.SOFTMAX,
         gap=data.field("gap").arith() if data.has("gap") else None,
-        kind=kind,
-        weight=_positive(data.field("coefficients")),
-        purpose=data.field("purpose").text(),
-        theorem=data.field("theorem").text(),
     )
 
 
-def _positive(data: Reader) -> int:
-    """A positive integer of any size, as a string."""
-    value = data.rational()
-    if value.denominator != 1 or value < 1:
-        raise data.error("a positive integer")
-    return int(value)
+def no_ffn(d: int) -> FeedForward:
+    """A feed-forward network without hidden units, which adds nothing."""
+    return FeedForward(Matrix((0, d)), (), Matrix((d, 0)), (0,) * d)
 
 
-def _read_form(data: Reader, known: set[str]) -> Affine:
-    if not isinstance(data.value, dict):
-        raise data.error("an object from coordinates to rationals")
-    for name in data.value:
-        if name not in known:
-            raise data.error(f"coordinates that are known here (not '{name}')")
-    return Affine.of({name: data.field(name).rational() for name in data.value})
-
-
-def _known(data: Reader, known: set[str]) -> str:
-    name = data.text()
-    if name not in known:
-        raise data.error("a coordinate of the program")
-    return name
+def _read_ffn(data: Reader, names: Names) -> FeedForward:
+    data.only("w1", "b1", "w2", "b2")
+    w1 = read_matrix(data.field("w1"), None, names)
+    units = w1.shape[0]
+    b1 = tuple(item.rational() for item in data.field("b1").items(units)) if data.has("b1") else (0,) * units
+    d = len(names.names)
+    return FeedForward(
+        w1=w1,
+        b1=b1,
+        w2=read_matrix(data.field("w2"), names, units),
+        b2=tuple(item.rational() for item in data.field("b2").items(d)) if data.has("b2") else (0,) * d,
+    )

@@ -125,7 +125,7 @@ class Classes(Sites):
         return tuple(sorted({value.text for values in self._texts.values() for value in values
                              if isinstance(value, Free)}))  # fmt: skip
 
-    def inverse(self, temperature: Arith) -> list[Value]:
+    def inverse(self, temperature: PositionFunction) -> list[Value]:
         """One over the temperature, which must be positive everywhere."""
         result = []
         for one, value in zip(self.classes, self.evaluate(temperature), strict=True):

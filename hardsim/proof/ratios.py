@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hardsim.lang.arith import Arith, Constant, Expression, Negation, Variable
+from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Variable
 from hardsim.spec.ir import Rational, plain
 
 if TYPE_CHECKING:
@@ -217,6 +217,8 @@ def ratio_of(function: Arith, sign: Callable[[Line], int], domain: Domain) -> Va
             return Ratio.variable(tree.name)
         if isinstance(tree, Negation):
             return (-Ratio.of(walk(tree.arg))).simplest
+        if isinstance(tree, Indicator):
+            raise NoRatio("it compares")
         left, right = walk(tree.left), walk(tree.right)
         if tree.op == "^":
             return _power(left, right, sign)

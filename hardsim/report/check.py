@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from hardsim.checking.result import CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts, Verdict
+from hardsim.checking.attention_result import AttentionResult
+from hardsim.checking.result import AUTO, FLOAT64, CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts, Verdict
 from hardsim.report.numbers import NOTHING, count, output_text, plural, short, word_text, yes
 from hardsim.report.screen import Column, Screen
 
@@ -156,6 +157,10 @@ def purpose(head: HeadResult) -> str:
 def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
     """The verdict with its reach; for a mismatch the word on a line of its own, the answers, and the next step."""
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    if result.stuck is not None:
+        screen.line("The first of these words, on a line of its own:")
+        screen.raw(word_text(result.stuck, alphabet))
+        screen.line(f"  {next_arithmetic(result)}")
     if result.mismatch is None:
         return
     screen.line("The shortest mismatching word, on a line of its own:")
@@ -170,6 +175,16 @@ def answers(mismatch: Mismatch) -> str:
     return (
         f"oracle: {yes(mismatch.oracle)}; hard attention: {yes(mismatch.hard)}; "
         f"softmax: {yes(mismatch.soft)} (output {output_text(mismatch.value)}{exactness})"
+    )
+
+
+def next_arithmetic(result: CheckResult) -> str:
+    """What a user can do about a word on which no answer was reached."""
+    if result.engine == FLOAT64:
+        return f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} goes on in balls."
+    return (
+        "Next: a value lies on a threshold, or closer to it than the limit of ball arithmetic can tell; a slightly "
+        "different --beta or --tau moves it."
     )
 
 
@@ -189,9 +204,10 @@ def next_step(result: CheckResult) -> str:
     )
 
 
-def print_summary(screen: Screen, results: Sequence[CheckResult]) -> None:
+def print_summary(screen: Screen, results: Sequence[CheckResult | AttentionResult]) -> None:
     """One row per result, and how many there are of each verdict."""
-    screen.table(SUMMARY_COLUMNS, [summary_row(result) for result in results])
+    rows = [summary_row(result) if isinstance(result, CheckResult) else attention_row(result) for result in results]
+    screen.table(SUMMARY_COLUMNS, rows)
     screen.raw()
     tally = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
     parts = [f"{number} {verdict.value}" for verdict, number in tally.items() if number]
@@ -214,6 +230,27 @@ def summary_row(result: CheckResult) -> list[str]:
         short(worst.error if worst else None),
         short(worst.bound if worst else None),
         str(max((length.digits for length in result.lengths), default=NOTHING)),
+    ]
+
+
+def attention_row(result: AttentionResult) -> list[str]:
+    """The same for a hard-attention model or program: its outputs are not rounded, so it has no margins."""
+    mismatches = sum(length.soft_mismatches + length.hard_mismatches for length in result.lengths)
+    worst = max(result.lengths, key=lambda length: length.error, default=None)
+    gaps = [length.gap for length in result.lengths if length.gap is not None]
+    bits = max((length.bits for length in result.lengths), default=0)
+    return [
+        result.name,
+        "Theorem 26",
+        result.verdict.value + (" (partial)" if result.partial else ""),
+        count(result.words),
+        count(mismatches),
+        NOTHING,
+        NOTHING,
+        short(min(gaps, default=None)),
+        short(worst.error if worst else None),
+        short(worst.bound if worst else None),
+        str(bits * 301 // 1000) if bits else NOTHING,
     ]
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 from hardsim.checking.compare import Evaluation
-from hardsim.checking.open import Input
 from hardsim.checking.result import CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts
 from hardsim.errors import HardsimError
 from hardsim.report.model import ModelReport
@@ -61,9 +60,25 @@ def encode(data: Mapping[str, Any]) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def input_json(given: Input) -> Json:
+class Named(Protocol):
+    """An input."""
+
+    @property
+    def name(self) -> str:
+        """Path as given."""
+
+    @property
+    def sha256(self) -> str:
+        """Digest of its bytes."""
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """Its symbols."""
+
+
+def input_json(given: Named) -> Json:
     """What was read."""
-    return {"name": given.name, "sha256": given.sha256, "alphabet": list(given.file.alphabet)}
+    return {"name": given.name, "sha256": given.sha256, "alphabet": list(given.alphabet)}
 
 
 def note_json(name: str, regime: str | None, message: str) -> Json:
@@ -107,6 +122,7 @@ def check_json(result: CheckResult) -> Json:
         "reach": result.reach,
         "partial": result.partial,
         "words": result.words,
+        "undecided_word": None if result.stuck is None else list(result.stuck),
         "mismatch": None if result.mismatch is None else mismatch_json(result.mismatch),
         "lengths": [length_json(length) for length in result.lengths],
     }
@@ -134,6 +150,7 @@ def length_json(length: LengthResult) -> Json:
         "accepted": length.accepted,
         "soft_mismatches": length.soft_mismatches,
         "hard_mismatches": length.hard_mismatches,
+        "undecided": length.undecided,
         "acceptance_gap": decimal(length.acceptance_gap),
         "margin": decimal(length.margin),
         "score_gap": rational(length.score_gap),
@@ -160,19 +177,21 @@ def head_json(head: HeadResult) -> Json:
     }
 
 
-def eval_json(name: str, facts: ModelFacts, evaluations: Iterable[Evaluation]) -> Json:
-    """The words of `eval` on one model."""
+def eval_json(name: str, facts: ModelFacts, engine: str, evaluations: Iterable[Evaluation]) -> Json:
+    """The words of `eval` on one model; what was not decided is null."""
     return {
         "input": name,
         "model": model_json(facts),
+        "engine": engine,
         "words": [
             {
                 "word": list(found.word),
-                "agree": found.mismatch is None,
+                "agree": found.mismatch is None if found.decided else None,
+                "decided": found.decided,
                 "oracle": found.oracle,
                 "hard": found.hard,
                 "soft": found.soft,
-                "output": decimal(found.value),
+                "output": decimal(found.value) if found.decided else None,
                 "unrounded": decimal(found.unrounded),
                 "margin": decimal(found.margin),
                 "digits": found.digits,
@@ -234,9 +253,9 @@ def show_json(report: ModelReport) -> Json:
     }
 
 
-def compile_json(name: str, facts: ModelFacts, output: str, sha256: str) -> Json:
+def compile_json(name: str, model: Json, output: str, sha256: str) -> Json:
     """Where `compile` wrote the network."""
-    return {"input": name, "model": model_json(facts), "output": output, "sha256": sha256}
+    return {"input": name, "model": model, "output": output, "sha256": sha256}
 
 
 def example_json(name: str, title: str, text: str | None) -> Json:

@@ -9,7 +9,6 @@ from fractions import Fraction
 from hardsim.checking.compare import Judge
 from hardsim.checking.result import HeadResult, ModelFacts
 from hardsim.checking.subject import Subject
-from hardsim.checking.tally import Tally
 from hardsim.report.numbers import plural, short
 from hardsim.report.screen import Column, Screen
 from hardsim.spec.ir import Head
@@ -71,7 +70,7 @@ class ModelReport:
 def describe(subject: Subject, lengths: Sequence[int]) -> ModelReport:
     """A subject as data, with bounds and precision for words of these lengths."""
     judge = Judge(subject)
-    bounds = {n: {head.name: head for head in judge.head_results(n, Tally(n))} for n in lengths}
+    bounds = {n: {head.name: head for head in judge.head_results(n, {}, {})} for n in lengths}
     program = subject.program
     letters = [(letter.name, f"the symbol is one of: {' '.join(sorted(letter.symbols))}") for letter in program.letters]
     layers = [

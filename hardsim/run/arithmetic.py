@@ -44,6 +44,18 @@ class Arithmetic(Protocol[T]):
     def clip(self, value: T) -> int | T:
         """`min(max(value, 0), 1)`, exactly 0 or 1 where that is certain."""
 
+    def relu(self, value: T) -> int | T:
+        """`max(value, 0)`, exactly 0 where that is certain."""
+
+    def settled(self, value: T) -> bool:
+        """Whether it is certain that a clip's input is at most 0, at least 1, or strictly between."""
+
+    def ranked(self, values: Sequence[T], rank: int) -> T:
+        """The `rank`-th largest of some numbers (1: the largest)."""
+
+    def widened(self, mean: T, dropped: int, spread: Rational) -> T:
+        """A weighted mean for which `dropped` negligible weights were left out, of values at most `spread` apart."""
+
     def least_margin(self, values: Sequence[T]) -> T:
         """For inputs z = 2x - 1/2 of clips, the least distance of an x from the threshold it has passed, max(-z, z
         - 1)/2."""

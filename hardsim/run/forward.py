@@ -16,7 +16,7 @@ from typing import Any, Generic
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
 from hardsim.run.plan import LayerPlan, Plan, Terms, Unit, make_plan
-from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable
+from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable, View
 from hardsim.spec.ir import Mask, Rational, plain
 
 
@@ -27,17 +27,23 @@ class Trace(Generic[T]):
     `columns` is the residual stream after the last layer, by coordinate; `attended` the output column of each head,
     by head name and coordinate; `least_margin` the smallest distance of a rounded value from its threshold (a clip
     `2x - 1/2` has its thresholds at x = 1/4 and 3/4; distances are in x); `inputs` the value of every FFN unit's
-    form at the last position.
+    form at the last position. `unsettled` counts the values that a clip rounds and of which the arithmetic cannot
+    tell whether it saturates.
     """
 
     columns: list[Column]
+    index: int = -1
+    """That of the reading position."""
+    layers: list[tuple[list[Column], list[Column]]] = field(default_factory=list)
+    """By layer, the residual stream after attention and after the feed-forward network."""
     attended: dict[str, dict[int, Column]] = field(default_factory=dict)
     least_margin: T | None = None
     inputs: list[list[Value]] = field(default_factory=list)
+    unsettled: int = 0
 
     def output(self, model: Transformer) -> Value:
-        """The output coordinate at the last position."""
-        return self.columns[model.output].values[-1]
+        """The output coordinate at the reading position."""
+        return self.columns[model.output].values[self.index]
 
     def verdict(self, model: Transformer) -> bool | None:
         """True where the output is exactly 1, False where it is exactly 0, None where the network did not decide."""
@@ -49,7 +55,8 @@ class Trace(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class _Activated(Generic[T]):
-    """What a hidden unit gave: its column, its input at the last position, its least margin where it rounds.
+    """What a hidden unit gave: its column, its input at the last position, its least margin where it rounds, and at
+    how many positions it is unsettled.
 
     `inputs` keeps the columns that it read alive, since they may be known by their identity.
     """
@@ -57,6 +64,7 @@ class _Activated(Generic[T]):
     result: Column
     last: Value
     margin: T | None
+    unsettled: int
     inputs: list[Column]
 
 
@@ -76,9 +84,11 @@ class Forward(Generic[T]):
 
     def run(self, word: Sequence[str]) -> Trace[T]:
         """Run the network on a non-empty word over its alphabet."""
-        n = len(word)
-        self._prepare(n)
+        self._prepare(len(word))
+        size = len(word) + self.model.bos
         symbols = [self._rows[self.model.symbol_index[symbol]] for symbol in word]
+        if self.model.bos:
+            symbols.insert(0, self._rows[-1])
         columns = [
             self._statics[index]
             if index in self.plan.static
@@ -87,10 +97,12 @@ class Forward(Generic[T]):
             )
             for index in range(self.model.dimension)
         ]
-        trace: Trace[T] = Trace(columns)
+        trace: Trace[T] = Trace(columns, self.model.reading_index(len(word)))
         for number, layer in enumerate(self.plan.layers):
-            self._attention(number, layer, trace, n)
-            self._feed_forward(number, layer, trace, n)
+            self._attention(number, layer, trace, size)
+            attended = list(trace.columns)
+            self._feed_forward(number, layer, trace, size)
+            trace.layers.append((attended, list(trace.columns)))
         return trace
 
     def _prepare(self, n: int) -> None:
@@ -100,16 +112,17 @@ class Forward(Generic[T]):
         self._tables.clear()
         self._units.clear()
         model = self.model
-        self._statics = [Column([0] * n) for _ in range(model.dimension)]
+        positions = range(model.first, n + 1)
+        self._statics = [Column([0] * len(positions)) for _ in range(model.dimension)]
         for index, encoding in model.encodings:
             earlier = self._statics[index].values
             self._statics[index] = Column(
-                [plain(encoding.evaluate(i=i, n=n) + value) for i, value in enumerate(earlier, start=1)]
+                [plain(encoding.evaluate(i=i, n=n) + value) for i, value in zip(positions, earlier, strict=True)]
             )
         for index in self.plan.static:
             shared = self._rows[0].get(index, 0)
             self._statics[index] = Column([value + shared for value in self._statics[index].values])
-        self._inverse = [model.inverse_temperature(i, n) for i in range(1, n + 1)]
+        self._inverse = [model.inverse_temperature(i, n) for i in positions]
         self._length = n
 
     def _attention(self, number: int, layer: LayerPlan, trace: Trace[T], n: int) -> None:
@@ -117,7 +130,7 @@ class Forward(Generic[T]):
         for index, head in enumerate(layer.heads):
             attended: dict[int, Column] = {}
             table = self._tables.setdefault((number, index), ExpTable(head, self.arithmetic, self._inverse))
-            weights = AttentionWeights(table, trace.columns, n) if head.scores else None
+            weights = AttentionWeights(table, trace.columns, n, self.model.bos) if head.scores else None
             for out, form in head.values:
                 values = self.combine(form, 0, trace.columns, n)
                 column = weights.attend(values, out) if weights else self._average(values, head.mask)
@@ -133,8 +146,10 @@ class Forward(Generic[T]):
         for index, unit in enumerate(layer.units):
             done = self._activated(number, index, unit, trace.columns, n)
             last.append(done.last)
-            if done.margin is not None and (trace.least_margin is None or done.margin < trace.least_margin):
-                trace.least_margin = done.margin
+            trace.unsettled += done.unsettled
+            if done.margin is not None:
+                margins = [done.margin] if trace.least_margin is None else [done.margin, trace.least_margin]
+                trace.least_margin = self.arithmetic.ranked(margins, len(margins))
             result = done.result
             for out, weight in unit.outs:
                 scaled = result if weight == 1 else self.combine(((0, weight),), 0, [result], n)
@@ -161,14 +176,16 @@ class Forward(Generic[T]):
         values = [self._activate(value, unit.clip) for value in column.values]
         exact = column.exact or all(isinstance(value, int | Fraction) for value in values)
         margin = self._least_margin(column) if unit.decides and unit.clip else None
-        return _Activated(Column(values, exact), column.values[-1], margin, inputs)
+        unsettled = 0
+        if unit.decides and unit.clip and not column.exact:
+            soft = [value for value in column.values if not isinstance(value, int | Fraction)]
+            unsettled = sum(not self.arithmetic.settled(value) for value in soft)
+        return _Activated(Column(values, exact), column.values[-1], margin, unsettled, inputs)
 
     def _activate(self, value: Value, clip: bool) -> Value:
         if isinstance(value, int | Fraction):
             return min(max(value, 0), 1) if clip else max(value, 0)
-        if clip:
-            return self.arithmetic.clip(value)
-        return value if value > 0 else 0
+        return self.arithmetic.clip(value) if clip else self.arithmetic.relu(value)
 
     def _least_margin(self, column: Column) -> T:
         number = self.arithmetic.number
@@ -177,12 +194,13 @@ class Forward(Generic[T]):
         soft = [value for value in column.values if not isinstance(value, int | Fraction)]
         if soft:
             least.append(self.arithmetic.least_margin(soft))
-        return min(least)
+        return self.arithmetic.ranked(least, len(least))
 
     def combine(self, form: Terms, bias: Rational, columns: Sequence[Column], n: int) -> Column:
-        """The column of a linear form plus a bias; exact if every coordinate it reads is."""
+        """The column of a linear form plus a bias; exact if every coordinate it reads is, and exact at a position
+        where they are."""
         exact: list[Rational] = [bias] * n
-        soft: list[T] | None = None
+        soft: list[Value] | None = None
         for index, coefficient in form:
             column = columns[index]
             if column.exact:
@@ -192,11 +210,20 @@ class Forward(Generic[T]):
                     exact = [old + coefficient * value for old, value in zip(exact, column.values, strict=True)]
             else:
                 factor = self.arithmetic.number(coefficient)
-                scaled = [self._number(value) * factor for value in column.values]
-                soft = scaled if soft is None else [a + b for a, b in zip(soft, scaled, strict=True)]
+                scaled = [
+                    coefficient * value if isinstance(value, int | Fraction) else factor * value
+                    for value in column.values
+                ]
+                soft = scaled if soft is None else [self._plus(a, b) for a, b in zip(soft, scaled, strict=True)]
         if soft is None:
             return Column(list(exact))
-        return Column([a + self.arithmetic.number(b) for a, b in zip(soft, exact, strict=True)], exact=False)
+        return Column([self._plus(a, b) for a, b in zip(soft, exact, strict=True)], exact=False)
+
+    def _plus(self, left: Value, right: Value) -> Value:
+        """The sum of two values, exact if both are."""
+        if isinstance(left, int | Fraction):
+            return left + right if isinstance(right, int | Fraction) else self.arithmetic.number(left) + right
+        return left + self._number(right)
 
     def _number(self, value: Value) -> Any:
         return self.arithmetic.number(value) if isinstance(value, int | Fraction) else value
@@ -214,6 +241,9 @@ class Forward(Generic[T]):
             values = [self._number(value) for value in values]
         if mask is Mask.NONE:
             return Column([self._divide(_sum(values), n)] * n, column.exact)
+        if mask.strict or (self.model.bos and mask is Mask.PAST):
+            seen = [View.of(mask, i, n, self.model.bos).take(values) for i in range(n)]
+            return Column([self._divide(_sum(row), len(row)) for row in seen], column.exact)
         ordered = values if mask is Mask.FUTURE else values[::-1]
         means = [self._divide(total, count) for count, total in enumerate(accumulate(ordered), start=1)]
         return Column(means if mask is Mask.FUTURE else means[::-1], column.exact)

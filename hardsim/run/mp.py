@@ -64,6 +64,22 @@ class MpArithmetic:
             return 0
         return 1 if value >= self._one else value
 
+    def relu(self, value: Any) -> Any:
+        """`max(value, 0)`."""
+        return value if value > self._zero else 0
+
+    def settled(self, value: Any) -> bool:
+        """Numbers without enclosures always look certain."""
+        return True
+
+    def ranked(self, values: Sequence[Any], rank: int) -> Any:
+        """The `rank`-th largest."""
+        return sorted(values, reverse=True)[rank - 1]
+
+    def widened(self, mean: Any, dropped: int, spread: Rational) -> Any:
+        """The mean as it is: what was left out is below the working precision (see above)."""
+        return mean
+
     def least_margin(self, values: Sequence[Any]) -> Any:
         """The least max(-z, z - 1)/2: negative inside the interval (0, 1) where a clip does not saturate."""
         half = self.number(Fraction(1, 2))

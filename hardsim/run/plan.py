@@ -159,8 +159,8 @@ def largest_logit(plan: Plan, n: int) -> Fraction:
     for _, column, value in model.embedding.entries:
         size[column] = max(size[column], _size(value))
     for column, encoding in model.encodings:
-        size[column] += max(_size(encoding.evaluate(i=i, n=n)) for i in range(1, n + 1))
-    positions = range(1, n + 1) if "i" in model.temperature.variables else (n,)
+        size[column] += max(_size(encoding.evaluate(i=i, n=n)) for i in range(model.first, n + 1))
+    positions = range(model.first, n + 1) if "i" in model.temperature.variables else (n,)
     inverse = max(model.inverse_temperature(i, n) for i in positions)
     largest = Fraction(0)
 

@@ -38,9 +38,7 @@ def unrounded_output(forward: Forward[Any], trace: Trace[Any]) -> Value | None:
         for out, parts in written.items():
             weight = parts[0][0]
             if all(other == weight for other, _ in parts):
-                largest = parts[0][1]
-                for _, part in parts[1:]:
-                    largest = part if part > largest else largest
+                largest = forward.arithmetic.ranked([part for _, part in parts], 1)
                 soft[out] = largest * forward.arithmetic.number(weight) + forward.arithmetic.number(biases.get(out, 0))
     return soft.get(model.output)
 
@@ -60,11 +58,11 @@ def _extend(unit: Unit, value: Value, soft: dict[int, Value], trace: Trace[Any],
     for index, weight in unit.form:
         level = soft.get(index)
         if level is None:
-            level = number(trace.columns[index].values[-1])
+            value = trace.columns[index].values[-1]
+            level = number(value) if isinstance(value, int | Fraction) else value
         literals.append(level if weight == 1 else number(1) - level)
         threshold += weight == -1
     rank = int(threshold)
     if not 1 <= rank <= len(literals):
         return None
-    ordered = sorted(literals, reverse=True)
-    return ordered[rank - 1]
+    return forward.arithmetic.ranked(literals, rank)

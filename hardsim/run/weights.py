@@ -8,15 +8,18 @@ all queries at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from math import lcm
 from operator import mul
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
 from hardsim.run.plan import HeadPlan, Terms
 from hardsim.spec.ir import Mask, Rational
+
+V = TypeVar("V")
 
 MEMO_LENGTH = 8
 """Attention rows of words up to this length are remembered whole: short words repeat them."""
@@ -90,6 +93,27 @@ class ExpTable(Generic[T]):
         return column
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a query sees, by index: `low` up to but not including `high`, and index 0 besides if `start`."""
+
+    low: int
+    high: int
+    start: bool = False
+
+    @staticmethod
+    def of(mask: Mask, index: int, size: int, bos: bool) -> View:
+        """The view of a query; with a beginning of sequence (at index 0) it is always part of it."""
+        visible = mask.visible(index + 1, size)
+        low, high = visible.start - 1, visible.stop - 1
+        return View(low, high, bos and not low <= 0 < high)
+
+    def take(self, values: list[V]) -> list[V]:
+        """The visible members."""
+        part = values[self.low : self.high]
+        return [values[0], *part] if self.start else part
+
+
 def evaluate(form: Terms, columns: Sequence[Column], position: int) -> Rational:
     """A linear form at one position (0-based) over exact columns."""
     total: Rational = sum(coefficient * columns[index].values[position] for index, coefficient in form)
@@ -99,11 +123,13 @@ def evaluate(form: Terms, columns: Sequence[Column], position: int) -> Rational:
 class AttentionWeights(Generic[T]):
     """The weights of one head on one word; `attend` averages any column with them."""
 
-    def __init__(self, table: ExpTable[T], columns: Sequence[Column], n: int) -> None:
+    def __init__(self, table: ExpTable[T], columns: Sequence[Column], n: int, bos: bool = False) -> None:
         self.table = table
         self.head = table.head
         self.columns = columns
         self.n = n
+        self.bos = bos
+        self._vectors: tuple[list[list[T]], list[list[T]]] | None = None
         read = {index for query, key in self.head.scores for form in (query, key) for index, _ in form}
         self.exact = all(columns[index].exact for index in read)
         self.ids = table.key_ids(columns, n) if self.exact else []
@@ -137,30 +163,42 @@ class AttentionWeights(Generic[T]):
 
     def _static_value(self, i: int, values: Column) -> T:
         """One row of a look-up: only the keys near the winner have weights that the arithmetic can tell from 0."""
-        visible = self.head.mask.visible(i + 1, self.n)
-        low, high = visible.start - 1, visible.stop - 1
-        near = self.table.near(self.columns, i, self.ids[low:high])
+        view = self._view(i)
+        seen = view.take(values.values)
+        near = self.table.near(self.columns, i, view.take(self.ids))
         weights = [self.table.arithmetic.exp(logit) for _, logit in near]
-        return self._mean(weights, [values.values[low + number] for number, _ in near])
+        mean = self._mean(weights, [seen[number] for number, _ in near])
+        dropped = len(seen) - len(near)
+        if not dropped:
+            return mean
+        return self.table.arithmetic.widened(mean, dropped, max(seen) - min(seen))
+
+    def _view(self, i: int) -> View:
+        return View.of(self.head.mask, i, self.n, self.bos)
 
     def _value(self, i: int, values: Column) -> T:
-        visible = self.head.mask.visible(i + 1, self.n)
-        low, high = visible.start - 1, visible.stop - 1
-        return self._mean(self._row(i, low, high), values.values[low:high])
+        view = self._view(i)
+        return self._mean(self._row(i, view), view.take(values.values))
 
-    def _row(self, i: int, low: int, high: int) -> list[T]:
+    def _row(self, i: int, view: View) -> list[T]:
+        """The weights of one query before they are divided by their sum."""
         if self.exact:
-            return self.table.row(self.columns, i, self.ids[low:high])
-        return [self.table.arithmetic.exp(self._logit(i, j)) for j in range(low, high)]
+            return self.table.row(self.columns, i, view.take(self.ids))
+        if self._vectors is None:
+            self._vectors = (
+                self._all([query for query, _ in self.head.scores]),
+                self._all([key for _, key in self.head.scores]),
+            )
+        queries, keys = self._vectors
+        beta = self.table.arithmetic.number(self.table.inverse[i])
+        query = [beta * part for part in queries[i]]
+        total = self.table.arithmetic.total
+        logits = [total([q * k for q, k in zip(query, key, strict=True)]) for key in view.take(keys)]
+        return [self.table.arithmetic.exp(logit) for logit in logits]
 
-    def _logit(self, i: int, j: int) -> T:
-        """s_ij / tau where some input is not exact."""
-        number = self.table.arithmetic.number
-        total = number(0)
-        for query, key in self.head.scores:
-            total = total + self._form(query, i) * self._form(key, j)
-        logit: T = total * number(self.table.inverse[i])
-        return logit
+    def _all(self, forms: list[Terms]) -> list[list[T]]:
+        """The values of some forms at every position, where some input is not exact."""
+        return [[self._form(form, position) for form in forms] for position in range(self.n)]
 
     def _form(self, form: Terms, position: int) -> T:
         number = self.table.arithmetic.number
@@ -185,6 +223,10 @@ class AttentionWeights(Generic[T]):
         return products
 
     def _mean(self, weights: list[T], values: Sequence[Value]) -> T:
+        if len(weights) == 1:
+            # The only visible position has weight 1, exactly.
+            only: T = self.table.arithmetic.number(values[0]) if isinstance(values[0], int | Fraction) else values[0]
+            return only
         total = self.table.arithmetic.total
         mean: T = total(self._products(weights, values)) / total(weights)
         return mean
@@ -194,8 +236,14 @@ class AttentionWeights(Generic[T]):
         mask = self.head.mask
         if mask is Mask.NONE:
             return [self._mean(weights, values.values)] * self.n
+        if mask.strict or (self.bos and mask is Mask.PAST):
+            views = [self._view(i) for i in range(self.n)]
+            return [self._mean(view.take(weights), view.take(values.values)) for view in views]
         products = self._products(weights, values.values)
         if mask is Mask.PAST:
             weights, products = weights[::-1], products[::-1]
         means = [top / bottom for top, bottom in zip(accumulate(products), accumulate(weights), strict=True)]
+        only = values.values[0 if mask is Mask.FUTURE else -1]
+        if isinstance(only, int | Fraction):
+            means[0] = self.table.arithmetic.number(only)  # the only visible position has weight 1, exactly
         return means if mask is Mask.FUTURE else means[::-1]

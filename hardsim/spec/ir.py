@@ -35,10 +35,21 @@ class Mask(StrEnum):
     """Future-masked: j <= i."""
     PAST = "past"
     """Past-masked: j >= i."""
+    STRICT_FUTURE = "strict-future"
+    """j < i, and the beginning-of-sequence position."""
+    STRICT_PAST = "strict-past"
+    """j > i, and the beginning-of-sequence position."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether a query does not see its own position."""
+        return self in (Mask.STRICT_FUTURE, Mask.STRICT_PAST)
 
     def visible(self, i: int, n: int) -> range:
-        """The visible positions (1-based) of a query at position i of n."""
-        return range(1 if self is not Mask.PAST else i, (n if self is not Mask.FUTURE else i) + 1)
+        """The visible positions (1-based) of a query at position i of n, without the beginning of the sequence."""
+        low = {Mask.PAST: i, Mask.STRICT_PAST: i + 1}.get(self, 1)
+        high = {Mask.FUTURE: i, Mask.STRICT_FUTURE: i - 1}.get(self, n)
+        return range(low, high + 1)
 
 
 class Kind(StrEnum):
@@ -61,6 +72,7 @@ class Kind(StrEnum):
 class Weighting(StrEnum):
     """How scores become weights in the hard program."""
 
+    SOFTMAX = "softmax"
     AVERAGE = "average"
     LEFTMOST = "leftmost"
     RIGHTMOST = "rightmost"

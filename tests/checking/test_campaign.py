@@ -21,7 +21,7 @@ from hardsim.checking.campaign import (
     effort,
 )
 from hardsim.checking.compare import accepted_words, evaluate
-from hardsim.checking.result import Verdict
+from hardsim.checking.result import ENGINES, Verdict
 from hardsim.checking.subject import ModelOptions, Subject, compile_file
 from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT
 from hardsim.errors import InputError, SourceError
@@ -116,10 +116,22 @@ def test_an_output_in_between_is_a_mismatch_for_accepted_words_too() -> None:
     assert float(evaluation.value) == pytest.approx(2 * exp(0.75) / (1 + exp(0.75)) - 0.5, abs=1e-12)
 
 
-def test_the_right_schedule_is_observed_not_proved() -> None:
-    result = check_subject(since(), CheckOptions(max_n=4))
-    assert (result.verdict, result.mismatch) == (Verdict.OBSERVED, None)
-    assert result.reach == "all 120 words up to length 4, in mpmath (no rigorous enclosure)"
+BOUNDS = "(gaps and margins are lower bounds, errors upper bounds)"
+
+
+@pytest.mark.parametrize(
+    ("engine", "verdict", "by"),
+    [
+        ("auto", Verdict.CERTIFIED, "in float64 with rigorous error bounds"),
+        ("float64", Verdict.CERTIFIED, f"in float64 with rigorous error bounds {BOUNDS}"),
+        ("ball", Verdict.CERTIFIED, f"in ball arithmetic {BOUNDS}"),
+        ("mpmath", Verdict.OBSERVED, "in mpmath (no rigorous enclosure)"),
+    ],
+)
+def test_the_verdict_is_as_strong_as_the_arithmetic(engine: str, verdict: Verdict, by: str) -> None:
+    result = check_subject(since(), CheckOptions(max_n=4, engine=engine))
+    assert (result.verdict, result.mismatch, result.engine) == (verdict, None, engine)
+    assert result.reach == f"all 120 words up to length 4, {by}"
     assert result.words == 3 + 9 + 27 + 81
 
 
@@ -134,8 +146,9 @@ def test_beyond_the_limit_words_are_sampled_and_the_reach_says_so() -> None:
     assert result != check_subject(since(), replace(options, seed=4))
 
 
-def test_several_processes_give_the_same_result() -> None:
-    options = CheckOptions(max_n=7, exhaustive=300, samples=9)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_several_processes_give_the_same_result(engine: str) -> None:
+    options = CheckOptions(max_n=7, exhaustive=300, samples=9, engine=engine)
     assert check_subject(since(), replace(options, workers=2)) == check_subject(since(), options)
 
 
@@ -144,7 +157,7 @@ def test_count_requested_is_never_less_than_what_is_tried() -> None:
         seen: list[Progress] = []
         check_subject(since(), options, seen.append)
         assert seen[-1].done <= count_requested(since(), options)
-        assert seen[-1].done == len(seen)
+        assert [progress.done for progress in seen] == sorted({progress.done for progress in seen})
         assert seen[-1].n == options.max_n
 
 
@@ -159,16 +172,27 @@ def test_quick_checks_start_no_processes() -> None:
     assert default_workers(since(), CheckOptions(max_n=500, samples=500)) >= 1
 
 
-@pytest.mark.parametrize("after", [0, 40])
-def test_an_interrupted_check_is_partial_and_says_what_it_did(after: int) -> None:
+@pytest.mark.parametrize(
+    ("engine", "after", "words", "verdict"),
+    [
+        ("mpmath", 0, 1, Verdict.OBSERVED),
+        ("mpmath", 40, 41, Verdict.OBSERVED),
+        ("ball", 40, 41, Verdict.CERTIFIED),
+        ("auto", 0, 3, Verdict.CERTIFIED),  # a batch is all words of a length here
+        ("auto", 40, 120, Verdict.CERTIFIED),
+    ],
+)
+def test_an_interrupted_check_is_partial_and_says_what_it_did(
+    engine: str, after: int, words: int, verdict: Verdict
+) -> None:
     def interrupt(progress: Progress) -> None:
         if progress.done > after:
             raise KeyboardInterrupt
 
-    result = check_subject(since(), CheckOptions(max_n=6), interrupt)
+    result = check_subject(since(), CheckOptions(max_n=6, engine=engine), interrupt)
     assert result.partial is True
-    assert result.words == after + 1
-    assert result.verdict is Verdict.OBSERVED
+    assert result.words == words
+    assert result.verdict is verdict
 
 
 def test_nothing_tried_is_undecided() -> None:
@@ -235,7 +259,7 @@ def test_no_attention_no_gap() -> None:
     for length in result.lengths:
         assert (length.acceptance_gap, length.margin, length.score_gap, length.heads) == (None, None, None, ())
         assert length.error == 0
-    assert result.verdict is Verdict.OBSERVED
+    assert result.verdict is Verdict.CERTIFIED
 
 
 def test_conjunctions_take_the_least_and_disjunctions_the_largest_unrounded_value() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.checking.compare import TINY, exact, exact_or_none
+from hardsim.checking.soft import TINY, exact, exact_or_none
 
 context = MPContext()
 context.dps = 40

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.open import expand_paths, read_expression, read_input, store_text
+from hardsim.checking.open import expand_paths, read_expression, read_formula, store_text
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import HardsimError, InputError
@@ -37,7 +37,7 @@ def formula(tmp_path: Path) -> Path:
 
 
 def stored(formula: Path, options: ModelOptions) -> Path:
-    subject = read_input(str(formula)).compile(options)
+    subject = read_formula(str(formula)).compile(options)
     path = formula.with_suffix(".model.json")
     path.write_text(store_text(subject), encoding="utf-8")
     return path
@@ -52,9 +52,9 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_stored_model_gives_identical_results(formula: Path, options: ModelOptions) -> None:
-    direct = read_input(str(formula)).compile(options)
+    direct = read_formula(str(formula)).compile(options)
     path = stored(formula, options)
-    again = read_input(str(path)).compile(ModelOptions())
+    again = read_formula(str(path)).compile(ModelOptions())
     assert again.model == direct.model
     assert again.program == direct.program
     assert again.facts == direct.facts
@@ -65,7 +65,7 @@ def test_a_stored_model_gives_identical_results(formula: Path, options: ModelOpt
 
 
 def test_the_same_options_may_be_repeated_and_others_are_refused(formula: Path) -> None:
-    model = read_input(str(stored(formula, ModelOptions("position", beta=Fraction(5)))))
+    model = read_formula(str(stored(formula, ModelOptions("position", beta=Fraction(5)))))
     assert model.compile(ModelOptions("position", beta=Fraction(5), at="first")) is model.stored
     for options, name in [
         (ModelOptions("causal-position"), "--regime causal-position"),
@@ -80,7 +80,7 @@ def test_the_same_options_may_be_repeated_and_others_are_refused(formula: Path) 
 
 
 def test_sha256_is_that_of_the_bytes(formula: Path) -> None:
-    assert read_input(str(formula)).sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
+    assert read_formula(str(formula)).sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
     assert read_expression("a S b", "a b").sha256 == hashlib.sha256(b"a S b").hexdigest()
 
 
@@ -90,16 +90,16 @@ def test_a_network_whose_weights_were_edited_is_judged_as_it_is(formula: Path) -
     heads = [head for layer in document["model"]["layers"] for head in layer["heads"] if head["w_q"]["entries"]]
     heads[0]["w_q"]["entries"][0][2] = "1/100"
     path.write_text(json.dumps(document), encoding="utf-8")
-    result = check_subject(read_input(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
+    result = check_subject(read_formula(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
     assert result.verdict is Verdict.REFUTED
     heads[0]["w_v"]["entries"] = []
     path.write_text(json.dumps(document), encoding="utf-8")
-    result = check_subject(read_input(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
+    result = check_subject(read_formula(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
     assert result.verdict is Verdict.REFUTED
 
 
 DAMAGES: list[tuple[Any, str]] = [
-    (lambda d: d.update(format="other"), "at format: expected one of hardsim-model, found 'other'"),
+    (lambda d: d.update(format="other"), "at format: expected one of hardsim-model, hardsim-ahat, found 'other'"),
     (lambda d: d.update(schema_version=99), "at schema_version: expected an integer from 1 to 1, found 99"),
     (lambda d: d.pop("model"), "expected an object with the key 'model'"),
     (lambda d: d["source"].update(text="alphabet: a b\nF"), "(source):2:2: error:"),
@@ -125,7 +125,7 @@ def test_a_damaged_model_is_refused_with_its_place(formula: Path, damage: Any, m
     damage(document)
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(HardsimError) as caught:
-        read_input(str(path))
+        read_formula(str(path))
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
 
@@ -137,7 +137,7 @@ def test_a_head_of_another_name_is_refused(formula: Path) -> None:
     layer["heads"][0]["name"] = "other"
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(InputError, match="expected the heads of the network's layer"):
-        read_input(str(path))
+        read_formula(str(path))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_what_is_not_a_model_is_refused(tmp_path: Path, data: bytes, message: st
     path = tmp_path / "model.json"
     path.write_bytes(data)
     with pytest.raises(InputError) as caught:
-        read_input(str(path))
+        read_formula(str(path))
     assert message in str(caught.value)
 
 
@@ -163,7 +163,7 @@ def test_directories_stand_for_their_files(tmp_path: Path, formula: Path) -> Non
     assert expand_paths([str(tmp_path), "x.ltl"]) == [str(formula), str(tmp_path / "formula.model.json"), "x.ltl"]
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(InputError, match=r"has no \.ltl or \.model\.json file"):
+    with pytest.raises(InputError, match=r"has no \*\.ltl, \*\.srasp, \*\.ahat\.json or \*\.model\.json file"):
         expand_paths([str(empty)])
 
 
@@ -172,4 +172,4 @@ def test_every_regime_can_be_stored(tmp_path: Path) -> None:
         subject = read_expression("(Y a) S b", "a b").compile(ModelOptions(regime))
         path = tmp_path / "m.json"
         path.write_text(store_text(subject), encoding="utf-8")
-        assert read_input(str(path)).compile(ModelOptions()).model == subject.model
+        assert read_formula(str(path)).compile(ModelOptions()).model == subject.model

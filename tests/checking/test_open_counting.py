@@ -14,7 +14,7 @@ import pytest
 
 from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.compare import Judge
-from hardsim.checking.open import read_input, store_text
+from hardsim.checking.open import read_formula, store_text
 from hardsim.checking.result import CheckResult, HeadResult, Verdict
 from hardsim.checking.subject import ModelOptions, Subject, compile_file
 from hardsim.checking.tally import Tally
@@ -46,7 +46,7 @@ CASES: list[tuple[str, ModelOptions]] = [
 def stored(directory: Path, text: str, options: ModelOptions) -> tuple[Subject, Path]:
     source = directory / "formula.ltl"
     source.write_text(text, encoding="utf-8")
-    subject = read_input(str(source)).compile(options)
+    subject = read_formula(str(source)).compile(options)
     path = directory / "formula.model.json"
     path.write_text(store_text(subject), encoding="utf-8")
     return subject, path
@@ -55,14 +55,14 @@ def stored(directory: Path, text: str, options: ModelOptions) -> tuple[Subject, 
 @pytest.mark.parametrize(("text", "options"), CASES)
 def test_a_stored_model_that_counts_gives_identical_results(tmp_path: Path, text: str, options: ModelOptions) -> None:
     direct, path = stored(tmp_path, text, options)
-    again = read_input(str(path)).compile(ModelOptions())
+    again = read_formula(str(path)).compile(ModelOptions())
     assert again.model == direct.model
     assert again.program == direct.program
     assert again.facts == direct.facts
     assert again.facts.counting is not None
     check = CheckOptions(max_n=6, exhaustive=40, samples=4)
     one, two = check_subject(direct, check), check_subject(again, check)
-    assert one.verdict is Verdict.OBSERVED
+    assert one.verdict is Verdict.CERTIFIED
     assert replace(two, name=one.name, sha256=one.sha256) == one
     written = {head.kind for head in direct.program.heads}
     assert written & {Kind.LOOKUP, Kind.TABLE, Kind.SIGN, Kind.SIGN_RAMP}
@@ -78,7 +78,7 @@ def test_the_predicates_of_a_stored_model_are_those_of_its_formula(tmp_path: Pat
     assert changed != document["source"]["text"]
     document["source"]["text"] = changed
     path.write_text(json.dumps(document), encoding="utf-8")
-    subject = read_input(str(path)).compile(ModelOptions())
+    subject = read_formula(str(path)).compile(ModelOptions())
     for word in all_words("ab", 5):
         found = Judge(subject).evaluate(word)
         assert found.mismatch is None
@@ -87,7 +87,7 @@ def test_the_predicates_of_a_stored_model_are_those_of_its_formula(tmp_path: Pat
 
 def test_the_way_of_counting_may_be_repeated_and_not_changed(tmp_path: Path) -> None:
     _, path = stored(tmp_path, ONE_KIND, ModelOptions(counting="sign"))
-    model = read_input(str(path))
+    model = read_formula(str(path))
     assert model.compile(ModelOptions(counting="sign")) is model.stored
     with pytest.raises(InputError, match="so --counting lookup does not apply"):
         model.compile(ModelOptions(counting="lookup"))
@@ -122,7 +122,7 @@ def test_a_damaged_model_that_counts_is_refused_with_its_place(
     damage(document)
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(HardsimError) as caught:
-        read_input(str(path))
+        read_formula(str(path))
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
 

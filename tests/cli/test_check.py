@@ -26,7 +26,7 @@ def test_agreement_is_exit_code_0_with_a_row_per_length(hardsim: Any, since: Pat
         [str(n), "all", str(3**n), str((3**n - 1) // 2), "0", "0"] for n in range(1, 5)
     ]
     # 3 + 9 + 27 + 81
-    assert "OBSERVED: all 120 words up to length 4" in outcome.out
+    assert "CERTIFIED: all 120 words up to length 4" in outcome.out
     assert "rightmost position with" in outcome.out
 
 
@@ -103,7 +103,7 @@ def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, fu
     outcome = hardsim("check", since.parent, "--max-n", "3")
     assert outcome.code == 0
     assert "all 27" not in outcome.out
-    assert outcome.out.rstrip().endswith("2 results: 2 OBSERVED")
+    assert outcome.out.rstrip().endswith("2 results: 2 CERTIFIED")
     assert outcome.out.index(str(future)) < outcome.out.index(str(since))
     assert "all 27" in hardsim("check", since.parent, "--max-n", "3", "--tables").out
 
@@ -143,7 +143,7 @@ def test_every_input_runs_and_the_worst_code_wins(
 def test_an_interrupted_check_prints_what_it_found(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hardsim.checking.compare import Judge
 
-    real = Judge.tally
+    real = Judge.tally_all
     calls = 0
 
     def tally(self: Judge, *arguments: Any) -> None:
@@ -153,8 +153,8 @@ def test_an_interrupted_check_prints_what_it_found(hardsim: Any, since: Path, mo
             raise KeyboardInterrupt
         real(self, *arguments)
 
-    monkeypatch.setattr(Judge, "tally", tally)
-    outcome = hardsim("check", since, since, "--max-n", "3", "--json", "-")
+    monkeypatch.setattr(Judge, "tally_all", tally)
+    outcome = hardsim("check", since, since, "--max-n", "3", "--engine", "mpmath", "--json", "-")
     assert outcome.code == 130
     assert "partial" in outcome.err
     (result,) = outcome.json["results"]
@@ -166,8 +166,8 @@ def test_a_check_interrupted_at_once_has_no_verdict(hardsim: Any, since: Path, m
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hardsim.checking.compare.Judge.tally", interrupt)
-    outcome = hardsim("check", since, "--regime", "all")
+    monkeypatch.setattr("hardsim.checking.compare.Judge.tally_all", interrupt)
+    outcome = hardsim("check", since, "--regime", "all", "--max-n", "3")
     assert outcome.code == 130
     assert outcome.out.count("UNDECIDED: no word was tried") == 1
 
@@ -243,7 +243,7 @@ def test_notes_of_a_file_go_to_standard_error(hardsim: Any, tmp_path: Path) -> N
 def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hardsim.cli import progress
 
-    seconds: Callable[..., float] = lambda subject, n, dps: 0.001 * n * n  # noqa: E731
+    seconds: Callable[..., float] = lambda subject, n, options: 0.001 * n * n  # noqa: E731
     monkeypatch.setattr(progress, "_seconds", seconds)
     stop = pytest.MonkeyPatch()
     stop.setattr("hardsim.checking.campaign.check_subject", lambda *_: (_ for _ in ()).throw(Undecided("stopped")))
@@ -254,5 +254,104 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
     # 3 + ... + 3^9 = 29523 words; those of length 9 alone take 19683 * 0.081 s = 27 minutes
     assert "29,523 words of up to 9 symbols: about " in outcome.err
     assert "minutes" in outcome.err
-    monkeypatch.setattr(progress, "_seconds", lambda subject, n, dps: 1e-6)
+    monkeypatch.setattr(progress, "_seconds", lambda subject, n, options: 1e-6)
     assert "about" not in hardsim("check", since, "--max-n", "7").err
+
+
+@pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
+def test_engines_from_the_command_line(hardsim: Any, since: Path, engine: str) -> None:
+    outcome = hardsim("check", since, "--max-n", "3", "--engine", engine, "--json", "-")
+    (result,) = outcome.json["results"]
+    assert (outcome.code, result["engine"]) == (0, engine)
+    assert result["verdict"] == ("OBSERVED" if engine == "mpmath" else "CERTIFIED")
+    assert result["undecided_word"] is None
+    assert [length["undecided"] for length in result["lengths"]] == [0, 0, 0]
+    assert ("lower bounds" in result["reach"]) is (engine in ("float64", "ball"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "required", "code", "advice"),
+    [
+        ("auto", "certified", 0, ""),
+        ("ball", "certified", 0, ""),
+        ("mpmath", "certified", 3, "use --engine auto"),
+        ("auto", "proved", 3, "ask for --require certified"),
+    ],
+)
+def test_a_weaker_verdict_than_required_is_exit_code_3(
+    hardsim: Any, since: Path, engine: str, required: str, code: int, advice: str
+) -> None:
+    outcome = hardsim("check", since, "--max-n", "3", "--engine", engine, "--require", required, "--json", "-")
+    assert (outcome.code, outcome.json["exit_code"]) == (code, code)
+    notes = [note["message"] for note in outcome.json["notes"]]
+    assert len(notes) == (code == 3)
+    if code:
+        verdict = outcome.json["results"][0]["verdict"]
+        assert notes[0].startswith(f"the verdict is {verdict}, and --require {required} was given. ")
+        assert advice in notes[0]
+        assert advice in outcome.err
+
+
+def test_a_refutation_stays_one_whatever_is_required(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--max-n", "3", "--beta", "1/2", "--require", "proved")
+    assert outcome.code == 1
+    assert "--require" not in outcome.err
+
+
+def test_require_names_a_verdict(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--require", "observed")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--require must be proved or certified, not 'observed'" in outcome.err
+
+
+def cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let float64 decide nothing about words of length 2."""
+    from hardsim.checking.rigorous import FLOAT_DIGITS, FloatEngine
+    from hardsim.checking.soft import undecided
+
+    real = FloatEngine.answers
+
+    def answers(self: FloatEngine, words: Any, hards: Any) -> Any:
+        found = real(self, words, hards)
+        return [undecided("float64", FLOAT_DIGITS)] * len(words) if len(words[0]) == 2 else found
+
+    monkeypatch.setattr(FloatEngine, "answers", answers)
+
+
+def test_undecided_words_are_exit_code_3_and_printed(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cannot_tell(monkeypatch)
+    outcome = hardsim("check", since, "--max-n", "3", "--engine", "float64")
+    assert outcome.code == 3
+    lines = outcome.out.splitlines()
+    assert "UNDECIDED: no answer of the softmax network was reached on 9 of 39 words; the others agree" in lines
+    place = lines.index("The first of these words, on a line of its own:")
+    assert lines[place + 1] == "aa"
+    assert "--engine auto goes on in balls" in lines[place + 2]
+    document = hardsim("check", since, "--max-n", "3", "--engine", "float64", "--require", "certified", "--json", "-")
+    (result,) = document.json["results"]
+    assert (result["verdict"], result["undecided_word"]) == ("UNDECIDED", ["a", "a"])
+    assert [length["undecided"] for length in result["lengths"]] == [0, 9, 0]
+    assert "Some words were not decided: use --engine auto" in document.err
+    # The default goes on in balls by itself.
+    again = hardsim("check", since, "--max-n", "3", "--json", "-")
+    assert (again.code, again.json["results"][0]["verdict"]) == (0, "CERTIFIED")
+    assert "9 of them in ball arithmetic" in again.json["results"][0]["reach"]
+
+
+def test_eval_says_what_is_undecided(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cannot_tell(monkeypatch)
+    outcome = hardsim("eval", since, "ba", "cba", "--engine", "float64")
+    assert outcome.code == 3
+    assert "1 of 2 words are undecided: float64 cannot tell" in outcome.err
+    rows = outcome.out.splitlines()[-2:]
+    assert rows[0].split() == ["–", "accept", "accept", "not", "decided", "–", "–", "–", "15", "ba"]
+    assert rows[1].split()[:4] == ["yes", "accept", "accept", "accept"]
+    document = hardsim("eval", since, "ba", "cba", "--engine", "float64", "--json", "-").json
+    first, second = document["results"][0]["words"]
+    assert (first["agree"], first["decided"], first["soft"], first["output"]) == (None, False, None, None)
+    assert (second["agree"], second["decided"], second["soft"]) == (True, True, True)
+    assert hardsim("eval", since, "ba").code == 0
+    for engine in ("ball", "mpmath"):
+        assert hardsim("eval", since, "ba", "--engine", engine).code == 0

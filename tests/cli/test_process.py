@@ -68,21 +68,21 @@ def test_ctrl_c_prints_what_was_found(since: Path) -> None:
     # It says that it will take long before it starts.
     assert process.stderr is not None
     assert select.select([process.stderr], [], [], 60)[0]
-    time.sleep(1)
+    time.sleep(4)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Ctrl-C" in err
     assert "partial" in err
     assert "Traceback" not in err
-    assert "OBSERVED: " in out
+    assert "CERTIFIED: " in out
 
 
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colours_follow_the_terminal_and_no_color(since: Path, variables: dict[str, str], coloured: bool) -> None:
     code, seen = on_terminal("check", since, "--max-n", "2", **variables)
     assert code == 0
-    assert "OBSERVED" in seen
+    assert "CERTIFIED" in seen
     assert ("\x1b[" in seen) is coloured
 
 
@@ -94,7 +94,7 @@ def test_no_colours_and_no_bar_in_a_pipe(since: Path) -> None:
 
 
 def test_a_bar_appears_on_a_terminal_after_a_second(since: Path) -> None:
-    arguments = ("check", since, "--max-n", "24", "--samples", "150", "--exhaustive", "0", "--json", os.devnull)
+    arguments = ("check", since, "--max-n", "24", "--samples", "150", "--exhaustive", "0", "--engine", "mpmath")
     code, seen = on_terminal(*arguments)
     assert code == 0
     assert re.search(r"length \d+, 0 mismatches", seen)

@@ -11,9 +11,10 @@ import pytest
 from hardsim.errors import HardsimError
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
+from hardsim.net.program_store import program_json, read_program
 from hardsim.net.reader import Reader
 from hardsim.net.soften import soften
-from hardsim.net.store import program_json, read_program, read_transformer, transformer_json
+from hardsim.net.store import read_transformer, transformer_json
 from hardsim.spec.lower import lower
 from hardsim.spec.regimes import PROVEN, REGIMES
 from hardsim.theory.budget import choose
@@ -46,10 +47,10 @@ def edit(document: dict[str, Any], path: list[str | int], value: Any) -> None:
 
 
 NETWORK = [
-    (["weighting"], "hard", "at weighting: expected one of softmax, found 'hard'"),
+    (["weighting"], "hard", "at weighting: expected one of softmax, average, leftmost, rightmost, found 'hard'"),
     (["layers"], ..., "expected an object with the key 'layers'"),
     (["layers", 0, "heads", 0, "mask"], "causal", "at layers[0].heads[0].mask: expected one of none, future, past"),
-    (["layers", 1, "heads", 0, "w_q", "shape"], [1, 2], "at layers[1].heads[0].w_q.shape: expected [1, "),
+    (["layers", 1, "heads", 0, "w_q", "shape"], [1, 2], "at layers[1].heads[0].w_q.shape: expected [any, "),
     (["layers", 1, "heads", 0, "w_k", "entries", 0, 2], 0.5, "expected a rational as a string"),
     (["layers", 1, "heads", 0, "w_k", "entries", 0, 2], "1/0", "expected a rational as a string"),
     (["layers", 1, "heads", 0, "w_k", "entries", 0, 1], 999, "expected an integer from 0 to "),

@@ -2,121 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import MPContext
 
 from hardsim.errors import InputError
-from hardsim.lang.arith import parse_arith
-from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.net.model import Transformer
 from hardsim.run.forward import Forward, exact_margin
 from hardsim.run.mp import MpArithmetic, choose_digits, digits_needed, mp_forward
 from hardsim.run.plan import largest_logit, make_plan
-from hardsim.spec.ir import Mask
-
-ALPHABET = ("a", "b", "c")
-D = 5
-"""Symbols, coordinates (5), key rows (2) and hidden units (7 at most) differ, so a transposed matrix cannot pass."""
-context = MPContext()
-context.dps = 60
-
-
-def number(value: int | Fraction) -> Any:
-    return context.mpf(value.numerator) / value.denominator
-
-
-def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
-    """Section 3.1 of the paper, entry by entry: the final activations, n x d."""
-    n = len(word)
-    embedding = model.embedding.dense()
-    x = [[number(value) for value in embedding[model.alphabet.index(symbol)]] for symbol in word]
-    for index, encoding in model.encodings:
-        for i in range(n):
-            x[i][index] += number(encoding.evaluate(i=i + 1, n=n))
-
-    def times(matrix: Matrix, vector: list[Any]) -> list[Any]:
-        return [context.fsum(number(a) * b for a, b in zip(row, vector, strict=True)) for row in matrix.dense()]
-
-    for layer in model.layers:
-        c = [list(row) for row in x]
-        for head in layer.heads:
-            queries, keys = [times(head.w_q, row) for row in x], [times(head.w_k, row) for row in x]
-            values = [times(head.w_v, row) for row in x]
-            for i in range(n):
-                inverse = number(model.inverse_temperature(i + 1, n))
-                seen = [j for j in range(n) if visible(head.mask, i, j)]
-                weights = [
-                    context.exp(inverse * context.fsum(a * b for a, b in zip(queries[i], keys[j], strict=True)))
-                    for j in seen
-                ]
-                for index in range(model.dimension):
-                    top = context.fsum(w * values[j][index] for w, j in zip(weights, seen, strict=True))
-                    c[i][index] += top / context.fsum(weights)
-        x = []
-        for row in c:
-            hidden = [max(z + number(b), 0) for z, b in zip(times(layer.ffn.w1, row), layer.ffn.b1, strict=True)]
-            out = times(layer.ffn.w2, hidden)
-            x.append([a + b + number(bias) for a, b, bias in zip(row, out, layer.ffn.b2, strict=True)])
-    return x
-
-
-def visible(mask: Mask, i: int, j: int) -> bool:
-    return {Mask.NONE: True, Mask.FUTURE: j <= i, Mask.PAST: j >= i}[mask]
-
-
-RATIONALS = st.sampled_from([Fraction(k, 2) for k in range(-3, 4)])
-
-
-def matrices(rows: int, columns: int) -> st.SearchStrategy[Matrix]:
-    places = st.tuples(st.integers(0, max(rows - 1, 0)), st.integers(0, columns - 1))
-    filled = st.dictionaries(places, RATIONALS, max_size=6 if rows and columns else 0)
-    return filled.map(lambda entries: Matrix.of(rows, columns, dict(entries)))
-
-
-@st.composite
-def ffns(draw: st.DrawFn) -> FeedForward:
-    """Free hidden units, and sometimes a clip `relu(z) - relu(z - 1)` among them."""
-    m = draw(st.sampled_from([0, 3, 7]))
-    w1, w2 = draw(matrices(m, D)), draw(matrices(D, m)) if m else Matrix((D, 0))
-    b1 = [draw(RATIONALS) for _ in range(m)]
-    if m and draw(st.booleans()):
-        one = {(row, column): value for row, column, value in w1.entries if row > 1}
-        one |= {(unit, column): value for unit in (0, 1) for column, value in w1.row(0).items()}
-        two = {(row, column): value for row, column, value in w2.entries if column > 1}
-        two |= {(4, 0): Fraction(2), (4, 1): Fraction(-2)}
-        b1[1] = b1[0] - 1
-        w1, w2 = Matrix.of(m, D, one), Matrix.of(D, m, two)
-    return FeedForward(w1, tuple(b1), w2, tuple(draw(st.lists(RATIONALS, min_size=D, max_size=D))))
-
-
-@st.composite
-def transformers(draw: st.DrawFn) -> Transformer:
-    heads = st.builds(
-        AttentionHead,
-        st.sampled_from(["h", "k"]),
-        st.sampled_from(list(Mask)),
-        matrices(2, D),
-        matrices(2, D),
-        matrices(D, D),
-    )
-    layers = st.builds(Layer, st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple), ffns())
-    encodings = draw(
-        st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/i", "n"])), max_size=2)
-    )
-    return Transformer(
-        alphabet=ALPHABET,
-        coordinates=tuple("vwxyz"),
-        embedding=draw(matrices(3, D)),
-        encodings=tuple((index, parse_arith(text, ("i", "n"), "test")) for index, text in encodings),
-        layers=tuple(draw(st.lists(layers, min_size=1, max_size=3))),
-        temperature=parse_arith(draw(st.sampled_from(["1", "1/n", "1/i"])), ("i", "n"), "test"),
-        output=0,
-    )
+from tests.networks import ALPHABET, context, dense_forward, number, one_head, transformers
 
 
 @settings(max_examples=150, deadline=None)
@@ -147,23 +45,6 @@ def test_no_logit_is_larger_than_the_bound(model: Transformer, n: int) -> None:
 
     Forward(model, Watching(50)).run([ALPHABET[i % 3] for i in range(n)])
     assert all(logit <= bound * (1 + context.mpf(10) ** -30) for logit in seen)
-
-
-def one_head(temperature: str = "1") -> Transformer:
-    """Position i attends over its past by the score 3 i j; value [a]."""
-    head = AttentionHead(
-        "h", Mask.FUTURE, Matrix.of(1, 4, {(0, 1): 3}), Matrix.of(1, 4, {(0, 1): 1}), Matrix.of(4, 4, {(2, 0): 1})
-    )
-    ffn = FeedForward(
-        Matrix.of(2, 4, {(0, 2): 2, (1, 2): 2}),
-        (Fraction(-1, 2), Fraction(-3, 2)),
-        Matrix.of(4, 2, {(3, 0): 1, (3, 1): -1}),
-        (0, 0, 0, 0),
-    )
-    position = (1, parse_arith("i", ("i", "n"), "test"))
-    tau = parse_arith(temperature, ("i", "n"), "test")
-    embedding = Matrix.of(2, 4, {(0, 0): 1})
-    return Transformer(("a", "b"), ("[a]", "i", "read", "out"), embedding, (position,), (Layer((head,), ffn),), tau, 3)
 
 
 def test_margin_and_verdict() -> None:

@@ -136,6 +136,25 @@ def test_lemma_7_and_its_half_for_every_rate_and_every_count(g: Fraction) -> Non
             assert tails.error(c, n) <= halved_look_up_error(g, context) < look_up_error(g, context)
 
 
+@given(
+    st.integers(1, 40),
+    st.fractions(Fraction(1, 20), 30, max_denominator=20),
+    st.fractions(-50, 50, max_denominator=7),
+    st.data(),
+)
+def test_lemma_7_as_it_is_stated_for_random_rates_counts_and_constants(
+    n: int, g: Fraction, constant: Fraction, data: st.DataObject
+) -> None:
+    c = data.draw(st.integers(1, n))
+    alpha = softmax([g * (2 * j * c - j * j) + constant for j in range(1, n + 1)])
+    error = abs(context.fsum(a * j for j, a in enumerate(alpha, start=1)) - c)
+    # The weights are right to 48 digits, and the mean is at most 40.
+    assert error <= halved_look_up_error(g, context) + context.mpf(10) ** -45
+    if 2 * g >= 1:
+        stated = 2 * context.exp(-number(g)) * (1 + 1 / (2 * number(g)))
+        assert abs(look_up_error(g, context) / stated - 1) < context.mpf(10) ** -45
+
+
 @pytest.mark.parametrize("c", ["first", "last"])
 def test_the_half_of_lemma_7_is_approached_at_either_end_of_the_word(c: str) -> None:
     """One side alone: with growing g the quotient is (1 - O(e^-g)) / (1 + 1/(2g)), which tends to 1."""

@@ -1,0 +1,244 @@
+"""The exact interpreter of hard-attention models, in rationals, from the matrices alone.
+
+Definitions 1 and 2 of the paper on a batch of words of one length: scores, the mask, the hardmax (the mean over all
+maxima, or the leftmost or rightmost of them), the residual stream, the ReLU network. It shares nothing with the
+softmax passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.ahat.integers import SAFE, Exact, Integers, combination, largest, widened
+from hardsim.net.model import AttentionHead, FeedForward, Transformer
+from hardsim.spec.ir import Mask, Rational, Weighting, plain
+
+Word = Sequence[str]
+Terms = tuple[tuple[int, Rational], ...]
+
+
+@dataclass
+class Rows:
+    """The rows of one head that is not uniform, on a batch: everything in units of `1 / unit` of the score.
+
+    Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 where every visible score
+    is the same; `maxima` is how many positions have the largest score; `reach` the largest score minus the smallest.
+    """
+
+    unit: int
+    gap: Integers
+    maxima: NDArray[np.int64]
+    reach: Integers
+    query_sizes: tuple[Fraction, ...]
+    key_sizes: tuple[Fraction, ...]
+
+
+@dataclass
+class LayerTrace:
+    """One layer on a batch: the residual stream after attention and after the feed-forward network.
+
+    `rows` is by head name, for heads that are not uniform; `values` holds the attended forms and `results` what
+    attention makes of them, by head name and output coordinate; `inputs` the inputs of the hidden units.
+    """
+
+    attended: list[Exact]
+    columns: list[Exact]
+    rows: dict[str, Rows] = field(default_factory=dict)
+    values: dict[str, dict[int, Exact]] = field(default_factory=dict)
+    results: dict[str, dict[int, Exact]] = field(default_factory=dict)
+    inputs: list[Exact] = field(default_factory=list)
+
+
+@dataclass
+class Trace:
+    """What a model did on a batch of words of length n; columns have shape (words, positions)."""
+
+    n: int
+    inputs: list[Exact]
+    layers: list[LayerTrace]
+
+    @property
+    def columns(self) -> list[Exact]:
+        """The residual stream at the end."""
+        return self.layers[-1].columns if self.layers else self.inputs
+
+
+class ExactModel:
+    """A hard-attention model ready to run; what depends on n alone is kept for the last length."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.model = model
+        self._embedding = model.embedding.rows()
+        self._forms = [
+            [(_forms(head.w_q.rows()), _forms(head.w_k.rows()), _forms(head.w_v.rows())) for head in layer.heads]
+            for layer in model.layers
+        ]
+        self._units = [_forms(layer.ffn.w1.rows()) for layer in model.layers]
+        self._length = 0
+        self._encoded: list[list[Rational]] = []
+
+    def run(self, words: Sequence[Word]) -> Trace:
+        """Run the model on words of one length."""
+        n = len(words[0])
+        columns = self._input(words, n)
+        trace = Trace(n, columns, [])
+        for number in range(len(self.model.layers)):
+            layer = self._attention(number, columns, n)
+            columns = layer.columns = self._feed_forward(number, layer)
+            trace.layers.append(layer)
+        return trace
+
+    def outputs(self, trace: Trace) -> list[Fraction]:
+        """The output coordinate at the reading position, word by word."""
+        place = self.model.reading_index(trace.n)
+        column = trace.columns[self.model.output]
+        return [column.at(word, place) for word in range(column.whole.shape[0])]
+
+    def verdict(self, output: Fraction) -> bool | None:
+        """Whether an output means accepted; None where it is neither above nor below the threshold."""
+        threshold = self.model.threshold
+        if threshold is None:
+            return bool(output) if output in (0, 1) else None
+        return None if output == threshold else output > threshold
+
+    def _input(self, words: Sequence[Word], n: int) -> list[Exact]:
+        """Embedding plus position encoding."""
+        positions = range(self.model.first, n + 1)
+        if n != self._length:
+            self._encoded = [[0] * len(positions) for _ in range(self.model.dimension)]
+            for index, encoding in self.model.encodings:
+                old = self._encoded[index]
+                self._encoded[index] = [
+                    plain(value + encoding.evaluate(i=i, n=n)) for i, value in zip(positions, old, strict=True)
+                ]
+            self._length = n
+        index_of = self.model.symbol_index
+        symbols = np.array([[index_of[symbol] for symbol in word] for word in words], dtype=np.int64)
+        if self.model.bos:
+            start = np.full((len(words), 1), len(self.model.alphabet), dtype=np.int64)
+            symbols = np.concatenate([start, symbols], axis=1)
+        columns: list[Exact] = []
+        for coordinate in range(self.model.dimension):
+            table = Exact.row([row.get(coordinate, 0) for row in self._embedding], 1)
+            letters = Exact.of(table.whole[0][symbols], table.unit)
+            encoded = Exact.row(self._encoded[coordinate], len(words))
+            columns.append(combination([(letters, 1), (encoded, 1)], 0, symbols.shape))
+        return columns
+
+    def _attention(self, number: int, columns: list[Exact], n: int) -> LayerTrace:
+        layer = LayerTrace(list(columns), [])
+        shape = columns[0].whole.shape
+        written: dict[int, list[tuple[Exact, Rational]]] = {}
+        for head, (queries, keys, values) in zip(self.model.layers[number].heads, self._forms[number], strict=True):
+            seen = visible(head.mask, shape[1], self.model.bos)
+            if head.uniform and head.weighting in (Weighting.AVERAGE, Weighting.SOFTMAX):
+                chosen = np.broadcast_to(seen, (shape[0], *seen.shape))
+            else:
+                layer.rows[head.name], chosen = _rows(head, queries, keys, columns, seen)
+            layer.values[head.name], layer.results[head.name] = {}, {}
+            for out, form in enumerate(values):
+                if form:
+                    value = _form(form, 0, columns)
+                    layer.values[head.name][out] = value
+                    layer.results[head.name][out] = result = _attend(chosen, value)
+                    written.setdefault(out, []).append((result, 1))
+        for out, parts in written.items():
+            layer.attended[out] = combination([(columns[out], 1), *parts], 0, (shape[0], shape[1]))
+        return layer
+
+    def _feed_forward(self, number: int, layer: LayerTrace) -> list[Exact]:
+        ffn: FeedForward = self.model.layers[number].ffn
+        columns = list(layer.attended)
+        active: list[Exact] = []
+        for form, bias in zip(self._units[number], ffn.b1, strict=True):
+            value = _form(form, bias, layer.attended)
+            layer.inputs.append(value)
+            active.append(Exact.of(np.maximum(value.whole, 0), value.unit))
+        outs: dict[int, list[tuple[Exact, Rational]]] = {}
+        for row, column, weight in ffn.w2.entries:
+            outs.setdefault(row, []).append((active[column], weight))
+        shape = columns[0].whole.shape
+        for index, bias in enumerate(ffn.b2):
+            if bias or index in outs:
+                columns[index] = combination([(columns[index], 1), *outs.get(index, [])], bias, (shape[0], shape[1]))
+        return columns
+
+
+def visible(mask: Mask, size: int, bos: bool) -> NDArray[np.bool_]:
+    """Which of the positions (columns) each query (row) sees, by index; with a beginning of sequence every query sees
+    index 0."""
+    query, key = np.indices((size, size))
+    seen = {
+        Mask.NONE: key >= 0,
+        Mask.FUTURE: key <= query,
+        Mask.PAST: key >= query,
+        Mask.STRICT_FUTURE: key < query,
+        Mask.STRICT_PAST: key > query,
+    }[mask]
+    result: NDArray[np.bool_] = seen | (key == 0) if bos else seen
+    return result
+
+
+def _forms(rows: list[dict[int, Rational]]) -> list[Terms]:
+    return [tuple(row.items()) for row in rows]
+
+
+def _form(form: Terms, bias: Rational, columns: Sequence[Exact]) -> Exact:
+    words, positions = columns[0].whole.shape
+    return combination([(columns[index], coefficient) for index, coefficient in form], bias, (words, positions))
+
+
+def _scores(pairs: list[tuple[Exact, Exact]], shape: tuple[int, ...]) -> tuple[Integers, int]:
+    """The scores of all keys for all queries, (words, queries, keys), as integers over a unit."""
+    unit = lcm(*(query.unit * key.unit for query, key in pairs))
+    factors = [unit // (query.unit * key.unit) for query, key in pairs]
+    bound = sum(factor * query.size * key.size for factor, (query, key) in zip(factors, pairs, strict=True))
+    scores: Integers = np.zeros((shape[0], shape[1], shape[1]), dtype=object if bound >= SAFE else np.int64)
+    for factor, (query, key) in zip(factors, pairs, strict=True):
+        left = widened(query.whole, bound) * factor
+        scores = scores + left[:, :, None] * widened(key.whole, bound)[:, None, :]
+    return scores, unit
+
+
+def _rows(
+    head: AttentionHead, queries: list[Terms], keys: list[Terms], columns: list[Exact], seen: NDArray[np.bool_]
+) -> tuple[Rows, NDArray[np.bool_]]:
+    """What a row of scores is like, and the positions that its hardmax attends to."""
+    pairs = [(_form(q, 0, columns), _form(k, 0, columns)) for q, k in zip(queries, keys, strict=True)]
+    scores, unit = _scores(pairs, columns[0].whole.shape)
+    low, high = int(scores.min()) - 1, int(scores.max()) + 1
+    masked = np.where(seen, scores, low)
+    best = masked.max(axis=2)
+    top = seen & (masked == best[:, :, None])
+    runner_up = np.where(top, low, masked).max(axis=2)
+    gap = np.where(runner_up == low, -1, best - runner_up)
+    reach = best - np.where(seen, scores, high).min(axis=2)
+    maxima = top.sum(axis=2)
+    if head.weighting is not Weighting.AVERAGE:
+        size = top.shape[2]
+        place = (
+            top.argmax(axis=2) if head.weighting is Weighting.LEFTMOST else size - 1 - top[:, :, ::-1].argmax(axis=2)
+        )
+        top = place[:, :, None] == np.arange(size)
+    sizes = tuple(query.magnitude for query, _ in pairs), tuple(key.magnitude for _, key in pairs)
+    return Rows(unit, gap, maxima, reach, *sizes), top
+
+
+def _attend(chosen: NDArray[np.bool_], value: Exact) -> Exact:
+    """The mean of a column over the chosen positions of each query."""
+    size = chosen.shape[2]
+    whole = widened(value.whole, value.size * size)
+    total = np.where(chosen, whole[:, None, :], 0).sum(axis=2)
+    counts = chosen.sum(axis=2)
+    unit = lcm(*(int(count) for count in np.unique(counts)))
+    if unit == 1:
+        return Exact.of(total, value.unit)
+    wide = largest(total) * unit >= SAFE or unit >= SAFE
+    factors = (unit // counts.astype(object)) if wide else unit // counts
+    return Exact.of((total.astype(object) if wide else total) * factors, value.unit * unit)

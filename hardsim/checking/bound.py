@@ -1,0 +1,256 @@
+"""The bound report: for each length what theory allows, and what happens, at one temperature and at many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import log
+
+from hardsim.ahat.temperature import declared_gaps
+from hardsim.checking.attention import AttentionOptions, AttentionSubject
+from hardsim.checking.attention_campaign import (
+    NO_ANSWER,
+    exceeded,
+    fit,
+    kind_of,
+    length_result,
+    summary,
+    words_of,
+)
+from hardsim.checking.attention_plan import LengthPlan, Preparation, plan_length, prepare
+from hardsim.checking.attention_result import AttentionLength, Growth, Violation
+from hardsim.checking.attention_tally import ErrorTally
+from hardsim.checking.attention_words import SoftJudge
+from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
+from hardsim.checking.bound_search import STEP, Found, Hunter, bits_needed
+from hardsim.checking.campaign import CheckOptions, Progress, Report
+from hardsim.checking.result import Verdict, Word
+from hardsim.checking.words import count_words
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.net.model import Schedule
+from hardsim.theory.rounding import least_width
+
+ZERO = Fraction(0)
+
+
+@dataclass(frozen=True)
+class BoundSubject:
+    """What a bound report is about: a hard-attention model and the schedule of which temperatures are multiples.
+
+    For a formula the schedule is the regime's temperature, `used` the factor 1/beta, and `allowed` what theory allows
+    each head of the compiled network at a length; otherwise the schedule is 1, the temperature used the theorem's, and
+    the recursion says what is allowed.
+    """
+
+    subject: AttentionSubject
+    schedule: Arith
+    regime: str | None = None
+    used: Fraction | None = None
+    allowed: Callable[[str, int], Fraction] | None = None
+    asymptotics: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundOptions:
+    """What to report; `gap` alone leaves out temperatures and errors."""
+
+    gap: bool = False
+    search: bool = True
+    choice: AttentionOptions = field(default_factory=AttentionOptions)
+
+
+def bound_report(
+    target: BoundSubject, options: CheckOptions, wanted: BoundOptions, progress: Report | None = None
+) -> BoundResult:
+    """The report on lengths 1 to `options.max_n`; a KeyboardInterrupt ends it early, marked partial.
+
+    Raises:
+        InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
+        Undecided: if no temperature gives the wanted error, or an answer is not settled at the limit.
+    """
+    report = _Report(target, options, wanted, progress)
+    partial = False
+    try:
+        report.run()
+    except KeyboardInterrupt:
+        partial = True
+    return report.result(partial)
+
+
+class _Report:
+    def __init__(
+        self, target: BoundSubject, options: CheckOptions, wanted: BoundOptions, progress: Report | None
+    ) -> None:
+        self.target = target
+        self.subject = target.subject
+        self.options = options
+        self.wanted = wanted
+        self.progress = progress
+        self.lengths: list[BoundLength] = []
+        self.prepared: Preparation | None = None
+        self.violation: Violation | None = None
+        self.refuted: Word | None = None
+        self.unsettled = False
+
+    def run(self) -> None:
+        words: dict[int, list[Word]] = {}
+        whole: dict[int, bool] = {}
+        for n in range(1, self.options.max_n + 1):
+            words[n], whole[n] = words_of(self.subject, self.options, n)
+        self.prepared = prepare(self.subject, words, whole)
+        total, done = sum(len(some) for some in words.values()), 0
+        for n, some in words.items():
+            self.lengths.append(self._length(n, some))
+            done += len(some)
+            if self.progress is not None:
+                self.progress(Progress(n, done, total, 0))
+
+    def schedule(self, factor: Fraction) -> Schedule:
+        """The temperature that is so many times the schedule."""
+        return parse_arith(f"({factor})*({self.target.schedule})")
+
+    def _length(self, n: int, words: Sequence[Word]) -> BoundLength:
+        assert self.prepared is not None
+        plan = plan_length(self.prepared, self.subject, self._choice(), n)
+        self.violation = self.violation or plan.violation
+        possible = count_words(len(self.subject.alphabet), n)
+        tally, found, bits = ErrorTally(words=len(words)), Found(None, None, None), 0
+        judge = SoftJudge(self.subject, plan.model, self.prepared.hard, "ball")
+        if not self.wanted.gap:
+            tally = judge.tally(words)
+            bits = bits_needed(judge, words)
+            self.violation = self.violation or self._exceeded(plan, tally)
+            if tally.mismatch is not None:
+                self.refuted = self.refuted or (tally.mismatch.word if tally.mismatch.refutes else None)
+                self.unsettled = self.unsettled or not tally.mismatch.refutes
+            if self.wanted.search and plan.facts.gap is not None:
+                hunter = Hunter(
+                    self.subject, self.prepared.hard, self.schedule, words, plan.facts.exhaustive, self.options.seed
+                )
+                found = hunter.search(self._start(plan))
+        shown = length_result(self.prepared.hard, n, possible, plan, tally)
+        return self._row(n, shown, plan, found, bits)
+
+    def _exceeded(self, plan: LengthPlan, tally: ErrorTally) -> Violation | None:
+        """An error that certainly is larger than what theory allows."""
+        assert self.prepared is not None
+        if self.target.allowed is None:
+            return exceeded(plan, tally, self.prepared.hard)
+        for (name, _), (low, _) in sorted(tally.values.items()):
+            allowed = self.target.allowed(name, plan.facts.n)
+            if low > allowed:
+                return Violation(f"the error bound of head {name}", plan.facts.n, None, low, allowed)
+        return None
+
+    def _choice(self) -> AttentionOptions:
+        """The temperature used: what was asked for, a formula's own, else the theorem's."""
+        choice = self.wanted.choice
+        if choice.tau is None and self.target.used is not None:
+            tau = parse_arith(f"({self.target.used})*({self.target.schedule})")
+            return AttentionOptions(tau, choice.epsilon)
+        return choice
+
+    def _start(self, plan: LengthPlan) -> Fraction:
+        """The theorem's temperature as a factor of the schedule: at most it at every position."""
+        return plan.solution.tau / max(self._units(plan.facts.n))
+
+    def _units(self, n: int) -> list[Fraction]:
+        """The schedule at every position."""
+        return [self.target.schedule.evaluate(i=i, n=n) for i in range(self.subject.hard.first, n + 1)]
+
+    def _row(self, n: int, shown: AttentionLength, plan: LengthPlan, found: Found, bits: int) -> BoundLength:
+        gaps = declared_gaps(plan.model, plan.facts)
+        declared = [head.declared for head in shown.heads if head.declared is not None]
+        heads = tuple(self._head(row_index, shown, plan) for row_index in range(len(shown.heads)))
+        worst = max(heads, key=lambda head: (head.error, head.bound), default=None)
+        rounded = max(1, (plan.facts.n).bit_length())
+        return BoundLength(
+            n=n,
+            words=shown.words,
+            possible=shown.possible,
+            exhaustive=shown.exhaustive,
+            gap=shown.gap,
+            declared=min(declared, default=None) if gaps else None,
+            size=shown.size,
+            epsilon=shown.epsilon,
+            used=max(1 / beta / unit for beta, unit in zip(plan.inverse, self._units(plan.facts.n), strict=True)),
+            theorem=self._start(plan),
+            right=found.right,
+            wrong=found.wrong,
+            word=found.word,
+            error=worst.error if worst else ZERO,
+            bound=worst.bound if worst else ZERO,
+            bits=bits,
+            rounding_width=least_width(rounded, max(1, len(plan.model.layers))),
+            assumption=shown.assumption,
+            heads=heads,
+        )
+
+    def _head(self, index: int, shown: AttentionLength, plan: LengthPlan) -> BoundHead:
+        row = shown.heads[index]
+        allowed = self.target.allowed
+        bound = row.bound if allowed is None else allowed(row.name, plan.facts.n)
+        return BoundHead(
+            name=row.name,
+            layer=row.layer,
+            kind=kind_of(plan.facts.heads.get(row.name)),
+            declared=row.declared,
+            gap=row.gap,
+            reach=row.reach * max(plan.inverse),
+            error=row.error,
+            bound=bound,
+        )
+
+    def result(self, partial: bool) -> BoundResult:
+        target, subject, lengths = self.target, self.subject, tuple(self.lengths)
+        verdict, reach = self._verdict(lengths)
+        return BoundResult(
+            name=subject.name,
+            sha256=subject.sha256,
+            kind=subject.kind,
+            regime=target.regime,
+            schedule=str(target.schedule),
+            grid=f"the theorem's temperature times ({STEP})^k, k = 0, 1, 2, ...",
+            summary=summary(subject, self.prepared),
+            seed=self.options.seed,
+            lengths=lengths,
+            growth=growths(lengths),
+            asymptotics=target.asymptotics,
+            ties=() if self.prepared is None else self.prepared.ties,
+            verdict=verdict,
+            reach=reach,
+            violation=self.violation,
+            refuted=self.refuted,
+            partial=partial,
+        )
+
+    def _verdict(self, lengths: Sequence[BoundLength]) -> tuple[Verdict, str]:
+        if self.violation is not None:
+            return Verdict.REFUTED, f"{self.violation.what} does not hold at length {self.violation.n}"
+        if self.refuted is not None:
+            return Verdict.REFUTED, f"softmax at this temperature is wrong on a word of length {len(self.refuted)}"
+        if not lengths or self.unsettled:
+            return Verdict.UNDECIDED, NO_ANSWER if lengths else "no word was tried"
+        words = sum(length.words for length in lengths)
+        what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"
+        return Verdict.CERTIFIED, f"{what} holds on {words:,} words up to length {lengths[-1].n}"
+
+
+def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
+    """Power laws fitted to the gap, the sizes, and 1/tau of the theorem and of the search, without their log n."""
+    series: Mapping[str, list[tuple[int, Fraction]]] = {
+        "gap": [(x.n, x.gap) for x in lengths if x.gap],
+        "size": [(x.n, x.size) for x in lengths if x.size],
+        "1/tau of the theorem, over log n": [
+            (x.n, _over_log(1 / x.theorem, x.n)) for x in lengths if x.theorem and x.gap and x.n > 1
+        ],
+        "1/tau found, over log n": [
+            (x.n, _over_log(1 / x.right, x.n)) for x in lengths if x.right and x.wrong and x.n > 1
+        ],
+    }
+    return tuple(fit(what, points) for what, points in series.items() if len(points) >= 3)
+
+
+def _over_log(value: Fraction, n: int) -> Fraction:
+    return value / Fraction(log(n))

@@ -1,0 +1,175 @@
+"""The largest temperature at which softmax is still right, on a stated grid, over words made hard for it.
+
+Rightness is not monotone in the temperature, so every grid temperature is tried, from the theorem's on upwards, until
+one is wrong. Where not all words of a length are tried, words are made adversarial: from those with the least margin
+(distance of a rounded value from its threshold, or of the output from its own) symbols are changed, and what has a
+smaller margin is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from hardsim.ahat.exact import ExactModel
+from hardsim.ahat.harden import with_softmax
+from hardsim.checking.attention import Answer, AttentionSubject
+from hardsim.checking.attention_words import SoftJudge, batches
+from hardsim.checking.neighbours import changed_once
+from hardsim.checking.result import Word
+from hardsim.errors import Undecided
+from hardsim.net.model import Schedule, Transformer
+from hardsim.run.ball import BallArithmetic
+from hardsim.run.forward import Forward
+from hardsim.run.plan import make_plan
+from hardsim.run.soft import bounds
+
+STEP = Fraction(5, 4)
+"""The grid: the first temperature times powers of 5/4."""
+GRID = 48
+KEPT = 4
+ROUNDS = 3
+TRIED = 12
+"""Neighbours of each kept word that a round tries."""
+LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The last right temperature and the first wrong one (factors of the schedule), with a word that it gets wrong."""
+
+    right: Fraction | None
+    wrong: Fraction | None
+    word: Word | None
+
+
+class Hunter:
+    """Asks one subject at one length about many temperatures. `make` is the schedule for a factor."""
+
+    def __init__(
+        self,
+        subject: AttentionSubject,
+        hard: Transformer,
+        make: Callable[[Fraction], Schedule],
+        words: Sequence[Word],
+        whole: bool,
+        seed: int,
+    ) -> None:
+        self.subject = subject
+        self.hard = hard
+        self.make = make
+        self.words = list(words)
+        self.whole = whole
+        self.exact = ExactModel(subject.hard)  # what is wanted is decided before ties were broken
+        self.wanted: dict[Word, Answer] = {}
+        self.rng = Random(f"{seed}/{len(words[0])}/adversary")
+        for some in batches(self.words, len(subject.prepared(self.words[0])) + hard.bos):
+            trace = self.exact.run([subject.prepared(word) for word in some])
+            self.wanted.update(zip(some, subject.hard_answers(self.exact, trace), strict=True))
+
+    def search(self, start: Fraction) -> Found:
+        """Try `start` and the grid above it."""
+        right: Fraction | None = None
+        for power in range(GRID):
+            factor = start * STEP**power
+            word = self.wrong_word(factor)
+            if word is not None:
+                return Found(right, factor, word)
+            right = factor
+        return Found(right, None, None)
+
+    def wrong_word(self, factor: Fraction) -> Word | None:
+        """A word that softmax answers wrongly at a temperature, if one is found."""
+        judge = SoftJudge(self.subject, with_softmax(self.hard, self.make(factor)), self.hard, "ball")
+        margins: list[tuple[Fraction, Word]] = []
+        for word in self.words:
+            margin = self._margin(judge, word)
+            if margin is None:
+                return word
+            margins.append((margin, word))
+        if self.whole:
+            return None
+        return self._attack(judge, margins)
+
+    def _attack(self, judge: SoftJudge, margins: list[tuple[Fraction, Word]]) -> Word | None:
+        """Change symbols of the words with the least margins; the words kept stay for the next temperature."""
+        known = {word for _, word in margins}
+        best = sorted(margins)[:KEPT]
+        for _ in range(ROUNDS):
+            fresh: dict[Word, None] = {}
+            for _, word in best:
+                for _ in range(TRIED):
+                    other = changed_once(word, self.subject.alphabet, self.rng)
+                    if other not in known:
+                        fresh[other] = None
+            found: list[tuple[Fraction, Word]] = []
+            for word in fresh:
+                known.add(word)
+                margin = self._margin(judge, word)
+                if margin is None:
+                    self.words.append(word)
+                    return word
+                found.append((margin, word))
+            better = sorted([*best, *found])[:KEPT]
+            if better == best:
+                break
+            best = better
+        self.words.extend(word for _, word in best if word not in self.wanted or word not in self.words)
+        return None
+
+    def _margin(self, judge: SoftJudge, word: Word) -> Fraction | None:
+        """How safely softmax answers rightly; None if it is wrong or cannot tell."""
+        if word not in self.wanted:
+            trace = self.exact.run([self.subject.prepared(word)])
+            self.wanted[word] = self.subject.hard_answers(self.exact, trace)[0]
+        try:
+            run = judge.run(word)
+        except Undecided:
+            return None
+        if self.subject.soft_answer(run.trace) != self.wanted[word]:
+            return None
+        outs = [self.subject.hard.output] if self.subject.acceptor else [out for _, out in self.subject.outputs]
+        margins = [
+            abs(low - self.subject.threshold)
+            for out in outs
+            for low, _ in [bounds(run.trace.columns[out].values[run.trace.index])]
+        ]
+        if run.trace.least_margin is not None:
+            margins.append(bounds(run.trace.least_margin)[0])
+        return min(margins)
+
+
+def bits_needed(judge: SoftJudge, words: Sequence[Word]) -> int:
+    """The least working precision, in steps of BIT_STEP bits, at which balls settle every answer.
+
+    Raises:
+        Undecided: if some answer is not settled with MOST_BITS.
+    """
+    plan = make_plan(judge.soft.model)
+    bits = LEAST_BITS
+    forward, arithmetic = _forward(judge, bits, plan)
+    for word in words:
+        prepared = judge.subject.prepared(word)
+        while not _settles(judge, forward, arithmetic, prepared):
+            if bits >= MOST_BITS:
+                raise Undecided(f"the word {' '.join(word)} needs more than {MOST_BITS} bits")
+            bits += BIT_STEP
+            forward, arithmetic = _forward(judge, bits, plan)
+    return bits
+
+
+def _settles(judge: SoftJudge, forward: Forward[Any], arithmetic: BallArithmetic, word: Word) -> bool:
+    """Whether a precision settles an answer; at a low one an interval may even be unbounded."""
+    try:
+        with arithmetic.precision():
+            return judge.is_settled(forward.run(word))
+    except Undecided:
+        return False
+
+
+def _forward(judge: SoftJudge, bits: int, plan: Any) -> tuple[Forward[Any], BallArithmetic]:
+    arithmetic = BallArithmetic(bits)
+    return Forward(judge.soft.model, arithmetic, plan), arithmetic

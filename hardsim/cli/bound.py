@@ -1,0 +1,194 @@
+"""`hardsim bound`: what theory allows, beside what happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hardsim.cli import failures
+from hardsim.cli import options as opt
+from hardsim.cli.options import Request
+from hardsim.cli.progress import bar
+from hardsim.cli.session import Session, session
+from hardsim.cli.sink import Sink
+from hardsim.cli.streams import say
+from hardsim.errors import InputError
+
+if TYPE_CHECKING:
+    from hardsim.checking.attention import AttentionOptions
+    from hardsim.checking.attention_open import AttentionInput
+    from hardsim.checking.bound import BoundSubject
+    from hardsim.checking.bound_result import BoundResult
+    from hardsim.checking.campaign import CheckOptions
+    from hardsim.checking.subject import Subject
+
+HELP = """Report score gaps, temperatures and errors: what the theory allows against what happens.
+
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them; there may be several. With --gap alone and no FILE: everything that is shipped.
+
+For each length are printed the least score gap, measured beside declared; the largest activation; Theorem 26's
+temperature for the wanted error, the largest temperature of a grid up to which softmax is right on every word tried,
+and the next one with a word on which it is wrong (rightness is not monotone in the temperature, so every temperature of
+the grid below is tried; beyond --exhaustive words, words are searched for that make it hard); the largest error beside
+its bound, at the theorem's temperature (of a formula: at the regime's temperature and --beta, or at --tau); the bits of
+precision that settle every answer; and what a rounding feed-forward network would need instead (Lemma 27). Then each
+head, and the growth with n beside the theorem's.
+
+\b
+Examples:
+  hardsim bound since.ltl --regime all
+  hardsim bound dyck2.srasp --max-n 5
+  hardsim bound model.ahat.json --epsilon 1/100 --json bound.json
+  hardsim bound --gap                       (a short report on everything shipped)
+  hardsim bound since.ltl --max-n 32 --plot since.svg
+"""
+
+Gap = Annotated[bool, typer.Option("--gap", help="Score gaps only: a short report for continuous integration.")]
+Plot = Annotated[
+    str | None,
+    typer.Option("--plot", metavar="OUT.svg", help="Draw gap, error and temperature against n (needs hardsim[plot])."),
+]
+
+
+def bound(
+    files: opt.Files = None,
+    gap: Gap = False,
+    max_n: opt.MaxLength = 8,
+    exhaustive: opt.Exhaustive = 256,
+    samples: opt.Samples = None,
+    seed: opt.Seed = 0,
+    regime: opt.Regime = "temperature",
+    beta: opt.Beta = None,
+    tau: opt.Tau = None,
+    at: opt.Position = None,
+    single_head: opt.SingleHead = False,
+    counting: opt.Counting = None,
+    epsilon: opt.Epsilon = None,
+    plot: Plot = None,
+    tables: opt.Tables = None,
+    json: opt.JsonPath = None,
+    expression: opt.Expression = None,
+    alphabet: opt.Alphabet = None,
+) -> None:
+    """The command; its manual is `HELP`."""
+    from hardsim.checking.campaign import CheckOptions
+
+    request = Request(regime, beta, tau, at, single_head, counting, epsilon)
+    request.options()
+    if plot is not None:
+        _need_matplotlib(plot)
+    target = None if plot is None else Sink(plot, "--plot")
+    paths = _paths(files, gap, expression)
+    options = CheckOptions(max_n, exhaustive, samples, seed, engine="ball")
+    try:
+        with session("bound", json, seed) as current:
+            if target is not None:
+                current.outputs.append(target)
+            given = list(current.read(paths, expression, alphabet))
+            several = len(given) + len(current.errors) > 1 or gap
+            work = _Work(current, request, options, gap, tables if tables is not None else not several)
+            for one in given:
+                current.each(one, request, work.report, work.report_model)
+                if current.interrupted:
+                    break
+            work.summary()
+            if target is not None:
+                _draw(work.results, target)
+    finally:
+        if target is not None:
+            target.discard()
+
+
+def _paths(files: list[str] | None, gap: bool, expression: str | None) -> list[str] | None:
+    """The files to read: with --gap and none named, the shipped ones."""
+    if files or expression is not None or not gap:
+        return files
+    from hardsim.examples import formulas_directory
+
+    return [str(formulas_directory())]
+
+
+def _need_matplotlib(path: str) -> None:
+    """Refuse a plot before anything is computed.
+
+    Raises:
+        InputError: if matplotlib is not installed, or the name has no suffix that it can draw.
+    """
+    from importlib.util import find_spec
+
+    if not path.endswith(".svg"):
+        raise InputError(f"--plot {path}: plots are SVG files", hint="Give a name that ends in .svg.")
+    if find_spec("matplotlib") is None:
+        raise InputError(
+            "--plot needs matplotlib, which is not installed", hint='Install it: pip install "hardsim[plot]"'
+        )
+
+
+def _draw(results: list[BoundResult], target: Sink) -> None:
+    from hardsim.report.plot import draw
+
+    target.write(draw(results))
+
+
+class _Work:
+    """Reports on one input after the other."""
+
+    def __init__(self, current: Session, request: Request, options: CheckOptions, gap: bool, tables: bool) -> None:
+        self.current = current
+        self.request = request
+        self.options = options
+        self.gap = gap
+        self.tables = tables
+        self.results: list[BoundResult] = []
+
+    def report(self, subject: Subject) -> None:
+        """The report on a formula in one regime."""
+        from hardsim.checking.attention import AttentionOptions
+        from hardsim.checking.sources import formula_bounds
+
+        # The budget of the subject already has --tau and --beta.
+        choice = AttentionOptions(epsilon=self.request.epsilon)
+        self._report(formula_bounds(subject, scaled=not self.gap), subject.file.alphabet, choice)
+
+    def report_model(self, given: AttentionInput) -> None:
+        """The report on a hard-attention model or program."""
+        from hardsim.checking.sources import attention_bounds
+
+        self._report(attention_bounds(given.subject), given.alphabet, self.request.attention())
+
+    def _report(self, target: BoundSubject, alphabet: tuple[str, ...], choice: AttentionOptions) -> None:
+        from hardsim.checking.bound import BoundOptions, bound_report
+        from hardsim.checking.result import Verdict
+        from hardsim.report.bound import bound_json, print_bound
+
+        if self.current.interrupted:
+            return
+        name = target.subject.name
+        with bar(name) as shown:
+            wanted = BoundOptions(gap=self.gap, choice=choice)
+            result = bound_report(target, self.options, wanted, None if shown is None else shown.update)
+        self.results.append(result)
+        self.current.results.append(bound_json(result))
+        if not self.gap:
+            print_bound(self.current.screen, result, alphabet, self.tables)
+        elif result.verdict is Verdict.REFUTED:
+            print_bound(self.current.screen, result, alphabet, tables=False)
+        self.current.screen.flush()
+        if result.verdict is Verdict.REFUTED:
+            self.current.codes.append(failures.MISMATCH)
+        elif result.verdict is Verdict.UNDECIDED:
+            self.current.codes.append(failures.UNDECIDED)
+        if result.partial:
+            self.current.interrupted = True
+            say(f"interrupted: the report on {name} is partial")
+
+    def summary(self) -> None:
+        """One row per result, where there are several or gaps alone were asked for."""
+        from hardsim.report.bound import print_gaps, print_summary
+
+        if self.gap:
+            print_gaps(self.current.screen, self.results)
+        elif len(self.results) > 1:
+            print_summary(self.current.screen, self.results)

@@ -1,0 +1,91 @@
+"""Pictures of bound reports: gap, error and temperature against n on log axes, for `--plot`.
+
+Lines differ in shade, dash and marker, so that they can be told apart in grey print and by colour-blind readers; the
+colours are those of Okabe and Ito. The same report gives the same file.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import isfinite
+from pathlib import PurePath
+from typing import Any
+
+from hardsim.checking.bound_result import BoundLength, BoundResult
+
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES = ("-", "--", ":", "-.")
+LONGEST_NAME = 40
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+Value = Callable[[BoundLength], Fraction | None]
+
+PANELS: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = (
+    ("score gap", (("measured", lambda x: x.gap), ("declared", lambda x: x.declared))),
+    ("error of an attended value", (("measured", lambda x: x.error), ("bound", lambda x: x.bound))),
+    (
+        "temperature",
+        (
+            ("Theorem 26", lambda x: x.theorem if x.gap is not None else None),
+            ("right up to", lambda x: x.right),
+            ("wrong at", lambda x: x.wrong),
+            ("used", lambda x: x.used if x.gap is not None else None),
+        ),
+    ),
+)
+
+
+def draw(results: Sequence[BoundResult]) -> str:
+    """The picture as the text of an SVG file."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.size": 9.0}):
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(13, 4.2), layout="constrained")
+        FigureCanvasSVG(figure)
+        for index, (title, series) in enumerate(PANELS):
+            _panel(figure.add_subplot(1, len(PANELS), index + 1), title, series, results)
+        target = io.StringIO()
+        figure.savefig(target, format="svg", metadata={"Date": None, "Creator": "hardsim"})
+    return target.getvalue()
+
+
+def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: Sequence[BoundResult]) -> None:
+    drawn = 0
+    for number, result in enumerate(results):
+        for kind, (label, value) in enumerate(series):
+            points = [(length.n, float(found)) for length in result.lengths if (found := value(length))]
+            points = [(n, y) for n, y in points if y > 0 and isfinite(y)]
+            if not points:
+                continue
+            name = label if len(results) == 1 else f"{label}: {name_of(result)}"
+            axes.plot(
+                [n for n, _ in points],
+                [y for _, y in points],
+                label=name,
+                color=COLOURS[(number + kind) % len(COLOURS)],
+                linestyle=DASHES[kind % len(DASHES)],
+                marker=MARKERS[(2 * number + kind) % len(MARKERS)],
+                markersize=4,
+            )
+            drawn += 1
+    axes.set_title(title)
+    axes.set_xlabel("n (positions)")
+    axes.set_xscale("log")
+    axes.grid(True, which="major", color="#cccccc", linewidth=0.5)
+    if drawn:
+        axes.set_yscale("log")
+        # A legend wider than its panel must not take the room of the panels.
+        axes.legend().set_in_layout(False)
+
+
+def name_of(result: BoundResult) -> str:
+    """What a line of several results is called: the file without its directory, shortened, and the regime."""
+    name = PurePath(result.name).name
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME // 2]}...{name[-LONGEST_NAME // 2 :]}"
+    return name if result.regime is None else f"{name}, {result.regime}"

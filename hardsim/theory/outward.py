@@ -1,0 +1,107 @@
+"""Rational numbers rounded outwards, and dyadic bounds of e^x: what the bounds of perturbation.py are made of.
+
+A dyadic number is an integer times a power of two. With a bound rounded after every layer, numerators stay short and
+the bound stays a bound. Only e^x needs more than integers: it comes from a ball that is proven to contain it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hardsim.errors import InputError
+
+BITS = 96
+"""Bits of the integer in a dyadic bound: about 29 digits."""
+
+LARGEST_EXPONENT = 1 << 16
+"""Beyond this distance from 0 e^x is not computed."""
+
+TINIEST = Fraction(1, 1 << LARGEST_EXPONENT)
+"""2^-65536, about 10^-19728; above e^-65536 because e > 2: no upper bound of e^x is smaller, so none is longer."""
+
+
+def round_up(x: Fraction, bits: int = BITS) -> Fraction:
+    """A dyadic number with an integer of at most `bits` bits, at least x and above it by less than 2^(2 - bits) |x|.
+
+    A dyadic number that short is returned as it is.
+
+    Raises:
+        InputError: if `bits` is not positive.
+    """
+    _check_bits(bits)
+    if x == 0:
+        return Fraction(0)
+    # |x| lies strictly between 2^(size - 1) and 2^(size + 1), and is at least 2^size if it is dyadic. So |x| 2^shift
+    # is below 2^bits, is at least 2^(bits - 2), and is an integer if x is dyadic and short enough.
+    size = x.numerator.bit_length() - x.denominator.bit_length()
+    shift = bits - 1 - size
+    return _scaled(-(-(x.numerator << max(shift, 0)) // (x.denominator << max(-shift, 0))), -shift)
+
+
+def round_down(x: Fraction, bits: int = BITS) -> Fraction:
+    """A dyadic number with an integer of at most `bits` bits, at most x and below it by less than 2^(2 - bits) |x|.
+
+    Raises:
+        InputError: if `bits` is not positive.
+    """
+    return -round_up(-x, bits)
+
+
+def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
+    """A dyadic number with an integer of at most `bits` bits, at least e^x.
+
+    The relative error is below 2^(3 - bits), except that the result is never below 2^-65536: for smaller e^x that is
+    the bound. Round a sum that contains so small a number before going on: its numerator is as long.
+
+    Raises:
+        InputError: if x > 65536, or `bits` is not positive.
+    """
+    _check_bits(bits)
+    return TINIEST if x < -LARGEST_EXPONENT else max(round_up(_exp_bounds(x, bits)[1], bits), TINIEST)
+
+
+def exp_below(x: Fraction, bits: int = BITS) -> Fraction:
+    """A dyadic number with an integer of at most `bits` bits, at most e^x; relative error below 2^(3 - bits).
+
+    For x < -65536 it is 0.
+
+    Raises:
+        InputError: if x > 65536, or `bits` is not positive.
+    """
+    _check_bits(bits)
+    return Fraction(0) if x < -LARGEST_EXPONENT else round_down(_exp_bounds(x, bits)[0], bits)
+
+
+def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Bounds of e^x on both sides, from a ball of relative radius below 2^-bits.
+
+    The relative error of e^x is the absolute error of x: the bits of the integer part of x come on top.
+
+    Raises:
+        InputError: if x > 65536.
+    """
+    from flint import arb, ctx, fmpq
+
+    if x > LARGEST_EXPONENT:
+        raise InputError(
+            f"e^x is not computed for x above {LARGEST_EXPONENT}",
+            hint="An exponent that large means that the bound is void: lower the temperature or the error allowed.",
+        )
+    before = ctx.prec
+    ctx.prec = bits + (abs(x.numerator) // x.denominator).bit_length() + 16
+    try:
+        ball = arb(fmpq(x.numerator, x.denominator)).exp()
+        lower, upper = ball.lower().man_exp(), ball.upper().man_exp()
+    finally:
+        ctx.prec = before
+    return _scaled(int(lower[0]), int(lower[1])), _scaled(int(upper[0]), int(upper[1]))
+
+
+def _scaled(mantissa: int, exponent: int) -> Fraction:
+    """mantissa times 2^exponent."""
+    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+
+
+def _check_bits(bits: int) -> None:
+    if bits < 1:
+        raise InputError(f"a bound needs at least one bit, not {bits}")

@@ -1,0 +1,120 @@
+"""Breaking ties: hard attention stays the same, the new gap holds, and softmax can be made to agree."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from hardsim.ahat.exact import ExactModel
+from hardsim.ahat.file import read_ahat, read_json
+from hardsim.ahat.harden import with_softmax
+from hardsim.ahat.measure import LengthFacts, measure
+from hardsim.ahat.temperature import DEFAULT_EPSILON, declared_gaps, solve
+from hardsim.ahat.ties import RAMP, break_ties
+from hardsim.lang.arith import parse_arith
+from hardsim.net.model import Schedule, Transformer
+from hardsim.net.tables import LengthTable
+from hardsim.run.soft import SoftModel, side
+from tests.attention_models import HEAD, Document, sided, with_head, write
+
+LONGEST = 5
+ONE = parse_arith("1")
+TABLE = LengthTable((Fraction(1),) * LONGEST)
+"""The scores of `sided` are 0 and 1, so they differ by 1: declared, or measured."""
+HALF = Fraction(1, 2)
+
+
+def load(directory: Path, document: Document) -> Transformer:
+    path = write(directory, document)
+    return read_ahat(read_json(path.read_bytes(), str(path))).model
+
+
+def words(n: int) -> list[tuple[str, ...]]:
+    return list(product("abc", repeat=n))
+
+
+def expected(weighting: str, word: tuple[str, ...]) -> bool:
+    """Whether the first or last letter is an a; without letters every position is a maximum, and none an a."""
+    letters = [symbol for symbol in word if symbol != "c"]
+    return bool(letters) and letters[0 if weighting == "leftmost" else -1] == "a"
+
+
+def facts_of(model: Transformer, n: int) -> LengthFacts:
+    exact = ExactModel(model)
+    trace = exact.run(words(n))
+    return measure(model, words(n), trace, exact.outputs(trace))
+
+
+@pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
+@pytest.mark.parametrize("gap", [ONE, TABLE, parse_arith("1/i"), parse_arith("1/n")])
+def test_hard_attention_is_unchanged_and_the_new_gap_holds(tmp_path: Path, weighting: str, gap: Schedule) -> None:
+    model = load(tmp_path, sided(weighting))
+    broken = break_ties(model, {HEAD: gap})
+    assert broken.coordinates[model.dimension] == RAMP
+    assert broken.dimension == model.dimension + 2
+    for n in range(1, LONGEST + 1):
+        for machine in (model, broken):
+            exact = ExactModel(machine)
+            outputs = exact.outputs(exact.run(words(n)))
+            assert [output > HALF for output in outputs] == [expected(weighting, word) for word in words(n)]
+        if n > 1:
+            assert max(facts_of(model, n).heads[HEAD].most) == n
+        after = facts_of(broken, n).heads[HEAD]
+        assert max(after.most) == 1
+        for i, found in enumerate(after.gaps, start=1):
+            promised = gap.evaluate(i=i, n=n) / (2 * (n + 1))
+            assert found is None if n == 1 else found is not None and found >= promised
+            # Two neighbours that tie meet it.
+            assert n == 1 or found == promised
+
+
+def test_what_is_declared_afterwards(tmp_path: Path) -> None:
+    model = load(tmp_path, with_head(sided("leftmost"), gap="1/n"))
+    (head,) = break_ties(model, {HEAD: parse_arith("1/n")}).heads
+    assert head.gap is not None
+    assert head.gap.evaluate(i=1, n=3) == Fraction(1, 3) / 8
+    (head,) = break_ties(model, {HEAD: TABLE}).heads
+    assert head.gap is None
+
+
+def test_other_heads_are_left_alone(tmp_path: Path) -> None:
+    document = sided("leftmost")
+    (layer,) = document["layers"]
+    layer["heads"].append(layer["heads"][0] | {"name": "other", "weighting": "rightmost", "gap": "1/2"})
+    model = load(tmp_path, document)
+    before, after = model.heads[1], break_ties(model, {HEAD: ONE}).heads[1]
+    assert (after.w_q.entries, after.w_k.entries, after.w_v.entries) == (
+        before.w_q.entries, before.w_k.entries, before.w_v.entries,
+    )  # fmt: skip
+    assert after.gap == before.gap
+    assert after.w_q.shape == (1, model.dimension + 2)
+    found = facts_of(break_ties(model, {HEAD: ONE}), 3)
+    assert max(found.heads[HEAD].most) == 1
+    assert max(found.heads["other"].most) == 3
+
+
+@pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
+@pytest.mark.parametrize("gap", [ONE, TABLE])
+def test_softmax_at_the_theorem_s_temperature_is_right(tmp_path: Path, weighting: str, gap: Schedule) -> None:
+    model = break_ties(load(tmp_path, sided(weighting)), {HEAD: gap})
+    for n in range(1, LONGEST + 1):
+        facts = facts_of(model, n)
+        solution = solve(model, facts, DEFAULT_EPSILON, declared_gaps(model, facts))
+        soft = SoftModel(with_softmax(model, LengthTable((solution.tau,) * n)))
+        for word in words(n):
+            run = soft.run(word, lambda trace: True)
+            value = run.trace.columns[model.output].values[run.trace.index]
+            assert side(value, HALF) is expected(weighting, word)
+
+
+def test_without_breaking_them_softmax_shares_its_weight(tmp_path: Path) -> None:
+    """What the tests above rest on: at any temperature the tie of aab has the mean 2/3, of abb 1/3."""
+    model = load(tmp_path, sided("leftmost"))
+    soft = SoftModel(with_softmax(model, LengthTable((Fraction(1, 100),) * 3)))
+    for word, above in (("aab", True), ("abb", False)):
+        run = soft.run(word, lambda trace: True)
+        assert side(run.trace.columns[model.output].values[run.trace.index], HALF) is above
+    assert expected("leftmost", tuple("abb"))

@@ -1,0 +1,81 @@
+"""Small hard-attention models whose softmax values are known in closed form, as the documents of `.ahat.json`.
+
+`some_a` accepts the words with an a: the score is 1 at an a and 0 elsewhere, the value is the same. With k of n
+symbols an a, softmax gives `k / (k + (n - k) e^(-1/tau))`: exactly 0 for k = 0, and least above 0 for k = 1. Held
+against a threshold of 3/4 it is right iff `(n - 1) e^(-1/tau) < 1/3`, so iff tau is below `1/ln(3 (n - 1))`.
+"""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from math import log
+from pathlib import Path
+from typing import Any
+
+Document = dict[str, Any]
+
+HEAD = "some a"
+_DOCUMENT: Document = {
+    "format": "hardsim-ahat",
+    "schema_version": 1,
+    "title": "Some a",
+    "alphabet": ["a", "b"],
+    "coordinates": ["1", "a", "found"],
+    "embedding": {"a": {"1": "1", "a": "1"}, "b": {"1": "1"}},
+    "layers": [
+        {
+            "heads": [
+                {
+                    "name": HEAD,
+                    "mask": "none",
+                    "weighting": "average",
+                    "w_q": [{"1": "1"}],
+                    "w_k": [{"a": "1"}],
+                    "w_v": {"found": {"a": "1"}},
+                }
+            ]
+        }
+    ],
+    "output": "found",
+    "threshold": "3/4",
+}
+
+
+def critical(n: int) -> float:
+    """The temperature from which on `some_a` is wrong at length n >= 2: on the words with one a."""
+    return 1 / log(3 * (n - 1))
+
+
+def some_a(**changes: Any) -> Document:
+    """The model with other values at its top level."""
+    return deepcopy(_DOCUMENT) | changes
+
+
+def with_head(document: Document | None = None, **changes: Any) -> Document:
+    """The model with other values in its head."""
+    changed = deepcopy(some_a() if document is None else document)
+    changed["layers"][0]["heads"][0] |= changes
+    return changed
+
+
+def majority() -> Document:
+    """The share of a by uniform attention, held against 1/2: as many a as b is neither accepted nor rejected."""
+    return with_head(some_a(threshold="1/2", title="More a than b"), w_q=[], w_k=[])
+
+
+def sided(weighting: str) -> Document:
+    """Accepts if the first (leftmost) or last (rightmost) of the positions with the largest score is an a.
+
+    The score is 1 at a or b and 0 at c, so that two letters are a tie, and the value is 1 at a.
+    """
+    document = with_head(some_a(threshold="1/2"), weighting=weighting, w_k=[{"letter": "1"}])
+    letters = {"a": {"1": "1", "a": "1", "letter": "1"}, "b": {"1": "1", "letter": "1"}, "c": {"1": "1"}}
+    return document | {"alphabet": ["a", "b", "c"], "coordinates": ["1", "a", "letter", "found"], "embedding": letters}
+
+
+def write(directory: Path, document: Document, name: str = "model.ahat.json") -> Path:
+    """The document as a file."""
+    path = directory / name
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path

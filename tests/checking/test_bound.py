@@ -1,0 +1,222 @@
+"""The bound report: the grid, words made hard, bits, Lemma 27, growth."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import exp, log
+from pathlib import Path
+
+import pytest
+
+from hardsim.ahat.harden import with_softmax
+from hardsim.checking.attention import AttentionOptions, AttentionSubject
+from hardsim.checking.attention_words import SoftJudge
+from hardsim.checking.bound import BoundOptions, bound_report, growths
+from hardsim.checking.bound_result import BoundResult
+from hardsim.checking.bound_search import BIT_STEP, GRID, STEP, Hunter, bits_needed
+from hardsim.checking.campaign import CheckOptions, Progress
+from hardsim.checking.open import read_formula
+from hardsim.checking.result import Verdict
+from hardsim.checking.sources import ASYMPTOTICS, attention_bounds, formula_bounds
+from hardsim.checking.subject import ModelOptions
+from hardsim.errors import Undecided
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.theory.rounding import least_width
+from tests.attention_models import Document, critical, some_a, with_head
+from tests.checking.test_attention import subject_of
+
+OPTIONS = CheckOptions(max_n=4, exhaustive=256, engine="ball")
+
+
+def report(subject: AttentionSubject, max_n: int = 4, wanted: BoundOptions | None = None) -> BoundResult:
+    return bound_report(
+        attention_bounds(subject), CheckOptions(max_n=max_n, exhaustive=256, engine="ball"), wanted or BoundOptions()
+    )
+
+
+def hunter(subject: AttentionSubject, words: list[tuple[str, ...]], whole: bool) -> Hunter:
+    def schedule(factor: Fraction) -> Arith:
+        return parse_arith(str(factor))
+
+    return Hunter(subject, subject.hard, schedule, words, whole, seed=0)
+
+
+def words(n: int) -> list[tuple[str, ...]]:
+    return list(product("ab", repeat=n))
+
+
+def test_the_grid_brackets_the_critical_temperature(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    for start in (Fraction(1, 10), Fraction(1, 7), Fraction(2, 5)):
+        for n in (2, 3, 4):
+            found = hunter(subject, words(n), True).search(start)
+            assert found.right is not None
+            assert found.wrong is not None
+            assert found.right < critical(n) <= found.wrong
+            assert found.wrong == found.right * STEP
+            power = (found.right / start, 0)
+            while power[0] > 1:
+                power = (power[0] / STEP, power[1] + 1)
+            assert power[0] == 1
+            assert found.word is not None
+            assert found.word.count("a") == 1
+
+
+def test_a_start_that_is_wrong_already(tmp_path: Path) -> None:
+    found = hunter(subject_of(tmp_path, some_a()), words(2), True).search(Fraction(2))
+    assert [found.right, found.wrong, found.word] == [None, 2, ("a", "b")]
+
+
+def test_a_temperature_that_is_never_wrong(tmp_path: Path) -> None:
+    """With a threshold below 1/n the word with one a is accepted at any temperature."""
+    found = hunter(subject_of(tmp_path, some_a(threshold="1/4")), words(3), True).search(Fraction(1))
+    assert (found.right, found.wrong, found.word) == (STEP ** (GRID - 1), None, None)
+
+
+def test_words_are_made_hard_where_not_all_are_tried(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    # Of the words of length 4 those with one a are wrong above 1/ln 9, those with two above 1/ln 3.
+    between = Fraction(6, 10)
+    assert critical(4) < between < critical(2)
+    start = [tuple("aaaa")]
+    assert hunter(subject, start, True).wrong_word(between) is None
+    found = hunter(subject, start, False).wrong_word(between)
+    assert found is not None
+    assert found.count("a") == 1
+    assert hunter(subject, start, False).wrong_word(critical_below(4)) is None
+
+
+def critical_below(n: int) -> Fraction:
+    return Fraction(round(critical(n) * 999), 1000)
+
+
+def test_what_is_found_hard_stays(tmp_path: Path) -> None:
+    searcher = hunter(subject_of(tmp_path, some_a()), [tuple("aaaa")], False)
+    assert searcher.wrong_word(critical_below(4)) is None
+    assert searcher.words[0] == tuple("aaaa")
+    # The least margins are those of the words with one a.
+    assert any(word.count("a") == 1 for word in searcher.words)
+    assert len(set(searcher.words)) == len(searcher.words)
+    searcher.whole = True
+    assert searcher.wrong_word(Fraction(6, 10)) is not None
+
+
+def judge_at(subject: AttentionSubject, tau: str) -> SoftJudge:
+    return SoftJudge(subject, with_softmax(subject.hard, parse_arith(tau)), subject.hard, "ball")
+
+
+def test_the_bits_that_settle_every_answer(tmp_path: Path) -> None:
+    easy = subject_of(tmp_path, some_a())
+    assert bits_needed(judge_at(easy, "1/9"), words(2)) == 8
+    # At tau = 1 the output of ab is e/(1 + e) = 0.73105857863000487925...: the digits that are left out are 4.9e-15,
+    # between 2^-48 and 2^-47, and a ball of p bits is about 2^-p wide.
+    close = subject_of(tmp_path, some_a(threshold="73105857863/100000000000"))
+    bits = bits_needed(judge_at(close, "1"), words(2))
+    assert bits % BIT_STEP == 0
+    assert 47 <= bits <= 47 + 2 * BIT_STEP
+    assert bits_needed(judge_at(close, "1"), [("b", "b")]) == 8
+
+
+def test_bits_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardsim.checking.bound_search.MOST_BITS", 32)
+    close = subject_of(tmp_path, some_a(threshold="73105857863/100000000000"))
+    with pytest.raises(Undecided, match="the word a b needs more than 32 bits"):
+        bits_needed(judge_at(close, "1"), words(2))
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_lemma_27_is_asked_about_the_bits_of_n(tmp_path: Path, layers: int) -> None:
+    document: Document = some_a()
+    document["layers"] += [{"heads": []}] * (layers - 1)
+    found = report(subject_of(tmp_path, document), 9, BoundOptions(gap=True)).lengths
+    assert [length.rounding_width for length in found] == [least_width(n.bit_length(), layers) for n in range(1, 10)]
+    # (2m)^L >= 2^b
+    for length in found:
+        m, b = length.rounding_width, length.n.bit_length()
+        assert (2 * m) ** layers >= 2**b
+        assert m == 1 or (2 * m - 2) ** layers < 2**b
+
+
+def test_a_position_0_counts_for_nothing_in_lemma_27(tmp_path: Path) -> None:
+    document = some_a(bos=True)
+    document["embedding"]["BOS"] = {"1": "1"}
+    found = report(subject_of(tmp_path, document), 4, BoundOptions(gap=True)).lengths
+    assert [length.rounding_width for length in found] == [1, 2, 2, 4]
+
+
+def test_only_gaps(tmp_path: Path) -> None:
+    result = report(subject_of(tmp_path, with_head(gap="1")), 3, BoundOptions(gap=True))
+    assert result.verdict is Verdict.CERTIFIED
+    assert result.reach == "every declared gap holds on 14 words up to length 3"
+    for length in result.lengths:
+        assert [length.right, length.wrong, length.word, length.bits, length.error] == [None, None, None, 0, 0]
+        assert [length.gap, length.declared] == [None if length.n == 1 else 1, 1]
+
+
+def test_without_a_search(tmp_path: Path) -> None:
+    result = report(subject_of(tmp_path, some_a()), 2, BoundOptions(search=False))
+    assert (result.lengths[1].right, result.lengths[1].wrong) == (None, None)
+    assert result.lengths[1].error > 0
+
+
+def test_errors_at_a_temperature_of_ones_own(tmp_path: Path) -> None:
+    result = report(subject_of(tmp_path, some_a()), 3, BoundOptions(choice=AttentionOptions(parse_arith("1/4"))))
+    for length in result.lengths[1:]:
+        q = (length.n - 1) * exp(-4)
+        assert length.used == Fraction(1, 4)
+        assert float(length.error) == pytest.approx(q / (1 + q), rel=1e-9)
+        assert float(length.bound) == pytest.approx(q, rel=1e-9)
+        assert float(length.heads[0].reach) == 4
+        assert length.right is not None
+        assert length.right < critical(length.n)
+
+
+def test_growth_is_fitted_without_its_logarithm(tmp_path: Path) -> None:
+    lengths = report(subject_of(tmp_path, with_head(gap="1")), 6).lengths
+    found = {growth.what: growth for growth in growths(lengths)}
+    assert found["gap"].exponent == pytest.approx(0)
+    # 1/tau = ln(8 (n - 1)), to one part in 64, over ln n: falls slowly.
+    points = [(log(n), log(log(8 * (n - 1)) / log(n))) for n in range(2, 7)]
+    x, y = (sum(column) / len(points) for column in zip(*points, strict=True))
+    slope = sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+    assert found["1/tau of the theorem, over log n"].exponent == pytest.approx(slope, abs=0.05)
+    assert growths(lengths[:2]) == ()
+
+
+def test_progress_and_interruption(tmp_path: Path) -> None:
+    told: list[Progress] = []
+
+    def stop(state: Progress) -> None:
+        told.append(state)
+        if state.n == 2:
+            raise KeyboardInterrupt
+
+    result = bound_report(attention_bounds(subject_of(tmp_path, some_a())), OPTIONS, BoundOptions(), stop)
+    assert [(state.n, state.done, state.total) for state in told] == [(1, 2, 30), (2, 6, 30)]
+    assert result.partial
+    assert [length.n for length in result.lengths] == [1, 2]
+
+
+@pytest.mark.parametrize("regime", ["temperature", "position", "causal-temperature", "causal-position"])
+@pytest.mark.parametrize("text", ["a S b", "#L[a] > #L[b]", "Y a"])
+def test_the_network_of_a_formula_is_what_is_reported_on(tmp_path: Path, regime: str, text: str) -> None:
+    """With the scores scaled by each head's own beta, softmax at 1/beta of the schedule is the compiled network."""
+    path = tmp_path / "formula.ltl"
+    path.write_text(f"alphabet: a b\n{text}\n", encoding="utf-8")
+    subject = read_formula(str(path)).compile(ModelOptions(regime))
+    target = formula_bounds(subject)
+    assert target.used is not None
+    tau = parse_arith(f"({target.used})*({target.schedule})")
+    network = with_softmax(target.subject.hard, tau)
+    for mine, theirs in zip(network.heads, subject.model.heads, strict=True):
+        for n, i in ((5, 2), (5, 5)):
+            factor = network.inverse_temperature(i, n) / subject.model.inverse_temperature(i, n)
+            assert {(row, column): value * factor for row, column, value in mine.w_q.entries} == {
+                (row, column): value for row, column, value in theirs.w_q.entries
+            }
+        assert mine.w_k == theirs.w_k
+    assert target.asymptotics == ASYMPTOTICS[regime]
+    result = bound_report(target, CheckOptions(max_n=3, engine="ball"), BoundOptions(search=False))
+    assert result.verdict is Verdict.CERTIFIED
+    assert all(length.error <= length.bound for length in result.lengths)

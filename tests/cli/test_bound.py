@@ -1,0 +1,311 @@
+"""`hardsim bound`: what theory allows beside what happens."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from importlib.machinery import ModuleSpec
+from math import exp, log, sqrt
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.attention_models import HEAD, critical, majority, some_a, with_head, write
+
+SOME_A = "// some a\nalphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write(tmp_path, some_a())
+
+
+def report(hardsim: Any, *arguments: str | Path, code: int = 0) -> Any:
+    outcome = hardsim("bound", *arguments, "--json", "-")
+    assert outcome.code == code
+    (result,) = outcome.json["results"]
+    return result
+
+
+def test_the_critical_temperature_of_a_model_lies_in_its_bracket(hardsim: Any, model: Path) -> None:
+    result = report(hardsim, model, "--max-n", "4")
+    assert (result["kind"], result["regime"], result["schedule"], result["verdict"]) == ("ahat", None, "1", "CERTIFIED")
+    one, *others = result["lengths"]
+    assert (one["score_gap"], one["right"], one["wrong"]) == (None, None, None)
+    for length in others:
+        n, right, wrong, theorem = length["n"], *(Fraction(length[key]) for key in ("right", "wrong", "theorem"))
+        assert right < critical(n) <= wrong == right * Fraction(5, 4)
+        assert length["word"].count("a") == 1
+        # Theorem 26: (n - 1) e^(-1/tau) <= 1/8, the largest such tau to one part in 64.
+        assert theorem <= 1 / log(8 * (n - 1)) < theorem * Fraction(65, 64)
+        assert (length["epsilon"], length["temperature"]) == ("1/8", length["theorem"])
+        # The largest error is that of a word with one a.
+        q = (n - 1) * exp(-1 / theorem)
+        assert float(length["error"]) == pytest.approx(q / (1 + q), rel=1e-9)
+        assert float(length["bound"]) == pytest.approx(q, rel=1e-9)
+        (head,) = length["heads"]
+        # Scores of a row are at most 1 apart.
+        assert float(head["logit_range"]) == pytest.approx(float(1 / theorem), rel=1e-12)
+        assert (head["kind"], head["score_gap"], head["declared_gap"]) == ("ties", "1", None)
+    # Lemma 27 at depth 1: 2m >= 2^b for the b bits of n.
+    assert [length["rounding_width"] for length in result["lengths"]] == [1, 2, 2, 4]
+    gap, *_, found = result["growth"]
+    assert (gap["what"], float(gap["exponent"]), float(gap["factor"]), gap["from_n"]) == ("gap", 0, 1, 2)
+    assert found["what"] == "1/tau found, over log n"
+
+
+def test_the_report_in_words(hardsim: Any, model: Path) -> None:
+    outcome = hardsim("bound", model, "--max-n", "3")
+    assert (outcome.code, outcome.err) == (0, "")
+    rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit()]
+    assert [(row[0], row[1:3], row[3]) for row in rows[:3]] == [
+        ("1", ["all", "2"], "–"), ("2", ["all", "4"], "1"), ("3", ["all", "8"], "1"),
+    ]  # fmt: skip
+    assert "(5/4)^k" in outcome.out
+    assert "O(n^k log n)" in outcome.out
+    assert "CERTIFIED: every declared gap and every error bound holds on 14 words up to length 3" in outcome.out
+    assert f"head {HEAD} is tieless up to length 1" in outcome.out
+
+
+def test_beyond_what_is_tried_in_full_words_are_made_hard(hardsim: Any, model: Path) -> None:
+    sampled = [
+        length
+        for length in report(hardsim, model, "--max-n", "8", "--exhaustive", "4", "--samples", "3")["lengths"]
+        if not length["exhaustive"]
+    ]
+    assert {7, 8} <= {length["n"] for length in sampled}
+    for length in sampled:
+        assert "measured on" in length["assumption"]
+        assert Fraction(length["right"]) < critical(length["n"]) <= Fraction(length["wrong"])
+
+
+def test_the_critical_temperatures_of_a_formula(hardsim: Any, since: Path) -> None:
+    result = report(hardsim, since, "--max-n", "3")
+    assert (result["kind"], result["regime"], result["schedule"]) == ("ltl", "temperature", "1/n")
+    _, two, three = result["lengths"]
+    # At a factor f of tau the scores of neighbours with q = 1 differ by 1/(2f) nats: their weights by q = e^(-1/(2f)).
+    # bc is wrong where the b at 1 has more than 1/4, q/(1 + q); bbc where (q + q^2)/(1 + q + q^2) is more than 1/4.
+    for length, q in ((two, 1 / 3), (three, (sqrt(7 / 3) - 1) / 2)):
+        assert Fraction(length["right"]) < -1 / (2 * log(q)) <= Fraction(length["wrong"])
+    # The budget's beta is 4, so q = e^-2: the largest error is at bc, and 2q/(1 + q) is allowed (THEORY 4).
+    assert two["temperature"] == "1/4"
+    assert float(two["error"]) == pytest.approx(1 / (1 + exp(2)), rel=1e-9)
+    assert float(two["bound"]) == pytest.approx(2 / (1 + exp(2)), rel=1e-9)
+    (head,) = two["heads"]
+    assert (head["score_gap"], head["declared_gap"]) == ("1/4", "1/4")
+    assert "O(n log n)" in result["asymptotics"]
+
+
+def test_all_regimes_and_a_summary(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("bound", since, "--max-n", "2", "--regime", "all")
+    assert outcome.code == 0
+    assert [line.split()[1] for line in outcome.out.splitlines() if line.startswith(str(since)) and "CERT" in line] == [
+        "temperature", "position", "causal-temperature", "causal-position",
+    ]  # fmt: skip
+
+
+def test_a_formula_without_a_temperature_is_refuted(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("bound", since, "--regime", "none", "--max-n", "2")
+    assert outcome.code == 1
+    lines = outcome.out.splitlines()
+    assert lines[lines.index("The word, on a line of its own:") + 1] == "bc"
+    assert "raise --beta" in outcome.out
+
+
+def test_a_program(hardsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "some_a.srasp"
+    path.write_text(SOME_A, encoding="utf-8")
+    result = report(hardsim, path, "--max-n", "3")
+    assert (result["kind"], result["verdict"]) == ("srasp", "CERTIFIED")
+    assert "n^3 log n" in result["asymptotics"]
+    assert all(head["declared_gap"] is not None for length in result["lengths"] for head in length["heads"])
+
+
+def test_tau_and_epsilon(hardsim: Any, model: Path, since: Path) -> None:
+    outcome = hardsim("bound", model, "--tau", "1", "--max-n", "2")
+    assert outcome.code == 1
+    lines = outcome.out.splitlines()
+    assert "REFUTED: softmax at this temperature is wrong on a word of length 2" in lines
+    assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
+    result = report(hardsim, model, "--tau", "1", "--max-n", "2", code=1)
+    assert (result["refuted"], result["lengths"][1]["temperature"]) == (["a", "b"], "1")
+    for path in (model, since):
+        wide, narrow = (report(hardsim, path, "--epsilon", e, "--max-n", "2")["lengths"][1] for e in ("1/8", "1/80"))
+        assert (wide["epsilon"], narrow["epsilon"]) == ("1/8", "1/80")
+        assert Fraction(wide["theorem"]) > Fraction(narrow["theorem"])
+
+
+def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
+    outcome = hardsim("bound", write(tmp_path, majority()), "--max-n", "2")
+    assert outcome.code == 3
+    assert "REFUTED" not in outcome.out
+    assert "UNDECIDED: hard attention itself decides nothing" in outcome.out
+
+
+# ---- claims that are false ----
+
+
+def test_a_false_gap_is_exit_code_1_with_its_word(hardsim: Any, tmp_path: Path) -> None:
+    path = write(tmp_path, with_head(gap="3/2"))
+    for options in ([], ["--gap"]):
+        outcome = hardsim("bound", path, "--max-n", "2", *options)
+        assert outcome.code == 1
+        lines = outcome.out.splitlines()
+        assert f"REFUTED: the declared gap of head {HEAD} at position 1 does not hold at length 2" in lines
+        assert "  claimed 1.5, measured 1" in lines
+        assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
+    assert report(hardsim, path, "--max-n", "2", "--gap", code=1)["violation"]["claimed"] == "1.5"
+
+
+def test_a_bound_of_theorem_26_that_is_too_small_is_found(
+    hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.ahat.recursion.weight_distance", lambda *arguments: Fraction(0))
+    for command in ("bound", "check"):
+        # Right all the same: the error is 1/(1 + e^4) at ab.
+        outcome = hardsim(command, model, "--tau", "1/4", "--max-n", "2", "--json", "-")
+        assert outcome.code == 1
+        (result,) = outcome.json["results"]
+        assert result["violation"]["what"] == "the error bound of coordinate found in layer 1"
+        assert float(result["violation"]["measured"]) == pytest.approx(1 / (1 + exp(4)), rel=1e-9)
+        assert result["violation"]["claimed"] == "0"
+        assert "defect of hardsim" in hardsim(command, model, "--tau", "1/4", "--max-n", "2").out
+
+
+def test_a_bound_of_a_formula_that_is_too_small_is_found(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hardsim.theory.budget import Budget
+
+    monkeypatch.setattr(Budget, "error_bound", lambda self, head, n, context: context.mpf("0.1"))
+    result = report(hardsim, since, "--max-n", "2", code=1)
+    assert result["violation"]["what"].startswith("the error bound of head ")
+    assert float(result["violation"]["measured"]) == pytest.approx(1 / (1 + exp(2)), rel=1e-9)
+
+
+# ---- --gap ----
+
+
+def test_gaps_of_everything_that_is_shipped(
+    hardsim: Any, tmp_path: Path, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    (shipped / "since.ltl").write_bytes(since.read_bytes())
+    write(shipped, with_head(gap="1"), "some.ahat.json")
+    (shipped / "some.srasp").write_text(SOME_A, encoding="utf-8")
+    monkeypatch.setattr("hardsim.examples.formulas_directory", lambda: shipped)
+    outcome = hardsim("bound", "--gap", "--max-n", "3")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    rows = {Path(line.split()[0]).name: line for line in lines if line.startswith(str(shipped))}
+    assert list(rows) == ["since.ltl", "some.ahat.json", "some.srasp"]
+    # 3 + 9 + 27 and 2 + 4 + 8 words; the gap 1/(2n) of a rightmost head, at n = 3, and 1.
+    assert rows["since.ltl"].split()[1:7] == ["temperature", "yes", "39", "3", "0.167", "0.167"]
+    assert rows["some.ahat.json"].split()[1:7] == ["–", "yes", "14", "3", "1", "1"]
+    assert "ties" in rows["some.ahat.json"]
+    assert lines[-1] == "3 results: every declared gap holds on the words tried"
+    write(shipped, with_head(gap="2"), "some.ahat.json")
+    outcome = hardsim("bound", "--gap", "--max-n", "3")
+    assert outcome.code == 1
+    assert "3 results: 1 with a declared gap that does not hold" in outcome.out
+    document = hardsim("bound", "--gap", "--max-n", "3", "--json", "-").json
+    for result in document["results"]:
+        assert all((length["right"], length["error"], length["bits"]) == (None, "0", 0) for length in result["lengths"])
+
+
+def test_nothing_to_read_is_refused_without_gap(hardsim: Any) -> None:
+    outcome = hardsim("bound")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "nothing to read" in outcome.err
+
+
+def test_options_that_do_not_apply(hardsim: Any, model: Path) -> None:
+    outcome = hardsim("bound", model, "--max-n", "1", "--beta", "3", "--json", "-")
+    assert outcome.code == 0
+    assert outcome.err.startswith(f"note: {model}: --beta: for formulas; ")
+    assert len(outcome.json["notes"]) == 1
+
+
+def test_an_interrupted_report_is_partial(hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hardsim.checking.bound_search import Hunter
+
+    real = Hunter.search
+    calls = 0
+
+    def search(self: Hunter, start: Fraction) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 2:  # length 1 has nothing to search for
+            raise KeyboardInterrupt
+        return real(self, start)
+
+    monkeypatch.setattr(Hunter, "search", search)
+    outcome = hardsim("bound", model, model, "--max-n", "4", "--json", "-")
+    assert outcome.code == 130
+    assert f"the report on {model} is partial" in outcome.err
+    (result,) = outcome.json["results"]
+    assert (result["partial"], [length["n"] for length in result["lengths"]]) == (True, [1, 2])
+
+
+# ---- --plot ----
+
+
+def texts(path: Path) -> list[str]:
+    """What is written in a picture."""
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+    assert root.tag.endswith("svg")
+    return ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("}text")]
+
+
+def test_a_plot_names_its_series(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
+    target = tmp_path / "one.svg"
+    assert hardsim("bound", model, "--max-n", "3", "--plot", target).code == 0
+    found = texts(target)
+    for said in ("score gap", "error of an attended value", "temperature", "measured", "bound", "Theorem 26",
+                 "right up to", "wrong at", "used", "n (positions)"):  # fmt: skip
+        assert said in found
+    assert "declared" not in found  # the model declares no gap
+    again = tmp_path / "again.svg"
+    assert hardsim("bound", model, "--max-n", "3", "--plot", again).code == 0
+    assert again.read_bytes() == target.read_bytes()
+    assert hardsim("bound", model, since, "--max-n", "2", "--plot", target).code == 0
+    assert {"measured: model.ahat.json", "declared: since.ltl, temperature"} <= set(texts(target))
+
+
+def test_long_names_leave_room_for_the_plot(hardsim: Any, tmp_path: Path) -> None:
+    """Were the panels squeezed to nothing matplotlib would warn, and a warning fails a test."""
+    paths = [write(tmp_path, some_a(), f"{letter * 100}.ahat.json") for letter in "xy"]
+    assert hardsim("bound", *paths, "--max-n", "2", "--plot", tmp_path / "plot.svg").code == 0
+    assert f"measured: {'x' * 20}...{'x' * 10}.ahat.json" in texts(tmp_path / "plot.svg")
+
+
+def test_a_plot_is_refused_before_anything_is_computed(
+    hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = hardsim("bound", model, "--plot", tmp_path / "plot.png")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "plots are SVG files" in outcome.err
+    assert "ends in .svg" in outcome.err
+    outcome = hardsim("bound", model, "--plot", tmp_path / "no" / "plot.svg")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--plot" in outcome.err
+    monkeypatch.setattr("importlib.util.find_spec", _without_matplotlib)
+    outcome = hardsim("bound", model, "--plot", tmp_path / "plot.svg")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "needs matplotlib, which is not installed" in outcome.err
+    assert 'pip install "hardsim[plot]"' in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == [model.name]
+
+
+def _without_matplotlib(name: str, package: str | None = None) -> ModuleSpec | None:
+    return None if name == "matplotlib" else ModuleSpec(name, None)
+
+
+def test_a_plot_does_not_replace_what_is_read(hardsim: Any, tmp_path: Path, model: Path) -> None:
+    path = tmp_path / "model.svg"
+    path.write_bytes(model.read_bytes())
+    outcome = hardsim("bound", path, "--plot", path)
+    assert outcome.code == 2
+    assert path.read_bytes() == model.read_bytes()

@@ -1,0 +1,103 @@
+"""Random programs: their text reads back, and the oracle agrees with an evaluation over arrays."""
+
+from __future__ import annotations
+
+import pickle
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hardsim.errors import SourceError
+from hardsim.lang.srasp import ast
+from hardsim.lang.srasp.interpreter import ProgramOracle
+from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.srasp.pretty import format_program
+from hardsim.lang.srasp.walk import expressions, walk
+from tests.srasp_definitions import run_by_tables
+from tests.srasp_strategies import Shape, programs
+
+WORDS = st.lists(st.sampled_from("ab"), min_size=1, max_size=6)
+QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+@settings(QUICK, max_examples=200)
+@given(programs(Shape(depth=3)))
+def test_the_text_of_a_program_reads_back(program: ast.Program) -> None:
+    assert parse_program(format_program(program)) == program
+
+
+@settings(QUICK, max_examples=200)
+@given(programs(), WORDS)
+def test_two_evaluations_agree(program: ast.Program, word: list[str]) -> None:
+    values = ProgramOracle(program).run(word)
+    assert values == run_by_tables(program, word)
+    for statement in program.statements:
+        kind = {ast.Sort.BOOL: bool, ast.Sort.INT: int, ast.Sort.SYMBOL: str}[statement.sort]
+        assert {type(value) for value in values[statement.name]} == {kind}
+
+
+@settings(QUICK, max_examples=30)
+@given(programs(Shape(integers=False, symbols=False, masks=("j<i",), sides=("leftmost",), output=ast.Sort.BOOL)))
+def test_a_shape_is_kept(program: ast.Program) -> None:
+    assert program.is_acceptor
+    for statement in program.statements:
+        assert statement.sort is ast.Sort.BOOL
+        if isinstance(statement.right, ast.Attention):
+            assert (statement.right.mask, statement.right.side) == ("j<i", "leftmost")
+        kinds = {node.sort for node in walk(*expressions(statement.right))}
+        assert kinds == {ast.Sort.BOOL}
+
+
+@settings(QUICK, max_examples=30)
+@given(programs(Shape(allow_integer_scores=False, psum_of_booleans=True)))
+def test_scores_without_integers(program: ast.Program) -> None:
+    for statement in program.statements:
+        if isinstance(statement.right, ast.Attention):
+            assert not any(isinstance(node, ast.Integer | ast.Position) for node in walk(statement.right.score))
+        if isinstance(statement.right, ast.PrefixSum):
+            assert isinstance(statement.right.value, ast.AsInteger)
+
+
+@settings(QUICK, max_examples=30)
+@given(programs())
+def test_programs_can_be_pickled_and_hashed(program: ast.Program) -> None:
+    assert pickle.loads(pickle.dumps(program)) == program
+    assert hash(program) == hash(parse_program(format_program(program)))
+
+
+PIECES = [
+    "Q_a", "Q_", "in", "pos", "P", "P_?", "i", "j", "(", ")", "[", "]", "{", "}", ",", ":", ":=", "?", "!", "&", "->",
+    "<->", "=", "<", "+", "-", "*", "0", "1", "7", "'a'", "'", "leftmost", "rightmost_j", "◀", "▶_j", "psum", "j<i",
+    "j<=i", "rel", "\n", "\n  ", " ", "//", "output", "pad", "map", "accept", "alphabet: a b\n", "true", "#", "\u00a0",
+]  # fmt: skip
+
+
+def read(text: str) -> ast.Program | SourceError:
+    """The program of a text, or the error that refuses it; anything else that is raised is a defect."""
+    try:
+        return parse_program(text)
+    except SourceError as error:
+        return error
+
+
+@settings(QUICK, max_examples=150)
+@given(programs(Shape(vectors=2)), st.lists(st.tuples(st.sampled_from(PIECES), st.integers(0, 400)), max_size=4))
+def test_spoilt_programs_are_refused_or_read(program: ast.Program, pieces: list[tuple[str, int]]) -> None:
+    text = format_program(program)
+    for piece, place in pieces:
+        at = place % (len(text) + 1)
+        text = text[:at] + piece + text[at + place % 3 :]
+    found = read(text)
+    if isinstance(found, SourceError):
+        line, column, _ = found.source.line_of(found.span.start)
+        assert str(found).startswith(f"<text>:{line}:{column}: error: ")
+        assert found.expected or found.hint
+    else:
+        assert parse_program(format_program(found)) == found
+
+
+@settings(QUICK, max_examples=150)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_any_text_is_refused_or_read(right: str) -> None:
+    found = read(f"alphabet: a b\nP := Q_a\nY := {right}")
+    assert isinstance(found, ast.Program) or found.expected or found.hint

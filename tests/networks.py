@@ -1,0 +1,206 @@
+"""Random networks, and a dense forward pass written from the definition, for every engine to be held against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from hypothesis import strategies as st
+from mpmath import MPContext
+
+from hardsim.lang.arith import parse_arith
+from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.spec.ir import Mask, Weighting
+
+ALPHABET = ("a", "b", "c")
+D = 5
+"""Symbols, coordinates (5), key rows (2) and hidden units (7 at most) differ, so a transposed matrix cannot pass."""
+context = MPContext()
+context.dps = 60
+
+
+def number(value: int | Fraction) -> Any:
+    return context.mpf(value.numerator) / value.denominator
+
+
+def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
+    """Section 3.1 of the paper, entry by entry: the final activations, n x d, or n + 1 x d with a beginning of
+    sequence."""
+    n, size = len(word), len(word) + model.bos
+    start = 0 if model.bos else 1
+    embedding = model.embedding.dense()
+    symbols = [len(ALPHABET)] * model.bos + [model.alphabet.index(symbol) for symbol in word]
+    x = [[number(value) for value in embedding[symbol]] for symbol in symbols]
+    for index, encoding in model.encodings:
+        for i in range(size):
+            x[i][index] += number(encoding.evaluate(i=i + start, n=n))
+
+    def times(matrix: Matrix, vector: list[Any]) -> list[Any]:
+        return [context.fsum(number(a) * b for a, b in zip(row, vector, strict=True)) for row in matrix.dense()]
+
+    for layer in model.layers:
+        c = [list(row) for row in x]
+        for head in layer.heads:
+            queries, keys = [times(head.w_q, row) for row in x], [times(head.w_k, row) for row in x]
+            values = [times(head.w_v, row) for row in x]
+            for i in range(size):
+                inverse = number(model.inverse_temperature(i + start, n))
+                seen = [j for j in range(size) if visible(head.mask, i, j) or (model.bos and j == 0)]
+                weights = [
+                    context.exp(inverse * context.fsum(a * b for a, b in zip(queries[i], keys[j], strict=True)))
+                    for j in seen
+                ]
+                for index in range(model.dimension):
+                    top = context.fsum(w * values[j][index] for w, j in zip(weights, seen, strict=True))
+                    c[i][index] += top / context.fsum(weights)
+        x = []
+        for row in c:
+            hidden = [max(z + number(b), 0) for z, b in zip(times(layer.ffn.w1, row), layer.ffn.b1, strict=True)]
+            out = times(layer.ffn.w2, hidden)
+            x.append([a + b + number(bias) for a, b, bias in zip(row, out, layer.ffn.b2, strict=True)])
+    return x
+
+
+@dataclass
+class HardLayer:
+    """A layer by the definition, position by position: the residual stream after attention and at the end, and of
+    every head the visible scores of each query by key index."""
+
+    attended: list[list[Fraction]]
+    final: list[list[Fraction]]
+    scores: dict[str, list[dict[int, Fraction]]]
+
+
+def dense_hard(model: Transformer, word: Sequence[str]) -> list[HardLayer]:
+    """Hard attention as `dense_forward` has softmax: entry by entry, in rationals."""
+    n, size, start = len(word), len(word) + model.bos, 0 if model.bos else 1
+    embedding = model.embedding.dense()
+    symbols = [len(model.alphabet)] * model.bos + [model.alphabet.index(symbol) for symbol in word]
+    x = [[Fraction(value) for value in embedding[symbol]] for symbol in symbols]
+    for index, encoding in model.encodings:
+        for i in range(size):
+            x[i][index] += encoding.evaluate(i=i + start, n=n)
+
+    def times(matrix: Matrix, vector: list[Fraction]) -> list[Fraction]:
+        return [sum((a * b for a, b in zip(row, vector, strict=True)), Fraction(0)) for row in matrix.dense()]
+
+    layers = []
+    for layer in model.layers:
+        c = [list(row) for row in x]
+        scores: dict[str, list[dict[int, Fraction]]] = {}
+        for head in layer.heads:
+            scores[head.name] = []
+            for i in range(size):
+                query = times(head.w_q, x[i])
+                seen = [j for j in range(size) if visible(head.mask, i, j) or (model.bos and j == 0)]
+                row = {
+                    j: sum((a * b for a, b in zip(query, times(head.w_k, x[j]), strict=True)), Fraction(0))
+                    for j in seen
+                }
+                best = [j for j in seen if row[j] == max(row.values())]
+                chosen = {Weighting.LEFTMOST: best[:1], Weighting.RIGHTMOST: best[-1:]}.get(head.weighting, best)
+                for j in chosen:
+                    c[i] = [a + b / len(chosen) for a, b in zip(c[i], times(head.w_v, x[j]), strict=True)]
+                scores[head.name].append(row)
+        x = []
+        for vector in c:
+            hidden = [max(z + b, Fraction(0)) for z, b in zip(times(layer.ffn.w1, vector), layer.ffn.b1, strict=True)]
+            out = times(layer.ffn.w2, hidden)
+            x.append([a + b + bias for a, b, bias in zip(vector, out, layer.ffn.b2, strict=True)])
+        layers.append(HardLayer(c, x, scores))
+    return layers
+
+
+def visible(mask: Mask, i: int, j: int) -> bool:
+    return {
+        Mask.NONE: True,
+        Mask.FUTURE: j <= i,
+        Mask.PAST: j >= i,
+        Mask.STRICT_FUTURE: j < i,
+        Mask.STRICT_PAST: j > i,
+    }[mask]
+
+
+READINGS: tuple[Literal["first", "last"], ...] = ("first", "last")
+RATIONALS = st.sampled_from([Fraction(k, 2) for k in range(-3, 4)])
+
+
+def matrices(rows: int, columns: int) -> st.SearchStrategy[Matrix]:
+    places = st.tuples(st.integers(0, max(rows - 1, 0)), st.integers(0, columns - 1))
+    filled = st.dictionaries(places, RATIONALS, max_size=6 if rows and columns else 0)
+    return filled.map(lambda entries: Matrix.of(rows, columns, dict(entries)))
+
+
+@st.composite
+def ffns(draw: st.DrawFn) -> FeedForward:
+    """Free hidden units, and sometimes a clip `relu(z) - relu(z - 1)` among them."""
+    m = draw(st.sampled_from([0, 3, 7]))
+    w1, w2 = draw(matrices(m, D)), draw(matrices(D, m)) if m else Matrix((D, 0))
+    b1 = [draw(RATIONALS) for _ in range(m)]
+    if m and draw(st.booleans()):
+        one = {(row, column): value for row, column, value in w1.entries if row > 1}
+        one |= {(unit, column): value for unit in (0, 1) for column, value in w1.row(0).items()}
+        two = {(row, column): value for row, column, value in w2.entries if column > 1}
+        two |= {(4, 0): Fraction(2), (4, 1): Fraction(-2)}
+        b1[1] = b1[0] - 1
+        w1, w2 = Matrix.of(m, D, one), Matrix.of(D, m, two)
+    return FeedForward(w1, tuple(b1), w2, tuple(draw(st.lists(RATIONALS, min_size=D, max_size=D))))
+
+
+SOFT = (Weighting.SOFTMAX,)
+HARD = (Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST)
+
+
+@st.composite
+def transformers(draw: st.DrawFn, weightings: tuple[Weighting, ...] = SOFT, bos: bool | None = None) -> Transformer:
+    """Random networks; `bos` says whether they have a beginning of sequence (None: some have)."""
+    bos = draw(st.booleans()) if bos is None else bos
+    heads = st.builds(
+        AttentionHead,
+        st.sampled_from(["h", "k"]),
+        st.sampled_from([mask for mask in Mask if bos or not mask.strict]),
+        matrices(2, D),
+        matrices(2, D),
+        matrices(D, D),
+        st.sampled_from(weightings),
+    )
+    layers = st.builds(Layer, st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple), ffns())
+    encodings = draw(
+        st.lists(st.tuples(st.integers(0, D - 1), st.sampled_from(["i/n", "(-1)^i", "1/(i+1)", "n"])), max_size=2)
+    )
+    return Transformer(
+        alphabet=ALPHABET,
+        coordinates=tuple("vwxyz"),
+        embedding=draw(matrices(3 + bos, D)),
+        encodings=tuple((index, parse_arith(text, ("i", "n"), "test")) for index, text in encodings),
+        layers=tuple(draw(st.lists(layers, min_size=1, max_size=3))),
+        temperature=parse_arith(draw(st.sampled_from(["1", "1/n", "1/(i+1)"])), ("i", "n"), "test"),
+        output=0,
+        bos=bos,
+        threshold=None if weightings == SOFT else draw(RATIONALS),
+        reading="last" if weightings == SOFT else draw(st.sampled_from(READINGS)),
+    )
+
+
+def hard_transformers() -> st.SearchStrategy[Transformer]:
+    """Hard-attention models: small numbers, so that scores are often tied."""
+    return transformers(HARD)
+
+
+def one_head(temperature: str = "1") -> Transformer:
+    """Position i attends over its past by the score 3 i j; value [a]."""
+    head = AttentionHead(
+        "h", Mask.FUTURE, Matrix.of(1, 4, {(0, 1): 3}), Matrix.of(1, 4, {(0, 1): 1}), Matrix.of(4, 4, {(2, 0): 1})
+    )
+    ffn = FeedForward(
+        Matrix.of(2, 4, {(0, 2): 2, (1, 2): 2}),
+        (Fraction(-1, 2), Fraction(-3, 2)),
+        Matrix.of(4, 2, {(3, 0): 1, (3, 1): -1}),
+        (0, 0, 0, 0),
+    )
+    position = (1, parse_arith("i", ("i", "n"), "test"))
+    tau = parse_arith(temperature, ("i", "n"), "test")
+    embedding = Matrix.of(2, 4, {(0, 0): 1})
+    return Transformer(("a", "b"), ("[a]", "i", "read", "out"), embedding, (position,), (Layer((head,), ffn),), tau, 3)

@@ -1,0 +1,128 @@
+"""What the shipped programs compute, written a second time in Python.
+
+Each function is from the definition of the language or transduction, on words as they are read: it knows nothing of
+positions, attention or padding. An acceptor gives a Boolean, a transduction the output word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+Acceptor: TypeAlias = Callable[[str], bool]
+Transduction: TypeAlias = Callable[[str], str]
+
+
+def regex(pattern: str) -> Acceptor:
+    """A regular expression for the whole word."""
+    return lambda word: re.fullmatch(pattern, word) is not None
+
+
+def dyck(*pairs: str) -> Acceptor:
+    """Cancelling a bracket against its neighbour, again and again, leaves nothing."""
+
+    def accepts(word: str) -> bool:
+        shorter = word
+        for pair in pairs:
+            shorter = shorter.replace(pair, "")
+        return not word or (shorter != word and accepts(shorter))
+
+    return accepts
+
+
+def flip_flop(word: str) -> bool:
+    """The instructions are executed one by one, on a memory of one bit."""
+    if not re.fullmatch("w[01]([wri][01])*", word):
+        return False
+    memory = ""
+    for instruction, bit in re.findall("(.)(.)", word):
+        if instruction == "w":
+            memory = bit
+        elif instruction == "r" and bit != memory:
+            return False
+    return True
+
+
+def hop(word: str, place: int | None) -> int | None:
+    """The index after the most recent occurrence, strictly before `place`, of the symbol there."""
+    earlier = -1 if place is None else word.rfind(word[place], 0, place)
+    return None if earlier < 0 else earlier + 1
+
+
+def hops(count: int) -> Transduction:
+    """At each place the symbol to which `count` hops lead."""
+
+    def output(word: str) -> str:
+        places: list[int | None] = list(range(len(word)))
+        for _ in range(count):
+            places = [hop(word, place) for place in places]
+        return "".join("?" if place is None else word[place] for place in places)
+
+    return output
+
+
+def marked_reversal(word: str) -> bool:
+    """Cut at its marks, the word has two pieces, and they are each other's reversal."""
+    pieces = word.split("|")
+    return len(pieces) == 2 and pieces[0] == pieces[1][::-1]
+
+
+def unmarked_reversal(word: str) -> bool:
+    """Some prefix is followed by its reversal, and by nothing else."""
+    return any(word == word[:cut] + word[:cut][::-1] for cut in range(len(word)))
+
+
+def increment(word: str) -> str:
+    """The number after it, with at least as many digits."""
+    return format(int(word, 2) + 1, "b").zfill(len(word))
+
+
+def between_marks(change: Transduction) -> Transduction:
+    """Every block between marks is changed."""
+    return lambda word: "|".join(change(block) for block in word.split("|"))
+
+
+def marked_square(word: str) -> str:
+    """Copies of the word; the k-th has its first k symbols in upper case."""
+    copies = [word[: k + 1].upper() + word[k + 1 :] for k in range(len(word))]
+    return "|" + "".join(copy + "|" for copy in copies)
+
+
+def majority_rules(word: str) -> str:
+    """The symbol with more occurrences everywhere; a if there are as many of both."""
+    return ("b" if word.count("b") > word.count("a") else "a") * len(word)
+
+
+def run_length(word: str) -> str:
+    """A letter right after a digit is repeated; then the digits go."""
+    repeated = re.sub("([23])([ab])", lambda match: match[2] * int(match[1]), word)
+    return re.sub("[23]", "", repeated)
+
+
+ACCEPTORS: Mapping[str, Acceptor] = {
+    "ab_plus": regex("(ab)+"),
+    "dyck1": dyck("()"),
+    "dyck1_depth2": regex("(l(lr)*r)+"),
+    "dyck2": dyck("()", "[]"),
+    "dyck3": dyck("()", "[]", "{}"),
+    "flipflop": flip_flop,
+    "marked_reversal": marked_reversal,
+    "parity": regex("0*10*(10*10*)*"),
+    "unmarked_reversal": unmarked_reversal,
+}
+
+TRANSDUCTIONS: Mapping[str, Transduction] = {
+    "copy_first_half": lambda word: word[: len(word) // 2],
+    "increment": increment,
+    "induction_head": hops(1),
+    "induction_head_2hop": hops(2),
+    "majority_rules": majority_rules,
+    "map_duplicate": between_marks(lambda block: block * 2),
+    "map_reverse": between_marks(lambda block: block[::-1]),
+    "marked_square": marked_square,
+    "reverse": lambda word: word[::-1],
+    "rotate_right": lambda word: word[-1] + word[:-1],
+    "run_length": run_length,
+    "sort": lambda word: "".join(sorted(word)),
+}

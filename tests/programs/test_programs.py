@@ -1,0 +1,162 @@
+"""The shipped programs: explained, within the ranges that can be compiled, and right on short and on long words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import TypeAlias
+
+import pytest
+
+from hardsim.lang.srasp import ast
+from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
+from hardsim.lang.srasp.parse import load_program
+from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
+from tests.programs.shipped import DIRECTORY, NAMES, expected, long_words, program_of, words_of
+
+Answer: TypeAlias = bool | str
+Subject: TypeAlias = Callable[[ast.Program], Callable[[Sequence[str]], Answer]]
+"""What runs a program: it answers a word with a verdict or with an output word."""
+
+EVERY = 40_000
+"""More than there are words to length 5 for any program."""
+MOST = 20_000
+"""Words for one program at most, where there may be more."""
+
+
+def oracle(program: ast.Program) -> Callable[[Sequence[str]], Answer]:
+    """The interpreter that follows the definitions."""
+    interpreter = ProgramOracle(program)
+    return interpreter.accepts if program.is_acceptor else lambda word: "".join(interpreter.output(word))
+
+
+SUBJECTS: Mapping[str, Subject] = {"oracle": oracle}
+
+
+@pytest.fixture(params=SUBJECTS)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    return SUBJECTS[request.param]
+
+
+@pytest.fixture(params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    assert isinstance(request.param, str)
+    return request.param
+
+
+def agree(subject: Subject, name: str, words: Iterator[Sequence[str]]) -> None:
+    """The subject answers every word as the independent function does, and not all alike."""
+    answer = subject(program_of(name))
+    seen: set[Answer] = set()
+    for word in words:
+        wanted = expected(name, word)
+        assert answer(word) == wanted, "".join(word)
+        seen.add(wanted)
+    assert len(seen) > 1
+
+
+def test_every_program_has_a_function_here_and_every_function_a_program() -> None:
+    assert sorted(path.stem for path in DIRECTORY.glob("*.srasp")) == NAMES
+    assert len(NAMES) == len(ACCEPTORS) + len(TRANSDUCTIONS) >= 20
+
+
+def test_a_file_says_what_it_is_and_where_it_comes_from(name: str) -> None:
+    path = DIRECTORY / f"{name}.srasp"
+    program = load_program(path)
+    assert path.read_text(encoding="utf-8").startswith(f"// {program.title}")
+    assert len(program.title) >= 15
+    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", program.origin), "an author and a year"
+    assert program.notes == ()
+    words = [example.word for example in program.examples]
+    assert len(set(words)) == len(words)
+
+
+def test_the_examples_hold_for_program_and_function(name: str) -> None:
+    program = program_of(name)
+    check_program_examples(program)
+    assert program.is_acceptor == (name in ACCEPTORS)
+    verdicts: list[bool] = []
+    for example in program.examples:
+        if isinstance(example, ast.WordExample):
+            verdicts.append(example.accept)
+            assert expected(name, example.word) is example.accept
+        else:
+            assert expected(name, example.word) == "".join(example.output)
+    assert len(program.examples) >= 5
+    assert not verdicts or min(verdicts.count(True), verdicts.count(False)) >= 3
+
+
+def test_all_short_words(name: str, subject: Subject) -> None:
+    agree(subject, name, words_of(program_of(name), 5, EVERY))
+
+
+@pytest.mark.slow
+def test_all_words(name: str, subject: Subject) -> None:
+    agree(subject, name, words_of(program_of(name), 7 if name in ACCEPTORS else 6, MOST))
+
+
+def test_long_words_some_of_them_nearly_in_the_language(name: str, subject: Subject) -> None:
+    longest, count = (9, 8) if name == "marked_square" else (24, 40)
+    agree(subject, name, long_words(name, longest, count))
+
+
+# ---- ranges ----
+
+
+def nodes(node: object) -> Iterator[object]:
+    """A node of the syntax tree and all below it."""
+    yield node
+    if is_dataclass(node):
+        for field in fields(node):
+            value = getattr(node, field.name)
+            for child in value if isinstance(value, tuple) else (value,):
+                if is_dataclass(child):
+                    yield from nodes(child)
+
+
+def bounded(program: ast.Program) -> set[str]:
+    """The vectors that must stay in [-n, n]: prefix sums, and the integers that are compared inside scores.
+
+    Positions do so by themselves, and the shipped programs compare nothing but vectors there.
+    """
+    names = {statement.name for statement in program.statements if isinstance(statement.right, ast.PrefixSum)}
+    for statement in program.statements:
+        if isinstance(statement.right, ast.Attention):
+            for node in nodes(statement.right.score):
+                if isinstance(node, ast.Compare) and node.operands is ast.Sort.INT:
+                    for side in (node.left, node.right):
+                        assert isinstance(side, ast.Position | ast.Ref)
+                        names |= {side.name} if isinstance(side, ast.Ref) else set()
+    return names
+
+
+def test_sums_and_integers_in_scores_stay_within_the_padded_length(name: str) -> None:
+    program = program_of(name)
+    interpreter, names = ProgramOracle(program), bounded(program)
+    for word in (*words_of(program, 4, 2_000), *long_words(name, 9, 20)):
+        vectors = interpreter.run(word)
+        for vector in names:
+            column = vectors[vector]
+            assert max(map(abs, map(int, column))) <= len(column), f"{vector} on {''.join(word)}"
+
+
+# ---- what the programs show ----
+
+
+def test_every_construct_of_the_language_is_shown_somewhere() -> None:
+    programs = [program_of(name) for name in NAMES]
+    text = "\n".join((DIRECTORY / f"{name}.srasp").read_text(encoding="utf-8") for name in NAMES)
+    found = [node for program in programs for statement in program.statements for node in nodes(statement.right)]
+    attention = [node for node in found if isinstance(node, ast.Attention)]
+    assert {(node.side, node.mask) for node in attention} >= {
+        ("leftmost", "1"), ("leftmost", "j<=i"), ("leftmost", "j>i"),
+        ("rightmost", "1"), ("rightmost", "j<i"), ("rightmost", "j<=i"),
+    }  # fmt: skip
+    compared = [node for each in attention for node in nodes(each.score) if isinstance(node, ast.Compare)]
+    forms = {(node.op, node.operands) for node in compared}
+    assert forms >= {("=", ast.Sort.INT), ("=", ast.Sort.SYMBOL), (">=", ast.Sort.INT)}
+    kinds = {type(node) for node in found}
+    assert kinds >= {ast.PrefixSum, ast.Conditional, ast.Member, ast.Related, ast.Scale, ast.Length, ast.HasSymbol}
+    assert any(program.pad is not None for program in programs)
+    assert all(spelling in text for spelling in ("▶", "◀", "leftmost_j", "rightmost_j", "psum_j", "rel "))

@@ -1,0 +1,165 @@
+"""What is printed and drawn of bound reports, and their JSON."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from fractions import Fraction
+
+import jsonschema
+import pytest
+
+from hardsim.checking.attention_result import Growth, Tie, Violation
+from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
+from hardsim.checking.result import Verdict
+from hardsim.report.bound import (
+    bound_json,
+    gap_row,
+    head_row,
+    length_row,
+    print_bound,
+    print_gaps,
+    print_summary,
+    summary_row,
+)
+from hardsim.report.json import schema
+from hardsim.report.plot import draw, name_of
+from hardsim.report.screen import Screen
+
+HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)
+
+
+def length(n: int, gap: Fraction | None = HALF) -> BoundLength:
+    heads = (
+        BoundHead("wide", 1, "ties", None, gap and 2 * gap, Fraction(4), TINY, HALF),
+        BoundHead("narrow", 2, "tieless", Fraction(1, 8), gap, Fraction(16), HALF, HALF),
+    )
+    return BoundLength(
+        n=n, words=2**n, possible=2**n, exhaustive=True, gap=gap, declared=Fraction(1, 8), size=Fraction(1),
+        epsilon=Fraction(1, 4), used=Fraction(1, 16), theorem=Fraction(1, 16), right=Fraction(1, 4),
+        wrong=Fraction(3, 8), word=("a", "b"), error=HALF, bound=HALF, bits=24, rounding_width=n, assumption="",
+        heads=heads,
+    )  # fmt: skip
+
+
+RESULT = BoundResult(
+    name="dir/model.ahat.json", sha256="0" * 64, kind="ahat", regime=None, schedule="1", grid="a grid",
+    summary="2 layers", seed=0, lengths=(length(1, None), length(2), length(3, Fraction(1, 3))),
+    growth=(Growth("gap", -1.25, 2.0, (2, 3)),), asymptotics="O(n)", ties=(Tie("wide", 2, ("a", "a"), 1, 2),),
+    verdict=Verdict.CERTIFIED, reach="all",
+)  # fmt: skip
+FORMULA = replace(RESULT, name="dir/f.ltl", kind="ltl", regime="position", ties=())
+
+
+def shown(result: BoundResult, tables: bool = True) -> str:
+    target = io.StringIO()
+    print_bound(Screen(target), result, ("a", "b"), tables)
+    return target.getvalue()
+
+
+def test_rows() -> None:
+    row = [
+        "2",
+        "all 4",
+        "0.5",
+        "0.125",
+        "1",
+        "0.0625",
+        "0.5",
+        "0.5",
+        "0.25",
+        "0.0625",
+        "0.25",
+        "0.375",
+        "24",
+        "2",
+        "ab",
+    ]
+    assert length_row(length(2), ("a", "b")) == row
+    # Where no two scores differ any temperature will do.
+    flat = length_row(replace(length(1, None), right=None, wrong=None, word=None), ("a", "b"))
+    assert flat[9:12] + flat[-1:] == ["any", "any", "–", "–"]
+    assert head_row(3, length(3).heads[1]) == ["narrow", "2", "tieless", "3", "0.5", "0.125", "16", "0.5", "0.5"]
+    assert gap_row(RESULT) == [
+        "dir/model.ahat.json", "–", "yes", "14", "3", "0.333", "0.125", "narrow", "ties", "-1.25",
+    ]  # fmt: skip
+    assert summary_row(FORMULA)[:4] == ["dir/f.ltl", "position", "CERTIFIED", "3"]
+    assert summary_row(replace(FORMULA, partial=True))[2] == "CERTIFIED (partial)"
+
+
+def test_a_report_without_attention() -> None:
+    bare = replace(RESULT, lengths=tuple(replace(one, heads=(), gap=None) for one in RESULT.lengths), growth=())
+    assert gap_row(bare)[2:] == ["yes", "14", "3", "–", "–", "–", "no attention", "–"]
+    assert gap_row(replace(RESULT, lengths=()))[2:5] == ["yes", "0", "0"]
+
+
+def test_a_block() -> None:
+    text = shown(RESULT)
+    for said in ("  theorem  O(n)", "  grid     a grid, each tried until one is wrong", "CERTIFIED: all", "wrong on",
+                 "Lemma 27"):  # fmt: skip
+        assert said in text
+    assert "regime" not in text
+    assert "  regime   position: temperatures below are multiples of 1" in shown(FORMULA)
+    assert shown(RESULT, tables=False).splitlines() == [
+        "dir/model.ahat.json", "  model    2 layers", "CERTIFIED: all", "",
+    ]  # fmt: skip
+
+
+def test_what_is_wrong_stands_alone() -> None:
+    refuted = replace(RESULT, verdict=Verdict.REFUTED, refuted=("b", "a"))
+    lines = shown(refuted, tables=False).splitlines()
+    assert lines[lines.index("The word, on a line of its own:") + 1] == "ba"
+    assert "lower --tau" in lines[-2]
+    violated = replace(refuted, violation=Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF))
+    lines = shown(violated, tables=False).splitlines()
+    assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
+    assert "correct the gap" in lines[-2]
+
+
+def test_short_reports() -> None:
+    target = io.StringIO()
+    violated = replace(RESULT, violation=Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF))
+    print_gaps(Screen(target), [RESULT, violated])
+    assert target.getvalue().splitlines()[-1] == (
+        "2 results: 1 with a declared gap that does not hold on the words tried"
+    )
+    assert [line.split()[2] for line in target.getvalue().splitlines() if line.startswith("dir/")] == ["yes", "NO"]
+    target = io.StringIO()
+    print_summary(Screen(target), [RESULT, replace(RESULT, lengths=())])
+    assert target.getvalue().count("dir/model") == 1  # nothing to show of the other
+
+
+def test_json_meets_the_schema() -> None:
+    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/bound", "$defs": schema()["$defs"]})
+    for result in (
+        RESULT, FORMULA, replace(RESULT, lengths=()), replace(RESULT, partial=True, refuted=("a",)),
+        replace(RESULT, violation=Violation("x", 2, None, TINY, HALF), verdict=Verdict.REFUTED),
+    ):  # fmt: skip
+        document = bound_json(result)
+        validator.validate(document)
+        for key in document:
+            with pytest.raises(jsonschema.ValidationError):
+                validator.validate({other: value for other, value in document.items() if other != key})
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate(bound_json(RESULT) | {"regime": "warm"})
+
+
+def test_a_picture_is_the_same_each_time_and_skips_what_is_not_there() -> None:
+    text = draw([RESULT])
+    assert text == draw([RESULT])
+    assert "Theorem 26" in text
+    nothing = draw([replace(RESULT, lengths=())])
+    assert "Theorem 26" not in nothing
+    assert "n (positions)" in nothing
+    # Zeros have no place on a log axis: no errors are drawn where there are none.
+    flat = replace(RESULT, lengths=tuple(replace(one, error=Fraction(0), bound=Fraction(0)) for one in RESULT.lengths))
+    assert draw([flat]).count(">bound<") == 0 < draw([RESULT]).count(">bound<")
+    both = draw([RESULT, FORMULA])
+    assert "measured: model.ahat.json" in both
+    assert "measured: f.ltl, position" in both
+
+
+def test_names_in_a_picture() -> None:
+    assert name_of(RESULT) == "model.ahat.json"
+    assert name_of(FORMULA) == "f.ltl, position"
+    assert len(name_of(replace(RESULT, name=f"x/{'y' * 200}.srasp"))) < 50

@@ -1,0 +1,294 @@
+"""Ball arithmetic: enclosures, rounding outwards, settled clips, and the limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from flint import arb, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardsim.checking.subject import ModelOptions, compile_file
+from hardsim.errors import Undecided
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.parse import parse_expression
+from hardsim.net.model import FeedForward, Layer, Matrix, Transformer
+from hardsim.run.ball import (
+    LIMIT_BITS,
+    TINY,
+    BallArithmetic,
+    BallForward,
+    ball_run,
+    lower,
+    output_settled,
+    starting_bits,
+    upper,
+)
+from hardsim.run.forward import Forward
+from hardsim.run.plan import make_plan
+from tests.networks import ALPHABET, context, dense_forward, one_head, transformers
+
+SLACK = Fraction(1, 10**45)
+"""Twice what 60 digits leave of the dense pass on these networks."""
+
+
+def fraction(value: Any) -> Fraction:
+    """The rational that an mpmath number is."""
+    mantissa, exponent = (int(part) for part in value.man_exp)
+    size = mantissa * Fraction(2, 1) ** exponent
+    return -size if value < 0 else size
+
+
+@settings(max_examples=120, deadline=None)
+@given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=10), st.sampled_from([30, 128]))
+def test_balls_contain_the_values_of_the_definition(model: Transformer, word: list[str], bits: int) -> None:
+    expected = dense_forward(model, word)
+    arithmetic = BallArithmetic(bits)
+    forward = Forward(model, arithmetic)
+    for _ in range(2):  # the second run takes remembered exponentials and rows
+        with arithmetic.precision():
+            trace = forward.run(word)
+        for index, column in enumerate(trace.columns):
+            for i, value in enumerate(column.values):
+                wanted = fraction(expected[i][index])
+                slack = SLACK * max(Fraction(1), abs(wanted))
+                if isinstance(value, int | Fraction):
+                    assert abs(value - wanted) <= slack
+                elif value.is_finite():
+                    assert lower(value) - slack <= wanted <= upper(value) + slack
+    assert ctx.prec == 53
+
+
+@settings(max_examples=60, deadline=None)
+@given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=8))
+def test_a_settled_word_has_the_output_of_the_definition(model: Transformer, word: list[str]) -> None:
+    try:
+        found = ball_run(model, word, limit=1024)
+    except Undecided:
+        return
+    wanted = dense_forward(model, word)[-1][model.output]
+    near = context.mpf(10) ** -40
+    if found.verdict() is None:
+        assert abs(wanted) > 0
+        assert abs(wanted - 1) > 0
+    else:
+        assert abs(wanted - int(found.verdict() is True)) < near
+
+
+def test_the_ends_of_a_ball_are_exact_whatever_the_precision() -> None:
+    arithmetic = BallArithmetic(200)
+    with arithmetic.precision():
+        third = arithmetic.number(Fraction(1, 3))
+    assert ctx.prec == 53
+    assert lower(third) < Fraction(1, 3) < upper(third)
+    assert upper(third) - lower(third) < Fraction(1, 2**198)
+    assert [lower(Fraction(2, 7)), upper(3)] == [Fraction(2, 7), Fraction(3)]
+    assert lower(arb(3, "0.5")) <= Fraction(5, 2)
+
+
+def test_tiny_ends_move_outwards() -> None:
+    bound = Fraction(1, 2**TINY)
+    small = (arb(-20_000)).exp()  # 2^-28854
+    assert (lower(small), upper(small)) == (-bound, 2 * bound)  # radius and midpoint, each moved to the next bound
+    assert lower(-small) == -2 * bound
+    assert upper(arb(0)) == lower(arb(0)) == 0
+
+
+@pytest.mark.parametrize("value", [arb("nan"), arb("inf"), arb(0, "inf"), arb(0, arb(2) ** 2_000_000)])
+def test_what_has_no_bound_is_undecided(value: arb) -> None:
+    with pytest.raises(Undecided, match="no bound"):
+        upper(value)
+
+
+def test_precision_is_restored_after_an_error() -> None:
+    seen: list[int] = []
+
+    def fail() -> None:
+        with BallArithmetic(77).precision():
+            seen.append(ctx.prec)
+            raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        fail()
+    assert seen == [77]
+    assert ctx.prec == 53
+
+
+@pytest.mark.parametrize(
+    ("value", "clipped", "settled"),
+    [
+        (arb(-1), 0, True),
+        (arb(0), 0, True),
+        (arb(1), 1, True),
+        (arb(3, 1), 1, True),
+        (arb("0.5", "0.25"), (Fraction(1, 4), Fraction(3, 4)), True),
+        (arb(0, "0.25"), (0, Fraction(1, 4)), False),
+        (arb(1, "0.25"), (Fraction(3, 4), 1), False),
+        (arb("0.5", 9), (0, 1), False),
+        (arb("nan"), (0, 1), False),
+    ],
+)
+def test_clips(value: arb, clipped: Any, settled: bool) -> None:
+    arithmetic = BallArithmetic(64)
+    found = arithmetic.clip(value)
+    assert arithmetic.settled(value) is settled
+    if isinstance(clipped, int):
+        assert isinstance(found, int)
+        assert found == clipped
+    else:
+        assert not isinstance(found, int)
+        low, high = clipped
+        assert low - Fraction(1, 2**28) <= lower(found) <= low
+        assert high <= upper(found) <= high + Fraction(1, 2**28)
+
+
+def test_relu_of_an_uncertain_sign_contains_both() -> None:
+    arithmetic = BallArithmetic(64)
+    assert arithmetic.relu(arb(-3, 1)) == 0
+    found = arithmetic.relu(arb(0, 1))
+    assert not isinstance(found, int)
+    assert lower(found) <= 0
+    assert upper(found) >= 1
+
+
+@given(st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 4)), min_size=1, max_size=5), st.data())
+def test_order_statistics_and_margins_enclose_those_of_every_choice(
+    pairs: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    arithmetic = BallArithmetic(64)
+    values = [arb(middle, radius) for middle, radius in pairs]
+    chosen = [middle + data.draw(st.integers(-radius, radius)) for middle, radius in pairs]
+    rank = data.draw(st.integers(1, len(pairs)))
+    found = arithmetic.ranked(values, rank)
+    assert lower(found) <= sorted(chosen, reverse=True)[rank - 1] <= upper(found)
+    margin = min(Fraction(max(-z, z - 1), 2) for z in chosen)
+    found = arithmetic.least_margin(values)
+    assert lower(found) <= margin <= upper(found)
+
+
+def test_order_statistics_of_an_unbounded_value_are_unbounded() -> None:
+    assert not BallArithmetic(64).ranked([arb(1), arb("nan")], 1).is_finite()
+
+
+def shifted(threshold: Fraction, temperature: str = "1") -> Transformer:
+    """`one_head` with the clip `2 (x - threshold)`."""
+    model = one_head(temperature)
+    layer = model.layers[0]
+    bias = -2 * threshold
+    return replace(model, layers=(Layer(layer.heads, replace(layer.ffn, b1=(bias, bias - 1))),))
+
+
+def flat(threshold: Fraction) -> Transformer:
+    """Equal weights that are balls: the key form is 0 in value, though not in structure."""
+    model = shifted(threshold)
+    head = replace(model.layers[0].heads[0], w_k=Matrix.of(1, 4, {(0, 3): 1}))
+    return replace(model, layers=(Layer((head,), model.layers[0].ffn),))
+
+
+def test_a_value_on_its_threshold_meets_the_limit() -> None:
+    # Over baa the head reads 2/3, which is no dyadic rational: its ball always contains the threshold.
+    assert ball_run(flat(Fraction(1, 2)), "baa").verdict() is None
+    with pytest.raises(Undecided, match="with 512 bits, the limit of the ball arithmetic, it is not certain"):
+        ball_run(flat(Fraction(2, 3)), "baa", limit=512)
+    assert LIMIT_BITS >= 1024
+
+
+def test_an_output_on_its_threshold_meets_the_limit() -> None:
+    model = one_head()
+    # The output coordinate is the value read, with no clip: values of 5/3, no dyadic rational, have the mean 1.
+    linear = replace(flat(Fraction(1, 2)), output=2)
+    third = replace(
+        linear, layers=(Layer(linear.layers[0].heads, FeedForward(Matrix((0, 4)), (), Matrix((4, 0)), (0,) * 4)),)
+    )
+    assert ball_run(third, "aba").verdict() is None
+    scaled = replace(third.layers[0].heads[0], w_v=Matrix.of(4, 4, {(2, 0): Fraction(5, 3)}))
+    with pytest.raises(Undecided, match="whether the output is 0, is 1, or is neither"):
+        ball_run(replace(third, layers=(Layer((scaled,), third.layers[0].ffn),)), "ababa", limit=256)
+    assert model.output == 3
+
+
+def test_precision_is_doubled_until_a_narrow_margin_is_decided() -> None:
+    # At i = 2 the value read is 1/(1 + e^-6): thresholds a hair below and above it, at 40 digits.
+    context.dps = 60
+    near = fraction(1 / (1 + context.exp(-6)))
+    step = Fraction(1, 10**40)
+    below, above = (ball_run(shifted(near + sign * step), "ba") for sign in (-1, 1))
+    assert below.verdict() is None  # 2 step, strictly between 0 and 1
+    assert above.verdict() is False
+    assert below.bits == above.bits == 2 * starting_bits(make_plan(one_head()), 2)
+    with pytest.raises(Undecided, match="with 100 bits"):
+        ball_run(shifted(near + step), "ba", limit=100)
+
+
+def test_a_first_precision_may_be_asked_for() -> None:
+    assert BallForward(one_head(), least=1000).run("ba").bits == 1000
+    assert BallForward(one_head(), least=8).run("ba").bits == starting_bits(make_plan(one_head()), 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "settled"),
+    [(1, True), (Fraction(1, 2), True), (arb(1), True), (arb(1, "0.1"), False), (arb(3, 1), True), (arb("nan"), False)],
+)
+def test_when_an_output_is_settled(value: Any, settled: bool) -> None:
+    assert output_settled(value) is settled
+
+
+def test_a_temperature_of_zero_is_no_verdict() -> None:
+    from hardsim.errors import InputError
+
+    model = replace(one_head(), temperature=parse_arith("2 - n", ("i", "n"), "test"))
+    with pytest.raises(InputError, match="is 0 at i = 2, n = 2"):
+        ball_run(model, "ab")
+    assert ctx.prec == 53
+
+
+@pytest.mark.parametrize("bits", [16, 40, 128])
+def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
+    subject = compile_file(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
+    head = next(head for head in subject.program.heads if head.kind.value == "lookup")
+    out = subject.model.coordinates.index(head.out)
+
+    class Complete(BallArithmetic):
+        @property
+        def negligible(self) -> Any:
+            return None
+
+    word = ("a", "b", "a", "a", "b", "a", "b", "b") * 2
+    short, whole = BallArithmetic(bits), Complete(300)
+    with short.precision():
+        found = Forward(subject.model, short).run(word).attended[head.name][out].values
+    with whole.precision():
+        wanted = Forward(subject.model, whole).run(word).attended[head.name][out].values
+    kept = 0
+    for a, b in zip(found, wanted, strict=True):
+        assert lower(a) <= lower(b)
+        assert upper(b) <= upper(a)
+        assert upper(a) - lower(a) < Fraction(2**18, 2**bits)
+        kept += lower(a) != lower(b)
+    assert kept > 0
+
+
+@pytest.mark.parametrize("nats", [1, 3, 8])
+def test_weights_of_any_size_may_be_left_out(nats: int) -> None:
+    """With a cutoff so early that what is left out shows: the enclosure grows by just that."""
+    subject = compile_file(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
+    head = next(head for head in subject.program.heads if head.kind.value == "lookup")
+    out = subject.model.coordinates.index(head.out)
+
+    class Early(BallArithmetic):
+        @property
+        def negligible(self) -> int:
+            return nats
+
+    word = ("a", "b", "a", "a", "b", "a", "b", "b")
+    early, usual = Early(128), BallArithmetic(128)
+    with early.precision():
+        found = Forward(subject.model, early).run(word).attended[head.name][out].values
+        wanted = Forward(subject.model, usual).run(word).attended[head.name][out].values
+    for a, b in zip(found, wanted, strict=True):
+        assert lower(a) <= lower(b)
+        assert upper(b) <= upper(a)
+    assert any(upper(a) - lower(a) > Fraction(1, 10**10) for a in found)

@@ -1,0 +1,264 @@
+"""Certified float64: every enclosure contains what balls find, on random networks and on formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.errors import Undecided, Unsupported
+from hardsim.lang.parse import parse_expression
+from hardsim.lang.pretty import format_formula
+from hardsim.net.model import Layer, Transformer
+from hardsim.run import float_attention
+from hardsim.run.ball import BallForward, BallTrace, lower, upper
+from hardsim.run.enclosure import Block, bits, fixed
+from hardsim.run.float64 import BatchTrace, FloatForward
+from hardsim.run.plan import make_plan
+from hardsim.run.unrounded import unrounded_output
+from hardsim.spec.regimes import PROVEN
+from tests.counting_strategies import counting_formulas
+from tests.networks import ALPHABET, context, one_head, transformers
+from tests.strategies import formulas
+
+SLACK = Fraction(1, 10**25)
+"""More than the width of a ball (they have at least 128 bits), far less than that of a float enclosure."""
+
+
+def contains(low: Any, high: Any, value: Any) -> bool:
+    """Whether two floats (of which infinite ones bound nothing) enclose a rational or a ball."""
+    above = not np.isfinite(low) or Fraction(float(low)) - SLACK * scale(value) <= lower(value)
+    return above and (not np.isfinite(high) or upper(value) <= Fraction(float(high)) + SLACK * scale(value))
+
+
+def scale(value: Any) -> Fraction:
+    return max(Fraction(1), abs(upper(value)))
+
+
+def assert_contains(trace: BatchTrace, row: int, ball: BallTrace, model: Transformer) -> None:
+    """Everything that a decided row of a batch says holds of the ball trace."""
+    answer = True if trace.accepted[row] else False if trace.rejected[row] else None
+    assert answer is ball.verdict()
+    assert contains(trace.output[0][row], trace.output[1][row], ball.output)
+    with ball.arithmetic.precision():
+        unrounded = unrounded_output(ball.forward, ball.trace)
+    for bounds, value in ((trace.unrounded, unrounded), (trace.margin, ball.trace.least_margin)):
+        assert (bounds is None) == (value is None)
+        if bounds is not None and value is not None:
+            assert contains(bounds[0][row], bounds[1][row], value)
+    pairs = [(block, ball.trace.columns[index]) for index, block in enumerate(trace.columns)]
+    for name, outs in ball.trace.attended.items():
+        pairs += [(trace.attended[name][out], column) for out, column in outs.items()]
+    for block, column in pairs:
+        shared = row if block.mid.shape[0] > 1 else 0
+        for i, value in enumerate(column.values):
+            if not isinstance(value, int | Fraction) and not value.is_finite():
+                continue
+            if block.rad is None:
+                assert contains(block.mid[shared, i], block.mid[shared, i], value)
+            elif np.isfinite(block.rad[shared, i]):
+                middle, radius = Fraction(float(block.mid[shared, i])), Fraction(float(block.rad[shared, i]))
+                assert middle - radius - SLACK * scale(value) <= lower(value)
+                assert upper(value) <= middle + radius + SLACK * scale(value)
+    assert model.output < len(trace.columns)
+
+
+def compare(model: Transformer, words: Sequence[Sequence[str]], limit: int = 1024) -> int:
+    """Hold float64 against balls on words of one length; returns how many words float64 decided."""
+    forward, balls = FloatForward(model), BallForward(model, limit=limit)
+    places: list[int] = []
+    decided = 0
+    for trace, rows in forward.passes(words):
+        for row, place in rows:
+            places.append(int(place))
+            if not trace.decided[row]:
+                continue
+            decided += 1
+            try:
+                ball = balls.run(words[place])
+            except Undecided:
+                continue
+            assert_contains(trace, row, ball, model)
+    assert sorted(places) == list(range(len(words)))
+    return decided
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> list[tuple[str, ...]]:
+    n = draw(st.integers(1, 7))
+    return draw(st.lists(st.tuples(*[st.sampled_from(ALPHABET)] * n), min_size=1, max_size=4))
+
+
+@settings(max_examples=120, deadline=None)
+@given(transformers(bos=False), batches())
+def test_enclosures_contain_the_balls_on_random_networks(model: Transformer, words: list[tuple[str, ...]]) -> None:
+    compare(model, words)
+
+
+def subjects(text: str, alphabet: str, beta: Fraction | None = None) -> list[Subject]:
+    """The formula in every regime that can do it, and in `none`."""
+    found = []
+    for regime in (*PROVEN, "none"):
+        try:
+            found.append(compile_file(parse_expression(text, list(alphabet)), ModelOptions(regime, beta)))
+        except Unsupported:
+            continue
+    assert found
+    return found
+
+
+def sample(alphabet: str, n: int, how_many: int) -> list[tuple[str, ...]]:
+    """Words spread over all words of a length, the extremes among them."""
+    total = len(alphabet) ** n
+    numbers = {round(k * (total - 1) / max(1, how_many - 1)) for k in range(how_many)}
+    return [
+        tuple(alphabet[number // len(alphabet) ** k % len(alphabet)] for k in range(n)) for number in sorted(numbers)
+    ]
+
+
+@pytest.mark.parametrize("beta", [None, Fraction(1, 2)])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(Y a) | (X b)",
+        "WY (a & !b) -> O b",
+        "H (a -> X (b U a))",
+        "(a S b) ^ (G a)",
+        "(a T b) & F (b M a)",
+        "(a W b) R a",
+        "#L[a] >= #L[b]",
+        "2 * #[a] = #L[b] + #R[a] + 1",
+        "ODD(#[a]) & EVEN(pos)",
+        "PRIME(#L[Y a]) | MOD(3, 1, len)",
+    ],
+)
+def test_enclosures_contain_the_balls_on_formulas(text: str, beta: Fraction | None) -> None:
+    for subject in subjects(text, "ab", beta):
+        for n in (1, 2, 4, 9):
+            decided = compare(subject.model, sample("ab", n, 5))
+            if beta is None and subject.facts.regime != "none":
+                assert decided == len(sample("ab", n, 5))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(formulas("ab", 3), counting_formulas("ab")), st.sampled_from(["temperature", "position"]), batches())
+def test_enclosures_contain_the_balls_on_random_formulas(formula: Any, regime: str, words: list[Any]) -> None:
+    subject = compile_file(parse_expression(format_formula(formula), list(ALPHABET)), ModelOptions(regime))
+    assert compare(subject.model, words) == len(words)
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+def test_long_words_in_which_the_weights_underflow(regime: str) -> None:
+    subject = compile_file(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime))
+    words = ["a" * 64, "b" + "a" * 63, "c" * 3 + "b" + "a" * 60, "cab" * 21 + "a"]
+    assert compare(subject.model, [tuple(word) for word in words]) == len(words)
+
+
+@pytest.mark.parametrize("text", ["a S b", "#L[a] > 2", "ODD(#[a])", "Y a"])
+def test_the_three_ways_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (subject, *_) = subjects(text, "ab")
+    words = [tuple(word) for word in product("ab", repeat=6)]
+    usual = list(FloatForward(subject.model).passes(words))
+    monkeypatch.setattr(float_attention, "LONGEST_TABLE", 0)
+    monkeypatch.setattr(float_attention, "LARGEST_TABLE", 0)
+    dense = list(FloatForward(subject.model).passes(words))
+    for (one, _), (other, _) in zip(usual, dense, strict=True):
+        assert one.decided.all()
+        assert (one.accepted == other.accepted).all()
+        for name, outs in one.attended.items():
+            for out, block in outs.items():
+                twin = other.attended[name][out]
+                assert (np.abs(block.mid - twin.mid) <= block.radius + twin.radius).all()
+                assert (block.radius < 1e-9).all()
+                assert (twin.radius < 1e-9).all()
+
+
+def test_results_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    (subject, *_) = subjects("ODD(#[a]) & (a S b)", "ab")
+    words = [tuple(word) for word in product("ab", repeat=5)]
+    forward = FloatForward(subject.model)
+    ((whole, _),) = forward.passes(words)
+    monkeypatch.setattr("hardsim.run.float64.BATCH", 35)  # 7 words
+    parts = list(FloatForward(subject.model).passes(words))
+    assert [trace.words for trace, _ in parts] == [7, 7, 7, 7, 4]
+    assert (np.concatenate([trace.accepted for trace, _ in parts]) == whole.accepted).all()
+
+
+def near_threshold(step: Fraction) -> Transformer:
+    """`one_head` with a clip `2 (x - threshold)`, the value read over `ba` being 1/(1 + e^-6) = threshold + step."""
+    mantissa, exponent = (int(part) for part in (1 / (1 + context.exp(-6))).man_exp)
+    bias = -2 * (mantissa * Fraction(2, 1) ** exponent - step)
+    model = one_head()
+    layer = model.layers[0]
+    return replace(model, layers=(Layer(layer.heads, replace(layer.ffn, b1=(bias, bias - 1))),))
+
+
+@pytest.mark.parametrize(("step", "decided"), [("1e-6", True), ("-1e-6", True), ("1e-17", False), ("-1e-17", False)])
+def test_what_float64_cannot_tell_is_undecided_and_balls_can(step: str, decided: bool) -> None:
+    model = near_threshold(Fraction(step))
+    ((trace, rows),) = FloatForward(model).passes(["ba"])
+    assert rows.tolist() == [[0, 0]]
+    assert bool(trace.decided[0]) is decided
+    wanted = None if Fraction(step) > 0 else False
+    assert BallForward(model).run("ba").verdict() is wanted
+    if decided:
+        assert bool(trace.rejected[0]) is (wanted is False)
+        assert not trace.accepted[0]
+
+
+def test_only_the_words_that_need_it_are_run_again() -> None:
+    (subject, *_) = subjects("a S b", "abc", Fraction(1, 2))
+    words = [tuple(word) for word in ("ba", "ca", "cb", "bb")]
+    passes = list(FloatForward(subject.model).passes(words))
+    # At beta = 1/2 the head reads e^(3/4) / (1 + e^(3/4)) = 0.679 over ba, in between, and less than 1/4 over ca.
+    assert all(trace.decided[rows[:, 0]].all() for trace, rows in passes)
+    found = {int(place): (trace, int(row)) for trace, rows in passes for row, place in rows}
+    trace, row = found[0]
+    assert not trace.accepted[row]
+    assert not trace.rejected[row]
+    middle = 2 * float(context.exp(0.75) / (1 + context.exp(0.75))) - 0.5
+    assert trace.output[0][row] < middle + 1e-12
+    assert trace.output[1][row] > middle - 1e-12
+    assert trace.output[1][row] - trace.output[0][row] < 1e-12
+
+
+def test_numbers_beyond_float64_decide_nothing_and_raise_nothing() -> None:
+    model = one_head()
+    layer = model.layers[0]
+    huge = replace(
+        model, layers=(Layer(layer.heads, replace(layer.ffn, b1=(Fraction(10) ** 400, Fraction(10) ** 400))),)
+    )
+    ((trace, _),) = FloatForward(huge).passes(["ba"])
+    assert not trace.decided.any()
+    steep = replace(layer.heads[0], w_q=replace(layer.heads[0].w_q, entries=((0, 1, Fraction(10) ** 400),)))
+    ((trace, _),) = FloatForward(replace(model, layers=(Layer((steep,), layer.ffn),))).passes(["ba"])
+    assert not trace.decided.any()
+
+
+@pytest.mark.parametrize("way", ["types", "look-up", "dense"])
+def test_the_radius_of_the_values_reaches_the_mean(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values anywhere within 1 of 3: the mean may be anywhere within 1 of 3."""
+    n = 4
+    model = one_head()
+    head = make_plan(model).layers[0].heads[0]
+    if way == "dense":
+        monkeypatch.setattr(float_attention, "LONGEST_TABLE", 0)
+    blocks = [fixed([0] * n), fixed([1, 2, 3, 4]), fixed([0] * n), fixed([0] * n)]
+    value = Block(np.full((1, n), 3.0), np.full((1, n), 1.0), static=(2, 4, 2, 4) if way == "look-up" else None)
+    if way == "look-up":
+        blocks[1] = bits(np.array([[1.0, 0.0, 1.0, 1.0]]))  # the query, by a code
+        head = replace(head, scores=((((1, 1),), ((0, 1),)),))
+    with np.errstate(all="ignore"):
+        (found,) = float_attention.HeadPass(head, [Fraction(1)] * n, n).attend(blocks, [value], [2])
+    assert found.rad is not None
+    for middle, radius in zip(found.mid[0], found.rad[0], strict=True):
+        assert middle - radius <= 2
+        assert 4 <= middle + radius < 4.001

@@ -1,0 +1,131 @@
+"""Certified float64 for models that are not rounded: every enclosure contains what balls of high precision say."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardsim.checking.attention import AttentionOptions
+from hardsim.checking.attention_plan import plan_length, prepare
+from hardsim.checking.sources import program_subject
+from hardsim.lang.arith import parse_arith
+from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.run.ball import BallArithmetic, lower, upper
+from hardsim.run.float_model import Enclosed, FloatModel
+from hardsim.run.forward import Forward
+from hardsim.spec.ir import Mask
+from tests.networks import ALPHABET, transformers
+from tests.programs.shipped import program_of
+
+BITS = 200
+
+
+def check(model: Transformer, words: list[tuple[str, ...]]) -> float:
+    """Hold every column of every stage against balls; the widest enclosure."""
+    found = FloatModel(model).run(words)
+    arithmetic = BallArithmetic(BITS)
+    forward = Forward(model, arithmetic)
+    widest = 0.0
+    for index, word in enumerate(words):
+        with arithmetic.precision():
+            trace = forward.run(word)
+        for stages, others in zip(found.layers, trace.layers, strict=True):
+            for columns, balls in zip(stages, others, strict=True):
+                for column, values in zip(columns, balls, strict=True):
+                    low, high = column.row(index)
+                    for i, value in enumerate(values.values):
+                        assert Fraction(low[i]) <= upper(value)
+                        assert lower(value) <= Fraction(high[i])
+                        widest = max(widest, float(high[i] - low[i]))
+    return widest
+
+
+@settings(max_examples=150, deadline=None)
+@given(transformers(), st.integers(1, 7), st.integers(0, 10**6))
+def test_enclosures_contain_the_balls(model: Transformer, n: int, seed: int) -> None:
+    draw = random.Random(seed)
+    words = [tuple(draw.choices(ALPHABET, k=n)) for _ in range(3)]
+    check(model, words)
+
+
+@pytest.mark.parametrize("name", ["dyck2", "map_reverse", "induction_head_2hop", "majority_rules"])
+def test_programs_at_the_theorem_s_temperature(name: str) -> None:
+    subject, _ = program_subject(program_of(name), name, "")
+    words = [tuple(subject.alphabet[(3 * i + k) % len(subject.alphabet)] for i in range(5)) for k in range(4)]
+    plan = plan_length(prepare(subject, {5: words}, {5: False}), subject, AttentionOptions(), 5)
+    assert check(plan.model, [subject.prepared(word) for word in words]) < 1e-6
+
+
+def one_head(score: int, mask: Mask = Mask.NONE) -> Transformer:
+    """Logits `score i j` at temperature 1, values [a], a clip 2x - 1/2 of what was read."""
+    head = AttentionHead(
+        "h", mask, Matrix.of(1, 4, {(0, 1): score}), Matrix.of(1, 4, {(0, 1): 1}), Matrix.of(4, 4, {(2, 0): 1})
+    )
+    ffn = FeedForward(
+        Matrix.of(2, 4, {(0, 2): 2, (1, 2): 2}),
+        (Fraction(-1, 2), Fraction(-3, 2)),
+        Matrix.of(4, 2, {(3, 0): 1, (3, 1): -1}),
+        (0, 0, 0, 0),
+    )
+    position = (1, parse_arith("i"))
+    names = ("[a]", "i", "read", "out")
+    embedding = Matrix.of(2, 4, {(0, 0): 1})
+    return Transformer(("a", "b"), names, embedding, (position,), (Layer((head,), ffn),), parse_arith("1"), 3)
+
+
+def test_a_settled_clip_is_exact_and_an_unsettled_one_keeps_its_radius() -> None:
+    found = FloatModel(one_head(3)).run([tuple("ba"), tuple("ab")])
+    # Query 2 reads 1/(1 + e^-6) and e^-6/(1 + e^-6): clips at 1 and 0.
+    assert found.columns[3].mid[:, 1].tolist() == [1, 0]
+    assert found.columns[3].rad[:, 1].tolist() == [0, 0]
+    flat = FloatModel(one_head(0)).run([tuple("ab")])
+    assert flat.columns[3].mid[0].tolist() == pytest.approx([0.5, 0.5])
+    assert (flat.columns[3].rad[0] > 0).all()
+
+
+def test_logits_beyond_what_float64_can_exponentiate() -> None:
+    """Logits up to 4 * 10^6: all but the last position underflow, and the shift by the maximum keeps the rest."""
+    found = FloatModel(one_head(10**6)).run([tuple("ba")])
+    assert found.columns[3].mid[0].tolist() == [1, 1]
+    assert found.columns[3].rad[0].tolist() == [0, 0]
+
+
+def test_a_lone_position_is_read_exactly() -> None:
+    found = FloatModel(one_head(3, Mask.FUTURE)).run([tuple("ab")])
+    assert (found.columns[2].mid[0, 0], found.columns[2].rad[0, 0]) == (1, 0)
+
+
+def test_an_uncertain_logit_widens_the_mean() -> None:
+    """An uncertain activation under a large score: the enclosure is as wide as the values allow, never less."""
+    model = one_head(1)
+    second = AttentionHead(
+        "g",
+        Mask.NONE,
+        Matrix.of(1, 4, {(0, 1): 2**60}),
+        Matrix.of(1, 4, {(0, 2): 1}),
+        Matrix.of(4, 4, {(3, 0): 1}),
+    )
+    none = FeedForward(Matrix.of(0, 4, {}), (), Matrix.of(4, 0, {}), (0, 0, 0, 0))
+    deep = Transformer(
+        model.alphabet,
+        model.coordinates,
+        model.embedding,
+        model.encodings,
+        (*model.layers, Layer((second,), none)),
+        model.temperature,
+        3,
+    )
+    # All queries of the first layer read nearly the same at n = 2 for "bb": exactly 0 everywhere.
+    assert check(deep, [tuple("bb")]) < 1e-9
+    assert check(deep, [tuple("ab")]) >= 0
+
+
+def test_rows_are_ends_rounded_outwards() -> None:
+    low, high = Enclosed(np.array([[1.0]]), np.array([[0.5]])).row(0)
+    assert low[0] <= 0.5
+    assert high[0] >= 1.5

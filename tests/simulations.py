@@ -1,0 +1,204 @@
+"""Random hard-attention models, and how far their softmax counterparts really are from them, in balls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+from flint import arb
+
+from hardsim.ahat.exact import ExactModel, Trace, Word
+from hardsim.ahat.harden import with_softmax
+from hardsim.ahat.integers import Exact
+from hardsim.ahat.measure import LengthFacts, measure
+from hardsim.lang.arith import parse_arith
+from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.net.tables import LengthTable
+from hardsim.run.arithmetic import Column
+from hardsim.run.ball import BallArithmetic
+from hardsim.run.forward import Forward
+from hardsim.spec.ir import Mask, Weighting
+
+LONGEST = 6
+D = 4
+"""Coordinates: a constant, the symbol, a position encoding, and one that starts at 0."""
+BITS = 192
+"""Of the balls. Weights and logits of these models lose a few tens of them."""
+SMALL = [Fraction(k, 2) for k in (-3, -2, -1, 1, 2, 3)]
+BIASES = [Fraction(0)] * 3 + [Fraction(1), Fraction(-1, 2)]
+TAU = parse_arith("1", ("n",), "test")
+
+
+def binary_words(n: int) -> list[tuple[str, ...]]:
+    return list(product("ab", repeat=n))
+
+
+def random_model(random: Random, tied: bool = False) -> Transformer:
+    """One to three layers of one or two heads. Unless `tied`, keys have a term that grows with the position, which
+    often makes maxima unique; else they are made of symbols, which makes them shared."""
+    bos = random.random() < 0.3
+    encoding = random.choice(["i/n", "i", "(-1)^i/(i+1)", "1/(i+1)"])
+    layers = tuple(random_layer(random, number, bos, tied) for number in range(random.randint(1, 3)))
+    symbols = {(0, 0): 1, (1, 0): 1, (0, 1): 1}
+    if bos:
+        symbols |= {(2, 0): 1, (2, 1): random.choice([-1, 0])}
+    return Transformer(
+        alphabet=("a", "b"),
+        coordinates=("1", "a", "place", "free"),
+        embedding=Matrix.of(2 + bos, D, dict(symbols)),
+        encodings=((2, parse_arith(encoding, ("i", "n"), "test")),),
+        layers=layers,
+        temperature=TAU,
+        output=3,
+        bos=bos,
+        threshold=Fraction(1, 2),
+    )
+
+
+def random_layer(random: Random, number: int, bos: bool, tied: bool) -> Layer:
+    heads = tuple(random_head(random, f"{number}.{k}", bos, tied) for k in range(random.randint(1, 2)))
+    return Layer(heads, random_ffn(random))
+
+
+def random_head(random: Random, name: str, bos: bool, tied: bool) -> AttentionHead:
+    mask = random.choice([mask for mask in Mask if bos or not mask.strict])
+    value = {(random.randrange(D), random.randrange(1, D)): random.choice(SMALL) for _ in range(random.randint(1, 3))}
+    w_v = Matrix.of(D, D, dict(value))
+    weighting = (
+        Weighting.AVERAGE if tied else random.choice([Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST])
+    )
+    if random.random() < 0.3:
+        return AttentionHead(name, mask, Matrix((0, D)), Matrix((0, D)), w_v, Weighting.AVERAGE)
+    query: dict[tuple[int, int], Fraction | int] = {(0, 0): random.choice([-1, 1])}
+    key: dict[tuple[int, int], Fraction | int] = {(0, 1 if tied else 2): random.choice(SMALL)}
+    if random.random() < 0.7:
+        query[0, random.choice([1, 2, 3])] = random.choice(SMALL)
+    if random.random() < 0.7:
+        key[0, random.choice([1, 3])] = random.choice(SMALL)
+    rows = 1
+    if random.random() < 0.3:
+        rows, query[1, random.randrange(D)], key[1, random.randrange(1, D)] = 2, random.choice(SMALL), 1
+    return AttentionHead(name, mask, Matrix.of(rows, D, query), Matrix.of(rows, D, key), w_v, weighting)
+
+
+def random_ffn(random: Random) -> FeedForward:
+    """Up to two clips and two free hidden units."""
+    w1: dict[tuple[int, int], Fraction | int] = {}
+    w2: dict[tuple[int, int], Fraction | int] = {}
+    b1: list[Fraction | int] = []
+    for _ in range(random.randint(0, 2)):
+        form = {random.randrange(1, D): random.choice([-4, -2, 2, 4]) for _ in range(random.randint(1, 2))}
+        out, bias, weight = random.randrange(D), random.choice(SMALL), random.choice([-1, 1, 2])
+        for unit in (len(b1), len(b1) + 1):
+            w1 |= {(unit, column): value for column, value in form.items()}
+        w2 |= {(out, len(b1)): weight, (out, len(b1) + 1): -weight}
+        b1 += [bias, bias - 1]
+    for _ in range(random.randint(0, 2)):
+        w1 |= {(len(b1), random.randrange(D)): random.choice(SMALL) for _ in range(2)}
+        w2 |= {(random.randrange(D), len(b1)): random.choice(SMALL)}
+        b1.append(random.choice(SMALL))
+    b2 = [random.choice(BIASES) for _ in range(D)]
+    return FeedForward(Matrix.of(len(b1), D, w1), tuple(b1), Matrix.of(D, len(b1), w2), tuple(b2))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One length of a hard model, over all binary words."""
+
+    words: Sequence[Word]
+    trace: Trace
+    facts: LengthFacts
+
+
+def run_hard(model: Transformer, longest: int = LONGEST) -> list[Measured]:
+    """All binary words, length by length."""
+    exact, found = ExactModel(model), []
+    for n in range(1, longest + 1):
+        words = binary_words(n)
+        trace = exact.run(words)
+        found.append(Measured(words, trace, measure(model, words, trace, exact.outputs(trace))))
+    return found
+
+
+def tieless(lengths: Sequence[Measured]) -> bool:
+    """Whether every head that is not uniform has one maximum in every row of every word."""
+    return all(head.most == [1] * len(head.most) for length in lengths for head in length.facts.heads.values())
+
+
+def models(
+    count: int, seed: int, tied: bool, wanted: Callable[[Sequence[Measured]], bool]
+) -> list[tuple[Transformer, list[Measured]]]:
+    """The first `count` random models of a kind that has at least one head with scores."""
+    random = Random(seed)
+    found: list[tuple[Transformer, list[Measured]]] = []
+    while len(found) < count:
+        model = random_model(random, tied)
+        if all(head.uniform for head in model.heads):
+            continue
+        lengths = run_hard(model)
+        if wanted(lengths):
+            found.append((model, lengths))
+    return found
+
+
+Errors = list[tuple[list[arb], list[arb]]]
+"""By layer, after attention and at its end: by coordinate, a ball of the largest |soft - hard|."""
+
+
+def soft_errors(model: Transformer, taus: Sequence[Fraction], lengths: Sequence[Measured]) -> list[Errors]:
+    """Length by length, the largest distance of the softmax model's activations from the hard ones. The balls are
+    to be read in the precision that made them, which only their ends (`lower`, `upper`) do not depend on."""
+    arithmetic = BallArithmetic(BITS)
+    forward = Forward(with_softmax(model, LengthTable(tuple(taus))), arithmetic)
+    found: list[Errors] = []
+    with arithmetic.precision():
+        for length in lengths:
+            errors: Errors = [([arb(0)] * D, [arb(0)] * D) for _ in model.layers]
+            for index, word in enumerate(length.words):
+                trace = forward.run(word)
+                for layer, hard, (attended, final) in zip(trace.layers, length.trace.layers, errors, strict=True):
+                    for d in range(D):
+                        attended[d] = farther(attended[d], layer[0][d], hard.attended[d], index, arithmetic)
+                        final[d] = farther(final[d], layer[1][d], hard.columns[d], index, arithmetic)
+            found.append(errors)
+    return found
+
+
+def farther(known: arb, soft: Column, hard: Exact, word: int, arithmetic: BallArithmetic) -> arb:
+    """The larger of a distance known and those of one column from the hard one."""
+    wanted = hard.values(word)
+    if soft.exact and soft.values == wanted:
+        return known
+    for value, target in zip(soft.values, wanted, strict=True):
+        if isinstance(value, int | Fraction):
+            if value != target:
+                known = known.max(arithmetic.number(abs(value - target)))
+        else:
+            known = known.max(abs(value - arithmetic.number(target)))
+    return known
+
+
+def one_head(
+    query: Sequence[int], key: Sequence[int], mask: Mask, weighting: Weighting, gap: str | None = None
+) -> Transformer:
+    """One head and no feed-forward network; coordinates as above, the position itself for an encoding.
+
+    `query` and `key` name a coordinate for each row of W_Q and W_K. The value is [a], added to the last coordinate.
+    """
+    w_q = Matrix.of(len(query), D, dict.fromkeys(enumerate(query), 1))
+    w_k = Matrix.of(len(key), D, dict.fromkeys(enumerate(key), 1))
+    declared = None if gap is None else parse_arith(gap)
+    head = AttentionHead("h", mask, w_q, w_k, Matrix.of(D, D, {(3, 1): 1}), weighting, declared)
+    return Transformer(
+        alphabet=("a", "b"),
+        coordinates=("1", "a", "place", "free"),
+        embedding=Matrix.of(2, D, {(0, 0): 1, (1, 0): 1, (0, 1): 1}),
+        encodings=((2, parse_arith("i")),),
+        layers=(Layer((head,), FeedForward(Matrix((0, D)), (), Matrix((D, 0)), (0,) * D)),),
+        temperature=parse_arith("1"),
+        output=3,
+        threshold=Fraction(1, 2),
+    )

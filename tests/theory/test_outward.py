@@ -1,0 +1,128 @@
+"""Outward rounding and the dyadic bounds of e^x, against mpmath and against series of our own."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import factorial
+
+import flint
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from mpmath import MPContext
+
+from hardsim.errors import InputError
+from hardsim.theory.outward import TINIEST, exp_above, exp_below, round_down, round_up
+
+context = MPContext()
+context.dps = 120
+
+rationals = st.fractions(max_denominator=10**30) | st.builds(
+    lambda m, e: m * Fraction(2) ** e, st.integers(-(2**200), 2**200), st.integers(-300, 300)
+)
+
+
+def is_dyadic(x: Fraction, bits: int) -> bool:
+    """An integer of at most so many bits times a power of two."""
+    odd = abs(x.numerator)
+    while odd and odd % 2 == 0:
+        odd //= 2
+    return x.denominator & (x.denominator - 1) == 0 and odd < 2**bits
+
+
+@given(rationals, st.integers(1, 130))
+@example(Fraction(1, 3), 1)
+@example(Fraction(2**96 - 1), 96)
+@example(Fraction(2**97 - 1), 96)
+def test_rounding_goes_outwards_and_not_far(x: Fraction, bits: int) -> None:
+    up, down = round_up(x, bits), round_down(x, bits)
+    assert down <= x <= up
+    assert is_dyadic(up, bits)
+    assert is_dyadic(down, bits)
+    if x:
+        assert max(up - x, x - down) < Fraction(4, 2**bits) * abs(x)
+    if is_dyadic(x, bits):
+        assert down == x == up
+    else:
+        assert down < x < up
+    assert round_up(up, bits) == up
+
+
+def test_rounding_is_right_where_it_can_be_seen() -> None:
+    # 1/3 = 0.010101... in binary, -5/7 = -0.101101...: with three bits 3/8 = 0.011 and -5/8.
+    assert (round_down(Fraction(1, 3), 4), round_up(Fraction(1, 3), 4)) == (Fraction(5, 16), Fraction(3, 8))
+    assert (round_down(Fraction(-5, 7), 3), round_up(Fraction(-5, 7), 3)) == (Fraction(-3, 4), Fraction(-1, 2))
+    assert round_up(Fraction(0)) == round_down(Fraction(0)) == 0
+
+
+def taylor(x: Fraction, terms: int) -> tuple[Fraction, Fraction]:
+    """Bounds of e^x for 0 <= x <= 1: the partial sum, and that plus twice the next term, which a geometric series of
+    ratio 1/2 dominates."""
+    partial = sum((x**k / factorial(k) for k in range(terms)), Fraction(0))
+    return partial, partial + 2 * x**terms / factorial(terms)
+
+
+@given(st.fractions(0, 1, max_denominator=1000))
+def test_exponentials_agree_with_their_series_in_rationals(x: Fraction) -> None:
+    low, high = taylor(x, 40)
+    assert exp_below(x) <= high
+    assert low <= exp_above(x)
+    assert exp_above(x) - exp_below(x) <= high - low + exp_above(x) * Fraction(16, 2**96)
+    # e^-x = 1/e^x, each rounded its own way.
+    assert exp_below(-x) <= 1 / low
+    assert 1 / high <= exp_above(-x)
+
+
+@given(st.fractions(-5000, 5000, max_denominator=10**25), st.integers(1, 150))
+def test_exponentials_enclose_mpmaths_closely(x: Fraction, bits: int) -> None:
+    exact = context.exp(context.mpf(x.numerator) / x.denominator)
+    above, below = exp_above(x, bits), exp_below(x, bits)
+    # mpmath's number is right to 115 digits at least, the bounds are 45 digits wide at most.
+    slack = context.mpf(10) ** -110
+    assert context.mpf(below.numerator) / below.denominator <= exact * (1 + slack)
+    assert context.mpf(above.numerator) / above.denominator >= exact * (1 - slack)
+    assert above <= below * (1 + Fraction(8, 2**bits)) / (1 - min(Fraction(8, 2**bits), Fraction(1, 2))) or bits < 5
+    assert below <= above
+    assert is_dyadic(above, bits)
+    assert is_dyadic(below, bits)
+    if x:
+        assert below < above
+
+
+def test_e_to_the_0_is_1() -> None:
+    assert exp_above(Fraction(0)) == exp_below(Fraction(0)) == 1
+
+
+@pytest.mark.parametrize("x", [Fraction(-(2**16)) - Fraction(1, 7), Fraction(-(10**40)), Fraction(-(7**90), 3)])
+def test_a_vanishing_exponential_is_bounded_without_being_computed(x: Fraction) -> None:
+    assert exp_below(x) == 0
+    assert exp_above(x) == TINIEST == Fraction(1, 2**65536)
+
+
+def test_the_smallest_bound_holds_where_e_to_the_x_is_still_computed() -> None:
+    for x in (-(2**16), -50_000, -45_427):  # 2^16 ln 2 = 45426.09...
+        assert 0 < exp_below(Fraction(x)) < TINIEST == exp_above(Fraction(x))
+    assert exp_below(Fraction(-45_426)) > TINIEST
+
+
+def test_a_huge_exponential_is_refused() -> None:
+    assert exp_below(Fraction(2**16)).numerator.bit_length() == 94549  # 2^16 / ln 2 = 94548.4...
+    for bound in (exp_above, exp_below):
+        with pytest.raises(InputError, match="above 65536"):
+            bound(Fraction(2**16) + Fraction(1, 9))
+
+
+@pytest.mark.parametrize("function", [exp_above, exp_below, round_up, round_down])
+@pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(0), Fraction(-(10**7))])
+def test_no_bits_are_too_few(function: object, x: Fraction) -> None:
+    assert callable(function)
+    with pytest.raises(InputError, match="at least one bit"):
+        function(x, 0)
+
+
+def test_the_precision_of_others_is_left_alone() -> None:
+    before = flint.ctx.prec
+    exp_above(Fraction(1, 3), 500)
+    with pytest.raises(InputError):
+        exp_above(Fraction(10**7))
+    assert flint.ctx.prec == before
