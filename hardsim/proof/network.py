@@ -71,6 +71,7 @@ def walk(state: State, read: Read = attended, counted: Counted = counted) -> Non
     Raises:
         NotProved: where the argument does not go through.
     """
+    _only_what_is_covered(state.model)
     plan, program = make_plan(state.model), state.program
     if state.model.alphabet != program.alphabet:
         raise NotProved("the network and its specification have different alphabets")
@@ -94,6 +95,15 @@ def walk(state: State, read: Read = attended, counted: Counted = counted) -> Non
             raise NotProved(f"the output '{name}' is not what is specified")
         if not set(state.diagrams.values(output.soft[site])) <= {0, 1}:
             raise NotProved(f"the output '{name}' can be other than 0 and 1")
+
+
+def _only_what_is_covered(model: Transformer) -> None:
+    """Refuse what compiled formulas never have, and the argument does not speak of."""
+    if model.bos or model.threshold is not None or model.reading != "last" or not model.soft:
+        raise NotProved("the network has a beginning of sequence, a threshold, another reading position or hard heads")
+    strict = next((head for head in model.heads if head.mask.strict), None)
+    if strict is not None:
+        raise NotProved(f"the network's head {strict.name} does not see its own position", strict.name)
 
 
 def _heads(state: State | None, program: HardProgram) -> tuple[HeadProof, ...]:

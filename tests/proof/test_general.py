@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, isclose
 from random import Random
@@ -15,6 +16,7 @@ from hardsim.lang.parse import parse_expression, parse_text
 from hardsim.net.model import Transformer
 from hardsim.proof.general import GeneralProof, prove_general
 from hardsim.proof.prover import prove
+from hardsim.spec.ir import Mask
 from hardsim.spec.regimes import PROVEN
 from tests.proof.perturb import perturbed
 from tests.proof.test_perturbed import refuting_word, subjects
@@ -165,3 +167,17 @@ def test_what_is_not_proved_for_every_length_says_why() -> None:
     proof = general(since(Fraction(3), text="9 * #L[a] > 8 * #L[b]"))
     assert proof.reason
     assert "errors of the counts can add up" in proof.reason
+
+
+def test_what_no_compiled_formula_has_is_refused() -> None:
+    subject = since(Fraction(4))
+    head = subject.model.layers[0].heads[0]
+    strict = replace(subject.model.layers[0], heads=(replace(head, mask=Mask.STRICT_FUTURE),))
+    for model in (
+        replace(subject.model, bos=True),
+        replace(subject.model, threshold=0),
+        replace(subject.model, reading="first"),
+        replace(subject.model, layers=(strict,)),
+    ):
+        assert not general(subject, model).network.holds
+        assert not prove(model, subject.program, 3).network.holds
