@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from hardsim.checking.compare import Judge
 from hardsim.checking.result import Mismatch, ModelFacts, Verdict, Word
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.lang.desugar import desugar
-from hardsim.lang.predicate import user_predicates
+from hardsim.proof.general import GeneralProof, prove_general
 from hardsim.proof.prover import prove
 from hardsim.proof.result import Case, Proof
 
@@ -27,7 +27,8 @@ class ProveResult:
     """What is known of all words of length 1 to `max_n`.
 
     `heads_only` says that only the first link was asked for: the network does what its heads' specification says.
-    `tried` is how many words were tried in search of a refutation, `mismatch` the one found.
+    `general` is the proof for the words of every length (None where it was not asked for). `tried` is how many words
+    were tried in search of a refutation, `mismatch` the one found.
     """
 
     name: str
@@ -41,23 +42,34 @@ class ProveResult:
     reach: str
     tried: int
     mismatch: Mismatch | None
+    general: GeneralProof | None = None
+
+    @property
+    def every_length(self) -> bool:
+        """Whether the verdict is PROVED for the words of every length."""
+        return self.general is not None and self.general.proved
 
 
-def prove_subject(subject: Subject, max_n: int, heads_only: bool = False, search: int = 2000) -> ProveResult:
+def prove_subject(
+    subject: Subject, max_n: int, heads_only: bool = False, search: int = 2000, all_n: bool = False
+) -> ProveResult:
     """Prove a subject for every word of length 1 to `max_n`, or look for a word that refutes it among up to `search`
-    short words and those that the failed proof suggests.
+    short words and those that the failed proof suggests. `all_n` asks for a proof for every length besides, which rests
+    on other arithmetic.
 
     Raises:
         InputError: if the temperature is not positive somewhere.
         InvariantError: if the specification's hard attention is not what it declares, on a word that was tried.
     """
     core = None if heads_only else desugar(subject.file)
-    users = {} if heads_only else dict(user_predicates(subject.file))
-    proof = prove(subject.model, subject.program, max_n, core, users)
+    users = {} if heads_only else own_predicates(subject.file)
+    proof = prove(subject.model, subject.program, max_n, core, {name: user for name, (_, user) in users.items()})
+    general = prove_general(subject.model, subject.program, core, users) if all_n else None
+    proved = proof.proved or (general is not None and general.proved)
     tried, mismatch = 0, None
-    if not proof.proved:
+    if not proved:
         tried, mismatch = _refute(subject, proof, heads_only, search)
-    verdict = Verdict.PROVED if proof.proved else Verdict.UNDECIDED if mismatch is None else Verdict.REFUTED
+    verdict = Verdict.PROVED if proved else Verdict.UNDECIDED if mismatch is None else Verdict.REFUTED
     return ProveResult(
         name=subject.name,
         sha256=subject.sha256,
@@ -67,19 +79,25 @@ def prove_subject(subject: Subject, max_n: int, heads_only: bool = False, search
         heads_only=heads_only,
         proof=proof,
         verdict=verdict,
-        reach=_reach(proof, heads_only, mismatch, tried),
+        reach=_reach(proof, general, heads_only, mismatch, tried),
         tried=tried,
         mismatch=mismatch,
+        general=general,
     )
 
 
-def _reach(proof: Proof, heads_only: bool, mismatch: Mismatch | None, tried: int) -> str:
+def _reach(proof: Proof, general: GeneralProof | None, heads_only: bool, mismatch: Mismatch | None, tried: int) -> str:
     """What the verdict speaks of, in words."""
     span = "every word of length 1" + (f" to {proof.max_n}" if proof.max_n > 1 else "")
-    if proof.proved and heads_only:
-        return f"{span}, from the weights: the network does what its heads' specification says (no formula claimed)"
-    if proof.proved:
-        return f"{span}, from the weights: the network accepts exactly what the formula says"
+    if general is not None and general.proved:
+        span = "every word of every length"
+    what = "the network accepts exactly what the formula says"
+    if heads_only:
+        what = "the network does what its heads' specification says (no formula claimed)"
+    if proof.proved and general is not None and not general.proved:
+        return f"{span}, from the weights: {what}. Not proved for every length: {general.reason}"
+    if proof.proved or (general is not None and general.proved):
+        return f"{span}, from the weights: {what}"
     if mismatch is not None:
         return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
     return (

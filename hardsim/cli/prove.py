@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,10 +38,16 @@ Of a program or a hard-attention model it is proved that softmax answers as hard
 of Theorem 26: with the gaps and ranges of the program's constructions where no integer can leave its range, else with
 exact hard attention on every word of a length (up to 20,000 words).
 
+With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
+at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
+of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
+PROVED speaks of the lengths up to --max-n; exit code 3 then, unless --max-n was given too.
+
 \b
 Examples:
   hardsim prove flipflop.ltl
   hardsim prove formulas/ --regime all --max-n 64
+  hardsim prove formulas/ --regime all --all-n     (every length)
   hardsim prove since.ltl --beta 1                (refuted by a word)
   hardsim prove model.json --heads-only           (claims nothing about a formula)
 """
@@ -49,6 +56,13 @@ HeadsOnly = Annotated[
     bool,
     typer.Option(
         "--heads-only", help="Prove only that the network does what its heads' specification says; no formula."
+    ),
+]
+AllLengths = Annotated[
+    bool,
+    typer.Option(
+        "--all-n",
+        help="Prove it for every length, with an argument that can be checked by hand; and to --max-n by other means.",
     ),
 ]
 Search = Annotated[
@@ -63,8 +77,10 @@ Search = Annotated[
 
 
 def prove(
+    context: typer.Context,
     files: opt.Files = None,
     max_n: opt.MaxLength = 64,
+    all_n: AllLengths = False,
     heads_only: HeadsOnly = False,
     search: Search = 2000,
     regime: opt.Regime = "temperature",
@@ -85,23 +101,38 @@ def prove(
     with session("prove", json) as current:
         given = list(current.read(files, expression, alphabet))
         several = len(given) + len(current.errors) > 1
-        work = _Work(current, request, max_n, heads_only, search, tables if tables is not None else not several)
+        aim = _Aim(max_n, _given(context, "max_n"), all_n, heads_only, search)
+        work = _Work(current, request, aim, tables if tables is not None else not several)
         for one in given:
             current.each(one, request, work.prove, work.prove_model)
         work.summary()
 
 
+def _given(context: typer.Context, name: str) -> bool:
+    """Whether an option was written on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """What is to be proved. `bounded` says that a largest length was asked for: where every length was asked for too
+    and is not proved, the proof up to that length is an answer."""
+
+    max_n: int
+    bounded: bool
+    all_n: bool
+    heads_only: bool
+    search: int
+
+
 class _Work:
     """Proves subjects one after the other and prints each as soon as it is done."""
 
-    def __init__(
-        self, current: Session, request: Request, max_n: int, heads_only: bool, search: int, tables: bool
-    ) -> None:
+    def __init__(self, current: Session, request: Request, aim: _Aim, tables: bool) -> None:
         self.current = current
         self.request = request
-        self.max_n = max_n
-        self.heads_only = heads_only
-        self.search = search
+        self.aim = aim
         self.tables = tables
         self.results: list[ProveResult] = []
 
@@ -110,30 +141,36 @@ class _Work:
         from hardsim.checking.prove import prove_subject
         from hardsim.report.prove import print_proof, prove_json
 
-        result = prove_subject(subject, self.max_n, self.heads_only, self.search)
+        aim = self.aim
+        result = prove_subject(subject, aim.max_n, aim.heads_only, aim.search, aim.all_n)
         self.results.append(result)
         self.current.results.append(prove_json(result))
         print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
-        self._conclude(result.verdict)
+        self._conclude(result.verdict, not aim.all_n or aim.bounded or result.every_length)
 
     def prove_model(self, given: AttentionInput) -> None:
         """Prove one hard-attention model or program."""
         from hardsim.checking.prove_attention import prove_attention
         from hardsim.report.prove_attention import attention_proof_json, print_attention_proof
 
-        result = prove_attention(given.subject, self.max_n, self.request.attention(), self.search)
+        aim = self.aim
+        if aim.all_n:
+            self.current.remark(
+                given.name, None, "the error recursion is about one length at a time: proved is what --max-n says"
+            )
+        result = prove_attention(given.subject, aim.max_n, self.request.attention(), aim.search)
         self.current.results.append(attention_proof_json(result))
         print_attention_proof(self.current.screen, result, given.alphabet, self.tables)
-        self._conclude(result.verdict)
+        self._conclude(result.verdict, not aim.all_n or aim.bounded)
 
-    def _conclude(self, verdict: Verdict) -> None:
-        """The exit code that a verdict means."""
+    def _conclude(self, verdict: Verdict, enough: bool) -> None:
+        """The exit code that a verdict means; `enough` is false where less was proved than was asked for."""
         from hardsim.checking.result import Verdict
 
         self.current.screen.flush()
         if verdict is Verdict.REFUTED:
             self.current.codes.append(failures.MISMATCH)
-        elif verdict is Verdict.UNDECIDED:
+        elif verdict is Verdict.UNDECIDED or not enough:
             self.current.codes.append(failures.UNDECIDED)
 
     def summary(self) -> None:

@@ -11,10 +11,11 @@ interval, and the deviations must not reach from its points outside (0, 1) into 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 from hardsim.proof.counts import common
 from hardsim.proof.diagrams import clip
@@ -24,14 +25,17 @@ from hardsim.proof.worst import boolean_case, count_case
 from hardsim.run.plan import LayerPlan, Terms, Unit
 from hardsim.spec.ir import Clip, ProgramLayer, Rational
 
+Counted = Callable[[State, list[int], Sequence[tuple[int, Rational]], str], list[int]]
+"""Decides a clip of exact inputs and counts (coordinates and coefficients): its value at every site."""
+
 SHOWN_AS_EQUAL = 1e-9
 """Worst cases that differ by no more, relatively, are shown as one."""
 SHOWN_CASES = 64
 """Failing sites that are kept, from the shortest words on."""
 
 
-def feed_forward(state: State, plan: LayerPlan, layer: ProgramLayer) -> None:
-    """Add what a layer's clips write to the state.
+def feed_forward(state: State, plan: LayerPlan, layer: ProgramLayer, counted: Counted) -> None:
+    """Add what a layer's clips write to the state; `counted` decides those that compare counts.
 
     Raises:
         NotProved: if some clip is not proved to give what is specified.
@@ -59,7 +63,7 @@ def feed_forward(state: State, plan: LayerPlan, layer: ProgramLayer) -> None:
             raise NotProved(f"the weights that write the coordinate '{names[out]}' are not the specified ones")
         parts, attended = [], False
         for (weight, unit), item in zip(own.get(out, []), wanted.get(out, []), strict=True):
-            column, reads = _clip(state, unit, item)
+            column, reads = _clip(state, unit, item, counted)
             parts.append((weight, column))
             attended = attended or reads
         written[out] = (state.combine(parts, bias), attended)
@@ -81,7 +85,7 @@ def _booleans(state: State, column: list[int], name: str) -> list[int]:
     return [known[number] for number in column]
 
 
-def _clip(state: State, unit: Unit, item: Clip) -> tuple[list[int], bool]:
+def _clip(state: State, unit: Unit, item: Clip, counted: Counted) -> tuple[list[int], bool]:
     """The value of a clip at every site, and whether it reads what attention wrote."""
     what = f"the clip that writes '{item.out}'"
     form = state.soft_terms(item.pre)
@@ -97,7 +101,7 @@ def _clip(state: State, unit: Unit, item: Clip) -> tuple[list[int], bool]:
         return _rounded(state, own, specified, factors, booleans, what), True
     if own != specified or any(a != b for a, b in factors):
         raise NotProved(f"{what} reads counts with other coefficients than specified")
-    return _counted(state, own, list(zip(heads, (a for a, _ in factors), strict=True)), what), True
+    return counted(state, own, list(zip(heads, (a for a, _ in factors), strict=True)), what), True
 
 
 def _without(form: Terms, heads: dict[int, None]) -> Terms:
@@ -106,16 +110,12 @@ def _without(form: Terms, heads: dict[int, None]) -> Terms:
 
 def _exact(state: State, own: list[int], specified: list[int], what: str) -> list[int]:
     """Both clips of exact inputs, which must be the same function."""
-    known: dict[tuple[int, int], int] = {}
     result = []
     for site, pair in enumerate(zip(own, specified, strict=True)):
-        if pair not in known:
-            first, second = (state.diagrams.map("clip", clip, number) for number in pair)
-            if first != second:
-                place = f"position {state.sites.i[site]} of {state.sites.n[site]}"
-                raise NotProved(f"{what} is not what is specified at {place}")
-            known[pair] = first
-        result.append(known[pair])
+        first, second = (state.clipped(number, site) for number in pair)
+        if first != second:
+            raise NotProved(f"{what} is not what is specified at {state.sites.place(site)}")
+        result.append(first)
     return result
 
 
@@ -149,6 +149,8 @@ def _rounded(
         value = state.diagrams.map("clip", clip, state.diagrams.linear([(1, numbers[1]), *terms]))
         demands = []
         for rest, target, *bits in state.diagrams.values(state.diagrams.join(numbers)):
+            if not all(isinstance(number, int | Fraction) for number in (rest, target)):
+                raise NotProved(f"{what} reads what depends on the position together with attended values")
             total = clip(target + sum(b * bit for (_, b), bit in zip(factors, bits, strict=True)))
             if total not in (0, 1):
                 raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
@@ -212,7 +214,7 @@ def _margin(
 # ---- clips that compare counts ----
 
 
-def _counted(state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], what: str) -> list[int]:
+def counted(state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], what: str) -> list[int]:
     """A clip of exact inputs, looked-up numbers and means, the same form in network and specification."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for site, number in enumerate(rest):
@@ -253,7 +255,7 @@ class _Range:
     site: int
 
 
-def _size(state: State, coordinate: int, site: int, what: str) -> int:
+def _size(state: State, coordinate: int, site: int, what: str) -> Any:
     """How many values a mean or a looked-up number has at a site."""
     if coordinate in state.means:
         return state.means[coordinate].sizes[site]

@@ -46,7 +46,7 @@ def separate(state: State, form: Terms, counted: set[int], name: str) -> tuple[d
     return means, rest
 
 
-def fixed_values(state: State, column: list[int], name: str) -> list[Rational]:
+def fixed_values(state: State, column: list[int], name: str) -> list[Any]:
     """The values of a column that must be the same for every word."""
     if not state.static(column):
         raise NotProved(f"head {name} counts, and reads a Boolean of the word besides", name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 from hardsim.proof.diagrams import clip
 from hardsim.proof.meaning import Column, Count, Facts
@@ -26,7 +27,7 @@ SOME = {"L": "S", "R": "U", "": "E"}
 
 
 @dataclass(frozen=True)
-class _Nearest:
+class Nearest:
     """The value at the nearest selected position."""
 
     op: str
@@ -35,22 +36,22 @@ class _Nearest:
 
 
 @dataclass(frozen=True)
-class _Number:
+class Number:
     """max(count, 1)."""
 
     count: Count
 
 
 @dataclass(frozen=True)
-class _Table:
+class Table:
     """The value of a column, by length, at max(count, 1)."""
 
     count: Count
-    columns: list[tuple[int, ...]]
+    columns: list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
-class _Sign:
+class Sign:
     """Whether `sum of coefficient * mean + rest` is positive, where more than one position is visible."""
 
     side: str
@@ -58,7 +59,7 @@ class _Sign:
     rest: list[Rational]
 
 
-_Read = _Nearest | _Number | _Table | _Sign
+Found = Nearest | Number | Table | Sign
 
 
 class ProgramMeaning:
@@ -68,14 +69,13 @@ class ProgramMeaning:
         self.facts, self.program = facts, program
         self.columns: dict[str, Column] = {ONE: facts.everywhere(facts.diagrams.one)}
         self.means: dict[str, Count] = {}
-        self.reads: dict[str, _Read] = {}
+        self.reads: dict[str, Found] = {}
         self.why: dict[str, str] = {}
         for letter in program.letters:
             values = tuple(int(symbol in letter.symbols) for symbol in facts.alphabet)
             self.columns[letter.name] = facts.everywhere(facts.symbols(values))
         for encoding in program.encodings:
-            values_ = facts.sites.evaluate(encoding.value)
-            self.columns[encoding.name] = tuple(facts.diagrams.terminal(value) for value in values_)
+            self.columns[encoding.name] = facts.encoded(facts.sites.evaluate(encoding.value))
         for layer in program.layers:
             self._layer(layer)
 
@@ -91,7 +91,7 @@ class ProgramMeaning:
         return self.facts.combine([(c, self.of(name)) for name, c in form.terms if name != ONE], constant)
 
     def _layer(self, layer: ProgramLayer) -> None:
-        found: dict[str, _Read | tuple[Column | None, Count | None]] = {}
+        found: dict[str, Found | tuple[Column | None, Count | None]] = {}
         for head in layer.heads:
             try:
                 found[head.out] = self._uniform(head) if head.uniform else self._head(head)
@@ -116,7 +116,7 @@ class ProgramMeaning:
 
     # ---- heads ----
 
-    def _numbers(self, column: Column, what: str) -> list[Rational]:
+    def _numbers(self, column: Column, what: str) -> list[Any]:
         if not self.facts.constant(column):
             raise NotProved(f"{what} depends on the word")
         return [self.facts.diagrams.value(number) for number in column]
@@ -141,24 +141,24 @@ class ProgramMeaning:
             raise NotProved(f"head {head.name} averages other values than 0 and 1")
         return column, None
 
-    def _head(self, head: Head) -> _Read:
+    def _head(self, head: Head) -> Found:
         what = f"what head {head.name} reads"
         if head.kind is Kind.NEAREST:
             op = NEAREST.get((head.weighting, head.mask))
             if op is None or head.select is None:
                 raise NotProved(f"head {head.name} does not look for the nearest position on a side")
             where = self._boolean(self.form(head.select), f"what head {head.name} looks for")
-            return _Nearest(op, where, self._boolean(self.form(head.value), what))
+            return Nearest(op, where, self._boolean(self.form(head.value), what))
         values = self._numbers(self.form(head.value), what)
         if head.kind is Kind.LOOKUP:
             if values != self.facts.sites.i:
                 raise NotProved(f"head {head.name} does not read the number of the position")
-            return _Number(self._looked_up(head))
+            return Number(self._looked_up(head))
         if head.kind is Kind.TABLE:
             if not set(values) <= {0, 1}:
                 raise NotProved(f"{what} is not a Boolean")
             columns = [tuple(int(value) for value in values[start:end]) for _, start, end in self.facts.sites.words()]
-            return _Table(self._looked_up(head), columns)
+            return Table(self._looked_up(head), columns)
         return self._sign(head, values)
 
     def _looked_up(self, head: Head) -> Count:
@@ -173,19 +173,23 @@ class ProgramMeaning:
                 return self.means[query.terms[0][0]]
         raise NotProved(f"head {head.name} does not look up a count")
 
-    def _sign(self, head: Head, values: list[Rational]) -> _Sign:
+    def _sign(self, head: Head, values: list[Rational]) -> Sign:
         if len(head.score) != 1:
             raise NotProved(f"head {head.name} does not test a sign")
         query, key = head.score[0]
         keys = self._numbers(self.form(key), f"the key of head {head.name}")
+        self._alternating(head, keys, values)
+        means, rest = self._means(query)
+        return Sign(SIDES[head.mask], means, self._numbers(rest, f"the query of head {head.name}"))
+
+    def _alternating(self, head: Head, keys: list[Rational], values: list[Rational]) -> None:
+        """Hold that a head reads which keys are positive, and that neighbours differ in that."""
         if any(not k or value not in (0, 1) or (k > 0) != (value == 1) for k, value in zip(keys, values, strict=True)):
             raise NotProved(f"head {head.name} does not read which keys are positive")
         for site, size in enumerate(self.facts.sites.sizes(head.mask)):
             # Neighbouring positions differ, and two or more are visible: both values are seen.
             if size > 1 and self.facts.sites.i[site] > 1 and values[site] == values[site - 1]:
                 raise NotProved(f"head {head.name} does not read alternating values")
-        means, rest = self._means(query)
-        return _Sign(SIDES[head.mask], means, self._numbers(rest, f"the query of head {head.name}"))
 
     def _means(self, form: Affine) -> tuple[dict[Count, Rational], Column]:
         """A form as multiples of means that depend on the word, and the rest."""
@@ -209,9 +213,9 @@ class ProgramMeaning:
         reads = {name: self.reads[name] for item in clips for name, _ in item.pre.terms if name in self.reads}
         if any(name in self.means and name not in self.columns for item in clips for name, _ in item.pre.terms):
             return self._signed(clips, bias, reads)
-        if any(isinstance(read, _Number) for read in reads.values()):
+        if any(isinstance(read, Number) for read in reads.values()):
             return self._compared(clips, bias, reads)
-        if any(isinstance(read, _Sign) for read in reads.values()):
+        if any(isinstance(read, Sign) for read in reads.values()):
             return self._signed(clips, bias, reads)
         variables = {name: self.facts.everywhere(self.facts.fact("read", name)) for name in reads}
         parts: list[tuple[Rational, Column]] = []
@@ -223,24 +227,24 @@ class ProgramMeaning:
         total = self.facts.combine(parts, bias)
         if not reads:
             return total
-        tables = [(name, read) for name, read in reads.items() if isinstance(read, _Table)]
+        tables = [(name, read) for name, read in reads.items() if isinstance(read, Table)]
         if tables:
             return self._tabled(total, tables[0][0], tables[0][1], clips[0].out)
-        return self._read(total, {name: read for name, read in reads.items() if isinstance(read, _Nearest)},
+        return self._read(total, {name: read for name, read in reads.items() if isinstance(read, Nearest)},
                           clips[0].out)  # fmt: skip
 
     def _clipped(self, column: Column) -> Column:
         known = {number: self.facts.diagrams.map("clip", clip, number) for number in set(column)}
         return tuple(known[number] for number in column)
 
-    def _read(self, total: Column, reads: dict[str, _Nearest], out: str) -> Column:
+    def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
         """A coordinate that is what one head read, at every site."""
         facts = self.facts
         own = {facts.fact("read", name): name for name in reads}
         if len(set(total)) == 1 and total[0] in own:
             read = reads[own[total[0]]]
             return facts.everywhere(facts.fact(read.op, read.where, read.what))
-        known = {name: self._known_places(read) for name, read in reads.items()}
+        known = {name: self.known_distances(read) for name, read in reads.items()}
         steps = {(op, read.what): facts.fact(op, read.what) for read in reads.values() for op in ("Y", "X")}
         result = []
         for site, number in enumerate(total):
@@ -250,15 +254,14 @@ class ProgramMeaning:
             if number not in own:
                 raise NotProved(f"the coordinate '{out}' is not what one head reads")
             name = own[number]
-            place, what = known[name][site], reads[name].what
-            distance = place - facts.sites.i[site]
+            distance, what = known[name][site], reads[name].what
             if abs(distance) > 1:
                 raise NotProved(f"the coordinate '{out}' reads neither this position nor a neighbour")
             result.append(what[site] if not distance else steps["Y" if distance < 0 else "X", what])
         return tuple(result)
 
-    def _known_places(self, read: _Nearest) -> list[int]:
-        """The position that a head reads at every site, where what it looks for is the same for every word."""
+    def known_distances(self, read: Nearest) -> list[int]:
+        """How far from every site a head reads, where what it looks for is the same for every word."""
         selected = self._numbers(read.where, "what a head looks for")
         places = []
         for n, start, _ in self.facts.sites.words():
@@ -266,12 +269,12 @@ class ProgramMeaning:
                 visible = range(1 if read.op != "U" else i, (n if read.op != "S" else i) + 1)
                 found = [j for j in visible if selected[start + j - 1]]
                 if read.op == "U":
-                    places.append(found[0] if found else i)
+                    places.append((found[0] if found else i) - i)
                 else:
-                    places.append(found[-1] if found else visible[-1])
+                    places.append((found[-1] if found else visible[-1]) - i)
         return places
 
-    def _tabled(self, total: Column, name: str, table: _Table, out: str) -> Column:
+    def _tabled(self, total: Column, name: str, table: Table, out: str) -> Column:
         """A predicate of a count: what was read if the count is positive, else a value that depends on the site."""
         facts = self.facts
         side, what = table.count
@@ -282,7 +285,7 @@ class ProgramMeaning:
             raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
         return facts.table(table.count, [choices[number] for number in total], table.columns)
 
-    def _compared(self, clips: list[Clip], bias: int, reads: dict[str, _Read]) -> Column:
+    def _compared(self, clips: list[Clip], bias: int, reads: dict[str, Found]) -> Column:
         """A comparison of looked-up counts: each is what was read, plus whether there is any, minus 1."""
         facts, out = self.facts, clips[0].out
         if len(clips) != 1:
@@ -294,7 +297,7 @@ class ProgramMeaning:
             read = reads.get(name)
             if name == ONE:
                 constant += coefficient
-            elif isinstance(read, _Number):
+            elif isinstance(read, Number):
                 side, what = read.count
                 counts[read.count] = counts.get(read.count, 0) + coefficient
                 rest.append((-coefficient, facts.everywhere(facts.fact(SOME[side], what, what))))
@@ -313,7 +316,7 @@ class ProgramMeaning:
                 if clip(total) not in (0, 1):
                     raise NotProved(f"the coordinate '{out}' is neither 0 nor 1 somewhere")
                 continue
-            least = _threshold(step, total)
+            least = threshold(step, total)
             if least is None:
                 raise NotProved(f"the coordinate '{out}' is neither 0 nor 1 for some counts")
             thresholds.append(least)
@@ -324,11 +327,11 @@ class ProgramMeaning:
     def _weighted(self, column: Column, weight: int, bias: int) -> Column:
         return self.facts.combine([(weight, column)], bias)
 
-    def _signed(self, clips: list[Clip], bias: int, reads: dict[str, _Read]) -> Column:
+    def _signed(self, clips: list[Clip], bias: int, reads: dict[str, Found]) -> Column:
         """A comparison by the sign of a sum: a head where several positions are visible, the sum itself where one
         is."""
         out = clips[0].out
-        found = [(name, read) for name, read in reads.items() if isinstance(read, _Sign)]
+        found = [(name, read) for name, read in reads.items() if isinstance(read, Sign)]
         if len(found) != 1 or len(reads) != 1 or len(clips) != 2 or clips[0].weight != clips[1].weight:
             raise NotProved(f"the coordinate '{out}' is not one test of a sign")
         name, read = found[0]
@@ -346,18 +349,18 @@ class ProgramMeaning:
             size = self.facts.extent(read.side, site)
             if any(self.facts.extent(side, site) != size for side, _ in (*means, *read.means)):
                 raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
-            if size > 1:
+            if self.facts.several(read.side, site):
                 largest = offsets[site] + sum(max(value, 0) for value in means.values())
                 if test[site] != variable or largest > 0:
                     raise NotProved(f"the coordinate '{out}' is not one test of a sign")
-                result.append(self._positive(read.means, read.rest[site] * size, out))
+                result.append(self._positive(read.means, read.rest[site] * size, site, out))
             else:
                 if test[site] != self.facts.diagrams.zero:
                     raise NotProved(f"the coordinate '{out}' reads a sign where one position is visible")
-                result.append(self._single(means, offsets[site], out))
+                result.append(self._single(means, offsets[site], site, out))
         return self._weighted(tuple(result), clips[0].weight, bias)
 
-    def _positive(self, counts: dict[Count, Rational], offset: Rational, out: str) -> int:
+    def _positive(self, counts: dict[Count, Rational], offset: Rational, site: int, out: str) -> int:
         """`sum of coefficient * count + offset > 0` at one site, never 0."""
         free = {count: value for count, value in counts.items() if value}
         if not free:
@@ -368,13 +371,13 @@ class ProgramMeaning:
             raise NotProved(f"the number that '{out}' tests can be 0")
         return self.facts.fact("at least", terms, floor(edge) + 1)
 
-    def _single(self, counts: dict[Count, Rational], offset: Rational, out: str) -> int:
+    def _single(self, counts: dict[Count, Rational], offset: Rational, site: int, out: str) -> int:
         """`clip(sum of coefficient * count + offset)` at one site."""
         free = {count: value for count, value in counts.items() if value}
         if not free and clip(offset) in (0, 1):
             return self.facts.diagrams.terminal(clip(offset))
         step, terms = _lowest(free) if free else (Fraction(1), ())
-        least = _threshold(step, offset) if free else None
+        least = threshold(step, offset) if free else None
         if least is None:
             raise NotProved(f"the coordinate '{out}' is neither 0 nor 1 for some counts")
         return self.facts.fact("at least", terms, least)
@@ -388,7 +391,7 @@ def _lowest(counts: dict[Count, Rational]) -> tuple[Fraction, tuple[tuple[int, C
     return step, tuple(sorted((int(value / step), count) for count, value in counts.items()))
 
 
-def _threshold(step: Fraction, offset: Rational) -> int | None:
+def threshold(step: Fraction, offset: Rational) -> int | None:
     """The least integer t with `clip(step t + offset) = 1`, if the clip is 0 for all smaller ones; else None."""
     least = ceil((1 - Fraction(offset)) / step)
     return least if floor(-Fraction(offset) / step) >= least - 1 else None

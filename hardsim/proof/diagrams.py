@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from hardsim.spec.ir import Rational, plain
+from hardsim.proof.ratios import simplest
+from hardsim.spec.ir import Rational
 
 TERMINAL = 1 << 60
 """The level of a diagram that is a value."""
@@ -111,7 +112,7 @@ class Diagrams:
 
     def linear(self, terms: Iterable[tuple[Rational, int]], constant: Rational = 0) -> int:
         """The sum of coefficient times diagram, plus a constant."""
-        total = plain(constant)
+        total: Any = simplest(constant)
         open_terms: list[tuple[Rational, int]] = []
         for coefficient, diagram in terms:
             if self._levels[diagram] == TERMINAL:
@@ -119,11 +120,11 @@ class Diagrams:
             else:
                 open_terms.append((coefficient, diagram))
         if not open_terms:
-            return self.terminal(plain(total))
+            return self.terminal(simplest(total))
         key = (tuple(open_terms), total)
         known = self._sums.get(key)
         if known is None:
-            known = self.terminal(plain(total))
+            known = self.terminal(simplest(total))
             # The last variables first, so that the diagrams on the way stay small.
             for coefficient, diagram in sorted(open_terms, key=lambda term: -self._levels[term[1]]):
                 known = self.apply(("add", coefficient), _adder(coefficient), known, diagram)
@@ -178,8 +179,8 @@ class Diagrams:
 
 def _adder(coefficient: Rational) -> Callable[[Any, Any], Any]:
     if coefficient == 1:
-        return lambda total, value: plain(total + value)
-    return lambda total, value: plain(total + coefficient * value)
+        return lambda total, value: simplest(total + value)
+    return lambda total, value: simplest(total + coefficient * value)
 
 
 def clip(value: Rational) -> Rational:

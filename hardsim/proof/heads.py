@@ -6,13 +6,17 @@ should be.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from hardsim.proof.counts import look_up
 from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
+from hardsim.proof.ratios import simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.signs import sign_test
 from hardsim.proof.state import SYMBOL, Attended, BooleanHead, Exact, Mean, State
 from hardsim.run.plan import HeadPlan, Terms
-from hardsim.spec.ir import Head, Kind, Mask, Rational, Weighting, plain
+from hardsim.spec.ir import Head, Kind, Mask, Rational, Weighting
 
 SIDES = {
     (Weighting.RIGHTMOST, Mask.FUTURE): True,
@@ -23,7 +27,25 @@ SIDES = {
 """Where the last position in the direction of the tie-break is visible to every query on that side of it."""
 
 
-def attend(state: State, plan: HeadPlan, head: Head, layer: int) -> None:
+Read = Callable[[State, HeadPlan, Head, int, list[int], list[int]], Attended]
+"""How far the value of a head can be off: of the layer of that number, which reads these values in the network and in
+the specification."""
+
+
+def attended(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]) -> Attended:
+    """How far the value of a head can be off at every site, over all words.
+
+    Raises:
+        NotProved: if its scores are not those of its kind.
+    """
+    if head.kind is Kind.NEAREST:
+        return _nearest(state, plan, head, layer, soft, hard)
+    if head.kind in (Kind.LOOKUP, Kind.TABLE):
+        return look_up(state, plan, head, layer, soft, hard)
+    return sign_test(state, plan, head, layer, soft, hard)
+
+
+def attend(state: State, plan: HeadPlan, head: Head, layer: int, read: Read) -> None:
     """Add what one head writes to the state.
 
     Raises:
@@ -48,15 +70,9 @@ def attend(state: State, plan: HeadPlan, head: Head, layer: int) -> None:
         _uniform(state, head, out, soft, hard)
         state.heads[head.name] = None
         return
-    attended: Attended
-    if head.kind is Kind.NEAREST:
-        attended = _nearest(state, plan, head, layer, soft, hard)
-    elif head.kind in (Kind.LOOKUP, Kind.TABLE):
-        attended = look_up(state, plan, head, layer, soft, hard)
-    else:
-        attended = sign_test(state, plan, head, layer, soft, hard)
-    state.heads[head.name] = attended
-    state.pending[out] = (None, None, attended)
+    found = read(state, plan, head, layer, soft, hard)
+    state.heads[head.name] = found
+    state.pending[out] = (None, None, found)
 
 
 def _uniform(state: State, head: Head, out: int, soft: list[int], hard: list[int]) -> None:
@@ -76,7 +92,7 @@ def _uniform(state: State, head: Head, out: int, soft: list[int], hard: list[int
     state.pending[out] = (exact, mean, None)
 
 
-def split(state: State, form: Terms, what: str) -> tuple[list[Rational], Terms, list[tuple[Rational, list[int]]]]:
+def split(state: State, form: Terms, what: str) -> tuple[list[Any], Terms, list[tuple[Rational, list[int]]]]:
     """A form of the network as the part that is the same for every word (its values, and as a form) and the rest."""
     fixed: list[tuple[int, Rational]] = []
     varying: list[tuple[Rational, list[int]]] = []
@@ -89,7 +105,7 @@ def split(state: State, form: Terms, what: str) -> tuple[list[Rational], Terms, 
     return state.numbers(state.soft(tuple(fixed), 0, what)), tuple(fixed), varying
 
 
-def scaled_queries(state: State, plan: HeadPlan, name: str) -> tuple[tuple[Rational, ...], ...]:
+def scaled_queries(state: State, plan: HeadPlan, name: str) -> tuple[tuple[Any, ...], ...]:
     """The rows of W_Q x_i over the temperature, which must be the same for every word.
 
     Raises:
@@ -102,7 +118,7 @@ def scaled_queries(state: State, plan: HeadPlan, name: str) -> tuple[tuple[Ratio
             if varying:
                 raise NotProved(f"the query of head {name} depends on the word", name)
             state.queries[query] = tuple(
-                plain(value * factor) for value, factor in zip(values, state.inverse, strict=True)
+                simplest(value * factor) for value, factor in zip(values, state.inverse, strict=True)
             )
         queries.append(state.queries[query])
     return tuple(queries)
@@ -120,7 +136,7 @@ def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[in
         keys.append(tuple(values))
         forms.append(fixed)
         columns.append(state.combine(varying, 0))
-    kinds, types, values_of = _types(state, head.name, columns, select, hard, soft)
+    kinds, types, values_of = local_types(state, head.name, columns, select, hard, soft)
     reading = NearestReading(head.mask, SIDES[head.weighting, head.mask], queries, tuple(keys), kinds, types)
     signature = (head.mask, reading.rightmost, tuple(query for query, _ in plan.scores), tuple(forms), kinds, types)
     known = state.known.get(signature)
@@ -137,7 +153,7 @@ def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[in
 Types = tuple[tuple[LocalType, ...], ...]
 
 
-def _types(
+def local_types(
     state: State, name: str, keys: list[list[int]], select: list[int], hard: list[int], soft: list[int]
 ) -> tuple[tuple[int, ...], Types, tuple[Rational, Rational]]:
     """The set of local types of every site, the different sets, and the network's values of 0 and 1."""

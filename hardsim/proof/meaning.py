@@ -80,6 +80,10 @@ class Facts:
         known = {row: self.diagrams.linear(zip(factors, row, strict=True), constant) for row in set(rows)}
         return tuple(known[row] for row in rows)
 
+    def encoded(self, values: Sequence[Any]) -> Column:
+        """An encoding by site."""
+        return tuple(self.diagrams.terminal(value) for value in values)
+
     def constant(self, column: Column) -> bool:
         """Whether a column is the same for every word."""
         return all(self.diagrams.constant(number) for number in set(column))
@@ -87,15 +91,19 @@ class Facts:
     def step(self, op: str, what: Column) -> Column:
         """`Y what` or `X what`."""
         fact = self.fact(op, what)
-        edge = [i == (1 if op == "Y" else n) for i, n in zip(self.sites.i, self.sites.n, strict=True)]
+        edge = self.sites.edge("first" if op == "Y" else "last")
         return tuple(self.diagrams.zero if here else fact for here in edge)
 
-    def extent(self, side: str, site: int) -> int:
+    def extent(self, side: str, site: int) -> Any:
         """How many positions a side has."""
         i, n = self.sites.i[site], self.sites.n[site]
         return i if side == "L" else n - i + 1 if side == "R" else n
 
-    def known_count(self, count: Count) -> list[int] | None:
+    def several(self, side: str, site: int) -> bool:
+        """Whether a side has more than one position."""
+        return bool(self.extent(side, site) > 1)
+
+    def known_count(self, count: Count) -> list[Any] | None:
         """The values of a count that is the same for every word, else None."""
         side, what = count
         if not self.constant(what):
@@ -188,10 +196,7 @@ class CoreMeaning:
                 values = tuple(int(symbol in symbols) for symbol in facts.alphabet)
                 return facts.everywhere(facts.symbols(values))
             case Edge(which):
-                return tuple(
-                    facts.diagrams.terminal(int(i == (1 if which == "first" else n)))
-                    for i, n in zip(facts.sites.i, facts.sites.n, strict=True)
-                )
+                return tuple(facts.diagrams.terminal(int(here)) for here in facts.sites.edge(which))
             case And(args):
                 return self._all([self.of(arg) for arg in args])
             case Xor(left, right):

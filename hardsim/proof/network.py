@@ -10,9 +10,9 @@ from __future__ import annotations
 from hardsim.lang.core import AtLeast, Core, Edge, Node, Numeric, Reach, Step
 from hardsim.lang.numerical import BUILT_IN
 from hardsim.net.model import Transformer
-from hardsim.proof.clips import feed_forward
+from hardsim.proof.clips import Counted, counted, feed_forward
 from hardsim.proof.diagrams import TooLarge
-from hardsim.proof.heads import attend
+from hardsim.proof.heads import Read, attend, attended
 from hardsim.proof.result import HeadProof, LinkProof, NotProved
 from hardsim.proof.sites import Sites, independent_of_length
 from hardsim.proof.state import State
@@ -39,7 +39,7 @@ def prove_network(model: Transformer, program: HardProgram, sites: Sites) -> tup
     state: State | None = None
     try:
         state = State(model, program, sites)
-        _walk(state)
+        walk(state)
         link = LinkProof(CLAIM)
     except NotProved as failure:
         link = LinkProof(CLAIM, failure.reason, failure.head, failure.cases)
@@ -64,16 +64,14 @@ def looks_ahead(node: Node) -> bool:
             return False
 
 
-def last_sites(sites: Sites) -> list[int]:
-    """The sites at which an output is read: the last position of each length, and where one length stands for all
-    (or there is only one) every position."""
-    if len(sites.lengths) == 1:
-        return list(range(len(sites)))
-    return [end - 1 for _, _, end in sites.words()]
+def walk(state: State, read: Read = attended, counted: Counted = counted) -> None:
+    """All layers in order. `read` tells how far the value of a head that attends can be off, `counted` decides a clip
+    that compares counts.
 
-
-def _walk(state: State) -> None:
-    """All layers in order."""
+    Raises:
+        NotProved: where the argument does not go through.
+    """
+    _only_what_is_covered(state.model)
     plan, program = make_plan(state.model), state.program
     if state.model.alphabet != program.alphabet:
         raise NotProved("the network and its specification have different alphabets")
@@ -83,20 +81,29 @@ def _walk(state: State) -> None:
         if len(own.heads) != len(layer.heads):
             raise NotProved(f"layer {number} has {len(own.heads)} heads, its specification {len(layer.heads)}")
         for head_plan, head in zip(own.heads, layer.heads, strict=True):
-            attend(state, head_plan, head, number)
+            attend(state, head_plan, head, number, read)
         state.commit()
-        feed_forward(state, own, layer)
+        feed_forward(state, own, layer, counted)
     name = state.model.coordinates[state.model.output]
     if name != program.output:
         raise NotProved(f"the network's output is '{name}', the specified one '{program.output}'")
     if state.model.output not in state.exact:
         raise NotProved(f"the output '{name}' is not rounded")
     output = state.exact[state.model.output]
-    for site in last_sites(state.sites):
+    for site in state.sites.read_at():
         if output.soft[site] != output.hard[site]:
             raise NotProved(f"the output '{name}' is not what is specified")
         if not set(state.diagrams.values(output.soft[site])) <= {0, 1}:
             raise NotProved(f"the output '{name}' can be other than 0 and 1")
+
+
+def _only_what_is_covered(model: Transformer) -> None:
+    """Refuse what compiled formulas never have, and the argument does not speak of."""
+    if model.bos or model.threshold is not None or model.reading != "last" or not model.soft:
+        raise NotProved("the network has a beginning of sequence, a threshold, another reading position or hard heads")
+    strict = next((head for head in model.heads if head.mask.strict), None)
+    if strict is not None:
+        raise NotProved(f"the network's head {strict.name} does not see its own position", strict.name)
 
 
 def _heads(state: State | None, program: HardProgram) -> tuple[HeadProof, ...]:

@@ -10,7 +10,7 @@ from hardsim.net.model import Transformer
 from hardsim.proof.decompile import ProgramMeaning
 from hardsim.proof.diagrams import TooLarge
 from hardsim.proof.meaning import CoreMeaning, Facts
-from hardsim.proof.network import last_sites, prove_network, sites_up_to
+from hardsim.proof.network import prove_network, sites_up_to
 from hardsim.proof.result import LinkProof, NotProved, Proof
 from hardsim.proof.sites import Sites
 from hardsim.spec.ir import HardProgram
@@ -47,10 +47,9 @@ def prove_meaning(program: HardProgram, core: Core, sites: Sites, users: Mapping
         facts = Facts(sites, core.alphabet)
         wanted = CoreMeaning(facts, core, dict(users)).of(core.root)
         found = ProgramMeaning(facts, program).of(program.output)
-        for site in last_sites(sites):
+        for site in sites.read_at():
             if found[site] != wanted[site]:
-                place = f"position {sites.i[site]} of {sites.n[site]}"
-                raise NotProved(f"the output '{program.output}' is not proved to be the formula at {place}")
+                raise NotProved(f"the output '{program.output}' is not proved to be the formula at {sites.place(site)}")
     except NotProved as failure:
         return LinkProof(CLAIM, failure.reason)
     except (TooLarge, RecursionError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hardsim.net.model import Transformer
 from hardsim.spec.columns import PositionFunction
@@ -12,14 +13,15 @@ from hardsim.spec.ir import Mask, Rational, plain
 
 @dataclass
 class Sites:
-    """Sites (i, n) for 1 <= i <= n and n in `lengths`, in this order: `i` and `n` by site.
+    """Sites (i, n) for 1 <= i <= n and n in `lengths`, in this order: `i` and `n` by site (numbers; `Classes` has
+    all lengths, and rational functions for numbers).
 
     What happens at a site is a function of the word; a column is a list with one entry per site.
     """
 
     lengths: tuple[int, ...]
-    i: list[int] = field(default_factory=list)
-    n: list[int] = field(default_factory=list)
+    i: list[Any] = field(default_factory=list)
+    n: list[Any] = field(default_factory=list)
     starts: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -37,7 +39,22 @@ class Sites:
         for n, start in self.starts.items():
             yield n, start, start + n
 
-    def evaluate(self, function: PositionFunction) -> list[Rational]:
+    def place(self, site: int) -> str:
+        """What is said of a site."""
+        return f"position {self.i[site]} of {self.n[site]}"
+
+    def edge(self, which: str) -> list[bool]:
+        """Whether a site is the first or last position."""
+        return [i == (1 if which == "first" else n) for i, n in zip(self.i, self.n, strict=True)]
+
+    def read_at(self) -> list[int]:
+        """The sites at which an output is read: the last position of each length, and where one length stands for
+        all (or there is only one) every position."""
+        if len(self.lengths) == 1:
+            return list(range(len(self)))
+        return [end - 1 for _, _, end in self.words()]
+
+    def evaluate(self, function: PositionFunction) -> list[Any]:
         """A position function at every site, exactly; the same text is evaluated once."""
         text = str(function)
         if text not in self._known:
@@ -52,11 +69,11 @@ class Sites:
             self._known[text] = column
         return self._known[text]
 
-    def sizes(self, mask: Mask) -> list[int]:
+    def sizes(self, mask: Mask) -> list[Any]:
         """How many positions are visible from every site."""
         return [len(mask.visible(i, n)) for i, n in zip(self.i, self.n, strict=True)]
 
-    def means(self, column: Sequence[Rational], mask: Mask) -> list[Rational]:
+    def means(self, column: Sequence[Any], mask: Mask) -> list[Any]:
         """The mean over the visible positions, at every site."""
         result: list[Rational] = []
         for n, start, end in self.words():

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hardsim.net.model import Transformer
-from hardsim.proof.diagrams import Diagrams
+from hardsim.proof.diagrams import Diagrams, clip
 from hardsim.proof.nearest import Extremes, NearestReading
 from hardsim.proof.result import Case, NotProved
 from hardsim.proof.sites import Sites
@@ -45,7 +45,7 @@ class Mean:
     """`count / size` by site, where count is how many visible positions satisfy an exact Boolean."""
 
     mask: Mask
-    sizes: list[int]
+    sizes: list[Any]
 
 
 @dataclass
@@ -76,7 +76,7 @@ class CountHead:
     layer: int
     base: Rational
     slope: Rational
-    largest: list[int]
+    largest: list[Any]
     error: Array
     worst: Case | None = None
 
@@ -115,7 +115,7 @@ class State:
         return {name: number for number, name in enumerate(self.model.coordinates)}
 
     @cached_property
-    def inverse(self) -> list[Rational]:
+    def inverse(self) -> list[Any]:
         """The inverse temperature at every site."""
         names = self.model.temperature.variables
         known: dict[tuple[int, int], Rational] = {}
@@ -136,7 +136,7 @@ class State:
         for coordinate in range(self.model.dimension):
             values = tuple(row.get(coordinate, 0) for row in rows)
             parts = [
-                (1, self._column(self.sites.evaluate(value)))
+                (1, self.column(self.sites.evaluate(value)))
                 for index, value in self.model.encodings
                 if index == coordinate
             ]
@@ -147,7 +147,7 @@ class State:
             values = tuple(int(symbol in letter.symbols) for symbol in self.model.alphabet)
             hard[self.place(letter.name)] = [self._symbols(values)] * len(self.sites)
         for encoding in self.program.encodings:
-            hard[self.place(encoding.name)] = self._column(self.sites.evaluate(encoding.value))
+            hard[self.place(encoding.name)] = self.column(self.sites.evaluate(encoding.value))
         zero = [self.diagrams.zero] * len(self.sites)
         for coordinate, column in soft.items():
             if coordinate in hard or any(number != self.diagrams.zero for number in column):
@@ -166,8 +166,13 @@ class State:
         number = self.diagrams.variable(SYMBOL, tuple(range(len(values))))
         return self.diagrams.map(("symbols", values), lambda branch: values[branch], number)
 
-    def _column(self, values: Sequence[Rational]) -> list[int]:
+    def column(self, values: Sequence[Any]) -> list[int]:
+        """An encoding by site as diagrams."""
         return [self.diagrams.terminal(value) for value in values]
+
+    def clipped(self, number: int, site: int) -> int:
+        """The clip of an exact number at a site."""
+        return self.diagrams.map("clip", clip, number)
 
     # ---- forms ----
 
@@ -227,7 +232,7 @@ class State:
         constant = self.diagrams.constant
         return all(constant(number) for number in set(column))
 
-    def numbers(self, column: list[int]) -> list[Rational]:
+    def numbers(self, column: list[int]) -> list[Any]:
         """The values of a static column."""
         value = self.diagrams.value
         return [value(number) for number in column]

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from hardsim.checking.prove import ProveResult
 from hardsim.proof.result import Case, HeadProof, LinkProof
+from hardsim.report.argument import general_json, print_argument
 from hardsim.report.check import STYLES, answers, model_line
 from hardsim.report.json import Json, mismatch_json, model_json
 from hardsim.report.numbers import NOTHING, decimal, rational, short, word_text
@@ -43,6 +44,8 @@ def print_proof(screen: Screen, result: ProveResult, alphabet: Sequence[str], ta
     if tables and heads:
         screen.raw()
         screen.table(HEAD_COLUMNS, [head_row(head) for head in heads])
+    if result.general is not None:
+        print_argument(screen, result.general, tables)
     screen.raw()
     print_link(screen, 1, result.proof.network)
     if result.proof.meaning is not None:
@@ -106,7 +109,13 @@ def types_text(case: Case) -> str:
 def print_proofs(screen: Screen, results: Sequence[ProveResult]) -> None:
     """One row per result."""
     rows = [
-        [result.name, result.model.regime, result.verdict.value, f"1-{result.max_n}", short(result.proof.margin)]
+        [
+            result.name,
+            result.model.regime,
+            result.verdict.value,
+            "every" if result.every_length else f"1-{result.max_n}",
+            short(result.proof.margin),
+        ]
         for result in results
     ]
     screen.table(SUMMARY_COLUMNS, rows)
@@ -150,6 +159,7 @@ def prove_json(result: ProveResult) -> Json:
         ],
         "tried": result.tried,
         "mismatch": None if result.mismatch is None else mismatch_json(result.mismatch),
+        "all_n": None if result.general is None else general_json(result.general),
     }
 
 

@@ -85,3 +85,29 @@ def test_bad_options_are_usage_errors(hardsim: Any, since: Path, arguments: tupl
     outcome = hardsim("prove", since, *arguments)
     assert outcome.code == 2
     assert message in outcome.err
+
+
+def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("prove", since, "--all-n", "--max-n", "8")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "PROVED: every word of every length" in outcome.out
+    # beta (q_w - q_j) n + (beta/2)(w - j) with beta 4, and half of it at beta/2 = 2 nats a position.
+    assert "for 1 <= j < w <= i <= n: l(w) - l(j) = -2*j + 2*w >= 2 (w - j)" in outcome.out
+    assert "with g = 2 and x = e^-g the error is at most x = 0.135; the paper's 2x/(1 + x) is 0.238" in outcome.out
+    assert "read by clip(2 S4.read - 1/2)" in outcome.out
+    (result,) = hardsim("prove", since, "--all-n", "--max-n", "8", "--json", "-").json["results"]
+    assert (result["verdict"], result["all_n"]["proved"], result["all_n"]["reason"]) == ("PROVED", True, None)
+    (head,) = result["all_n"]["heads"]
+    assert head["argument"]["g"] == "2"
+    assert [step["rate"] for step in head["argument"]["inequalities"]] == ["2", "6", "2"]
+    assert hardsim("prove", since, "--max-n", "3", "--json", "-").json["results"][0]["all_n"] is None
+
+
+def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)")
+    assert outcome.code == 3
+    assert "PROVED: every word of length 1 to 64" in outcome.out
+    assert "Not proved for every length: 2^(-n) is not recognised" in outcome.out
+    # The proof up to a length was asked for as well.
+    assert hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "64").code == 0
+    assert hardsim("prove", since, "--all-n", "--beta", "1").code == 1

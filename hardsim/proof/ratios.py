@@ -1,0 +1,246 @@
+"""Rational functions of positions and lengths, and lower bounds of them that hold for every length.
+
+A bound is found by comparing coefficients. Positions in a known order are written with numbers >= 0 (for j < w <= i
+<= n: j = 1 + a, w = 2 + a + b, i = 2 + a + b + c, n = 2 + a + b + c + d). If then every coefficient of N - g D is >= 0,
+where D has only coefficients >= 0 and a positive constant term, N/D >= g at all such positions. The largest g that
+this gives is the least quotient of a coefficient of N by that of D, which is easy to check by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Variable
+from hardsim.spec.ir import Rational, plain
+
+if TYPE_CHECKING:
+    from flint import fmpq_mpoly, fmpq_mpoly_ctx
+
+NAMES = ("i", "n", "j", "w", "a", "b", "c", "d")
+"""The query, the length, another position and the winner; then what a chain of positions is written with."""
+SLACKS = ("a", "b", "c", "d")
+LARGEST_POWER = 16
+"""The largest constant exponent that is multiplied out."""
+
+
+@lru_cache(maxsize=1)
+def _context() -> fmpq_mpoly_ctx:
+    from flint import fmpq_mpoly_ctx
+
+    return fmpq_mpoly_ctx.get(NAMES, "lex")
+
+
+def _constant(value: Rational) -> fmpq_mpoly:
+    from flint import fmpq
+
+    return _context().constant(fmpq(value.numerator, value.denominator))
+
+
+class Ratio:
+    """A quotient of polynomials in lowest terms; one that is constant is not kept as such (see `simplest`)."""
+
+    def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> None:
+        common = top.gcd(bottom)
+        top, bottom = top / common, bottom / common
+        factor = bottom.leading_coefficient()
+        self.top, self.bottom = top / factor, bottom / factor
+
+    @staticmethod
+    def variable(name: str) -> Ratio:
+        """One of `NAMES`."""
+        return Ratio(_context().gens()[NAMES.index(name)], _constant(1))
+
+    @staticmethod
+    def of(value: Value) -> Ratio:
+        """A constant as a quotient; quotients as they are."""
+        return value if isinstance(value, Ratio) else Ratio(_constant(value), _constant(1))
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for equal functions."""
+        return tuple(
+            tuple(sorted((powers, int(c.p), int(c.q)) for powers, c in part.to_dict().items()))
+            for part in (self.top, self.bottom)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ratio) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __add__(self, other: Value) -> Ratio:
+        right = Ratio.of(other)
+        return Ratio(self.top * right.bottom + right.top * self.bottom, self.bottom * right.bottom)
+
+    def __mul__(self, other: Value) -> Ratio:
+        right = Ratio.of(other)
+        return Ratio(self.top * right.top, self.bottom * right.bottom)
+
+    def __neg__(self) -> Ratio:
+        return Ratio(-self.top, self.bottom)
+
+    def __sub__(self, other: Value) -> Ratio:
+        return self + (-Ratio.of(other))
+
+    def __rsub__(self, other: Value) -> Ratio:
+        return Ratio.of(other) - self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def inverse(self) -> Ratio:
+        """One over it; it must not be the constant 0."""
+        return Ratio(self.bottom, self.top)
+
+    @property
+    def simplest(self) -> Value:
+        """The number, where it is constant."""
+        if self.top.is_constant() and self.bottom.is_constant():
+            value = self.top.to_dict().get((0,) * len(NAMES))
+            return 0 if value is None else plain(Fraction(int(value.p), int(value.q)))
+        return self
+
+    def at(self, places: Mapping[str, Value]) -> Ratio:
+        """With variables replaced by polynomials or numbers."""
+        arguments = [Ratio.of(places[name]).top if name in places else gen
+                     for name, gen in zip(NAMES, _context().gens(), strict=True)]  # fmt: skip
+        return Ratio(self.top.compose(*arguments), self.bottom.compose(*arguments))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The variables that occur."""
+        powers = [power for part in (self.top, self.bottom) for power in part.to_dict()]
+        return frozenset(name for place, name in enumerate(NAMES) if any(power[place] for power in powers))
+
+    def __str__(self) -> str:
+        bottom = str(self.bottom)
+        return str(self.top) if bottom == "1" else f"({self.top})/({bottom})"
+
+
+Value: TypeAlias = int | Fraction | Ratio
+Domain: TypeAlias = Mapping[str, Ratio]
+"""What variables are, written with numbers >= 0."""
+
+
+def simplest(value: Any) -> Any:
+    """A quotient that is a constant as a number; numbers as ints where they are."""
+    return value.simplest if isinstance(value, Ratio) else plain(value)
+
+
+def chain(names: Sequence[str], gaps: Sequence[int]) -> dict[str, Ratio]:
+    """Positions in order: the first is 1 + gaps[0] + a, each other at least its gap further on."""
+    total = Ratio.of(1)
+    result = {}
+    for name, gap, slack in zip(names, gaps, SLACKS, strict=False):
+        total = total + gap + Ratio.variable(slack)
+        result[name] = total
+    return result
+
+
+def lower(value: Value, domain: Domain) -> Fraction | None:
+    """A lower bound of a rational function at all points of a domain; None if comparing coefficients gives none."""
+    found = Ratio.of(value).at(domain)
+    top, bottom = _coefficients(found.top), _coefficients(found.bottom)
+    origin = (0,) * len(NAMES)
+    if bottom.get(origin, Fraction(0)) < 0:
+        top, bottom = ({power: -c for power, c in part.items()} for part in (top, bottom))
+    if bottom.get(origin, Fraction(0)) <= 0 or any(c < 0 for c in bottom.values()):
+        return None
+    if any(c < 0 for power, c in top.items() if power not in bottom):
+        return None
+    return min(top.get(power, Fraction(0)) / c for power, c in bottom.items())
+
+
+def upper(value: Value, domain: Domain) -> Fraction | None:
+    """An upper bound, found likewise."""
+    found = lower(-Ratio.of(value), domain)
+    return None if found is None else -found
+
+
+def positive(value: Value, domain: Domain) -> bool:
+    """Whether a rational function is positive at all points of a domain, as far as its coefficients tell."""
+    found = Ratio.of(value).at(domain)
+    origin = (0,) * len(NAMES)
+    signs = []
+    for part in (_coefficients(found.top), _coefficients(found.bottom)):
+        first = part.get(origin, Fraction(0))
+        if not first or any((c > 0) != (first > 0) for c in part.values()):
+            return False
+        signs.append(first > 0)
+    return signs[0] == signs[1]
+
+
+def _coefficients(poly: fmpq_mpoly) -> dict[tuple[int, ...], Fraction]:
+    return {power: Fraction(int(c.p), int(c.q)) for power, c in poly.to_dict().items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`constant + of_i i + of_n n`."""
+
+    constant: Fraction
+    of_i: Fraction
+    of_n: Fraction
+
+
+def line(value: Value) -> Line | None:
+    """A function as a line in i and n; None if it is none."""
+    ratio = Ratio.of(value)
+    found = _coefficients(ratio.top)
+    units = [tuple(int(name == other) for other in NAMES) for name in ("", "i", "n")]
+    if not ratio.bottom.is_constant() or not found.keys() <= set(units):
+        return None
+    constant, of_i, of_n = (found.get(unit, Fraction(0)) for unit in units)
+    return Line(constant, of_i, of_n)
+
+
+class NoRatio(Exception):
+    """An expression is no rational function of i, n and powers of -1."""
+
+
+def ratio_of(function: Arith, sign: Callable[[Line], int], domain: Domain) -> Value:
+    """An expression in i and n as a rational function; `sign` is the value of -1 to an integer power.
+
+    Raises:
+        NoRatio: if it is none, or a divisor may vanish.
+    """
+
+    def walk(tree: Expression) -> Value:
+        if isinstance(tree, Constant):
+            return tree.value
+        if isinstance(tree, Variable):
+            return Ratio.variable(tree.name)
+        if isinstance(tree, Negation):
+            return (-Ratio.of(walk(tree.arg))).simplest
+        if isinstance(tree, Indicator):
+            raise NoRatio("it compares")
+        left, right = walk(tree.left), walk(tree.right)
+        if tree.op == "^":
+            return _power(left, right, sign)
+        first, second = Ratio.of(left), Ratio.of(right)
+        if tree.op == "/":
+            if not positive(second, domain) and not positive(-second, domain):
+                raise NoRatio(f"{second} is not known to be other than 0")
+            second = second.inverse()
+        return (first + second if tree.op == "+" else first - second if tree.op == "-" else first * second).simplest
+
+    return walk(function.tree)
+
+
+def _power(base: Value, exponent: Value, sign: Callable[[Line], int]) -> Value:
+    if base == -1:
+        found = line(exponent)
+        if found is None or any(part.denominator != 1 for part in (found.constant, found.of_i, found.of_n)):
+            raise NoRatio("the exponent of -1 is no integer that is linear in i and n")
+        return sign(found)
+    if not isinstance(exponent, int) or not 0 <= exponent <= LARGEST_POWER:
+        raise NoRatio(f"a power whose exponent is no integer from 0 to {LARGEST_POWER}")
+    result = Ratio.of(1)
+    for _ in range(exponent):
+        result = result * base
+    return result.simplest
