@@ -167,6 +167,7 @@ class _Report:
         rounded = max(1, (plan.facts.n).bit_length())
         return BoundLength(
             n=n,
+            positions=plan.facts.n,
             words=shown.words,
             possible=shown.possible,
             exhaustive=shown.exhaustive,
@@ -254,15 +255,19 @@ def tightest(length: BoundLength) -> str | None:
 
 def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
     """Power laws fitted to the gap, the sizes, and 1/tau of the theorem and of the search, without their log n."""
-    lengths = tail(lengths)
+    lengths = tail(lengths)  # n is that of the padded word
     series: Mapping[str, list[tuple[int, Fraction]]] = {
-        "gap": [(x.n, x.gap) for x in lengths if x.gap],
-        "size": [(x.n, x.size) for x in lengths if x.size],
+        "gap": [(x.positions, x.gap) for x in lengths if x.gap],
+        "size": [(x.positions, x.size) for x in lengths if x.size],
         "1/tau of the theorem, over log n": [
-            (x.n, _over_log(1 / x.theorem, x.n)) for x in lengths if x.theorem and x.gap and x.n > 1
+            (x.positions, _over_log(1 / x.theorem, x.positions))
+            for x in lengths
+            if x.theorem and x.gap and x.positions > 1
         ],
         "1/tau found, over log n": [
-            (x.n, _over_log(1 / x.right, x.n)) for x in lengths if x.right and x.wrong and x.n > 1
+            (x.positions, _over_log(1 / x.right, x.positions))
+            for x in lengths
+            if x.right and x.wrong and x.positions > 1
         ],
     }
     return tuple(fit(what, points) for what, points in series.items() if len(points) >= 3)

@@ -39,6 +39,8 @@ class BoundLength:
     """
 
     n: int
+    positions: int
+    """The length of the words that the model reads: a program may pad."""
     words: int
     possible: int
     exhaustive: bool

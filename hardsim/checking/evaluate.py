@@ -15,6 +15,7 @@ from hardsim.checking.attention_result import AttentionMismatch
 from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.result import Word
+from hardsim.errors import OutOfRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,14 @@ def preparation(
         found, whole[n] = words_of(subject, options, n)
         known = set(found)
         words[n] = [*found, *dict.fromkeys(word for word in extra if len(word) == n and word not in known)]
-    return prepare(subject, words, whole)
+    try:
+        return prepare(subject, words, whole)
+    except OutOfRange:
+        # Another word of the length leaves the range: the words asked about are measured alone.
+        asked = {n: [word for word in extra if len(word) == n] for n in lengths}
+        if not all(asked.values()):
+            raise
+        return prepare(subject, asked, dict.fromkeys(lengths, False))
 
 
 def evaluate_attention(

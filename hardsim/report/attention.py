@@ -15,7 +15,7 @@ from hardsim.checking.attention_result import (
     Violation,
 )
 from hardsim.checking.evaluate import AttentionEvaluation
-from hardsim.report.check import STYLES
+from hardsim.report.check import PARTIAL, STYLES
 from hardsim.report.numbers import NOTHING, count, short, word_text, yes
 from hardsim.report.screen import Column, Screen
 
@@ -186,6 +186,8 @@ def head_row(lengths: Sequence[AttentionLength], index: int) -> list[str]:
 
 def print_verdict(screen: Screen, result: AttentionResult, alphabet: Sequence[str]) -> None:
     """The verdict with its reach; a mismatching word on a line of its own; the next step."""
+    if result.partial:
+        screen.line(PARTIAL)
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
     if result.mismatch is not None:
         screen.line("The word, on a line of its own:")

@@ -8,7 +8,7 @@ from typing import Any
 from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
 from hardsim.report.attention import print_facts, print_violation
 from hardsim.report.attention_json import growth_json, tie_json, violation_json
-from hardsim.report.check import STYLES
+from hardsim.report.check import PARTIAL, STYLES
 from hardsim.report.numbers import NOTHING, count, decimal, digits, plural, rational, short, word_text
 from hardsim.report.screen import Column, Screen
 
@@ -85,6 +85,8 @@ def print_bound(screen: Screen, result: BoundResult, alphabet: Sequence[str], ta
         print_facts(screen, result.ties, result.growth, rests_on, alphabet)
         screen.line(f"  theorem  {result.asymptotics}")
         screen.line(f"  grid     {result.grid}, each tried until one is wrong")
+    if result.partial:
+        screen.line(PARTIAL)
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
     if result.violation is not None:
         print_violation(screen, result.violation, alphabet)
@@ -210,6 +212,7 @@ def length_json(length: BoundLength) -> Json:
     """One length."""
     return {
         "n": length.n,
+        "positions": length.positions,
         "words": length.words,
         "possible": digits(length.possible),
         "exhaustive": length.exhaustive,

@@ -18,6 +18,8 @@ STYLES = {
     Verdict.UNDECIDED: "bold yellow",
 }
 
+PARTIAL = "PARTIAL: interrupted; what follows stands for what was done until then"
+
 LENGTH_COLUMNS = (
     Column("n"),
     Column("words tried"),
@@ -156,6 +158,8 @@ def purpose(head: HeadResult) -> str:
 
 def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
     """The verdict with its reach; for a mismatch the word on a line of its own, the answers, and the next step."""
+    if result.partial:
+        screen.line(PARTIAL)
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
     if result.stuck is not None:
         screen.line("The first of these words, on a line of its own:")
