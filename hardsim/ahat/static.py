@@ -118,8 +118,11 @@ Column = list[Span]
 """A coordinate by index of the position."""
 
 
-def static_facts(model: Transformer, n: int) -> LengthFacts:
+def static_facts(model: Transformer, n: int, outputs: Sequence[int] = ()) -> LengthFacts:
     """Facts of a model with one maximum in every row that is not uniform, for every word of length n.
+
+    `outputs` are the coordinates of a transduction's output, read at every symbol; without them the distance is that of
+    the model's own output, read where the model reads it.
 
     Raises:
         Undecided: if a head that is not uniform declares no gap.
@@ -131,8 +134,10 @@ def static_facts(model: Transformer, n: int) -> LengthFacts:
         layers.append(facts)
     facts_found = LengthFacts(n, 0, layers, _size(columns), exhaustive=True)
     if model.threshold is not None:
-        out = columns[model.output][model.reading_index(n)]
-        facts_found.distance = _distance(out, Fraction(model.threshold))
+        read = [columns[model.output][model.reading_index(n)]]
+        if outputs:
+            read = [span for out in outputs for span in columns[out][1 - model.first :]]
+        facts_found.distance = min(_distance(span, Fraction(model.threshold)) for span in read)
     return facts_found
 
 

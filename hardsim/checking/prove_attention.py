@@ -13,19 +13,19 @@ same side: no softmax model is run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
-from hardsim.ahat.exact import ExactModel
+from hardsim.ahat.exact import ExactModel, Trace
 from hardsim.ahat.harden import with_softmax
-from hardsim.ahat.measure import LengthFacts
+from hardsim.ahat.measure import LengthFacts, lower
 from hardsim.ahat.recursion import Bounds, error_bounds
 from hardsim.ahat.static import static_facts
 from hardsim.ahat.temperature import DEFAULT_EPSILON, declared_gaps, inverses, solve
-from hardsim.checking.attention import HALF, Answer, AttentionOptions, AttentionSubject, settled
+from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject, settled
 from hardsim.checking.attention_plan import prepare, refuted_gap
-from hardsim.checking.attention_result import AttentionMismatch
+from hardsim.checking.attention_result import AttentionMismatch, weightier
 from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.words import count_words
@@ -116,7 +116,8 @@ def prove_length(
     """The proof of one length, and a word on which hard attention is not what the program says."""
     if subject.structural:
         size = len(subject.prepared((subject.alphabet[0],) * n))
-        return _settle(subject, subject.hard, static_facts(subject.hard, size), choice, n, "structure"), None
+        facts = static_facts(subject.hard, size, [out for _, out in subject.outputs])
+        return _settle(subject, subject.hard, facts, choice, n, "structure"), None
     possible = count_words(len(subject.alphabet), n)
     if possible > every:
         reason = (
@@ -127,21 +128,22 @@ def prove_length(
         )
         return LengthProof(n, "", reason=reason), None
     words: list[Word] = list(product(subject.alphabet, repeat=n))
-    wrong = _hard_mismatch(subject, ExactModel(subject.hard), words)
+    wrong, distance = _run_hard(subject, ExactModel(subject.hard), words)
     if wrong is not None:
         return LengthProof(n, "", reason="hard attention is not what it should be"), wrong
     found = prepare(subject, {n: words}, {n: True})
     broken = refuted_gap(found.hard, found.facts[n])
     if broken is not None:
         return LengthProof(n, "", reason=f"{broken.what} does not hold"), None
-    return _settle(subject, found.hard, found.facts[n], choice, n, "every word"), None
+    facts = replace(found.facts[n], distance=distance)
+    return _settle(subject, found.hard, facts, choice, n, "every word"), None
 
 
 def _settle(
     subject: AttentionSubject, hard: Transformer, facts: LengthFacts, choice: AttentionOptions, n: int, how: str
 ) -> LengthProof:
     """Whether the bound at the outputs is smaller than their distance from the threshold."""
-    distance = HALF if subject.outputs else facts.distance or Fraction(0)
+    distance = facts.distance or Fraction(0)
     if not distance:
         return LengthProof(n, "", reason="an output may lie on the threshold")
     gaps = declared_gaps(hard, facts)
@@ -169,27 +171,59 @@ def output_bound(subject: AttentionSubject, bounds: Bounds) -> Fraction:
     return max(bounds.layers[-1].final[out] for out in outs) if bounds.layers else Fraction(0)
 
 
-def _hard_mismatch(subject: AttentionSubject, exact: ExactModel, words: Sequence[Word]) -> AttentionMismatch | None:
-    """A word on which hard attention differs from the semantics, or decides nothing."""
-    place = 0
+def _run_hard(
+    subject: AttentionSubject, exact: ExactModel, words: Sequence[Word]
+) -> tuple[AttentionMismatch | None, Fraction | None]:
+    """A word on which hard attention differs from the semantics, or decides nothing; else how far its outputs are from
+    the threshold at least, all of them where there are several."""
+    place, distance = 0, None
     prepared = [subject.prepared(word) for word in words]
     for batch in batches(prepared, len(prepared[0]) + subject.hard.bos):
-        for answer in subject.hard_answers(exact, exact.run(batch)):
+        trace = exact.run(batch)
+        for answer in subject.hard_answers(exact, trace):
             word = words[place]
             place += 1
             oracle: Answer = None if subject.oracle is None else subject.oracle(word)
             if not settled(answer) or (subject.oracle is not None and oracle != answer):
-                return AttentionMismatch(word, oracle, answer, answer)
-    return None
+                return AttentionMismatch(word, oracle, answer, answer), None
+        distance = lower(distance, _distance(subject, exact, trace))
+    return None, distance
+
+
+def _distance(subject: AttentionSubject, exact: ExactModel, trace: Trace) -> Fraction:
+    """The least distance from the threshold of an output of one batch."""
+    if subject.acceptor:
+        values = exact.outputs(trace)
+    else:
+        first, columns = 1 - subject.hard.first, [trace.columns[out] for _, out in subject.outputs]
+        count = columns[0].whole.shape[0]
+        values = [value for column in columns for word in range(count) for value in column.values(word)[first:]]
+    return min(abs(value - subject.threshold) for value in values)
 
 
 def _refute(subject: AttentionSubject, words: list[Word], choice: AttentionOptions) -> AttentionMismatch | None:
-    """A word that softmax answers wrongly at the temperature asked for."""
+    """A word of one length that softmax answers wrongly at the temperature asked for; ties are broken as for a proof.
+
+    Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing.
+    """
     schedule = choice.tau or subject.schedule
     if schedule is None:
         return None
-    judge = SoftJudge(subject, with_softmax(subject.hard, schedule), subject.hard, "auto")
-    return judge.tally(words).mismatch
+    n = len(words[0])
+    hard = prepare(subject, {n: words}, {n: True}).hard
+    judge = SoftJudge(subject, with_softmax(hard, schedule), hard, "auto")
+    try:
+        return judge.tally(words).mismatch
+    except Undecided:
+        found: AttentionMismatch | None = None
+    for word in words:
+        try:
+            found = weightier(found, judge.tally([word]).mismatch)
+        except Undecided:
+            continue
+        if found is not None and found.refutes:
+            return found
+    return found
 
 
 def _conclude(

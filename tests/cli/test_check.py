@@ -26,7 +26,8 @@ def test_agreement_is_exit_code_0_with_a_row_per_length(hardsim: Any, since: Pat
         [str(n), "all", str(3**n), str((3**n - 1) // 2), "0", "0"] for n in range(1, 5)
     ]
     # 3 + 9 + 27 + 81
-    assert "CERTIFIED: all 120 words up to length 4" in outcome.out
+    assert "PROVED: every word of length 1 to 4, from the weights: " in outcome.out
+    assert "; and on all 120 words up to length 4, in float64" in outcome.out
     assert "rightmost position with" in outcome.out
 
 
@@ -56,7 +57,7 @@ def test_nothing_tried_is_undecided(hardsim: Any, since: Path, monkeypatch: pyte
     def undecided(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
         raise Undecided("no answer within 7 seconds")
 
-    monkeypatch.setattr("hardsim.checking.campaign.check_subject", undecided)
+    monkeypatch.setattr("hardsim.checking.combined.check_subject", undecided)
     outcome = hardsim("check", since)
     assert (outcome.code, outcome.out) == (3, "")
     assert outcome.err == f"error: {since}: no answer within 7 seconds\n"
@@ -103,7 +104,7 @@ def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, fu
     outcome = hardsim("check", since.parent, "--max-n", "3")
     assert outcome.code == 0
     assert "all 27" not in outcome.out
-    assert outcome.out.rstrip().endswith("2 results: 2 CERTIFIED")
+    assert outcome.out.rstrip().endswith("2 results: 2 PROVED")
     assert outcome.out.index(str(future)) < outcome.out.index(str(since))
     assert "all 27" in hardsim("check", since.parent, "--max-n", "3", "--tables").out
 
@@ -115,9 +116,9 @@ def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, fu
 def test_every_input_runs_and_the_worst_code_wins(
     hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, code: int
 ) -> None:
-    from hardsim.checking import campaign
+    from hardsim.checking import combined
 
-    real = campaign.check_subject
+    real = combined.check_subject
 
     def check_subject(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
         if "undecided" in subject.name:
@@ -126,7 +127,7 @@ def test_every_input_runs_and_the_worst_code_wins(
             raise InvariantError("a score gap is too small")
         return real(subject, options)
 
-    monkeypatch.setattr(campaign, "check_subject", check_subject)
+    monkeypatch.setattr(combined, "check_subject", check_subject)
     paths = [tmp_path / f"{kind}.ltl" for kind in kinds.split()]
     for path in paths:
         if path.stem != "missing":
@@ -179,7 +180,7 @@ def test_a_defect_is_exit_code_4_without_traceback(
     def fail(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("hardsim.checking.campaign.check_subject", fail)
+    monkeypatch.setattr("hardsim.checking.combined.check_subject", fail)
     outcome = hardsim("check", since)
     assert (outcome.code, outcome.out) == (4, "")
     assert outcome.err.startswith(f"internal error on {since}: {type(error).__name__}")
@@ -246,7 +247,7 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
     seconds: Callable[..., float] = lambda subject, n, options: 0.001 * n * n  # noqa: E731
     monkeypatch.setattr(progress, "_seconds", seconds)
     stop = pytest.MonkeyPatch()
-    stop.setattr("hardsim.checking.campaign.check_subject", lambda *_: (_ for _ in ()).throw(Undecided("stopped")))
+    stop.setattr("hardsim.checking.combined.check_subject", lambda *_: (_ for _ in ()).throw(Undecided("stopped")))
     try:
         outcome = hardsim("check", since, "--max-n", "9", "--exhaustive", "20000")
     finally:
@@ -263,7 +264,8 @@ def test_engines_from_the_command_line(hardsim: Any, since: Path, engine: str) -
     outcome = hardsim("check", since, "--max-n", "3", "--engine", engine, "--json", "-")
     (result,) = outcome.json["results"]
     assert (outcome.code, result["engine"]) == (0, engine)
-    assert result["verdict"] == ("OBSERVED" if engine == "mpmath" else "CERTIFIED")
+    assert result["verdict"] == {"auto": "PROVED", "mpmath": "OBSERVED"}.get(engine, "CERTIFIED")
+    assert (result["proof"] is not None) is (engine == "auto")
     assert result["undecided_word"] is None
     assert [length["undecided"] for length in result["lengths"]] == [0, 0, 0]
     assert ("lower bounds" in result["reach"]) is (engine in ("float64", "ball"))
@@ -275,7 +277,8 @@ def test_engines_from_the_command_line(hardsim: Any, since: Path, engine: str) -
         ("auto", "certified", 0, ""),
         ("ball", "certified", 0, ""),
         ("mpmath", "certified", 3, "use --engine auto"),
-        ("auto", "proved", 3, "ask for --require certified"),
+        ("auto", "proved", 0, ""),
+        ("ball", "proved", 3, "`hardsim prove` says why"),
     ],
 )
 def test_a_weaker_verdict_than_required_is_exit_code_3(
@@ -336,7 +339,7 @@ def test_undecided_words_are_exit_code_3_and_printed(
     assert "Some words were not decided: use --engine auto" in document.err
     # The default goes on in balls by itself.
     again = hardsim("check", since, "--max-n", "3", "--json", "-")
-    assert (again.code, again.json["results"][0]["verdict"]) == (0, "CERTIFIED")
+    assert (again.code, again.json["results"][0]["verdict"]) == (0, "PROVED")
     assert "9 of them in ball arithmetic" in again.json["results"][0]["reach"]
 
 

@@ -82,7 +82,7 @@ def test_ctrl_c_prints_what_was_found(since: Path) -> None:
 def test_colours_follow_the_terminal_and_no_color(since: Path, variables: dict[str, str], coloured: bool) -> None:
     code, seen = on_terminal("check", since, "--max-n", "2", **variables)
     assert code == 0
-    assert "CERTIFIED" in seen
+    assert "PROVED" in seen
     assert ("\x1b[" in seen) is coloured
 
 

@@ -101,7 +101,7 @@ def test_missing_files_and_empty_directories_are_bad_input(hardsim: Any, since: 
     assert outcome.code == 2
     assert "void has no *.ltl" in outcome.err
     assert "gone.ltl: no such file" in outcome.err
-    assert "CERTIFIED" in outcome.out
+    assert "PROVED" in outcome.out
 
 
 def test_errors_are_in_the_json_document(hardsim: Any, since: Path, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_errors_are_in_the_json_document(hardsim: Any, since: Path, tmp_path: Pa
 def test_json_goes_to_a_file_whole(hardsim: Any, since: Path, tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     outcome = hardsim("check", since, "--max-n", "2", "--json", target)
-    assert "CERTIFIED" in outcome.out
+    assert "PROVED" in outcome.out
     assert target.read_text(encoding="utf-8") == hardsim("check", since, "--max-n", "2", "--json", "-").out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.json", "since.ltl"]
     umask = os.umask(0)

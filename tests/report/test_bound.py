@@ -35,7 +35,8 @@ def length(n: int, gap: Fraction | None = HALF) -> BoundLength:
         BoundHead("narrow", 2, "tieless", Fraction(1, 8), gap, Fraction(16), HALF, HALF),
     )
     return BoundLength(
-        n=n, positions=n, words=2**n, possible=2**n, exhaustive=True, gap=gap, declared=Fraction(1, 8), size=Fraction(1),
+        n=n, positions=n, words=2**n, possible=2**n, exhaustive=True, gap=gap,
+        declared=Fraction(1, 8), size=Fraction(1),
         epsilon=Fraction(1, 4), used=Fraction(1, 16), theorem=Fraction(1, 16), right=Fraction(1, 4),
         wrong=Fraction(3, 8), word=("a", "b"), error=HALF, bound=HALF, bits=24, rounding_width=n, assumption="",
         heads=heads,
