@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hardsim.checking.compare import Judge
-from hardsim.checking.result import Mismatch, ModelFacts, Verdict, Word
+from hardsim.checking.result import AUTO, Mismatch, ModelFacts, Verdict, Word
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.lang.desugar import desugar
@@ -108,12 +108,12 @@ def _reach(proof: Proof, general: GeneralProof | None, heads_only: bool, mismatc
 
 def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:
     """Try words, the shortest first; how many, and the first that refutes."""
-    judge = Judge(subject)
+    judge = Judge(subject, engine=AUTO)
     tried = 0
     for word in _candidates(subject, proof, search):
         tried += 1
         found = judge.evaluate(word)
-        wrong = found.soft is not found.hard if heads_only else found.mismatch is not None
+        wrong = found.decided and (found.soft is not found.hard if heads_only else found.mismatch is not None)
         if wrong:
             return tried, Mismatch(word, found.oracle, found.hard, found.soft, found.value)
     return tried, None

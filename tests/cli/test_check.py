@@ -116,9 +116,7 @@ def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, fu
 def test_every_input_runs_and_the_worst_code_wins(
     hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, code: int
 ) -> None:
-    from hardsim.checking import combined
-
-    real = combined.check_subject
+    from hardsim.checking.campaign import check_subject as real
 
     def check_subject(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
         if "undecided" in subject.name:
