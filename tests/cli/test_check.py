@@ -125,7 +125,7 @@ def test_every_input_runs_and_the_worst_code_wins(
             raise InvariantError("a score gap is too small")
         return real(subject, options)
 
-    monkeypatch.setattr(combined, "check_subject", check_subject)
+    monkeypatch.setattr("hardsim.checking.combined.check_subject", check_subject)
     paths = [tmp_path / f"{kind}.ltl" for kind in kinds.split()]
     for path in paths:
         if path.stem != "missing":
