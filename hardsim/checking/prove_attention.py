@@ -34,6 +34,8 @@ from hardsim.net.model import Transformer
 
 EVERY = 20_000
 """Words of a length that are run one by one where structure says nothing."""
+AMISS = "hard attention is not what the program says"
+UNDECIDING = "hard attention itself decides nothing on a word: an output is the threshold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ def prove_length(
     words: list[Word] = list(product(subject.alphabet, repeat=n))
     wrong, distance = _run_hard(subject, ExactModel(subject.hard), words)
     if wrong is not None:
-        return LengthProof(n, "", reason="hard attention is not what it should be"), wrong
+        return LengthProof(n, "", reason=AMISS if wrong.refutes else UNDECIDING), wrong
     found = prepare(subject, {n: words}, {n: True})
     broken = refuted_gap(found.hard, found.facts[n])
     if broken is not None:
@@ -238,11 +240,9 @@ def _conclude(
         claim += (
             " (that hard attention is the program rests on one construction per vector)" if "structure" in how else ""
         )
-    proved = all(length.how for length in lengths) and mismatch is None
-    if proved:
-        return Verdict.PROVED, f"every word of length 1{f' to {max_n}' if max_n > 1 else ''}: {claim}"
     first = next((length for length in lengths if not length.how), None)
     if first is None:
-        return Verdict.UNDECIDED, "hard attention itself decides nothing on a word: its output is the threshold"
+        return Verdict.PROVED, f"every word of length 1{f' to {max_n}' if max_n > 1 else ''}: {claim}"
     before = f"proved to length {first.n - 1}; " if first.n > 1 else ""
-    return Verdict.UNDECIDED, f"{before}not at length {first.n}: {first.reason} ({tried:,} words tried, none refutes)"
+    searched = f" ({tried:,} words tried, none refutes)" if tried else ""
+    return Verdict.UNDECIDED, f"{before}not at length {first.n}: {first.reason}{searched}"
