@@ -1,0 +1,84 @@
+"""What is proved is so on every word: proofs beside exhaustive certified runs of the same networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, product
+from pathlib import Path
+
+import pytest
+
+from hardsim.checking.prove import prove_subject
+from hardsim.checking.result import Verdict
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.errors import InputError
+from hardsim.lang.parse import load
+from hardsim.lang.semantics import Oracle
+from hardsim.run.ball import BallForward
+from hardsim.run.float64 import FloatForward
+from hardsim.spec.regimes import PROVEN
+
+FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
+LONGEST = 10
+MOST = 100_000
+QUICK = 300
+"""Words of each formula and regime in the quick test."""
+
+
+def subjects(path: Path) -> Iterator[Subject]:
+    """A formula in every regime that has a construction."""
+    for regime in PROVEN:
+        try:
+            yield compile_file(load(path), ModelOptions(regime=regime))
+        except InputError:
+            continue
+
+
+def lengths(symbols: int, most: int) -> int:
+    """Up to which length all words together are at most `most`, and at most LONGEST."""
+    total, n = 0, 0
+    while n < LONGEST and total + symbols ** (n + 1) <= most:
+        n += 1
+        total += symbols**n
+    return n
+
+
+def certified(subject: Subject, longest: int) -> int:
+    """Hold the network's certified answer on every word against the semantics; how many words that are.
+
+    Float64 answers with bounded errors, and balls where that decides nothing.
+    """
+    oracle, floats, balls = Oracle(subject.file), FloatForward(subject.model), BallForward(subject.model)
+    seen = 0
+    for n in range(1, longest + 1):
+        words = product(subject.file.alphabet, repeat=n)
+        while batch := list(islice(words, floats.batch_size(n))):
+            for trace, rows in floats.passes(batch):
+                for row, place in rows.tolist():
+                    word = batch[place]
+                    if trace.decided[row]:
+                        answer = bool(trace.accepted[row]) or (None if not trace.rejected[row] else False)
+                    else:
+                        answer = balls.run(word).verdict()
+                    assert answer is oracle.accepts(word), (subject.name, subject.program.regime, word)
+                    seen += 1
+    return seen
+
+
+def agree(path: Path, most: int) -> None:
+    for subject in subjects(path):
+        longest = lengths(len(subject.file.alphabet), most)
+        proof = prove_subject(subject, longest, search=0)
+        assert proof.verdict is Verdict.PROVED
+        assert certified(subject, longest) == sum(len(subject.file.alphabet) ** n for n in range(1, longest + 1))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_proofs_agree_with_all_short_words(path: Path) -> None:
+    agree(path, QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_proofs_agree_with_all_words(path: Path) -> None:
+    agree(path, MOST)
