@@ -12,10 +12,12 @@ import pytest
 
 from hardsim.checking import combined
 from hardsim.checking.attention import AttentionOptions
+from hardsim.checking.attention_campaign import check_attention
 from hardsim.checking.attention_result import AttentionMismatch, AttentionResult
-from hardsim.checking.campaign import CheckOptions, Progress
+from hardsim.checking.campaign import CheckOptions, Progress, check_subject
 from hardsim.checking.combined import LONGEST, check_attention_with_proof, check_with_proof
-from hardsim.checking.prove_attention import AttentionProof
+from hardsim.checking.prove import prove_subject
+from hardsim.checking.prove_attention import AttentionProof, prove_attention
 from hardsim.checking.result import CheckResult, Mismatch, Verdict
 from hardsim.checking.subject import ModelOptions, Subject, compile_file
 from hardsim.errors import InvariantError
@@ -52,8 +54,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
         return prover
 
-    monkeypatch.setattr(combined, "prove_subject", watched(combined.prove_subject))
-    monkeypatch.setattr(combined, "prove_attention", watched(combined.prove_attention))
+    monkeypatch.setattr(combined, "prove_subject", watched(prove_subject))
+    monkeypatch.setattr(combined, "prove_attention", watched(prove_attention))
     return found
 
 
@@ -62,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_a_proof_makes_the_verdict_and_the_words_the_numbers(asked: list[int]) -> None:
     options = CheckOptions(max_n=5)
-    result, words = check_with_proof(since(), options), combined.check_subject(since(), options)
+    result, words = check_with_proof(since(), options), check_subject(since(), options)
     assert asked == [5]
     assert (result.verdict, words.verdict) == (Verdict.PROVED, Verdict.CERTIFIED)
     assert result.proof == (
@@ -96,7 +98,7 @@ def test_the_prover_is_asked_up_to_a_length(asked: list[int]) -> None:
 def test_without_a_proof_the_words_decide(asked: list[int]) -> None:
     result = check_with_proof(unproved(), CheckOptions(max_n=4))
     assert (result.verdict, result.proof) == (Verdict.CERTIFIED, "not proved: `hardsim prove` says why")
-    assert result.reach == combined.check_subject(unproved(), CheckOptions(max_n=4)).reach
+    assert result.reach == check_subject(unproved(), CheckOptions(max_n=4)).reach
     wrong = check_with_proof(since(beta="1"), CheckOptions(max_n=4))
     assert (wrong.verdict, asked) == (Verdict.REFUTED, [4, 4])
     assert wrong.mismatch is not None
@@ -114,11 +116,9 @@ def test_an_interrupted_check_keeps_the_verdict_of_its_words() -> None:
 
 
 def test_a_word_that_contradicts_a_proof_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = combined.check_subject
-
     def lying(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
         mismatch = Mismatch(("b", "a"), True, True, False, Fraction(0))
-        return replace(real(subject, options), verdict=Verdict.REFUTED, mismatch=mismatch)
+        return replace(check_subject(subject, options), verdict=Verdict.REFUTED, mismatch=mismatch)
 
     monkeypatch.setattr(combined, "check_subject", lying)
     with pytest.raises(InvariantError, match="was proved for every word up to 3, but b a is a mismatch"):
@@ -133,7 +133,7 @@ def test_a_word_that_contradicts_a_proof_is_a_defect(monkeypatch: pytest.MonkeyP
 def test_a_structural_program_is_proved(tmp_path: Path, asked: list[int]) -> None:
     subject = program_of(tmp_path, SOME_A)
     result = check_attention_with_proof(subject, CheckOptions(max_n=3), AttentionOptions())
-    words = combined.check_attention(subject, CheckOptions(max_n=3), AttentionOptions())
+    words = check_attention(subject, CheckOptions(max_n=3), AttentionOptions())
     assert (asked, result.verdict, words.verdict) == ([3], Verdict.PROVED, Verdict.CERTIFIED)
     assert result.reach.startswith("every word of length 1 to 3: softmax answers as hard attention does")
     assert result.reach.endswith(f"; and {words.reach}")
@@ -165,12 +165,11 @@ def test_a_program_whose_hard_attention_is_wrong_is_refuted_not_a_defect(tmp_pat
 
 
 def test_softmax_that_contradicts_a_proof_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = combined.check_attention
     given = program_of(tmp_path, SOME_A)
 
     def lying(*arguments: Any) -> AttentionResult:
         mismatch = AttentionMismatch(("a",), True, True, False)
-        return replace(real(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
+        return replace(check_attention(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
 
     monkeypatch.setattr(combined, "check_attention", lying)
     with pytest.raises(InvariantError, match="was proved for every word up to 2, but a word contradicts it"):
@@ -180,21 +179,18 @@ def test_softmax_that_contradicts_a_proof_is_a_defect(tmp_path: Path, monkeypatc
 
 
 def test_no_stronger_than_the_words_where_these_are_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = combined.check_attention
     monkeypatch.setattr(
         combined,
         "check_attention",
-        lambda *arguments: replace(real(*arguments), verdict=Verdict.UNDECIDED, reach="some words"),
+        lambda *arguments: replace(check_attention(*arguments), verdict=Verdict.UNDECIDED, reach="some words"),
     )
     result = check_attention_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2), AttentionOptions())
     assert (result.verdict, result.reach) == (Verdict.UNDECIDED, "some words")
 
 
 def test_without_a_proof_of_a_program_the_words_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = combined.prove_attention
-
     def failing(*arguments: Any, **named: Any) -> AttentionProof:
-        return replace(real(*arguments, **named), verdict=Verdict.UNDECIDED)
+        return replace(prove_attention(*arguments, **named), verdict=Verdict.UNDECIDED)
 
     monkeypatch.setattr(combined, "prove_attention", failing)
     result = check_attention_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2), AttentionOptions())

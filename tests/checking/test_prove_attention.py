@@ -78,7 +78,9 @@ def test_the_distance_and_the_temperature(tmp_path: Path) -> None:
     assert two.bound <= Fraction(1, 8)
     assert two.tau < critical(2)
     (one,) = prove(subject_of(tmp_path, some_a()), 1).lengths
-    assert (one.tau, one.bound) == (1, 0)  # a position alone is attended to exactly
+    # A position alone is attended to exactly.
+    assert one.tau == 1
+    assert one.bound == 0
     assert prove(subject_of(tmp_path, some_a()), 1).reach.startswith("every word of length 1:")
 
 
@@ -131,7 +133,8 @@ def test_a_threshold_on_an_output_is_undecided(tmp_path: Path) -> None:
     assert proof.mismatch is not None
     assert (proof.mismatch.word, proof.mismatch.refutes) == (("a", "b"), False)
     assert proof.reach == (
-        "proved to length 1; not at length 2: hard attention itself decides nothing on a word: an output is the threshold"
+        "proved to length 1; not at length 2: hard attention itself decides nothing on a word: an output is the "
+        "threshold"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.result import CheckResult
 from hardsim.checking.subject import Subject
 from hardsim.cli import failures
@@ -118,16 +118,14 @@ def test_every_input_runs_and_the_worst_code_wins(
 ) -> None:
     from hardsim.checking import combined
 
-    real = combined.check_subject
-
-    def check_subject(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
+    def faulty(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
         if "undecided" in subject.name:
             raise Undecided("no answer")
         if "broken" in subject.name:
             raise InvariantError("a score gap is too small")
-        return real(subject, options)
+        return check_subject(subject, options)
 
-    monkeypatch.setattr(combined, "check_subject", check_subject)
+    monkeypatch.setattr(combined, "check_subject", faulty)
     paths = [tmp_path / f"{kind}.ltl" for kind in kinds.split()]
     for path in paths:
         if path.stem != "missing":

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hardsim.checking import combined
+from hardsim.checking.campaign import check_subject
 from hardsim.checking.result import CheckResult, Mismatch, Verdict
 from tests.attention_models import HEAD, majority, some_a, with_head, write
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
@@ -112,11 +113,9 @@ def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, model: P
 
 
 def test_a_contradicted_proof_is_exit_code_4(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = combined.check_subject
-
     def lying(*arguments: Any) -> CheckResult:
         mismatch = Mismatch(("b",), True, True, False, Fraction(0))
-        return replace(real(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
+        return replace(check_subject(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
 
     monkeypatch.setattr(combined, "check_subject", lying)
     outcome = hardsim("check", since, "--max-n", "2")
