@@ -105,7 +105,8 @@ def read_ahat(document: Reader) -> AhatFile:
     users, predicates = _read_predicates(document)
     model = read_transformer(document, users)
     soft = model.soft and bool(model.heads)
-    if model.heads and not soft and document.has("temperature"):
+    hard = all(head.weighting is not Weighting.SOFTMAX for head in model.heads)
+    if model.heads and hard and document.has("temperature"):
         raise document.field("temperature").error("no temperature: hard attention has none")
     if model.threshold is None:
         raise document.error("an object with the key 'threshold'")

@@ -30,7 +30,7 @@ from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.words import count_words
 from hardsim.errors import Undecided
-from hardsim.net.model import Transformer
+from hardsim.net.model import Schedule, Transformer
 
 EVERY = 20_000
 """Words of a length that are run one by one where structure says nothing."""
@@ -80,21 +80,23 @@ class AttentionProof:
 def prove_attention(
     subject: AttentionSubject, max_n: int, choice: AttentionOptions, search: int = 2000, every: int = EVERY
 ) -> AttentionProof:
-    """Prove every length from 1 to `max_n`; where one is not proved, try up to `search` words of it.
+    """Prove every length from 1 to `max_n`; where one is not proved at a given temperature, try up to `search` words.
 
     Raises:
         InputError: if the temperature is not positive, or a word leaves the range of a program (OutOfRange).
     """
     lengths: list[LengthProof] = []
     tried, mismatch = 0, None
+    schedule = choice.tau or subject.schedule
     for n in range(1, max_n + 1):
         found, wrong = prove_length(subject, n, choice, every)
         lengths.append(found)
         mismatch = mismatch or wrong
-        if not found.how and mismatch is None and count_words(len(subject.alphabet), n) <= search - tried:
+        affordable = count_words(len(subject.alphabet), n) <= search - tried
+        if not found.how and mismatch is None and schedule is not None and affordable:
             words = list(product(subject.alphabet, repeat=n))
             tried += len(words)
-            mismatch = _refute(subject, words, choice)
+            mismatch = _refute(subject, words, schedule)
         if mismatch is not None:
             break
     verdict, reach = _conclude(subject, lengths, max_n, tried, mismatch)
@@ -203,14 +205,11 @@ def _distance(subject: AttentionSubject, exact: ExactModel, trace: Trace) -> Fra
     return min(abs(value - subject.threshold) for value in values)
 
 
-def _refute(subject: AttentionSubject, words: list[Word], choice: AttentionOptions) -> AttentionMismatch | None:
-    """A word of one length that softmax answers wrongly at the temperature asked for; ties are broken as for a proof.
+def _refute(subject: AttentionSubject, words: list[Word], schedule: Schedule) -> AttentionMismatch | None:
+    """A word of one length that softmax answers wrongly at a temperature; ties are broken as for a proof.
 
     Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing.
     """
-    schedule = choice.tau or subject.schedule
-    if schedule is None:
-        return None
     n = len(words[0])
     hard = prepare(subject, {n: words}, {n: True}).hard
     judge = SoftJudge(subject, with_softmax(hard, schedule), hard, "auto")

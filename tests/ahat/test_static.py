@@ -22,7 +22,7 @@ from hardsim.errors import OutOfRange, Undecided
 from hardsim.lang.arith import parse_arith
 from hardsim.net.model import Layer, Transformer
 from hardsim.spec.ir import Mask, Weighting
-from tests.simulations import models, one_head, run_hard, tieless
+from tests.simulations import models, one_head, tieless
 
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 PROGRAMS = sorted(path.stem for path in DIRECTORY.glob("*.srasp"))

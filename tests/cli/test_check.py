@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.result import CheckResult
 from hardsim.checking.subject import Subject
 from hardsim.cli import failures
@@ -116,16 +116,16 @@ def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, fu
 def test_every_input_runs_and_the_worst_code_wins(
     hardsim: Any, since: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, code: int
 ) -> None:
-    from hardsim.checking.campaign import check_subject as real
+    from hardsim.checking import combined
 
-    def check_subject(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
+    def faulty(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
         if "undecided" in subject.name:
             raise Undecided("no answer")
         if "broken" in subject.name:
             raise InvariantError("a score gap is too small")
-        return real(subject, options)
+        return check_subject(subject, options)
 
-    monkeypatch.setattr("hardsim.checking.combined.check_subject", check_subject)
+    monkeypatch.setattr(combined, "check_subject", faulty)
     paths = [tmp_path / f"{kind}.ltl" for kind in kinds.split()]
     for path in paths:
         if path.stem != "missing":

@@ -1,0 +1,197 @@
+"""A check that asks the prover first: when it does, what its verdict says, and what contradicts a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardsim.checking import combined
+from hardsim.checking.attention import AttentionOptions
+from hardsim.checking.attention_campaign import check_attention
+from hardsim.checking.attention_result import AttentionMismatch, AttentionResult
+from hardsim.checking.campaign import CheckOptions, Progress, check_subject
+from hardsim.checking.combined import LONGEST, check_attention_with_proof, check_with_proof
+from hardsim.checking.prove import prove_subject
+from hardsim.checking.prove_attention import AttentionProof, prove_attention
+from hardsim.checking.result import CheckResult, Mismatch, Verdict
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.errors import InvariantError
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.parse import parse_expression
+from hardsim.spec.ir import Mask
+from tests.attention_models import some_a
+from tests.checking.test_attention import program_of, subject_of
+
+SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
+
+
+def since(regime: str = "temperature", beta: str = "4") -> Subject:
+    return compile_file(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime, beta=Fraction(beta)))
+
+
+def unproved() -> Subject:
+    """The network is right, but the mask of its head is not the specified one, which the prover does not accept."""
+    subject = compile_file(parse_expression("a S b", ["a", "b"]), ModelOptions())
+    (layer,) = subject.model.layers
+    head = replace(layer.heads[0], mask=Mask.NONE)
+    return replace(subject, model=replace(subject.model, layers=(replace(layer, heads=(head,)),)))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths for which one of the provers is asked."""
+    found: list[int] = []
+
+    def watched(real: Callable[..., Any]) -> Callable[..., Any]:
+        def prover(subject: Any, max_n: int, *rest: Any, **named: Any) -> Any:
+            found.append(max_n)
+            return real(subject, max_n, *rest, **named)
+
+        return prover
+
+    monkeypatch.setattr(combined, "prove_subject", watched(prove_subject))
+    monkeypatch.setattr(combined, "prove_attention", watched(prove_attention))
+    return found
+
+
+# ---- formulas ----
+
+
+def test_a_proof_makes_the_verdict_and_the_words_the_numbers(asked: list[int]) -> None:
+    options = CheckOptions(max_n=5)
+    result, words = check_with_proof(since(), options), check_subject(since(), options)
+    assert asked == [5]
+    assert (result.verdict, words.verdict) == (Verdict.PROVED, Verdict.CERTIFIED)
+    assert result.proof == (
+        "every word of length 1 to 5, from the weights: the network accepts exactly what the formula says"
+    )
+    assert result.reach == f"{result.proof}; and on {words.reach}"
+    assert replace(result, verdict=words.verdict, reach=words.reach, proof="") == words
+
+
+@pytest.mark.parametrize("engine", ["float64", "ball", "mpmath"])
+def test_other_engines_stand_for_themselves(asked: list[int], engine: str) -> None:
+    result = check_with_proof(since(), CheckOptions(max_n=2, engine=engine))
+    assert (asked, result.proof) == ([], "")
+    assert result.verdict is (Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED)
+
+
+def test_a_regime_that_must_fail_is_not_asked_about(asked: list[int]) -> None:
+    assert check_with_proof(since("none"), CheckOptions(max_n=3)).verdict is Verdict.REFUTED
+    assert asked == []
+
+
+def test_the_prover_is_asked_up_to_a_length(asked: list[int]) -> None:
+    found = {
+        max_n: check_with_proof(since(), CheckOptions(max_n=max_n, exhaustive=0, samples=0)).verdict
+        for max_n in (LONGEST, LONGEST + 1)
+    }
+    assert asked == [LONGEST] == [64]
+    assert found == {64: Verdict.PROVED, 65: Verdict.CERTIFIED}
+
+
+def test_without_a_proof_the_words_decide(asked: list[int]) -> None:
+    result = check_with_proof(unproved(), CheckOptions(max_n=4))
+    assert (result.verdict, result.proof) == (Verdict.CERTIFIED, "not proved: `hardsim prove` says why")
+    assert result.reach == check_subject(unproved(), CheckOptions(max_n=4)).reach
+    wrong = check_with_proof(since(beta="1"), CheckOptions(max_n=4))
+    assert (wrong.verdict, asked) == (Verdict.REFUTED, [4, 4])
+    assert wrong.mismatch is not None
+
+
+def test_an_interrupted_check_keeps_the_verdict_of_its_words() -> None:
+    def interrupt(state: Progress) -> None:
+        if state.n == 2:
+            raise KeyboardInterrupt
+
+    result = check_with_proof(since(), CheckOptions(max_n=6), interrupt)
+    assert (result.partial, result.verdict) == (True, Verdict.CERTIFIED)
+    assert result.proof.startswith("every word of length 1 to 6")
+    assert "every word" not in result.reach
+
+
+def test_a_word_that_contradicts_a_proof_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lying(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
+        mismatch = Mismatch(("b", "a"), True, True, False, Fraction(0))
+        return replace(check_subject(subject, options), verdict=Verdict.REFUTED, mismatch=mismatch)
+
+    monkeypatch.setattr(combined, "check_subject", lying)
+    with pytest.raises(InvariantError, match="was proved for every word up to 3, but b a is a mismatch"):
+        check_with_proof(since(), CheckOptions(max_n=3))
+    # Without a proof it is a mismatch like any other.
+    assert check_with_proof(since(), CheckOptions(max_n=3, engine="ball")).verdict is Verdict.REFUTED
+
+
+# ---- programs and models ----
+
+
+def test_a_structural_program_is_proved(tmp_path: Path, asked: list[int]) -> None:
+    subject = program_of(tmp_path, SOME_A)
+    result = check_attention_with_proof(subject, CheckOptions(max_n=3), AttentionOptions())
+    words = check_attention(subject, CheckOptions(max_n=3), AttentionOptions())
+    assert (asked, result.verdict, words.verdict) == ([3], Verdict.PROVED, Verdict.CERTIFIED)
+    assert result.reach.startswith("every word of length 1 to 3: softmax answers as hard attention does")
+    assert result.reach.endswith(f"; and {words.reach}")
+    assert result.lengths == words.lengths
+
+
+def test_models_and_temperatures_that_are_not_asked_about(tmp_path: Path, asked: list[int]) -> None:
+    subject, none = program_of(tmp_path, SOME_A), AttentionOptions()
+    sparse = CheckOptions(max_n=1)
+    assert check_attention_with_proof(subject, replace(sparse, engine="ball"), none).verdict is Verdict.CERTIFIED
+    cold = AttentionOptions(parse_arith("1/1000"))
+    assert check_attention_with_proof(subject, sparse, cold).verdict is Verdict.CERTIFIED
+    model = subject_of(tmp_path, some_a())
+    assert check_attention_with_proof(model, sparse, none).verdict is Verdict.CERTIFIED
+    padded = program_of(tmp_path, f"pad: len + 24\n{SOME_A}".replace("pad", "alphabet: a b\npad", 1).replace(
+        "\nalphabet: a b\nY", "\nY"))  # fmt: skip
+    assert len(padded.prepared(("a",))) == 25
+    assert check_attention_with_proof(padded, sparse, none).verdict is Verdict.CERTIFIED
+    assert asked == []
+
+
+def test_a_program_whose_hard_attention_is_wrong_is_refuted_not_a_defect(tmp_path: Path) -> None:
+    """A proof by structure does not claim that hard attention is the program."""
+    subject = replace(program_of(tmp_path, SOME_A), oracle=lambda word: word[0] == "a")
+    result = check_attention_with_proof(subject, CheckOptions(max_n=2), AttentionOptions())
+    assert result.verdict is Verdict.REFUTED
+    assert result.mismatch is not None
+    assert (result.mismatch.word, result.mismatch.kind) == (("b", "a"), "hard/oracle")
+
+
+def test_softmax_that_contradicts_a_proof_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = program_of(tmp_path, SOME_A)
+
+    def lying(*arguments: Any) -> AttentionResult:
+        mismatch = AttentionMismatch(("a",), True, True, False)
+        return replace(check_attention(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
+
+    monkeypatch.setattr(combined, "check_attention", lying)
+    with pytest.raises(InvariantError, match="was proved for every word up to 2, but a word contradicts it"):
+        check_attention_with_proof(given, CheckOptions(max_n=2), AttentionOptions())
+    wrong = check_attention_with_proof(given, CheckOptions(max_n=2, engine="ball"), AttentionOptions())
+    assert wrong.verdict is Verdict.REFUTED
+
+
+def test_no_stronger_than_the_words_where_these_are_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        combined,
+        "check_attention",
+        lambda *arguments: replace(check_attention(*arguments), verdict=Verdict.UNDECIDED, reach="some words"),
+    )
+    result = check_attention_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2), AttentionOptions())
+    assert (result.verdict, result.reach) == (Verdict.UNDECIDED, "some words")
+
+
+def test_without_a_proof_of_a_program_the_words_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*arguments: Any, **named: Any) -> AttentionProof:
+        return replace(prove_attention(*arguments, **named), verdict=Verdict.UNDECIDED)
+
+    monkeypatch.setattr(combined, "prove_attention", failing)
+    result = check_attention_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2), AttentionOptions())
+    assert result.verdict is Verdict.CERTIFIED

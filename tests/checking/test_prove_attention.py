@@ -1,0 +1,232 @@
+"""Proofs of hard-attention models and programs: by structure, by every word, none, and words that refute."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from hardsim.ahat.exact import ExactModel
+from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject
+from hardsim.checking.attention_open import AttentionInput
+from hardsim.checking.open import read_input
+from hardsim.checking.prove_attention import AttentionProof, prove_attention
+from hardsim.checking.result import Verdict, Word
+from hardsim.lang.arith import parse_arith
+from hardsim.net.model import Layer
+from tests.attention_models import HEAD, Document, critical, majority, sided, some_a, with_head
+from tests.checking.test_attention import check, program_of, subject_of
+
+DIRECTORY = Path(__file__).parents[2] / "formulas"
+HALF = Fraction(1, 2)
+REVERSE = "alphabet: a b\nm(i) := len(i) + 1 - pos(i)\nY(i) := leftmost_j[1, pos(j) = m(i)] in(j) : in(i)\n"
+SECOND = (
+    "alphabet: a b\ntwo(i) := Q_a(i) & pos(i) = 2 ? 2 : 0\ntotal(i) := psum_j[j <= i] two(j)\nY(i) := total(i) > 1\n"
+)
+"""An a is second. No sum leaves the range, since there are two positions then; the program's analysis cannot know."""
+
+
+def shipped(name: str) -> AttentionSubject:
+    given = read_input(str(DIRECTORY / name))
+    assert isinstance(given, AttentionInput)
+    return given.subject
+
+
+def prove(subject: AttentionSubject, max_n: int, tau: str | None = None, **given: int) -> AttentionProof:
+    return prove_attention(subject, max_n, AttentionOptions(None if tau is None else parse_arith(tau)), **given)
+
+
+def reasons(proof: AttentionProof) -> list[str]:
+    return [length.reason for length in proof.lengths]
+
+
+# ---- proved ----
+
+
+@pytest.mark.parametrize("path", sorted(DIRECTORY.glob("*.srasp")), ids=lambda path: path.stem)
+def test_shipped_programs_are_proved(path: Path) -> None:
+    subject = shipped(path.name)
+    proof = prove(subject, 3)
+    assert (proof.verdict, proof.mismatch, proof.tried, proof.proved_to) == (Verdict.PROVED, None, 0, 3)
+    assert {length.how for length in proof.lengths} == {"structure" if subject.structural else "every word"}
+    for length in proof.lengths:
+        assert length.bound is not None
+        assert length.distance == HALF  # outputs are 0 or 1
+        assert length.bound <= Fraction(1, 4)
+    assert proof.reach.startswith("every word of length 1 to 3: softmax answers as hard attention does")
+    assert ("rests on one construction per vector" in proof.reach) is subject.structural
+    assert ("hard attention as the program says" in proof.reach) is not subject.structural
+
+
+@pytest.mark.parametrize("path", sorted(DIRECTORY.glob("*.ahat.json")), ids=lambda path: path.stem)
+def test_shipped_models_are_proved_by_every_word(path: Path) -> None:
+    proof = prove(shipped(path.name), 3)
+    assert proof.verdict is Verdict.PROVED
+    assert [length.how for length in proof.lengths] == ["every word"] * 3
+    assert proof.reach == "every word of length 1 to 3: softmax answers as hard attention does"
+
+
+def test_the_distance_and_the_temperature(tmp_path: Path) -> None:
+    """Outputs 0 and 1 are 1/4 from 3/4; the bound (n - 1) e^(-1/tau) is to be at most half of that."""
+    proof = prove(subject_of(tmp_path, some_a()), 3)
+    two = proof.lengths[1]
+    assert two.tau is not None
+    assert two.bound is not None
+    assert two.distance == Fraction(1, 4)
+    assert two.bound <= Fraction(1, 8)
+    assert two.tau < critical(2)
+    (one,) = prove(subject_of(tmp_path, some_a()), 1).lengths
+    # A position alone is attended to exactly.
+    assert one.tau == 1
+    assert one.bound == 0
+    assert prove(subject_of(tmp_path, some_a()), 1).reach.startswith("every word of length 1:")
+
+
+def test_what_is_proved_holds_of_every_word(tmp_path: Path) -> None:
+    """At temperatures on both sides of the critical one: no proof above it, and below only what a check confirms."""
+    subject = subject_of(tmp_path, some_a())
+    for k in range(1, 12):
+        tau = f"{k}/10"
+        proof, result = prove(subject, 3, tau), check(subject, 3, AttentionOptions(parse_arith(tau)))
+        assert (proof.verdict is Verdict.REFUTED) is (result.verdict is Verdict.REFUTED) is (k / 10 > critical(3))
+        if proof.verdict is Verdict.PROVED:
+            assert result.verdict is Verdict.CERTIFIED
+    # (n - 1) e^(-1/tau) < 1/4 at n = 3: tau < 1/ln 8 = 0.48.
+    assert prove(subject, 3, "47/100").verdict is Verdict.PROVED
+    assert prove(subject, 3, "49/100").verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
+def test_ties_of_one_side_are_broken(tmp_path: Path, weighting: str) -> None:
+    subject = subject_of(tmp_path, sided(weighting))
+    assert prove(subject, 3).verdict is Verdict.PROVED
+    # Softmax with ties that are not broken lies on the threshold at ab, which nothing settles.
+    found = prove(subject, 2, "1/4")
+    assert (found.verdict, found.proved_to, found.mismatch) == (Verdict.UNDECIDED, 1, None)
+    assert found.tried == 9
+    assert check(subject, 2, AttentionOptions(parse_arith("1/4"))).verdict is Verdict.CERTIFIED
+
+
+def test_an_epsilon_beyond_the_distance_proves_nothing(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    proof = prove_attention(subject, 2, AttentionOptions(epsilon=Fraction(1, 2)))
+    assert (proof.verdict, proof.proved_to, proof.tried) == (Verdict.UNDECIDED, 1, 0)
+    assert "not smaller than its distance from the threshold" in proof.reach
+    assert "tried" not in proof.reach
+
+
+# ---- not proved ----
+
+
+def test_a_false_gap_proves_nothing(tmp_path: Path) -> None:
+    proof = prove(subject_of(tmp_path, with_head(gap="2")), 3)
+    assert (proof.verdict, proof.proved_to) == (Verdict.UNDECIDED, 1)  # length 1 has no two scores
+    assert reasons(proof)[1:] == [f"the declared gap of head {HEAD} at position 1 does not hold"] * 2
+    assert prove(subject_of(tmp_path, with_head(gap="1")), 3).verdict is Verdict.PROVED
+
+
+def test_a_threshold_on_an_output_is_undecided(tmp_path: Path) -> None:
+    proof = prove(subject_of(tmp_path, majority()), 4)
+    assert (proof.verdict, proof.proved_to, len(proof.lengths)) == (Verdict.UNDECIDED, 1, 2)
+    assert proof.mismatch is not None
+    assert (proof.mismatch.word, proof.mismatch.refutes) == (("a", "b"), False)
+    assert proof.reach == (
+        "proved to length 1; not at length 2: hard attention itself decides nothing on a word: an output is the "
+        "threshold"
+    )
+
+
+def near(directory: Path) -> AttentionSubject:
+    """Words become xxx... if there is an a, else yyy...; but the outputs are 3/5 and 2/5, 1/10 from the threshold."""
+    document: Document = with_head(
+        some_a(threshold="1/2"), w_v={"x": {"a": "3/5", "b": "2/5"}, "y": {"a": "2/5", "b": "3/5"}}
+    ) | {
+        "coordinates": ["1", "a", "b", "x", "y"],
+        "embedding": {"a": {"1": "1", "a": "1"}, "b": {"1": "1", "b": "1"}},
+        "output": "x",
+        "outputs": {"x": "x", "y": "y"},
+    }
+    return subject_of(directory, document)
+
+
+def test_outputs_of_a_transduction_are_as_near_to_the_threshold_as_they_are(tmp_path: Path) -> None:
+    subject = near(tmp_path)
+    assert prove(subject, 3).verdict is Verdict.PROVED
+    assert {length.distance for length in prove(subject, 3).lengths} == {Fraction(1, 10)}
+    # At abb softmax is on the side of b where 2 e^(-1/tau) > 1.
+    wrong = prove(subject, 3, "2")
+    assert wrong.verdict is Verdict.REFUTED
+    assert wrong.mismatch is not None
+    assert (len(wrong.mismatch.word), wrong.mismatch.word.count("a")) == (3, 1)
+    assert (wrong.mismatch.hard, wrong.mismatch.soft) == (("x",) * 3, ("y",) * 3)
+
+
+def test_too_many_words(tmp_path: Path) -> None:
+    model = prove(subject_of(tmp_path, some_a()), 4, every=8)
+    assert (model.verdict, model.proved_to) == (Verdict.UNDECIDED, 3)
+    assert reasons(model)[3] == (
+        "a gap that is measured, or declared by the file, says nothing of words that were not tried, and 16 words are "
+        "too many"
+    )
+    subject = program_of(tmp_path, SECOND)
+    assert not subject.structural
+    assert reasons(prove(subject, 3, every=4))[2] == (
+        "its integers may leave their range on some of the 8 words, which are too many to be tried"
+    )
+    # Structure needs none of them.
+    assert prove(program_of(tmp_path, REVERSE), 3, every=0).verdict is Verdict.PROVED
+
+
+# ---- refuted ----
+
+
+def test_too_high_a_temperature_is_refuted_by_a_word(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    proof = prove(subject, 4, "1")
+    assert (proof.verdict, len(proof.lengths)) == (Verdict.REFUTED, 2)
+    assert proof.reach == "soft/hard disagree on a word of length 2"
+    assert proof.mismatch is not None
+    # 1 / (1 + e^(-1)) = 0.73 < 3/4.
+    assert sorted(proof.mismatch.word) == ["a", "b"]
+    (answer,) = subject.hard_answers(ExactModel(subject.hard), ExactModel(subject.hard).run([proof.mismatch.word]))
+    assert (answer, proof.mismatch.soft) == (True, False)
+    assert prove(subject, 4, "1", search=1).verdict is Verdict.UNDECIDED  # no word may be tried
+
+
+def test_a_structural_program_is_refuted_at_too_high_a_temperature() -> None:
+    proof = prove(shipped("ab_plus.srasp"), 3, "100")
+    assert (proof.verdict, proof.reach) == (Verdict.REFUTED, "soft/hard disagree on a word of length 2")
+    assert proof.mismatch is not None
+    # The only member of that length: all that softmax can be is too low.
+    assert (proof.mismatch.word, proof.mismatch.oracle, proof.mismatch.soft) == (("a", "b"), True, False)
+
+
+def test_hard_attention_that_is_not_the_program_is_refuted(tmp_path: Path) -> None:
+    subject = program_of(tmp_path, SECOND)
+    assert not subject.structural
+    real = subject.oracle
+    assert real is not None
+
+    def wrong(word: Word) -> Answer:
+        return False if word == ("b", "a") else real(word)
+
+    proof = prove(replace(subject, oracle=wrong), 3)
+    assert (proof.verdict, proof.reach) == (Verdict.REFUTED, "hard/oracle disagree on a word of length 2")
+    assert proof.mismatch is not None
+    assert proof.mismatch.word == ("b", "a")
+    assert reasons(proof) == ["", "hard attention is not what the program says"]
+
+
+def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
+    """The last layer's feed-forward network is lost, and the output with it."""
+    subject = program_of(tmp_path, SECOND)
+    last = subject.hard.layers[-1]
+    none = replace(last.ffn, w2=replace(last.ffn.w2, entries=()), b2=(0,) * subject.hard.dimension)
+    broken = replace(subject.hard, layers=(*subject.hard.layers[:-1], Layer(last.heads, none)))
+    proof = prove(replace(subject, hard=broken), 2)
+    assert proof.verdict is Verdict.REFUTED
+    assert proof.mismatch is not None
+    assert proof.mismatch.kind == "hard/oracle"
+    assert proof.mismatch.word in (("a", "a"), ("b", "a"))  # the output is 0 now

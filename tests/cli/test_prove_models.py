@@ -1,0 +1,124 @@
+"""`prove` on programs and hard-attention models, and `check --require proved`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardsim.checking import combined
+from hardsim.checking.campaign import check_subject
+from hardsim.checking.result import CheckResult, Mismatch, Verdict
+from tests.attention_models import HEAD, majority, some_a, with_head, write
+from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write(tmp_path, some_a())
+
+
+def test_a_program_is_proved_by_structure(hardsim: Any, tmp_path: Path) -> None:
+    path = program(tmp_path, SOME_A)
+    outcome = hardsim("prove", path, "--max-n", "4")
+    assert (outcome.code, outcome.err) == (0, "")
+    rows = [line.split() for line in outcome.out.splitlines() if " structure " in line]
+    assert [(row[0], row[-2]) for row in rows] == [(str(n), "0.5") for n in range(1, 5)]
+    assert "PROVED: every word of length 1 to 4: softmax answers as hard attention does (that hard" in outcome.out
+    assert " structure " not in hardsim("prove", path, "--max-n", "4", "--no-tables").out
+
+
+def test_a_model_is_proved_by_every_word(hardsim: Any, model: Path) -> None:
+    outcome = hardsim("prove", model, "--max-n", "3")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "  title    Some a" in outcome.out
+    rows = [line.split() for line in outcome.out.splitlines() if line[:1].isdigit()]
+    assert all(row[1:3] == ["every", "word"] for row in rows)
+    # Outputs 0 and 1, threshold 3/4.
+    assert [(row[0], row[-2]) for row in rows] == [(str(n), "0.25") for n in range(1, 4)]
+    assert "PROVED: every word of length 1 to 3: softmax answers as hard attention does\n" in outcome.out
+
+
+def test_prove_of_models_in_json(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
+    turned = program(tmp_path, REVERSE, "turned.srasp")
+    outcome = hardsim("prove", model, turned, since, "--max-n", "2", "--json", "-")
+    assert (outcome.code, outcome.err) == (0, "")
+    first, second, third = outcome.json["results"]
+    assert (first["kind"], first["verdict"], first["proved_to"], first["mismatch"]) == ("ahat", "PROVED", 2, None)
+    assert [length["proved_by"] for length in first["lengths"]] == ["every word"] * 2
+    assert [length["distance"] for length in first["lengths"]] == ["1/4"] * 2
+    assert (second["kind"], second["tried"], second["max_n"]) == ("srasp", 0, 2)
+    assert [length["proved_by"] for length in second["lengths"]] == ["structure"] * 2
+    assert [length["reason"] for length in second["lengths"]] == [None, None]
+    assert (third["formula"], third["verdict"]) == ("a S b", "PROVED")
+
+
+def test_a_refuting_word_stands_alone(hardsim: Any, model: Path) -> None:
+    outcome = hardsim("prove", model, "--max-n", "3", "--tau", "1")
+    assert (outcome.code, outcome.err) == (1, "")
+    lines = outcome.out.splitlines()
+    place = lines.index("REFUTED: soft/hard disagree on a word of length 2")
+    assert lines[place + 2] == "ab"
+    assert lines[place + 3].strip() == "hard attention: accept; softmax: reject"
+    document = hardsim("prove", model, "--max-n", "3", "--tau", "1", "--json", "-").json
+    assert document["exit_code"] == 1
+    assert document["results"][0]["mismatch"]["word"] == ["a", "b"]
+    assert document["results"][0]["lengths"][1]["proved_by"] is None
+    assert hardsim("check", model, "--max-n", "2", "--tau", "1").code == 1
+    # Without words there is no proof and no refutation.
+    assert hardsim("prove", model, "--max-n", "3", "--tau", "1", "--search", "0").code == 3
+
+
+def test_what_is_not_proved_says_why_with_exit_code_3(hardsim: Any, tmp_path: Path) -> None:
+    false = write(tmp_path, with_head(gap="2"), "false.ahat.json")
+    outcome = hardsim("prove", false, "--max-n", "2")
+    assert (outcome.code, outcome.err) == (3, "")
+    assert f"UNDECIDED: proved to length 1; not at length 2: the declared gap of head {HEAD}" in outcome.out
+    assert "not proved" in outcome.out
+    tied = hardsim("prove", write(tmp_path, majority(), "tied.ahat.json"), "--max-n", "2", "--json", "-")
+    assert tied.code == 3
+    (result,) = tied.json["results"]
+    assert (result["verdict"], result["mismatch"]["kind"]) == ("UNDECIDED", "hard attention undecided")
+    many = hardsim("prove", write(tmp_path, some_a()), "--max-n", "15", "--json", "-")
+    assert many.code == 3
+    (result,) = many.json["results"]
+    assert result["proved_to"] == 14  # 2^14 = 16,384 words, at most 20,000 are run
+    assert "32,768 words are too many" in result["reach"]
+
+
+def test_a_word_out_of_range_is_an_error(hardsim: Any, tmp_path: Path) -> None:
+    path = program(tmp_path, TWICE)
+    outcome = hardsim("prove", path, "--max-n", "2")
+    assert (outcome.code, outcome.out) == (2, "")
+    # At the word a the sum is 2, and the length is 1.
+    assert "hold integers from -n to n" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
+    path = program(tmp_path, SOME_A)
+    for proved in (path, since):
+        outcome = hardsim("check", proved, "--max-n", "2", "--require", "proved")
+        assert (outcome.code, outcome.err) == (0, "")
+        assert "PROVED: every word of length 1 to 2" in outcome.out
+    outcome = hardsim("check", model, "--max-n", "2", "--require", "proved")
+    assert outcome.code == 3
+    assert "the verdict is CERTIFIED, and --require proved was given. The prover did not settle it" in outcome.err
+    assert (
+        hardsim("check", since, "--max-n", "65", "--exhaustive", "0", "--samples", "0", "--require", "proved").code == 3
+    )
+
+
+def test_a_contradicted_proof_is_exit_code_4(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lying(*arguments: Any) -> CheckResult:
+        mismatch = Mismatch(("b",), True, True, False, Fraction(0))
+        return replace(check_subject(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
+
+    monkeypatch.setattr(combined, "check_subject", lying)
+    outcome = hardsim("check", since, "--max-n", "2")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "was proved for every word up to 2, but b is a mismatch" in outcome.err
+    assert "No verdict was given" in outcome.err
