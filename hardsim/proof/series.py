@@ -7,8 +7,8 @@ lose at least g nats a position, whatever they hold: l(w) - l(j) >= g (w - j). W
    2x/(1 + x);
  - sharper (ours): if they lose as much as the positions before the first one would, l(w) - l(j) >= g (j - 1) for a
    rightmost head, then they weigh at most x^w + x^(w+1) + ... = x^w/(1 - x), while the w - 1 positions before the
-   winner weigh at most (x - x^w)/(1 - x): together x/(1 - x), a share of x. For a leftmost head read the word backwards:
-   n - j for j - 1, so that the far end counts.
+   winner weigh at most (x - x^w)/(1 - x): together x/(1 - x), a share of x. For a leftmost head read the word
+   backwards: n - j for j - 1, so that the far end counts.
 Where no position is selected the last one wins, and only the positions before it are there: a share of x.
 
 Rates come from comparing coefficients (`ratios`). Only wrong values are counted, so that winner and loser differ in

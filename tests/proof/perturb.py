@@ -63,7 +63,9 @@ def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None
 
         def change(head: AttentionHead) -> AttentionHead:
             if kind == "mask":
-                return replace(head, mask=rng.choice([mask for mask in Mask if mask is not head.mask and not mask.strict]))
+                return replace(
+                    head, mask=rng.choice([mask for mask in Mask if mask is not head.mask and not mask.strict])
+                )
             if kind == "value":
                 return replace(head, w_v=changed_entry(head.w_v, rng))
             if head.uniform:
