@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hardsim.checking.bound import BoundSubject
     from hardsim.checking.bound_result import BoundResult
     from hardsim.checking.campaign import CheckOptions
+    from hardsim.checking.critical import CriticalResult
     from hardsim.checking.subject import Subject
 
 HELP = """Report score gaps, temperatures and errors: what the theory allows against what happens.
@@ -36,6 +38,11 @@ its bound, at the theorem's temperature (of a formula: at the regime's temperatu
 precision that settle every answer; and what a rounding feed-forward network would need instead (Lemma 27). Then each
 head, and the growth with n beside the theorem's.
 
+With --critical instead: how small beta, the inverse-temperature constant of every head, may be for all words of each
+length, and for every length, between two ends. At the upper end all words are proved right (see `prove`), at the lower
+one a word is wrong; both are rigorous, and next to each other where the bracket is closed. What lies between, or below
+the lower end, is not claimed: rightness need not be monotone.
+
 \b
 Examples:
   hardsim bound since.ltl --regime all
@@ -43,9 +50,16 @@ Examples:
   hardsim bound model.ahat.json --epsilon 1/100 --json bound.json
   hardsim bound --gap                       (a short report on everything shipped)
   hardsim bound since.ltl --max-n 32 --plot since.svg
+  hardsim bound since.ltl --critical        (the least beta, between a proof and a word)
 """
 
 Gap = Annotated[bool, typer.Option("--gap", help="Score gaps only: a short report for continuous integration.")]
+Critical = Annotated[
+    bool,
+    typer.Option(
+        "--critical", help="How small beta may be for all words of a length, and of every length (formulas only)."
+    ),
+]
 Plot = Annotated[
     str | None,
     typer.Option("--plot", metavar="OUT.svg", help="Draw gap, error and temperature against n (needs hardsim[plot])."),
@@ -55,6 +69,7 @@ Plot = Annotated[
 def bound(
     files: opt.Files = None,
     gap: Gap = False,
+    critical: Critical = False,
     max_n: opt.MaxLength = 8,
     exhaustive: opt.Exhaustive = 256,
     samples: opt.Samples = None,
@@ -80,6 +95,7 @@ def bound(
     if plot is not None:
         _need_matplotlib(plot)
     target = None if plot is None else Sink(plot, "--plot")
+    _refuse_with_critical(critical, gap, plot, beta)
     paths = _paths(files, gap, expression)
     options = CheckOptions(max_n, exhaustive, samples, seed, engine="ball")
     try:
@@ -88,17 +104,31 @@ def bound(
                 current.outputs.append(target)
             given = list(current.read(paths, expression, alphabet))
             several = len(given) + len(current.errors) > 1 or gap
-            work = _Work(current, request, options, gap, tables if tables is not None else not several)
+            shown = tables if tables is not None else not several
+            work = _Critical(current, max_n, shown) if critical else _Work(current, request, options, gap, shown)
             for one in given:
                 current.each(one, request, work.report, work.report_model)
                 if current.interrupted:
                     break
             work.summary()
-            if target is not None:
+            if target is not None and isinstance(work, _Work):
                 _draw(work.results, target)
     finally:
         if target is not None:
             target.discard()
+
+
+def _refuse_with_critical(critical: bool, gap: bool, plot: str | None, beta: Fraction | None) -> None:
+    """Refuse what --critical leaves no room for.
+
+    Raises:
+        InputError: if --critical is given with one of the others.
+    """
+    given = {"--gap": gap, "--plot": plot is not None, "--beta": beta is not None}
+    for option in (option for option, there in given.items() if critical and there):
+        raise InputError(
+            f"--critical looks for the least beta, so {option} does not apply", hint=f"Leave {option} out."
+        )
 
 
 def _paths(files: list[str] | None, gap: bool, expression: str | None) -> list[str] | None:
@@ -130,6 +160,48 @@ def _draw(results: list[BoundResult], target: Sink) -> None:
     from hardsim.report.plot import draw
 
     target.write(draw(results))
+
+
+class _Critical:
+    """Looks for the least beta of one formula after the other."""
+
+    def __init__(self, current: Session, max_n: int, tables: bool) -> None:
+        self.current = current
+        self.max_n = max_n
+        self.tables = tables
+        self.results: list[CriticalResult] = []
+
+    def report(self, subject: Subject) -> None:
+        """The brackets of a formula in one regime."""
+        from hardsim.checking.critical import critical
+        from hardsim.report.critical import critical_json, print_critical
+
+        result = critical(subject, self.max_n)
+        self.results.append(result)
+        self.current.results.append(critical_json(result))
+        print_critical(self.current.screen, result, subject.file.alphabet, self.tables)
+        self.current.screen.flush()
+        if result.every.proved is None and not result.partial:
+            self.current.codes.append(failures.UNDECIDED)
+        self.current.interrupted = self.current.interrupted or result.partial
+
+    def report_model(self, given: AttentionInput) -> None:
+        """A hard-attention model has no such bracket: its words are not proved all at once.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError(
+            f"{given.name} is no formula: --critical covers formulas and what was compiled from them",
+            hint="Leave out --critical: the report gives the temperatures at which words tried are right and wrong.",
+        )
+
+    def summary(self) -> None:
+        """One row per result, where there are several."""
+        from hardsim.report.critical import print_criticals
+
+        if len(self.results) > 1:
+            print_criticals(self.current.screen, self.results)
 
 
 class _Work:

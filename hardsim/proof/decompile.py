@@ -71,6 +71,8 @@ class ProgramMeaning:
         self.means: dict[str, Count] = {}
         self.reads: dict[str, Found] = {}
         self.why: dict[str, str] = {}
+        if any(head.mask.strict for head in program.heads):
+            raise NotProved("the specification has a head that does not see its own position")
         for letter in program.letters:
             values = tuple(int(symbol in letter.symbols) for symbol in facts.alphabet)
             self.columns[letter.name] = facts.everywhere(facts.symbols(values))

@@ -309,3 +309,36 @@ def test_a_plot_does_not_replace_what_is_read(hardsim: Any, tmp_path: Path, mode
     outcome = hardsim("bound", path, "--plot", path)
     assert outcome.code == 2
     assert path.read_bytes() == model.read_bytes()
+
+
+def test_the_critical_beta_between_a_proof_and_a_word(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("bound", since, "--critical", "--max-n", "4")
+    assert (outcome.code, outcome.err) == (0, "")
+    # 2 ln 3 = 2.1972 at length 2, 2 ln 4 = 2.7726 at every length.
+    assert "2     2.197     2.198" in outcome.out
+    assert "every length: right at beta 2.773" in outcome.out
+    assert "Lemma 6 needs 2 ln 7 = 3.8918" in outcome.out
+    assert "the bracket is closed" in outcome.out
+    result = report(hardsim, since, "--critical", "--max-n", "4")
+    assert (result["every_length"]["right_at"], result["every_length"]["closed"]) == ("2773/1000", True)
+    assert float(result["lemma_6"]) == pytest.approx(2 * log(7))
+    assert result["lengths"][1]["word"] == ["b", "c"]
+
+
+def test_the_critical_beta_of_plain_softmax_has_no_proof_for_every_length(hardsim: Any, since: Path) -> None:
+    result = report(hardsim, since, "--critical", "--max-n", "2", "--regime", "none", code=3)
+    assert result["every_length"]["right_at"] is None
+    assert "no positive rate" in result["reason"]
+
+
+@pytest.mark.parametrize("option", [["--gap"], ["--beta", "3"], ["--plot", "x.svg"]])
+def test_critical_refuses_what_does_not_go_with_it(hardsim: Any, since: Path, option: list[str]) -> None:
+    outcome = hardsim("bound", since, "--critical", *option)
+    assert outcome.code == 2
+    assert f"so {option[0]} does not apply" in outcome.err
+
+
+def test_critical_takes_formulas_only(hardsim: Any, model: Path) -> None:
+    outcome = hardsim("bound", model, "--critical")
+    assert outcome.code == 2
+    assert "is no formula" in outcome.err

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import read_formula
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.open import Input, read_input
+from hardsim.checking.subject import ModelOptions, Subject, compile_file, own_predicates
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.lang.desugar import desugar
 from hardsim.lang.predicate import user_predicates
+from hardsim.proof.general import GeneralProof, prove_general
 from hardsim.proof.prover import prove
 from hardsim.proof.result import Proof
 from hardsim.spec.regimes import PROVEN, REGIMES
@@ -34,6 +35,11 @@ def proof_of(subject: Subject, max_n: int) -> Proof:
     return prove(subject.model, subject.program, max_n, desugar(subject.file), users)
 
 
+def general_proof(subject: Subject) -> GeneralProof:
+    """The proof of a subject for every length."""
+    return prove_general(subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))
+
+
 def reasons(proof: Proof) -> list[str | None]:
     """Why a proof is missing."""
     assert proof.meaning is not None
@@ -42,7 +48,8 @@ def reasons(proof: Proof) -> list[str | None]:
 
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
 def test_every_shipped_formula_is_proved(path: Path) -> None:
-    given_file = read_formula(str(path))
+    given_file = read_input(str(path))
+    assert isinstance(given_file, Input)
     proved = 0
     for regime in PROVEN:
         for counting in (None, "sign"):
@@ -55,6 +62,9 @@ def test_every_shipped_formula_is_proved(path: Path) -> None:
             proof = proof_of(subject, 9)
             assert reasons(proof) == []
             assert proof.margin is None or proof.margin > 0
+            general = prove_general(subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))
+            assert general.reason is None
+            assert general.margin is None or 0 < general.margin <= (proof.margin or general.margin)
             proved += 1
     assert proved
 
@@ -62,7 +72,8 @@ def test_every_shipped_formula_is_proved(path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
 def test_every_shipped_formula_is_proved_to_length_64_in_two_seconds(path: Path) -> None:
-    given_file = read_formula(str(path))
+    given_file = read_input(str(path))
+    assert isinstance(given_file, Input)
     for regime in PROVEN:
         try:
             subject = given_file.compile(ModelOptions(regime))
@@ -82,6 +93,7 @@ def test_random_formulas_are_proved(regime: str, data: st.DataObject) -> None:
     file = ast.FormulaFile(("a", "b"), formula, at="first" if first else "last")
     subject = compile_file(file, ModelOptions(regime, single_head=data.draw(st.booleans())))
     assert reasons(proof_of(subject, 6)) == []
+    assert general_proof(subject).reason is None
 
 
 @pytest.mark.parametrize("counting", ["lookup", "sign"])
@@ -99,3 +111,4 @@ def test_random_counting_formulas_are_proved(
         assume(False)
         raise
     assert reasons(proof_of(subject, 6)) == []
+    assert general_proof(subject).reason is None

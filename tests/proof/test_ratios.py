@@ -65,8 +65,11 @@ def test_the_classes_have_every_site_once_in_their_domains() -> None:
             assert high is None or here <= high
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.fractions(-3, 3, max_denominator=4), min_size=9, max_size=9), st.sampled_from(list(Mask)))
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.fractions(-3, 3, max_denominator=4), min_size=9, max_size=9),
+    st.sampled_from([mask for mask in Mask if not mask.strict]),
+)
 def test_means_over_classes_are_means_over_positions(values: list[Fraction], mask: Mask) -> None:
     classes, plain = Classes(), Sites(tuple(range(1, LENGTHS + 1)))
     column: list[Rational] = [values[class_of(classes, i, n)] for i, n in sites()]

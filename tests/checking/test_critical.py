@@ -1,0 +1,165 @@
+"""The critical temperature: brackets against derivations, against brute force, and their ends for themselves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import log
+
+import pytest
+
+import hardsim.checking.critical as critical_module
+from hardsim.checking.critical import WIDTH, Bracket, CriticalResult, at_beta, critical
+from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.words import count_words
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression
+from hardsim.lang.semantics import Oracle
+from hardsim.proof.general import prove_general
+from hardsim.proof.network import prove_network
+from hardsim.proof.sites import Sites
+from hardsim.run.forward import Forward
+from hardsim.run.mp import MpArithmetic
+
+
+def subject_of(text: str, symbols: str = "abc", regime: str = "temperature") -> Subject:
+    return compile_file(parse_expression(text, list(symbols)), ModelOptions(regime=regime))
+
+
+def wrong(subject: Subject, word: tuple[str, ...], beta: Fraction) -> bool:
+    """Whether the network is wrong on a word, at 60 digits."""
+    model = at_beta(subject, beta)
+    return Forward(model, MpArithmetic(60)).run(word).verdict(model) is not Oracle(subject.file).accepts(word)
+
+
+def critical_of(subject: Subject, word: tuple[str, ...]) -> Fraction:
+    """The largest multiple of 1/10000 at which a word is wrong, by bisection."""
+    low, high = 0, 64_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if wrong(subject, word, Fraction(middle, 10_000)) else (low, middle)
+    return Fraction(low, 10_000)
+
+
+def derived(n: int, rate: float = 0.5) -> float:
+    """The beta at which x + x^2 + ... + x^(n - 1) = 1/3, so that the share of the wrong positions is 1/4, with
+    x = e^(-rate beta)."""
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        x = (low + high) / 2
+        low, high = (x, high) if sum(x**d for d in range(1, n)) < 1 / 3 else (low, x)
+    return -log(low) / rate
+
+
+def holds(bracket: Bracket, value: float) -> bool:
+    """Whether a bracket that has both ends contains a number."""
+    return (
+        bracket.proved is not None
+        and bracket.refuted is not None
+        and float(bracket.refuted) - 1e-9 <= value <= float(bracket.proved) + 1e-9
+    )
+
+
+@pytest.fixture(scope="module")
+def since() -> CriticalResult:
+    return critical(subject_of("a S b"), 6)
+
+
+def test_since_comes_to_two_ln_four(since: CriticalResult) -> None:
+    assert [row.n for row in since.lengths] == [1, 2, 3, 4, 5, 6, 12, 24]
+    for row in since.lengths[1:]:
+        assert row.closed
+        assert holds(row, derived(row.n)), row
+    assert derived(2) == pytest.approx(2 * log(3))
+    # Both ends grow with n.
+    for one, other in zip(since.lengths, since.lengths[1:], strict=False):
+        assert (one.proved or 0) <= (other.proved or 0)
+        assert (one.refuted or 0) <= (other.refuted or 0)
+    assert since.every.closed
+    assert holds(since.every, 2 * log(4))
+    assert since.deciding is not None
+    assert since.deciding.argument is not None
+    assert since.deciding.argument.bound == "x"
+
+
+def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
+    subject = subject_of("a S b")
+    for row in since.lengths[1:]:
+        assert row.word is not None
+        assert row.refuted is not None
+        assert row.proved is not None
+        assert len(row.word) == row.n
+        assert wrong(subject, row.word, row.refuted)
+        assert not wrong(subject, row.word, row.proved)
+        model = at_beta(subject, row.proved)
+        assert prove_network(model, subject.program, Sites((row.n,), only_last=True))[0].holds
+    assert since.every.proved is not None
+    proof = prove_general(at_beta(subject, since.every.proved), subject.program, desugar(subject.file))
+    assert proof.proved
+
+
+@pytest.mark.parametrize(
+    ("text", "regime", "longest"),
+    [("a S b", "temperature", 5), ("Y a", "causal-position", 4), ("b U a", "position", 4),
+     ("#L[a] > #L[b]", "causal-temperature", 3)],
+)  # fmt: skip
+def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> None:
+    subject = subject_of(text, "ab", regime)
+    result = critical(subject, longest)
+    for row in result.lengths[:longest]:
+        truth = max(critical_of(subject, word) for word in product("ab", repeat=row.n))
+        assert row.exhaustive
+        assert row.proved is not None
+        # Words are wrong up to the truth, to one part in 10000.
+        assert truth <= row.proved
+        if row.refuted is None:
+            assert truth <= WIDTH
+        else:
+            assert row.refuted <= truth + Fraction(1, 10_000) <= row.refuted + 2 * WIDTH
+
+
+def test_where_no_word_has_the_worst_types_the_bracket_stays_open() -> None:
+    # Over {a, b} every a is unselected and every b wins, so that nothing before the winner is selected and wrong.
+    result = critical(subject_of("a S b", "ab"), 4)
+    assert all(row.closed for row in result.lengths)
+    assert not result.every.closed
+    assert result.every.refuted is not None
+    assert result.every.proved is not None
+    assert result.every.refuted < 1
+    assert holds(result.every, 2 * log(4) - 1e-3)
+    assert result.every.n == 3
+
+
+def test_bounded_encodings_have_brackets_for_each_length_only() -> None:
+    # The tie-break is beta/(2n) nats a position: x = e^(-beta/(2n)).
+    result = critical(subject_of("a S b", regime="none"), 3)
+    assert [row.closed for row in result.lengths[:3]] == [True] * 3
+    for row in result.lengths[1:3]:
+        assert holds(row, derived(row.n, 1 / (2 * row.n)))
+    assert result.every.proved is None
+    assert result.reason is not None
+    assert "no positive rate" in result.reason
+
+
+def test_every_head_has_the_same_beta() -> None:
+    subject = subject_of("10 * #L[a] > 9 * #L[b]")
+    betas = {subject.budget.beta_of(head) for head in subject.program.heads if not head.uniform}
+    assert len(betas) == 2
+    fixed = compile_file(subject.file, ModelOptions(beta=Fraction(7, 2)))
+    assert at_beta(subject, Fraction(7, 2)) == fixed.model
+
+
+def test_an_interrupt_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def interrupted(size: int, n: int) -> int:
+        calls.append(n)
+        if n == 3:
+            raise KeyboardInterrupt
+        return count_words(size, n)
+
+    monkeypatch.setattr(critical_module, "count_words", interrupted)
+    result = critical(subject_of("a S b"), 4)
+    assert result.partial
+    assert [row.n for row in result.lengths] == [1, 2]
+    assert calls == [1, 2, 3]
