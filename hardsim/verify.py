@@ -7,27 +7,34 @@ to, each within a bound of what it should be: the worst case over all words, in 
 local type that the nodes it reads allow, for every position that should win. Clips must turn whatever lies within the
 bounds into exactly the truth of the node claimed; `_lemma` says why what a head should find is that truth.
 
-Only e^x is approximated, between bounds from its series; one calculates with bounds in 34 digits, rounded outwards.
-Claimed bounds are these numbers in units of 10^-12, rounded up: nothing but the true ones is accepted.
+The bounds that are claimed must be exactly those found here, so nothing but the true ones is accepted.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Sequence
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
 from hashlib import sha256
-from itertools import accumulate, product
-from math import isqrt, lcm
-from types import CodeType
+from itertools import chain, product
+from math import lcm
 from typing import Any
 
-from hardsim.errors import InputError
+from hardsim.exact import (
+    GRID,
+    Rejected,
+    Value,
+    combine,
+    distance,
+    evaluate,
+    exact,
+    exp_bounds,
+    expression,
+    hold,
+    most,
+    worst,
+)
 
-FORMAT, SCHEMA_VERSION, LARGEST, GRID = "hardsim-certificate", 1, 256, 10**12
+FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 1, 256
 CLAIM = (
     "on every word of length 1 to max_n the network's output at the last position is exactly 1 if formula.root holds "
     "there, and exactly 0 if not"
@@ -35,120 +42,20 @@ CLAIM = (
 SECTIONS = ("claim", "max_n", "labels", "formula", "model", "meaning", "bounds")
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
-DOWN, UP = (Context(34, way, MIN_EMIN, MAX_EMAX) for way in (ROUND_FLOOR, ROUND_CEILING))
-ZERO, ONE = Decimal(0), Decimal(1)
-RATIONAL = re.compile(r"-?\d{1,2000}(/0*[1-9]\d{0,1999})?", re.ASCII)
 SIDES = {"future": "L", "past": "R", "none": ""}
-PREDICATES: dict[str, Callable[[Fraction], bool]] = {
-    "PRIME": lambda x: x > 1 and all(x % divisor for divisor in range(2, isqrt(int(x)) + 1)),
-    "SQUARE": lambda x: x >= 0 and isqrt(int(x)) ** 2 == x,
-    "POW2": lambda x: x > 0 and int(x) & (int(x) - 1) == 0,
-}
 Lit = tuple[int, bool]
 """A node and whether it is negated."""
-Value = dict[Any, Any]
-"""A linear combination of None (the constant 1), nodes (their truth here), counts (side, literal), and names of heads
-(the Boolean that was attended to; of a number looked up, how far it is off)."""
 
 
-class Rejected(Exception):
-    """The certificate does not prove its claim: why."""
-
-
-def hold(condition: object, reason: str) -> None:
-    """Reject unless a condition holds."""
-    if not condition:
-        raise Rejected(reason)
-
-
-@lru_cache(maxsize=1 << 18)
-def exp_bounds(x: Fraction) -> tuple[Decimal, Decimal]:
-    """Numbers that enclose e^x.
-
-    With r = |x| / 2^k < 1/32 the series to r^16/16! is a lower bound of e^r, and what is left out is less than its last
-    term; then it is squared k times.
-    """
-    k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
-    low, high = (_series(abs(x) / 2**k, k, context) for context in (DOWN, UP))
-    return (DOWN.divide(ONE, high), UP.divide(ONE, low)) if x < 0 else (low, high)
-
-
-def _series(x: Fraction, squarings: int, context: Context) -> Decimal:
-    r, term, total = context.divide(Decimal(x.numerator), Decimal(x.denominator)), ONE, ONE
-    for number in range(1, 17):
-        term = context.divide(context.multiply(term, r), Decimal(number))
-        total = context.add(total, term)
-    total = context.add(total, term) if context is UP else total
-    for _ in range(squarings):
-        total = context.multiply(total, total)
-    return total
-
-
-def share(part: Decimal, whole: Decimal) -> int:
-    """A quotient in units of 1/GRID, rounded up."""
-    return int(UP.multiply(UP.divide(part, whole), Decimal(GRID)).to_integral_value(ROUND_CEILING))
-
-
-def distance(logits: Sequence[Fraction], values: Sequence[Fraction], goal: Fraction) -> int:
-    """At most how far the attended value is from `goal`: values on the two sides of it pull in opposite directions."""
-    whole, apart, top, scale = ZERO, [ZERO, ZERO], max(logits), lcm(*(value.denominator for value in values))
-    for logit, value in zip(logits, values, strict=True):
-        low, high = exp_bounds(logit - top)
-        far, side = Decimal(int(abs(value - goal) * scale)), value > goal
-        whole, apart[side] = DOWN.add(whole, low), UP.add(apart[side], UP.multiply(high, far))
-    return share(max(apart), DOWN.multiply(whole, Decimal(scale)))
-
-
-def worst(weights: list[Any], goal: int) -> int | None:
-    """The largest share of wrong values, where the last position that is selected should give `goal` (None: it cannot).
-
-    `weights` has for each position its local types: selected or not, value, bounds of the weight. Wrong values are
-    taken where there are any, else the least right weight: either choice can only increase the share.
-    """
-    sums, last, found = list[list[Decimal]](), len(weights) - 1, list[int]()
-    for way in (1, -1):  # before the winner there may be any type, after it none that is selected
-        pools = [[kind for kind in types if way > 0 or not kind[0]] for types in weights[::way]]
-        bad = [max((high for _, what, _, high in pool if what != goal), default=ZERO) for pool in pools]
-        good = [ZERO if b else min((low for *_, low, _ in pool), default=ZERO) for b, pool in zip(bad, pools, strict=True)]
-        sums += [[*accumulate(bad, UP.add, initial=ZERO)], [*accumulate(good, DOWN.add, initial=ZERO)]]
-    for at in range(max((k for k, types in enumerate(weights) if all(kind[0] for kind in types)), default=0), last + 1):
-        if wins := [low for selected, what, low, _ in weights[at] if selected and what == goal]:
-            wrong, right = UP.add(sums[0][at], sums[2][last - at]), DOWN.add(sums[1][at], sums[3][last - at])
-            found.append(share(wrong, DOWN.add(wrong, DOWN.add(right, min(wins)))))
-    return max(found, default=None)
-
-
-def combine(*parts: tuple[Any, Value]) -> Value:
-    """A linear combination, without zeros."""
-    found: Value = {}
-    for a, value in parts:
-        for key, b in value.items():
-            found[key] = found.get(key, 0) + a * b
-    return {key: a for key, a in found.items() if a}
-
-
-def exact(data: Any) -> Any:
-    """Rationals written as `"p"` or `"p/q"`, also inside arrays and objects."""
-    if isinstance(data, dict | list):
-        return {key: exact(part) for key, part in data.items()} if isinstance(data, dict) else [*map(exact, data)]
-    hold(isinstance(data, str) and RATIONAL.fullmatch(data), f"model: {data!r} is not a rational")
-    return Fraction(data)
-
-
-@lru_cache(maxsize=1024)
-def expression(text: str) -> CodeType:
-    """An expression in integers, names and predicates, with Python's operators and nothing else of Python; an exponent
-    is a name or a small integer."""
-    fine = re.fullmatch(r"[\w\s+*/%()<>=!-]*", text) and "__" not in text and text.count("**") <= 4
-    fine = fine and not re.search(r"\*\*(?!\s*(\d{1,3}|[^\W\d]\w*)\b(?!\s*(\*\*|\()))", text)
-    hold(fine, f"the expression {text!r} is not understood")
-    return compile(re.sub(r"\b\d+", r"Fraction(\g<0>)", text), "<expression>", "eval")
-
-
-def evaluate(code: CodeType, **names: int) -> Fraction:
-    """The exact value of an expression."""
-    known = PREDICATES | {name: Fraction(value) for name, value in names.items()}
-    return Fraction(eval(code, {"__builtins__": {}, "Fraction": Fraction}, known))
+def _well_formed(node: Any) -> bool:
+    """Whether a node has an operator and operands of the right kinds (literals are checked later)."""
+    match node:
+        case ["at least", [*args], [*terms], int()] | ["predicate", [_] as args, str(), [_] as terms, int()]:
+            sides = [side for (a, side) in terms if type(a) is int and side in SIDES.values()]
+            return len(sides) == len(args) == len(terms) and type(node[-1]) is int
+        case ["letters", [], *_] | ["and", [_, *_]] | ["xor" | "S" | "U", [_, _]] | ["Y" | "X", [_]]:
+            return node[0] == "letters" or len(node) == 2
+    return False
 
 
 class Checker:
@@ -157,6 +64,10 @@ class Checker:
     def __init__(self, document: dict[str, Any]) -> None:
         formula, model, meaning = document["formula"], document["model"], document["meaning"]
         self.alphabet, self.nodes, self.output = formula["alphabet"], formula["nodes"], model["output"]
+        hold(model["alphabet"] == self.alphabet, "model.alphabet is not that of the formula")
+        hold(0 < len(set(self.alphabet)) == len(self.alphabet), "formula.alphabet: symbols must differ")
+        for k, node in enumerate(self.nodes):
+            hold(_well_formed(node), f"formula.nodes[{k}] is none that is known")
         self.lits = [[self.lit(lit, k) for lit in node[1]] for k, node in enumerate(self.nodes)]
         self.root = self.lit(formula["root"], len(self.nodes))
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
@@ -164,10 +75,14 @@ class Checker:
         self.encodings = {name: expression(text) for name, text in model["encodings"].items()}
         self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
                        for layer in model["layers"]]  # fmt: skip
+        sizes = {len(values) for values in self.embedding.values()}
+        hold(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
         written = [*self.embedding, *(self.encodings.keys() - self.embedding.keys())]
         written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
         hold(len(set(written)) == len(written), "model: a coordinate is written twice")
-        self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
+        names = [name for heads, _ in self.layers for name, *_ in heads]
+        hold(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
+        self.bounds: dict[str, list[Any]] = {name: [] for name in names}
         self.cache: dict[Any, Any] = {}
         for n in range(1, document["max_n"] + 1):
             self._length(n)
@@ -218,7 +133,7 @@ class Checker:
             return None
         if op in ("and", "xor"):
             return self.join(op, [bool(self.truth(lit, i)) for lit in args])
-        total = self.linear(args, *rest[-2:], i).get(None, 0)
+        total = self.linear(args, rest[-2], rest[-1], i).get(None, 0)
         return int(total >= 0 if op == "at least" else evaluate(expression(rest[0]), x=total, n=self.n))
 
     def join(self, op: str, bits: list[bool]) -> int:
@@ -238,8 +153,9 @@ class Checker:
         """A sum of integers times counts; those that no word changes are constants."""
         parts: list[tuple[Any, Value]] = [(Fraction(constant), {None: 1})]
         for (a, side), (k, negated) in zip(terms, args, strict=True):
-            column, seen = self.bits[k], self.seen(side, i)
-            parts.append((a, {None: sum(column[j - 1] ^ negated for j in seen)} if column else {(side, (k, negated)): 1}))
+            column: list[int] | None = self.bits[k]
+            known = {None: sum(column[j - 1] ^ negated for j in self.seen(side, i))} if column else None
+            parts.append((a, {(side, (k, negated)): 1} if known is None else known))
         return combine(*parts)
 
     def apply(self, row: dict[str, Fraction], i: int, bias: Any = 0) -> Value:
@@ -264,28 +180,35 @@ class Checker:
                     truth[k] = self.join(self.nodes[k][0], [bool(truth[a]) != b for a, b in self.lits[k]])
                 found.add(tuple(truth[k] for k in nodes))
             self.cache[key] = frozenset(found)
-        return self.cache[key]
+        return frozenset(self.cache[key])
 
     def _head(self, name: str, side: str, claim: dict[str, Any], pairs: list[Any], row: Any) -> list[Value]:
         """What a head writes, by position."""
         kind, values = claim["kind"], [self.apply(row, j) for j in self.places]
         keys = [[self.apply(key, j) for _, key in pairs] for j in self.places]
-        used = {k for value in (*values, *sum(keys, [])) for k in value} - {None}
+        used = {k for value in (*values, *chain(*keys)) for k in value} - {None}
         if not any(query and key for query, key in pairs):
             told = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
             hold(told or not used, f"head {name} does not average what is claimed")
-            means = [[(Fraction(1, len(seen)), values[j - 1]) for j in seen] for i in self.places if (seen := self.seen(side, i))]
-            return [{(side, claim["what"]): mean[0][0]} if used else combine(*mean) for mean in means]
+            parts = [(i, Fraction(1, len(self.seen(side, i)))) for i in self.places]
+            return [{(side, claim["what"]): part} if used else
+                    combine(*((part, values[j - 1]) for j in self.seen(side, i))) for i, part in parts]  # fmt: skip
         hold(all(isinstance(k, int) for k in used), f"head {name} reads what is not rounded")
-        hold(kind == "nearest" or (kind and not used), f"head {name} does not do what is claimed")
-        work, wrong = (self._nearest if kind == "nearest" else self._counted), []
+        counted = kind == "sign" or (kind in ("number", "table") and side != "R")
+        hold(kind == "nearest" or (counted and not used), f"head {name} does not do what is claimed")
+        work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
         read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
                 (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
+        before: Any = None
         for i in self.places:
             queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
-            wrong.append(work(name, claim, queries, [read[j - 1] for j in self.seen(side, i)], i))
+            size = len(self.seen(claim["count"][1][0][1], i)) if "count" in claim else 0
+            same = (repr(queries), size, self.seen(side, i), i * (kind == "sign"))
+            again = wrong[-1:] if same == before else list[list[Any]]()
+            wrong += again or [work(name, claim, queries, [read[j - 1] for j in self.seen(side, i)], i)]
+            before = same
         self.heads[name] = side, claim, [value.get(None, Fraction(0)) for value in values], wrong
-        self.bounds[name].append([max((b for b in column if b is not None), default=None) for column in zip(*wrong, strict=True)])
+        self.bounds[name].append([most(column) for column in zip(*wrong, strict=True)])
         return [self._number(claim, {name: 1}, i) if kind == "number" else {name: 1} for i in self.places]
 
     def _number(self, claim: dict[str, Any], off: Value, i: int) -> Value:
@@ -317,31 +240,40 @@ class Checker:
             alone = [[kind for kind in types if not kind[0]] for types in weights]
             alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
             both = [[worst(case, goal) for case in ((weights, alone) if all(alone) else (weights,))] for goal in (0, 1)]
-            self.cache[query, order] = [max((b for b in found if b is not None), default=None) for found in both]
-        return self.cache[query, order]
+            self.cache[query, order] = [most(found) for found in both]
+        return list(self.cache[query, order])
 
     def _counted(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
         """Keys and values are fixed; queries are linear in a count c, or in the number T of an `at least` node."""
-        values, wrong, kind = [value for value, _ in read], list[Any]([None, None]), claim["kind"]
+        symbol: Any = ""
+        values, wrong, kind = [int(value) for value, _ in read], list[Any]([None, None]), claim["kind"]
+        hold(values == [value for value, _ in read], f"head {name} reads values that are no integers")
         if kind == "sign":
             # The larger T, the more weight is on the positive keys: T = 0 and T = -1 are the worst cases.
-            queries = [self.along(query, self.linear(*self.nodes[claim["what"][0]][1:], i)) for query in queries]
-            symbol, points = "", [(0, 1), (-1, 0)] if len(values) > 1 else [(0, int(values[0]))]
+            _, args, terms, constant = self.nodes[claim["what"][0]]
+            queries = [self.along(query, self.linear(args, terms, constant, i)) for query in queries]
+            points = [(0, 1), (-1, 0)] if len(values) > 1 else [(0, int(values[0]))]
             fine = queries[0].get("", 0) >= 0 and all(value == (key[0].get(None, 0) > 0) for value, key in read)
             hold(fine and len(queries) == 1, f"head {name} does not test a sign as is claimed")
         else:
             args, terms = claim["count"]
+            hold(len(args) == 1 and terms[0][0] == 1, f"head {name} looks up one count")
             known, size = self.linear(args, terms, 0, i), len(self.seen(terms[0][1], i))
-            symbol = next((key for key in known if key), None)
+            symbol = next((key for key in known if key), 0)
             counts = range(size + 1) if symbol else [int(known.get(None, 0))]
             points = [(c, values[max(c, 1) - 1]) for c in counts]
             hold(kind == "table" or values == [*range(1, len(values) + 1)], f"head {name} looks up no number")
         hold(all({*query} <= {None, symbol} for query in queries), f"head {name} depends on what is not claimed")
+        # Over a common denominator logits are integers.
+        parts = [query.get(key, 0) for query in queries for key in (None, symbol)]
+        keys = [[key.get(None, 0) for key in keys] for _, keys in read]
+        below = [lcm(*(Fraction(part).denominator for part in some)) for some in (parts, chain(*keys))]
+        pairs, rows = [int(part * below[0]) for part in parts], [[int(b * below[1]) for b in row] for row in keys]
         for c, goal in points:
-            query = [query.get(None, 0) + c * query.get(symbol or 0, 0) for query in queries]
-            logits = [sum((a * b.get(None, 0) for a, b in zip(query, key, strict=True)), Fraction(0)) for _, key in read]
+            query = [a + c * b for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
+            logits = [sum(a * b for a, b in zip(query, row, strict=True)) for row in rows]
             bit = 0 if kind == "number" else int(goal)
-            wrong[bit] = max(wrong[bit] or 0, distance(logits, values, goal))
+            wrong[bit] = max(wrong[bit] or 0, distance(logits, below[0] * below[1], values, goal))
         return wrong
 
     def along(self, form: Value, line: Value) -> Value:
@@ -358,19 +290,26 @@ class Checker:
         hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
         node, negated = self.claims[k]
         op, args, *rest = self.nodes[node]
-        line = self.linear(args, *rest, i) if op == "at least" else {}
+        line = self.linear(args, rest[0], rest[1], i) if op == "at least" else {}
         forms = [(a, self.along(form, line)) for a, form in forms]
         used = {key for _, form in forms for key in form}
         heads = sorted(key for key in used if isinstance(key, str) and key)
         lemmas = [name for name in heads if self._lemma(node, name, i)]
         edge = (op, i) in (("Y", 1), ("X", self.n))
-        hold(lemmas or edge or op in ("and", "xor", "at least"), f"the coordinate '{k}' does not read what decides {op}")
+        told = f"the coordinate '{k}' is not what is claimed, {op}, at position {i} of {self.n}"
+        hold(lemmas or edge or op in ("and", "xor", "at least"), told)
         also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else set()
         also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
         free = sorted(a for a in also | {key for key in used if isinstance(key, int)} if not self.bits[a])
         hold(len(free) + len(heads) <= 16, f"the coordinate '{k}' reads too much at once")
         sizes = {key: (0, len(self.seen(key[0], i))) for key in {*used, *line} if isinstance(key, tuple)}
-        reach = [line.get(None, 0) + sum(pick(a * sizes[key][1], 0) for key, a in line.items() if key) for pick in (min, max)]
+        counts = [a * sizes[key][1] for key, a in line.items() if key]
+        reach = [line.get(None, 0) + sum(pick(a, 0) for a in counts) for pick in (min, max)]
+        key = repr((k, forms, lemmas, edge, line, sizes, [self.heads[name][3][i - 1] for name in heads],
+                    self.known[i - 1], self.n * (op == "predicate")))  # fmt: skip
+        if key in self.cache:
+            return self.truth((node, negated), i)
+        self.cache[key] = True
         for chosen in product((0, 1), repeat=len(free) + len(heads) + (op == "at least")):
             truth: Value = dict(zip([*free, *heads, ""], chosen, strict=False)) | dict(self.known[i - 1])
             goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
@@ -378,13 +317,12 @@ class Checker:
                 goal = self.join(op, [bool(truth[a]) != b for a, b in self.lits[node]])
             elif op == "predicate" and not truth[self.heads[lemmas[0]][1]["some"][0]]:
                 goal = int(evaluate(expression(rest[0]), x=rest[2], n=self.n))
-            ends = {key: (truth[key],) * 2 for key in (*free, *dict(self.known[i - 1]))} | sizes | {None: (1, 1)}
+            ends: Value = {key: (truth[key],) * 2 for key in (*free, *dict(self.known[i - 1]))} | sizes | {None: (1, 1)}
             ends |= {name: self._ends(name, truth[name], i) for name in heads}
             ends[""] = (max(reach[0], 0), reach[1]) if goal else (reach[0], min(reach[1], -1))
             away = op == "at least" and (ends[""][0] > ends[""][1] or any(truth[name] != goal for name in lemmas))
             if not away and all(ends.values()):
                 total = bias + sum(a * self._clip(k, form, ends, i) for a, form in forms)
-                told = f"the coordinate '{k}' is not what is claimed, {op}, at position {i} of {self.n}"
                 hold(total == ((goal and not edge) != negated), told)
         return self.truth((node, negated), i)
 
@@ -397,7 +335,8 @@ class Checker:
 
     def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
         low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
-        hold(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' at position {i} of {self.n}")
+        fine = high <= 0 or low >= 1 or low == high
+        hold(fine, f"the bounds do not settle a clip of '{k}' at position {i} of {self.n}")
         return min(max(low, 0), 1)
 
     def _lemma(self, node: int, name: str, i: int) -> bool:
@@ -412,56 +351,49 @@ class Checker:
         (op, args, *rest), (side, claim, column, _), lits = self.nodes[node], self.heads[name], self.lits[node]
         kind, what, where, seen = claim["kind"], claim.get("what"), claim.get("where"), [*self.seen(side, i)]
         if kind == "sign" or op in ("and", "xor"):
-            return kind == "sign" and what == (node, False) and len(seen) > 1
+            return bool(kind == "sign" and what == (node, False) and len(seen) > 1)
         if kind == "table" and op == "predicate":
             text, ((scale, of),), offset = rest
-            told = [evaluate(expression(text), x=scale * j + offset, n=self.n) for j in self.seen("L", len(self.seen(of, i)))]
+            code, positions = expression(text), range(1, len(self.seen(of, i)) + 1)
+            found = [evaluate(code, x=scale * j + offset, n=self.n) for j in positions]
             some = self.nodes[claim["some"][0]] == ["at least", args, [[1, of]], -1] and not claim["some"][1]
-            return some and [args, [[1, of]]] == claim["count"] and column[: len(told)] == told
+            return bool(some and [args, [[1, of]]] == claim["count"] and column[: len(found)] == found)
         if kind != "nearest" or what != lits[-1]:
             return False
         if op in ("S", "U"):
-            told = (side, claim["backwards"]) == (("L", False) if op == "S" else ("R", True))
-            nodes, signs = zip(where, *lits, strict=True)
-            rows = {row for j in self.places for row in self.possible(nodes, j)} if told else {(0, 0, 0)}
-            return all(w ^ signs[0] == (1 ^ l ^ signs[1] | r ^ signs[2]) for w, l, r in rows) and told
+            nodes, (a, b, c) = zip(where, *lits, strict=True)
+            rows = {row for j in self.places for row in self.possible(nodes, j)}
+            fine = all(w ^ a == (1 ^ left ^ b | right ^ c) for w, left, right in rows)
+            return fine and (side, claim["backwards"]) == (("L", False) if op == "S" else ("R", True))
         if op in ("Y", "X"):
             order = [j for j in seen if self.bits[where[0]] and self.bits[where[0]][j - 1] != where[1]]
             return (order[::-1] if claim["backwards"] else order)[-1:] == [i - 1 if op == "Y" else i + 1]
-        return where == what and rest == [[[1, side]], -1]
+        return bool(where == what and rest == [[[1, side]], -1])
 
 
 def digests(document: dict[str, Any]) -> dict[str, str]:
-    """SHA-256 of each section, as JSON without white space, keys in order."""
+    """SHA-256 of each section, as JSON in ASCII without white space, keys in order."""
     texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in SECTIONS}
     return {key: sha256(text.encode()).hexdigest() for key, text in texts.items()}
-
-
-def read_certificate(data: bytes, name: str) -> dict[str, Any]:
-    """A certificate as JSON.
-
-    Raises:
-        InputError: if it is none.
-    """
-    try:
-        document = json.loads(data, object_pairs_hook=_object)
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict) or (document.get("format"), document.get("schema_version")) != (FORMAT, 1):
-        raise InputError(f"{name} is no certificate of version 1", hint="`hardsim prove --certificate` writes them.")
-    return document
 
 
 def verify(document: dict[str, Any]) -> str | None:
     """Why a certificate does not prove its claim; None if it does."""
     try:
         for key, told in digests(document).items():
-            hold(document["digests"][key] == told, f"{key}: it is not what its SHA-256 digest says")
+            hold(document["digests"].get(key) == told, f"{key} was altered: its SHA-256 digest is another")
+        hold(document["digests"].keys() == set(SECTIONS), "digests: there is one too many")
         hold(document["claim"] == CLAIM, "claim: it is not the one that is checked")
-        hold(0 < document["max_n"] <= LARGEST, f"max_n: only lengths up to {LARGEST} are checked")
-        hold(Checker(document).bounds == document["bounds"], "bounds: they are not what follows from the weights")
+        length = document["max_n"]
+        hold(type(length) is int and 0 < length <= LARGEST, f"max_n: lengths from 1 to {LARGEST} can be checked")
+        found = Checker(document).bounds
+        for name in sorted(found.keys() | document["bounds"].keys()):
+            wrong = json.dumps(found.get(name)) != json.dumps(document["bounds"].get(name))
+            hold(not wrong, f"bounds of head {name}: they are not what follows from the weights")
     except Rejected as error:
         return str(error)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, SyntaxError, RecursionError) as error:
-        return f"it is malformed: {type(error).__name__}: {error}"
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, SyntaxError, NameError) as error:
+        return f"malformed: {type(error).__name__}: {error}"
+    except (RecursionError, MemoryError):
+        return "malformed: it is too large"
     return None
