@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.errors import InputError, Undecided
+from hardsim.errors import Undecided
 from hardsim.exact import Rejected
 from hardsim.lang.ast import UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor
@@ -81,31 +81,6 @@ def certificate(subject: Subject, max_n: int) -> dict[str, Any]:
 def certificate_text(document: Mapping[str, Any]) -> str:
     """A certificate as JSON."""
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return dict(pairs)
-
-
-def read_certificate(data: bytes, name: str) -> dict[str, Any]:
-    """A certificate as JSON.
-
-    Raises:
-        InputError: if it is none.
-    """
-    try:
-        document = json.loads(data, object_pairs_hook=_object)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON that can be read: {error}") from None
-    known = isinstance(document, dict) and (document.get("format"), document.get("schema_version"))
-    if known != (FORMAT, SCHEMA_VERSION):
-        raise InputError(
-            f"{name}: no certificate of version {SCHEMA_VERSION}",
-            hint="Make one with: hardsim prove FILE --certificate NAME.cert.json",
-        )
-    return dict(document)
 
 
 # ---- the network ----

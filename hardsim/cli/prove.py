@@ -8,8 +8,10 @@ import typer
 
 from hardsim.cli import failures
 from hardsim.cli import options as opt
-from hardsim.cli.options import Request
+from hardsim.cli.options import ALL, Request
 from hardsim.cli.session import Session, session
+from hardsim.cli.sink import STDOUT, Sink
+from hardsim.errors import InputError
 
 if TYPE_CHECKING:
     from hardsim.checking.prove import ProveResult
@@ -36,6 +38,10 @@ Examples:
   hardsim prove formulas/ --regime all --max-n 64
   hardsim prove since.ltl --beta 1                (refuted by a word)
   hardsim prove model.json --heads-only           (claims nothing about a formula)
+  hardsim prove since.ltl --max-n 16 --certificate since.cert.json
+
+With --certificate the proof is written down so that `hardsim verify` can check it again, with code that shares nothing
+with this command's.
 """
 
 HeadsOnly = Annotated[
@@ -53,6 +59,14 @@ Search = Annotated[
         help="Where there is no proof, try every word of the short lengths that have at most M words together.",
     ),
 ]
+Certificate = Annotated[
+    str | None,
+    typer.Option(
+        "--certificate",
+        metavar="PATH",
+        help="Write what `hardsim verify` needs to check the proof; '-' is standard output. It is checked first.",
+    ),
+]
 
 
 def prove(
@@ -60,6 +74,7 @@ def prove(
     max_n: opt.MaxLength = 64,
     heads_only: HeadsOnly = False,
     search: Search = 2000,
+    certificate: Certificate = None,
     regime: opt.Regime = "temperature",
     beta: opt.Beta = None,
     tau: opt.Tau = None,
@@ -74,20 +89,56 @@ def prove(
     """The command; its manual is `HELP`."""
     request = Request(regime, beta, tau, at, single_head, counting)
     request.options()
-    with session("prove", json) as current:
-        given = list(current.read(files, expression, alphabet))
-        several = len(given) + len(current.errors) > 1
-        work = _Work(current, max_n, heads_only, search, tables if tables is not None else not several)
-        for one in given:
-            current.each(one, request, work.prove)
-        work.summary()
+    target = None if certificate is None else _target(certificate, request, heads_only, max_n, json)
+    try:
+        with session("prove", json, quiet=certificate == STDOUT) as current:
+            if target is not None:
+                current.outputs.append(target)
+                if current.sink is not None and current.sink.same(target):
+                    raise InputError(f"--certificate and --json both write {certificate}", hint="Name two files.")
+            given = list(current.read(files, expression, alphabet))
+            several = len(given) + len(current.errors) > 1
+            if several and target is not None:
+                raise InputError("one certificate is of one input, and there are several", hint="Give one of them.")
+            work = _Work(current, max_n, heads_only, search, tables if tables is not None else not several, target)
+            for one in given:
+                current.each(one, request, work.prove)
+            work.summary()
+    finally:
+        if target is not None:
+            target.discard()
+
+
+def _target(path: str, request: Request, heads_only: bool, max_n: int, json: str | None) -> Sink:
+    """Where the certificate goes.
+
+    Raises:
+        InputError: if there cannot be one, or it cannot be written there.
+    """
+    from hardsim.verify import LARGEST
+
+    if request.regime == ALL:
+        raise InputError("one certificate is of one network: --regime all is several", hint="Name one regime.")
+    if heads_only:
+        raise InputError(
+            "a certificate says that the network computes the formula, and --heads-only claims nothing about it",
+            hint="Leave out one of --certificate and --heads-only.",
+        )
+    if max_n > LARGEST:
+        raise InputError(f"certificates go up to length {LARGEST}, not {max_n}", hint=f"Use --max-n {LARGEST}.")
+    if path == STDOUT == json:
+        raise InputError("--certificate - and --json - both want standard output", hint="Give one of them a file.")
+    return Sink(path, "--certificate")
 
 
 class _Work:
     """Proves subjects one after the other and prints each as soon as it is done."""
 
-    def __init__(self, current: Session, max_n: int, heads_only: bool, search: int, tables: bool) -> None:
+    def __init__(
+        self, current: Session, max_n: int, heads_only: bool, search: int, tables: bool, target: Sink | None = None
+    ) -> None:
         self.current = current
+        self.target = target
         self.max_n = max_n
         self.heads_only = heads_only
         self.search = search
@@ -109,6 +160,20 @@ class _Work:
             self.current.codes.append(failures.MISMATCH)
         elif result.verdict is Verdict.UNDECIDED:
             self.current.codes.append(failures.UNDECIDED)
+        elif self.target is not None:
+            self._certify(subject, self.target)
+
+    def _certify(self, subject: Subject, target: Sink) -> None:
+        """Write the certificate of a subject that was proved.
+
+        Raises:
+            Undecided: if the checker does not follow the proof.
+        """
+        from hardsim.checking.certificate import certificate, certificate_text
+
+        document = certificate(subject, self.max_n)
+        target.write(certificate_text(document))
+        self.current.screen.line(f"certificate, checked: {target.path} (model sha256 {document['digests']['model']})")
 
     def summary(self) -> None:
         """One row per result, where there are several."""
