@@ -21,7 +21,15 @@ from hardsim import __version__
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("errors", "lang", "spec", "theory", "net", "ahat", "rasp", "run", "proof", "checking", "report", "cli")
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
-OUTSIDE = {"version": "errors", "examples": "errors", "api": "report", "": "report", "__main__": "cli"}
+OUTSIDE = {
+    "version": "errors",
+    "exact": "errors",
+    "verify": "errors",
+    "examples": "errors",
+    "api": "report",
+    "": "report",
+    "__main__": "cli",
+}
 # The deciders share no code: who, and what none of its imports may lead to.
 APART = (
     ("spec", "lang.semantics"),
@@ -198,6 +206,21 @@ def test_the_deciders_share_no_code() -> None:
     imports = read_imports(package_trees())
     assert {"lang.semantics", "lang.desugar", "lang.core", "spec.hard", "run.mp"} <= imports.keys()
     assert forbidden_chains(imports) == []
+
+
+def test_the_checker_imports_neither_compiler_nor_prover() -> None:
+    imports = read_imports(package_trees())
+    assert imports["verify"] == {"exact"}
+    assert imports["exact"] == set()
+    for module in ("verify", "exact"):
+        roots = {name.split(".")[0] for name, _ in imported_names(package_trees()[module], module)}
+        assert roots - {"hardsim", "__future__"} <= sys.stdlib_module_names, module
+
+
+def test_the_checker_is_small() -> None:
+    lines = {name: len((ROOT / "hardsim" / f"{name}.py").read_text().splitlines()) for name in ("verify", "exact")}
+    assert lines["verify"] < 400
+    assert lines["exact"] < 200
 
 
 @pytest.mark.parametrize("path", package_files(), ids=module_of)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hardsim.cli import bound, check, compile, eval, examples, failures, prove, show, words
+from hardsim.cli import bound, check, compile, eval, examples, failures, prove, show, verify, words
 from hardsim.cli.failures import CODES
 from hardsim.cli.streams import ClosedPipe, Interrupted, drop_stdout, lost_stream, open_streams, say, use_utf8
 from hardsim.version import __version__
@@ -99,6 +99,7 @@ OPTIONS = "[OPTIONS]"
 for _name, _command, _help, _short, _usage in (
     ("check", check.check, check.HELP, "Is the compiled transformer right, word by word?", OPTIONS),
     ("prove", prove.prove, prove.HELP, "Is it right on all words up to a length?", OPTIONS),
+    ("verify", verify.verify, verify.HELP, "Is a certificate of such a proof right?", OPTIONS),
     ("eval", eval.evaluate_words, eval.HELP, "What is answered on given words?", f"{OPTIONS} [FILE]"),
     ("words", words.words, words.HELP, "Which words are accepted, up to a length?", OPTIONS),
     ("show", show.show, show.HELP, "What was the formula compiled into?", OPTIONS),

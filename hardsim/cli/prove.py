@@ -9,8 +9,10 @@ import typer
 
 from hardsim.cli import failures
 from hardsim.cli import options as opt
-from hardsim.cli.options import Request
+from hardsim.cli.options import ALL, Request
 from hardsim.cli.session import Session, session
+from hardsim.cli.sink import STDOUT, Sink
+from hardsim.errors import InputError
 
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
@@ -50,6 +52,10 @@ Examples:
   hardsim prove formulas/ --regime all --all-n     (every length)
   hardsim prove since.ltl --beta 1                (refuted by a word)
   hardsim prove model.json --heads-only           (claims nothing about a formula)
+  hardsim prove since.ltl --max-n 16 --certificate since.cert.json
+
+With --certificate the proof is written down so that `hardsim verify` can check it again, with code that shares nothing
+with this command's.
 """
 
 HeadsOnly = Annotated[
@@ -74,6 +80,14 @@ Search = Annotated[
         help="Where there is no proof, try every word of the short lengths that have at most M words together.",
     ),
 ]
+Certificate = Annotated[
+    str | None,
+    typer.Option(
+        "--certificate",
+        metavar="PATH",
+        help="Write what `hardsim verify` needs to check the proof; '-' is standard output. It is checked first.",
+    ),
+]
 
 
 def prove(
@@ -83,6 +97,7 @@ def prove(
     all_n: AllLengths = False,
     heads_only: HeadsOnly = False,
     search: Search = 2000,
+    certificate: Certificate = None,
     regime: opt.Regime = "temperature",
     beta: opt.Beta = None,
     tau: opt.Tau = None,
@@ -98,14 +113,47 @@ def prove(
     """The command; its manual is `HELP`."""
     request = Request(regime, beta, tau, at, single_head, counting, epsilon)
     request.options()
-    with session("prove", json) as current:
-        given = list(current.read(files, expression, alphabet))
-        several = len(given) + len(current.errors) > 1
-        aim = _Aim(max_n, _given(context, "max_n"), all_n, heads_only, search)
-        work = _Work(current, request, aim, tables if tables is not None else not several)
-        for one in given:
-            current.each(one, request, work.prove, work.prove_model)
-        work.summary()
+    target = None if certificate is None else _target(certificate, request, heads_only, max_n, json)
+    try:
+        with session("prove", json, quiet=certificate == STDOUT) as current:
+            if target is not None:
+                current.outputs.append(target)
+                if current.sink is not None and current.sink.same(target):
+                    raise InputError(f"--certificate and --json both write {certificate}", hint="Name two files.")
+            given = list(current.read(files, expression, alphabet))
+            several = len(given) + len(current.errors) > 1
+            if several and target is not None:
+                raise InputError("one certificate is of one input, and there are several", hint="Give one of them.")
+            aim = _Aim(max_n, _given(context, "max_n"), all_n, heads_only, search)
+            work = _Work(current, request, aim, tables if tables is not None else not several, target)
+            for one in given:
+                current.each(one, request, work.prove, work.prove_model)
+            work.summary()
+    finally:
+        if target is not None:
+            target.discard()
+
+
+def _target(path: str, request: Request, heads_only: bool, max_n: int, json: str | None) -> Sink:
+    """Where the certificate goes.
+
+    Raises:
+        InputError: if there cannot be one, or it cannot be written there.
+    """
+    from hardsim.verify import LARGEST
+
+    if request.regime == ALL:
+        raise InputError("one certificate is of one network: --regime all is several", hint="Name one regime.")
+    if heads_only:
+        raise InputError(
+            "a certificate says that the network computes the formula, and --heads-only claims nothing about it",
+            hint="Leave out one of --certificate and --heads-only.",
+        )
+    if max_n > LARGEST:
+        raise InputError(f"certificates go up to length {LARGEST}, not {max_n}", hint=f"Use --max-n {LARGEST}.")
+    if path == STDOUT == json:
+        raise InputError("--certificate - and --json - both want standard output", hint="Give one of them a file.")
+    return Sink(path, "--certificate")
 
 
 def _given(context: typer.Context, name: str) -> bool:
@@ -129,8 +177,9 @@ class _Aim:
 class _Work:
     """Proves subjects one after the other and prints each as soon as it is done."""
 
-    def __init__(self, current: Session, request: Request, aim: _Aim, tables: bool) -> None:
+    def __init__(self, current: Session, request: Request, aim: _Aim, tables: bool, target: Sink | None = None) -> None:
         self.current = current
+        self.target = target
         self.request = request
         self.aim = aim
         self.tables = tables
@@ -139,6 +188,7 @@ class _Work:
     def prove(self, subject: Subject) -> None:
         """Prove one subject."""
         from hardsim.checking.prove import prove_subject
+        from hardsim.checking.result import Verdict
         from hardsim.report.prove import print_proof, prove_json
 
         aim = self.aim
@@ -147,9 +197,20 @@ class _Work:
         self.current.results.append(prove_json(result))
         print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
         self._conclude(result.verdict, not aim.all_n or aim.bounded or result.every_length)
+        if self.target is not None and result.verdict is Verdict.PROVED:
+            self._certify(subject, self.target)
 
     def prove_model(self, given: AttentionInput) -> None:
-        """Prove one hard-attention model or program."""
+        """Prove one hard-attention model or program.
+
+        Raises:
+            InputError: if a certificate was asked for, which is of a formula's network.
+        """
+        if self.target is not None:
+            raise InputError(
+                f"{given.name} is no formula, and certificates are of the networks of formulas",
+                hint="Leave out --certificate.",
+            )
         from hardsim.checking.prove_attention import prove_attention
         from hardsim.report.prove_attention import attention_proof_json, print_attention_proof
 
@@ -172,6 +233,18 @@ class _Work:
             self.current.codes.append(failures.MISMATCH)
         elif verdict is Verdict.UNDECIDED or not enough:
             self.current.codes.append(failures.UNDECIDED)
+
+    def _certify(self, subject: Subject, target: Sink) -> None:
+        """Write the certificate of a subject that was proved.
+
+        Raises:
+            Undecided: if the checker does not follow the proof.
+        """
+        from hardsim.checking.certificate import certificate, certificate_text
+
+        document = certificate(subject, self.aim.max_n)
+        target.write(certificate_text(document))
+        self.current.screen.line(f"certificate, checked: {target.path} (model sha256 {document['digests']['model']})")
 
     def summary(self) -> None:
         """One row per result, where there are several."""

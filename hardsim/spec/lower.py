@@ -65,6 +65,24 @@ def lower(
     return program
 
 
+def node_coordinates(
+    core: Core,
+    regime: Regime,
+    counting: Method | None = None,
+    users: Mapping[str, tuple[str, UserPredicate]] | None = None,
+) -> dict[int, str]:
+    """The coordinate that holds each live node of a core, in the program that `lower` makes of it.
+
+    Raises:
+        Unsupported: as `lower`.
+    """
+    method: Method = counting or ("lookup" if regime.look_up[0] else "sign")
+    refuse(core, regime, method)
+    lowering = _Lowering(core, regime, method, users or {})
+    lowering.program()
+    return lowering.names
+
+
 def split(layer: ProgramLayer) -> list[ProgramLayer]:
     """The same layer with one head per layer; the clips stay with the last head, when all outputs are there."""
     if len(layer.heads) < 2:

@@ -1,0 +1,145 @@
+"""The arithmetic of the checker of certificates: exact rationals, and bounds of e^x that are rounded outwards.
+
+Only e^x is approximated, between bounds from its series. One calculates with bounds in decimals of 34 digits, rounded
+away from what they enclose; results are in units of 10^-12, rounded up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from math import isqrt
+from types import CodeType
+from typing import Any
+
+GRID = 10**12
+"""Bounds are multiples of 1/GRID."""
+FAR = 100
+"""Nats below the largest logit from which on weights are bounded by e^-FAR."""
+DOWN, UP = (Context(34, way, MIN_EMIN, MAX_EMAX) for way in (ROUND_FLOOR, ROUND_CEILING))
+ZERO, ONE = Decimal(0), Decimal(1)
+RATIONAL = re.compile(r"-?\d{1,2000}(/0*[1-9]\d{0,1999})?", re.ASCII)
+PREDICATES: dict[str, Callable[[Fraction], bool]] = {
+    "PRIME": lambda x: x > 1 and all(x % divisor for divisor in range(2, isqrt(int(x)) + 1)),
+    "SQUARE": lambda x: x >= 0 and isqrt(int(x)) ** 2 == x,
+    "POW2": lambda x: x > 0 and int(x) & (int(x) - 1) == 0,
+}
+
+Value = dict[Any, Any]
+"""A linear combination of None (the constant 1), nodes (their truth here), counts (side, literal), and names of heads
+(the Boolean that was attended to; of a number looked up, how far it is off); "" is the T of `Checker.along`."""
+
+
+class Rejected(Exception):
+    """The certificate does not prove its claim: why."""
+
+
+def hold(condition: object, reason: str) -> None:
+    """Reject unless a condition holds."""
+    if not condition:
+        raise Rejected(reason)
+
+
+@lru_cache(maxsize=1 << 18)
+def exp_bounds(x: Fraction) -> tuple[Decimal, Decimal]:
+    """Numbers that enclose e^x.
+
+    With r = |x| / 2^k < 1/32 the series to r^16/16! is a lower bound of e^r, and what is left out is less than its last
+    term; then it is squared k times.
+    """
+    k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
+    low, high = (_series(abs(x) / 2**k, k, context) for context in (DOWN, UP))
+    return (DOWN.divide(ONE, high), UP.divide(ONE, low)) if x < 0 else (low, high)
+
+
+def _series(x: Fraction, squarings: int, context: Context) -> Decimal:
+    r, term, total = context.divide(Decimal(x.numerator), Decimal(x.denominator)), ONE, ONE
+    for number in range(1, 17):
+        term = context.divide(context.multiply(term, r), Decimal(number))
+        total = context.add(total, term)
+    total = context.add(total, term) if context is UP else total
+    for _ in range(squarings):
+        total = context.multiply(total, total)
+    return total
+
+
+def share(part: Decimal, whole: Decimal) -> int:
+    """A quotient in units of 1/GRID, rounded up."""
+    return int(UP.multiply(UP.divide(part, whole), Decimal(GRID)).to_integral_value(ROUND_CEILING))
+
+
+def distance(logits: list[int], scale: int, values: list[int], goal: int) -> int:
+    """At most how far the attended value is from `goal`: values on the two sides of it pull in opposite directions.
+
+    Logits are in units of 1/scale; those more than FAR nats below the largest count with a bound of e^-FAR.
+    """
+    whole, apart, top = ZERO, [ZERO, ZERO], max(logits)
+    for logit, value in zip(logits, values, strict=True):
+        low, high = exp_bounds(max(Fraction(logit - top, scale), Fraction(-FAR)))
+        whole = DOWN.add(whole, low if top - logit < FAR * scale else ZERO)
+        apart[value > goal] = UP.add(apart[value > goal], UP.multiply(high, Decimal(abs(value - goal))))
+    return share(max(apart), whole)
+
+
+def worst(weights: list[Any], goal: int) -> int | None:
+    """The largest share of wrong values, where the last position that is selected should give `goal` (None: it cannot).
+
+    `weights` has for each position its local types: selected or not, value, bounds of the weight. Wrong values are
+    taken where there are any, else the least right weight: either choice can only increase the share.
+    """
+    sums, last, found = list[list[Decimal]](), len(weights) - 1, list[int]()
+    for way in (1, -1):  # before the winner there may be any type, after it none that is selected
+        pools = [[kind for kind in types if way > 0 or not kind[0]] for types in weights[::way]]
+        bad = [max((high for _, what, _, high in pool if what != goal), default=ZERO) for pool in pools]
+        least = [min((low for *_, low, _ in pool), default=ZERO) for pool in pools]
+        good = [ZERO if b else low for b, low in zip(bad, least, strict=True)]
+        sums += [[*accumulate(bad, UP.add, initial=ZERO)], [*accumulate(good, DOWN.add, initial=ZERO)]]
+    for at in range(max((k for k, types in enumerate(weights) if all(kind[0] for kind in types)), default=0), last + 1):
+        if wins := [low for selected, what, low, _ in weights[at] if selected and what == goal]:
+            wrong, right = UP.add(sums[0][at], sums[2][last - at]), DOWN.add(sums[1][at], sums[3][last - at])
+            found.append(share(wrong, DOWN.add(wrong, DOWN.add(right, min(wins)))))
+    return max(found, default=None)
+
+
+def most(found: Iterable[int | None]) -> int | None:
+    """The largest that there is."""
+    return max((bound for bound in found if bound is not None), default=None)
+
+
+def combine(*parts: tuple[Any, Value]) -> Value:
+    """A linear combination, without zeros."""
+    found: Value = {}
+    for a, value in parts:
+        for key, b in value.items():
+            found[key] = found.get(key, 0) + a * b
+    return {key: a for key, a in found.items() if a}
+
+
+def exact(data: Any) -> Any:
+    """Rationals written as `"p"` or `"p/q"`, also inside arrays and objects."""
+    if isinstance(data, dict | list):
+        return {key: exact(part) for key, part in data.items()} if isinstance(data, dict) else [*map(exact, data)]
+    hold(isinstance(data, str) and RATIONAL.fullmatch(data), f"model: {data!r} is not a rational")
+    return Fraction(data)
+
+
+@lru_cache(maxsize=1024)
+def expression(text: str) -> CodeType:
+    """An expression in integers, names and predicates, with Python's operators and nothing else of Python; an exponent
+    is a name or a small integer."""
+    fine = re.fullmatch(r"[\w\s+*/%()<>=!-]*", text) and "__" not in text and text.count("**") <= 4
+    fine = fine and not re.search(r"\*\*(?!\s*(\d{1,3}|[^\W\d]\w*)\b(?!\s*(\*\*|\()))", text)
+    # A quotient of truths would be a float.
+    fine = fine and not (re.search("(?<!/)/(?!/)", text) and re.search(r"[<>=]|\b(and|or|not|if)\b|[A-Z]", text))
+    hold(fine, f"the expression {text!r} is not understood")
+    return compile(re.sub(r"\b\d+", r"Fraction(\g<0>)", text), "<expression>", "eval")
+
+
+def evaluate(code: CodeType, **names: int) -> Fraction:
+    """The exact value of an expression."""
+    known = PREDICATES | {name: Fraction(value) for name, value in names.items()}
+    return Fraction(eval(code, {"__builtins__": {}, "Fraction": Fraction}, known))

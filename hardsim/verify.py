@@ -1,0 +1,399 @@
+"""The checker of certificates: small, and independent of the compiler and of the prover.
+
+A certificate holds a softmax transformer (exact rationals), a formula as a table of nodes in a few primitive operators,
+and what coordinates and heads stand for. From the weights alone it is checked, length by length and layer by layer:
+what a coordinate holds at a position is an exact combination of 1, truths of nodes, counts, and what heads attended
+to, each within a bound of what it should be: the worst case over all words, in which every position takes the worst
+local type that the nodes it reads allow, for every position that should win. Clips must turn whatever lies within the
+bounds into exactly the truth of the node claimed; `_lemma` says why what a head should find is that truth.
+
+The bounds that are claimed must be exactly those found here, so nothing but the true ones is accepted.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from hashlib import sha256
+from itertools import chain, product
+from math import lcm
+from typing import Any
+
+from hardsim.exact import (
+    GRID,
+    Rejected,
+    Value,
+    combine,
+    distance,
+    evaluate,
+    exact,
+    exp_bounds,
+    expression,
+    hold,
+    most,
+    worst,
+)
+
+FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 1, 256
+CLAIM = (
+    "on every word of length 1 to max_n the network's output at the last position is exactly 1 if formula.root holds "
+    "there, and exactly 0 if not"
+)
+SECTIONS = ("claim", "max_n", "labels", "formula", "model", "meaning", "bounds")
+WIDE = 12
+"""Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
+SIDES = {"future": "L", "past": "R", "none": ""}
+Lit = tuple[int, bool]
+"""A node and whether it is negated."""
+
+
+def _well_formed(node: Any) -> bool:
+    """Whether a node has an operator and operands of the right kinds (literals are checked later)."""
+    match node:
+        case ["at least", [*args], [*terms], int()] | ["predicate", [_] as args, str(), [_] as terms, int()]:
+            sides = [side for (a, side) in terms if type(a) is int and side in SIDES.values()]
+            return len(sides) == len(args) == len(terms) and type(node[-1]) is int
+        case ["letters", [], *_] | ["and", [_, *_]] | ["xor" | "S" | "U", [_, _]] | ["Y" | "X", [_]]:
+            return node[0] == "letters" or len(node) == 2
+    return False
+
+
+class Checker:
+    """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        formula, model, meaning = document["formula"], document["model"], document["meaning"]
+        self.alphabet, self.nodes, self.output = formula["alphabet"], formula["nodes"], model["output"]
+        hold(model["alphabet"] == self.alphabet, "model.alphabet is not that of the formula")
+        hold(0 < len(set(self.alphabet)) == len(self.alphabet), "formula.alphabet: symbols must differ")
+        for k, node in enumerate(self.nodes):
+            hold(_well_formed(node), f"formula.nodes[{k}] is none that is known")
+        self.lits = [[self.lit(lit, k) for lit in node[1]] for k, node in enumerate(self.nodes)]
+        self.root = self.lit(formula["root"], len(self.nodes))
+        self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
+        self.embedding, self.temperature = exact(model["embedding"]), expression(model["temperature"])
+        self.encodings = {name: expression(text) for name, text in model["encodings"].items()}
+        self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
+                       for layer in model["layers"]]  # fmt: skip
+        sizes = {len(values) for values in self.embedding.values()}
+        hold(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
+        written = [*self.embedding, *(self.encodings.keys() - self.embedding.keys())]
+        written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
+        hold(len(set(written)) == len(written), "model: a coordinate is written twice")
+        names = [name for heads, _ in self.layers for name, *_ in heads]
+        hold(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
+        self.bounds: dict[str, list[Any]] = {name: [] for name in names}
+        self.cache: dict[Any, Any] = {}
+        for n in range(1, document["max_n"] + 1):
+            self._length(n)
+
+    def lit(self, data: Any, below: int) -> Lit:
+        """A literal of a node before `below`."""
+        match data:
+            case [int() as node, bool() as negated] if 0 <= node < below:
+                return node, negated
+        raise Rejected(f"formula or meaning: {data!r} is no literal of one of {below} nodes")
+
+    def _parse(self, head: dict[str, Any], claims: dict[str, Any]) -> tuple[Any, ...]:
+        claim = {"kind": None} | claims.get(head["name"], {})
+        claim |= {key: self.lit(claim[key], len(self.nodes)) for key in ("where", "what", "some") if key in claim}
+        pairs = [*zip(exact(head["query"]), exact(head["key"]), strict=True)]
+        return head["name"], SIDES[head["mask"]], claim, pairs, exact(head["value"]), head["out"]
+
+    def _length(self, n: int) -> None:
+        self.n, self.places, self.heads, self.bits = n, range(1, n + 1), dict[str, Any](), list[Any]()
+        for node in self.nodes:
+            column = [self._bit(*node, i=i) for i in self.places]
+            self.bits.append(None if None in column else column)
+        self.known = [tuple((k, column[i - 1]) for k, column in enumerate(self.bits) if column) for i in self.places]
+        tau = [evaluate(self.temperature, i=i, n=n) for i in self.places]
+        hold(min(tau) > 0, f"model.temperature is not positive at length {n}")
+        self.inverse, self.x = [1 / value for value in tau], dict[str, list[Value]]()
+        for k in (*self.embedding, *self.encodings):
+            values = self.embedding.get(k, [Fraction(0)])
+            added = [evaluate(self.encodings[k], i=i, n=n) if k in self.encodings else 0 for i in self.places]
+            self.x[k] = [combine((values[0] + more, {None: 1})) for more in added]
+            if len(set(values)) > 1:
+                (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
+                told = [int((symbol in self.nodes[node][2:]) != negated) for symbol in self.alphabet]
+                fine = self.nodes[node][0] == "letters" and values == told and k not in self.encodings
+                hold(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
+        for heads, clips in self.layers:
+            self.x |= {out: self._head(*head) for *head, out in heads}
+            self.x |= {k: [self._clips(k, i, *clip) for i in self.places] for k, clip in clips.items()}
+        right = self.x[self.output][-1] == self.truth(self.root, n)
+        hold(right, f"the output '{self.output}' is not the root of the formula at length {n}")
+
+    def _bit(self, op: str, args: list[Any], *rest: Any, i: int) -> int | None:
+        """The truth of a node at a position, if no word changes it."""
+        if op == "letters":
+            inside = {int(symbol in rest) for symbol in self.alphabet}
+            return inside.pop() if len(inside) == 1 else None
+        if op in ("Y", "X", "S", "U") or any(self.bits[k] is None for k, _ in args):
+            return None
+        if op in ("and", "xor"):
+            return self.join(op, [bool(self.truth(lit, i)) for lit in args])
+        total = self.linear(args, rest[-2], rest[-1], i).get(None, 0)
+        return int(total >= 0 if op == "at least" else evaluate(expression(rest[0]), x=total, n=self.n))
+
+    def join(self, op: str, bits: list[bool]) -> int:
+        """A conjunction or an exclusive or."""
+        return int(all(bits) if op == "and" else bits[0] != bits[1])
+
+    def truth(self, lit: Any, i: int) -> Value:
+        """A literal at a position: a constant where no word changes it."""
+        own = {None: self.bits[lit[0]][i - 1]} if self.bits[lit[0]] else {lit[0]: 1}
+        return combine((1, {None: 1}), (-1, own)) if lit[1] else combine((1, own))
+
+    def seen(self, side: str, i: int) -> range:
+        """The positions of a side: `L` up to i, `R` from i on, otherwise all."""
+        return range(i if side == "R" else 1, (i if side == "L" else self.n) + 1)
+
+    def linear(self, args: list[Any], terms: list[Any], constant: int, i: int) -> Value:
+        """A sum of integers times counts; those that no word changes are constants."""
+        parts: list[tuple[Any, Value]] = [(Fraction(constant), {None: 1})]
+        for (a, side), (k, negated) in zip(terms, args, strict=True):
+            column: list[int] | None = self.bits[k]
+            known = {None: sum(column[j - 1] ^ negated for j in self.seen(side, i))} if column else None
+            parts.append((a, {(side, (k, negated)): 1} if known is None else known))
+        return combine(*parts)
+
+    def apply(self, row: dict[str, Fraction], i: int, bias: Any = 0) -> Value:
+        """A linear form at a position."""
+        return combine((bias, {None: 1}), *((a, self.x[k][i - 1]) for k, a in row.items() if k in self.x))
+
+    def possible(self, nodes: tuple[int, ...], i: int) -> frozenset[tuple[int, ...]]:
+        """All truths that nodes can have together at a position, or more: what attention decides counts as free."""
+        key = nodes, self.known[i - 1]
+        if key not in self.cache:
+            leaves, inner, known, found = {*nodes}, list[int](), dict(self.known[i - 1]), set()
+            for k in range(max(nodes, default=0), -1, -1):
+                grown = leaves - {k} | {node for node, _ in self.lits[k]}
+                if k in leaves - {*known} and self.nodes[k][0] in ("and", "xor") and len(grown - {*known}) <= WIDE:
+                    leaves, inner = grown, [k, *inner]
+            letters = {k for k in leaves - {*known} if self.nodes[k][0] == "letters"}
+            free = sorted(leaves - {*known} - letters)
+            for symbol, chosen in product(self.alphabet, product((0, 1), repeat=len(free))):
+                truth = known | dict(zip(free, chosen, strict=True))
+                truth |= {k: int(symbol in self.nodes[k][2:]) for k in letters}
+                for k in inner:
+                    truth[k] = self.join(self.nodes[k][0], [bool(truth[a]) != b for a, b in self.lits[k]])
+                found.add(tuple(truth[k] for k in nodes))
+            self.cache[key] = frozenset(found)
+        return frozenset(self.cache[key])
+
+    def _head(self, name: str, side: str, claim: dict[str, Any], pairs: list[Any], row: Any) -> list[Value]:
+        """What a head writes, by position."""
+        kind, values = claim["kind"], [self.apply(row, j) for j in self.places]
+        keys = [[self.apply(key, j) for _, key in pairs] for j in self.places]
+        used = {k for value in (*values, *chain(*keys)) for k in value} - {None}
+        if not any(query and key for query, key in pairs):
+            told = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
+            hold(told or not used, f"head {name} does not average what is claimed")
+            parts = [(i, Fraction(1, len(self.seen(side, i)))) for i in self.places]
+            return [{(side, claim["what"]): part} if used else
+                    combine(*((part, values[j - 1]) for j in self.seen(side, i))) for i, part in parts]  # fmt: skip
+        hold(all(isinstance(k, int) for k in used), f"head {name} reads what is not rounded")
+        counted = kind == "sign" or (kind in ("number", "table") and side != "R")
+        hold(kind == "nearest" or (counted and not used), f"head {name} does not do what is claimed")
+        work, wrong = (self._nearest if kind == "nearest" else self._counted), list[list[Any]]()
+        read = [self._types(name, claim, values[j - 1], keys[j - 1], j) if kind == "nearest" else
+                (values[j - 1].get(None, Fraction(0)), keys[j - 1]) for j in self.places]  # fmt: skip
+        before: Any = None
+        for i in self.places:
+            queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
+            size = len(self.seen(claim["count"][1][0][1], i)) if "count" in claim else 0
+            same = (repr(queries), size, self.seen(side, i), i * (kind == "sign"))
+            again = wrong[-1:] if same == before else list[list[Any]]()
+            wrong += again or [work(name, claim, queries, [read[j - 1] for j in self.seen(side, i)], i)]
+            before = same
+        self.heads[name] = side, claim, [value.get(None, Fraction(0)) for value in values], wrong
+        self.bounds[name].append([most(column) for column in zip(*wrong, strict=True)])
+        return [self._number(claim, {name: 1}, i) if kind == "number" else {name: 1} for i in self.places]
+
+    def _number(self, claim: dict[str, Any], off: Value, i: int) -> Value:
+        """What is looked up for a count c is max(c, 1) = c + 1 - [c > 0]."""
+        args, terms = claim["count"]
+        fine = self.nodes[claim["some"][0]] == ["at least", args, terms, -1] and not claim["some"][1]
+        hold(fine, "meaning: `some` is not that there is one at least")
+        return combine((1, self.linear(args, terms, 1, i)), (-1, self.truth(claim["some"], i)), (1, off))
+
+    def _types(self, name: str, claim: dict[str, Any], value: Value, keys: list[Value], j: int) -> frozenset[Any]:
+        """The local types of a position: whether it is selected, its value, its keys."""
+        lits, found = (claim["where"], claim["what"]), set()
+        nodes = tuple(sorted({k for part in (value, *keys) for k in part if k is not None} | {k for k, _ in lits}))
+        for bits in self.possible(nodes, j):
+            truth: Value = dict(zip(nodes, bits, strict=True)) | {None: 1}
+            own, *key = (sum((a * truth[k] for k, a in part.items()), Fraction(0)) for part in (value, *keys))
+            selected, what = (truth[k] ^ negated for k, negated in lits)
+            hold(own == what, f"head {name} does not read what is claimed")
+            found.add((selected, what, *key))
+        return frozenset(found)
+
+    def _nearest(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
+        hold(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
+        query, order = tuple(query.get(None, 0) for query in queries), tuple(read[::-1] if claim["backwards"] else read)
+        if (query, order) not in self.cache:
+            weights = [[(a, b, *exp_bounds(sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0))))
+                        for a, b, *key in types] for types in order]  # fmt: skip
+            # Where none is selected, the last one wins.
+            alone = [[kind for kind in types if not kind[0]] for types in weights]
+            alone[-1:] = [[(1, *kind[1:]) for kind in alone[-1]]]
+            both = [[worst(case, goal) for case in ((weights, alone) if all(alone) else (weights,))] for goal in (0, 1)]
+            self.cache[query, order] = [most(found) for found in both]
+        return list(self.cache[query, order])
+
+    def _counted(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
+        """Keys and values are fixed; queries are linear in a count c, or in the number T of an `at least` node."""
+        symbol: Any = ""
+        values, wrong, kind = [int(value) for value, _ in read], list[Any]([None, None]), claim["kind"]
+        hold(values == [value for value, _ in read], f"head {name} reads values that are no integers")
+        if kind == "sign":
+            # The larger T, the more weight is on the positive keys: T = 0 and T = -1 are the worst cases.
+            _, args, terms, constant = self.nodes[claim["what"][0]]
+            queries = [self.along(query, self.linear(args, terms, constant, i)) for query in queries]
+            points = [(0, 1), (-1, 0)] if len(values) > 1 else [(0, int(values[0]))]
+            fine = queries[0].get("", 0) >= 0 and all(value == (key[0].get(None, 0) > 0) for value, key in read)
+            hold(fine and len(queries) == 1, f"head {name} does not test a sign as is claimed")
+        else:
+            args, terms = claim["count"]
+            hold(len(args) == 1 and terms[0][0] == 1, f"head {name} looks up one count")
+            known, size = self.linear(args, terms, 0, i), len(self.seen(terms[0][1], i))
+            symbol = next((key for key in known if key), 0)
+            counts = range(size + 1) if symbol else [int(known.get(None, 0))]
+            points = [(c, values[max(c, 1) - 1]) for c in counts]
+            hold(kind == "table" or values == [*range(1, len(values) + 1)], f"head {name} looks up no number")
+        hold(all({*query} <= {None, symbol} for query in queries), f"head {name} depends on what is not claimed")
+        # Over a common denominator logits are integers.
+        parts = [query.get(key, 0) for query in queries for key in (None, symbol)]
+        keys = [[key.get(None, 0) for key in keys] for _, keys in read]
+        below = [lcm(*(Fraction(part).denominator for part in some)) for some in (parts, chain(*keys))]
+        pairs, rows = [int(part * below[0]) for part in parts], [[int(b * below[1]) for b in row] for row in keys]
+        for c, goal in points:
+            query = [a + c * b for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
+            logits = [sum(a * b for a, b in zip(query, row, strict=True)) for row in rows]
+            bit = 0 if kind == "number" else int(goal)
+            wrong[bit] = max(wrong[bit] or 0, distance(logits, below[0] * below[1], values, goal))
+        return wrong
+
+    def along(self, form: Value, line: Value) -> Value:
+        """A form in terms of the number T that `line` is (""), where that leaves no counts."""
+        ratio = next((Fraction(form.get(key, 0)) / a for key, a in line.items() if key), Fraction(0))
+        rest = combine((1, form), (-ratio, line), (ratio, {"": 1}))
+        return form if any(isinstance(key, tuple) for key in rest) else rest
+
+    def _clips(self, k: str, i: int, bias: Fraction, parts: list[Any]) -> Value:
+        """What clips add up to at a position: a constant, or the truth of the node that is claimed."""
+        forms = [(a, self.apply(row, i, b)) for a, b, row in parts]
+        if all({*form} <= {None} for _, form in forms):
+            return combine((bias, {None: 1}), *((a, {None: min(max(form.get(None, 0), 0), 1)}) for a, form in forms))
+        hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
+        node, negated = self.claims[k]
+        op, args, *rest = self.nodes[node]
+        line = self.linear(args, rest[0], rest[1], i) if op == "at least" else {}
+        forms = [(a, self.along(form, line)) for a, form in forms]
+        used = {key for _, form in forms for key in form}
+        heads = sorted(key for key in used if isinstance(key, str) and key)
+        lemmas = [name for name in heads if self._lemma(node, name, i)]
+        edge = (op, i) in (("Y", 1), ("X", self.n))
+        told = f"the coordinate '{k}' is not what is claimed, {op}, at position {i} of {self.n}"
+        hold(lemmas or edge or op in ("and", "xor", "at least"), told)
+        also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else set()
+        also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
+        free = sorted(a for a in also | {key for key in used if isinstance(key, int)} if not self.bits[a])
+        hold(len(free) + len(heads) <= 16, f"the coordinate '{k}' reads too much at once")
+        sizes = {key: (0, len(self.seen(key[0], i))) for key in {*used, *line} if isinstance(key, tuple)}
+        counts = [a * sizes[key][1] for key, a in line.items() if key]
+        reach = [line.get(None, 0) + sum(pick(a, 0) for a in counts) for pick in (min, max)]
+        key = repr((k, forms, lemmas, edge, line, sizes, [self.heads[name][3][i - 1] for name in heads],
+                    self.known[i - 1], self.n * (op == "predicate")))  # fmt: skip
+        if key in self.cache:
+            return self.truth((node, negated), i)
+        self.cache[key] = True
+        for chosen in product((0, 1), repeat=len(free) + len(heads) + (op == "at least")):
+            truth: Value = dict(zip([*free, *heads, ""], chosen, strict=False)) | dict(self.known[i - 1])
+            goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
+            if op in ("and", "xor"):
+                goal = self.join(op, [bool(truth[a]) != b for a, b in self.lits[node]])
+            elif op == "predicate" and not truth[self.heads[lemmas[0]][1]["some"][0]]:
+                goal = int(evaluate(expression(rest[0]), x=rest[2], n=self.n))
+            ends: Value = {key: (truth[key],) * 2 for key in (*free, *dict(self.known[i - 1]))} | sizes | {None: (1, 1)}
+            ends |= {name: self._ends(name, truth[name], i) for name in heads}
+            ends[""] = (max(reach[0], 0), reach[1]) if goal else (reach[0], min(reach[1], -1))
+            away = op == "at least" and (ends[""][0] > ends[""][1] or any(truth[name] != goal for name in lemmas))
+            if not away and all(ends.values()):
+                total = bias + sum(a * self._clip(k, form, ends, i) for a, form in forms)
+                hold(total == ((goal and not edge) != negated), told)
+        return self.truth((node, negated), i)
+
+    def _ends(self, name: str, bit: int, i: int) -> Any:
+        """Between what a head's value is, where it should be a bit; None if it never should be."""
+        (_, claim, _, wrong), off = self.heads[name], self.heads[name][3][i - 1][bit]
+        if claim["kind"] == "number":
+            return (-Fraction(wrong[i - 1][0], GRID), Fraction(wrong[i - 1][0], GRID))
+        return None if off is None else (1 - Fraction(off, GRID), 1) if bit else (0, Fraction(off, GRID))
+
+    def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
+        low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
+        fine = high <= 0 or low >= 1 or low == high
+        hold(fine, f"the bounds do not settle a clip of '{k}' at position {i} of {self.n}")
+        return min(max(low, 0), 1)
+
+    def _lemma(self, node: int, name: str, i: int) -> bool:
+        """Whether what a head should find at i is the truth of a node there.
+
+        S (U the mirror image): at the last j <= i with !left | right, either right holds, and left ever since, or left
+        fails, and right since then; if there is no such j, right fails at i too.
+        Y (X): where positions that are selected are the same for every word, i - 1 is the last of them.
+        Some phi (at least 1): the last phi has phi; if there is none, the last position has not.
+        A predicate of a count c > 0: what stands at position c. `sign`: T >= 0, where two or more are seen.
+        """
+        (op, args, *rest), (side, claim, column, _), lits = self.nodes[node], self.heads[name], self.lits[node]
+        kind, what, where, seen = claim["kind"], claim.get("what"), claim.get("where"), [*self.seen(side, i)]
+        if kind == "sign" or op in ("and", "xor"):
+            return bool(kind == "sign" and what == (node, False) and len(seen) > 1)
+        if kind == "table" and op == "predicate":
+            text, ((scale, of),), offset = rest
+            code, positions = expression(text), range(1, len(self.seen(of, i)) + 1)
+            found = [evaluate(code, x=scale * j + offset, n=self.n) for j in positions]
+            some = self.nodes[claim["some"][0]] == ["at least", args, [[1, of]], -1] and not claim["some"][1]
+            return bool(some and [args, [[1, of]]] == claim["count"] and column[: len(found)] == found)
+        if kind != "nearest" or what != lits[-1]:
+            return False
+        if op in ("S", "U"):
+            nodes, (a, b, c) = zip(where, *lits, strict=True)
+            rows = {row for j in self.places for row in self.possible(nodes, j)}
+            fine = all(w ^ a == (1 ^ left ^ b | right ^ c) for w, left, right in rows)
+            return fine and (side, claim["backwards"]) == (("L", False) if op == "S" else ("R", True))
+        if op in ("Y", "X"):
+            order = [j for j in seen if self.bits[where[0]] and self.bits[where[0]][j - 1] != where[1]]
+            return (order[::-1] if claim["backwards"] else order)[-1:] == [i - 1 if op == "Y" else i + 1]
+        return bool(where == what and rest == [[[1, side]], -1])
+
+
+def digests(document: dict[str, Any]) -> dict[str, str]:
+    """SHA-256 of each section, as JSON in ASCII without white space, keys in order."""
+    texts = {key: json.dumps(document[key], sort_keys=True, separators=(",", ":")) for key in SECTIONS}
+    return {key: sha256(text.encode()).hexdigest() for key, text in texts.items()}
+
+
+def verify(document: dict[str, Any]) -> str | None:
+    """Why a certificate does not prove its claim; None if it does."""
+    try:
+        for key, told in digests(document).items():
+            hold(document["digests"].get(key) == told, f"{key} was altered: its SHA-256 digest is another")
+        hold(document["digests"].keys() == set(SECTIONS), "digests: there is one too many")
+        hold(document["claim"] == CLAIM, "claim: it is not the one that is checked")
+        length = document["max_n"]
+        hold(type(length) is int and 0 < length <= LARGEST, f"max_n: lengths from 1 to {LARGEST} can be checked")
+        found = Checker(document).bounds
+        for name in sorted(found.keys() | document["bounds"].keys()):
+            wrong = json.dumps(found.get(name)) != json.dumps(document["bounds"].get(name))
+            hold(not wrong, f"bounds of head {name}: they are not what follows from the weights")
+    except Rejected as error:
+        return str(error)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, SyntaxError, NameError) as error:
+        return f"malformed: {type(error).__name__}: {error}"
+    except (RecursionError, MemoryError):
+        return "malformed: it is too large"
+    return None

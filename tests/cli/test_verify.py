@@ -1,0 +1,68 @@
+"""`hardsim prove --certificate` and `hardsim verify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def test_a_certificate_is_written_and_accepted(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "since.cert.json"
+    outcome = hardsim("prove", since, "--max-n", "5", "--certificate", target)
+    assert outcome.code == 0
+    assert "certificate, checked" in outcome.out
+    checked = hardsim("verify", target)
+    assert checked.code == 0
+    assert "ACCEPTED: every word of length 1 to 5" in checked.out
+    (result,) = hardsim("verify", target, "--json", "-").json["results"]
+    assert (result["accepted"], result["max_n"], result["formula"]) == (True, 5, "a S b")
+
+
+def test_an_altered_certificate_is_rejected(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "since.cert.json"
+    assert hardsim("prove", since, "--max-n", "3", "--certificate", target).code == 0
+    document = json.loads(target.read_text(encoding="utf-8"))
+    document["model"]["layers"][0]["heads"][0]["mask"] = "past"
+    target.write_text(json.dumps(document), encoding="utf-8")
+    outcome = hardsim("verify", target)
+    assert outcome.code == 1
+    assert "REJECTED: model was altered" in outcome.out
+    (result,) = hardsim("verify", target, "--json", "-").json["results"]
+    assert (result["verdict"], result["claim"]) == ("REJECTED", None)
+
+
+def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    assert hardsim("verify", since).code == 2
+    assert hardsim("verify", tmp_path / "none").code == 2
+    wrong = tmp_path / "wrong.json"
+    for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 2}', '{"a": 1, "a": 2}', "[" * 10**5):
+        wrong.write_text(text, encoding="utf-8")
+        outcome = hardsim("verify", wrong)
+        assert outcome.code == 2, text[:20]
+        assert "error" in outcome.err
+    wrong.write_text('{"format": "hardsim-certificate", "schema_version": 1}', encoding="utf-8")
+    assert hardsim("verify", wrong).code == 1
+
+
+def test_there_is_no_certificate_without_a_proof(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "none.json"
+    assert hardsim("prove", since, "--beta", "1", "--max-n", "4", "--certificate", target).code == 1
+    assert not target.exists()
+
+
+def test_options_that_do_not_go_together(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "c.json"
+    for more in (
+        ("--heads-only",),
+        ("--regime", "all"),
+        ("--max-n", "300"),
+        ("--json", target),
+        (since,),
+    ):
+        outcome = hardsim("prove", since, "--certificate", target, *more)
+        assert outcome.code == 2, more
+        assert not target.exists()
+    assert hardsim("prove", since, "--certificate", "-", "--json", "-").code == 2
+    piped = hardsim("prove", since, "--max-n", "2", "--certificate", "-")
+    assert json.loads(piped.out)["format"] == "hardsim-certificate"

@@ -1,0 +1,349 @@
+"""Certificates are accepted as they are, and nothing false is: altered ones, also with digests and bounds made anew."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from mpmath import MPContext
+
+from hardsim.checking.certificate import certificate, certificate_text
+from hardsim.checking.open import read_expression, read_input
+from hardsim.checking.prove import prove_subject
+from hardsim.checking.subject import ModelOptions
+from hardsim.errors import Undecided
+from hardsim.exact import GRID, Rejected, evaluate, exp_bounds, expression
+from hardsim.verify import Checker, digests, verify
+
+FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
+CASES = [
+    ("since", "temperature"),
+    ("flipflop", "position"),
+    ("strong_release", "temperature"),
+    ("bigram_next", "position"),
+    ("dyck1", "causal-temperature"),
+    ("majority", "causal-position"),
+    ("mod3", "temperature"),
+    ("middle_one", "position"),
+    ("ones_divide_length", "temperature"),
+    ("parity_no_predicate", "temperature"),
+    ("co_existence", "causal-position"),
+]
+LENGTH = 4
+
+
+def made(name: str, regime: str, max_n: int = LENGTH, **options: Any) -> dict[str, Any]:
+    """The certificate of a shipped formula, as it is read back."""
+    subject = read_input(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime, **options))
+    document: dict[str, Any] = json.loads(certificate_text(certificate(subject, max_n)))
+    return document
+
+
+# ---- what a certificate claims, word by word: an evaluation that shares nothing with the checker ----
+
+
+def holds(formula: dict[str, Any], word: tuple[str, ...]) -> bool:
+    """Whether the root holds at the last position, by the definitions."""
+    n, columns = len(word), list[list[bool]]()
+
+    def value(lit: list[Any], i: int) -> bool:
+        return bool(columns[lit[0]][i - 1] != lit[1])
+
+    def count(lit: list[Any], side: str, i: int) -> int:
+        return sum(value(lit, j) for j in range(i if side == "R" else 1, (i if side == "L" else n) + 1))
+
+    def truth(op: str, args: list[Any], rest: list[Any], i: int) -> bool:
+        if op == "letters":
+            return word[i - 1] in rest
+        if op in ("and", "xor"):
+            bits = [value(lit, i) for lit in args]
+            return all(bits) if op == "and" else sum(bits) == 1
+        if op in ("Y", "X"):
+            j = i - 1 if op == "Y" else i + 1
+            return 1 <= j <= n and value(args[0], j)
+        if op in ("S", "U"):
+            ways = (
+                [range(j, i + 1) for j in range(1, i + 1)] if op == "S" else [range(i, j + 1) for j in range(i, n + 1)]
+            )
+            return any(
+                value(args[1], way[0] if op == "S" else way[-1])
+                and all(value(args[0], k) for k in (way[1:] if op == "S" else way[:-1]))
+                for way in ways
+            )
+        total = sum(a * count(lit, side, i) for (a, side), lit in zip(rest[-2], args, strict=True)) + rest[-1]
+        return total >= 0 if op == "at least" else bool(evaluate(expression(rest[0]), x=total, n=n))
+
+    for op, args, *rest in formula["nodes"]:
+        columns.append([truth(op, args, rest, i) for i in range(1, n + 1)])
+    return value(formula["root"], n)
+
+
+def output(model: dict[str, Any], word: tuple[str, ...]) -> Any:
+    """The network's output at the last position, to 60 digits."""
+    mp, n = MPContext(), len(word)
+    mp.dps = 60
+    places = range(1, n + 1)
+
+    def real(value: Any) -> Any:
+        exact = Fraction(value)
+        return mp.mpf(exact.numerator) / exact.denominator
+
+    x: list[dict[str, Any]] = []
+    for i, symbol in enumerate(word, start=1):
+        here = {k: real(column[model["alphabet"].index(symbol)]) for k, column in model["embedding"].items()}
+        for k, text in model["encodings"].items():
+            here[k] = here.get(k, 0) + real(evaluate(expression(text), i=i, n=n))
+        x.append(here)
+
+    def form(row: dict[str, str], i: int) -> Any:
+        return sum((real(a) * x[i - 1].get(k, 0) for k, a in row.items()), mp.mpf(0))
+
+    for layer in model["layers"]:
+        new: list[dict[str, Any]] = [{} for _ in places]
+        for head in layer["heads"]:
+            for i in places:
+                tau = real(evaluate(expression(model["temperature"]), i=i, n=n))
+                seen = {"future": range(1, i + 1), "past": range(i, n + 1), "none": places}[head["mask"]]
+                queries = [form(row, i) for row in head["query"]]
+                weights = [
+                    mp.exp(
+                        sum((a * form(row, j) for a, row in zip(queries, head["key"], strict=True)), mp.mpf(0)) / tau
+                    )
+                    for j in seen
+                ]
+                mean = sum(w * form(head["value"], j) for w, j in zip(weights, seen, strict=True)) / sum(weights)
+                new[i - 1][head["out"]] = new[i - 1].get(head["out"], 0) + mean
+        for own, more in zip(x, new, strict=True):
+            for k, value in more.items():
+                own[k] = own.get(k, 0) + value
+        clips = [
+            {
+                k: real(bias) + sum(real(w) * min(max(form(row, i) + real(b), 0), 1) for w, b, row in parts)
+                for k, (bias, parts) in layer["clips"].items()
+            }
+            for i in places
+        ]
+        for own, more in zip(x, clips, strict=True):
+            for k, value in more.items():
+                own[k] = own.get(k, 0) + value
+    return x[-1].get(model["output"], mp.mpf(0))
+
+
+def false_on(document: dict[str, Any]) -> list[str]:
+    """The words up to the certificate's length, or 4, on which its claim does not hold."""
+    alphabet = document["formula"]["alphabet"]
+    longest = min(document["max_n"], 4 if len(alphabet) < 4 else 3)
+    words = [word for n in range(1, longest + 1) for word in product(alphabet, repeat=n)]
+    return [
+        " ".join(word)
+        for word in words
+        if abs(output(document["model"], word) - int(holds(document["formula"], word))) > Decimal("1e-40")
+    ]
+
+
+# ---- alterations ----
+
+
+def leaves(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values that are neither arrays nor objects."""
+    if isinstance(data, dict | list):
+        for key, part in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from leaves(part, (*path, key))
+    else:
+        yield path
+
+
+def put(data: Any, path: tuple[Any, ...], value: Any) -> None:
+    """Replace the value at a place."""
+    for key in path[:-1]:
+        data = data[key]
+    data[path[-1]] = value
+
+
+def get(data: Any, path: tuple[Any, ...]) -> Any:
+    """The value at a place."""
+    for key in path:
+        data = data[key]
+    return data
+
+
+def other(value: Any, rng: Random) -> Any:
+    """Another value of the same kind."""
+    if value is None:
+        return 0
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + rng.choice((-1, 1))
+    if value in ("future", "past", "none"):
+        return rng.choice([mask for mask in ("future", "past", "none") if mask != value])
+    try:
+        exact = Fraction(value)
+    except ValueError:
+        swaps = [("i", "n"), ("n", "i"), ("1", "2"), ("2", "3"), ("and", "xor"), ("S", "U"), ("L", "R")]
+        changed = [value.replace(a, b) for a, b in swaps if a in value]
+        return rng.choice(changed) if changed else value + "1"
+    return str(rng.choice([exact * Fraction(9, 10), exact * 2, -exact, exact + 1, exact - Fraction(1, 4)]) or 7)
+
+
+def altered(document: dict[str, Any], rng: Random, sections: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+    """A copy with one value changed, and where."""
+    path = rng.choice([path for path in leaves(document) if path[0] in sections])
+    copied = copy.deepcopy(document)
+    put(copied, path, other(get(document, path), rng))
+    return copied, ".".join(map(str, path))
+
+
+# ---- tests ----
+
+
+@pytest.mark.parametrize(("name", "regime"), CASES)
+def test_certificates_are_accepted_and_true(name: str, regime: str) -> None:
+    document = made(name, regime)
+    assert verify(document) is None
+    assert false_on(document) == []
+
+
+@pytest.mark.parametrize(("name", "regime"), CASES)
+def test_any_altered_value_is_rejected(name: str, regime: str) -> None:
+    document, rng = made(name, regime, 2), Random(f"{name} {regime}")
+    for _ in range(60):
+        changed, place = altered(document, rng, tuple(document))
+        if place not in ("format", "schema_version"):
+            assert verify(changed) is not None, place
+
+
+@pytest.mark.parametrize(("name", "regime"), CASES)
+def test_what_is_sealed_anew_is_rejected_or_true(name: str, regime: str) -> None:
+    """Whoever alters a certificate can make bounds and digests that fit: then it is accepted only if it is true."""
+    document, rng = made(name, regime, 3), Random(f"{regime} {name}")
+    rejected = 0
+    tries = 40 if len(document["formula"]["alphabet"]) < 4 else 10
+    for _ in range(tries):
+        changed, place = altered(document, rng, ("formula", "model", "meaning"))
+        try:
+            changed["bounds"] = Checker(changed).bounds
+        except (Rejected, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, SyntaxError, NameError):
+            changed["digests"] = digests(changed)
+            assert verify(changed) is not None, place
+            rejected += 1
+            continue
+        changed["digests"] = digests(changed)
+        assert verify(changed) is None
+        assert false_on(changed) == [], place
+    assert rejected >= tries // 4
+
+
+def test_every_kind_of_field_is_named() -> None:
+    document = made("flipflop", "temperature", 3)
+    model, head = document["model"], document["model"]["layers"][1]["heads"][0]
+    heads = document["meaning"]["heads"]
+    places: dict[str, tuple[Any, Any, Any]] = {
+        "claim was altered": (document, "claim", "it is right"),
+        "max_n was altered": (document, "max_n", 4),
+        "labels was altered": (document["labels"], "beta", "5"),
+        "formula was altered": (document["formula"]["root"], 1, True),
+        "model was altered": (model, "temperature", "2/n"),
+        "meaning was altered": (heads[head["name"]], "backwards", True),
+        "bounds was altered": (document["bounds"][head["name"]][0], 0, 5),
+    }
+    for reason, (place, key, value) in places.items():
+        before = place[key]
+        place[key] = value
+        assert (verify(document) or "").startswith(reason)
+        place[key] = before
+    for section in digests(document):
+        before = document["digests"][section]
+        document["digests"][section] = before[:-1] + ("0" if before[-1] != "0" else "1")
+        assert (verify(document) or "").startswith(f"{section} was altered")
+        document["digests"][section] = before
+    assert verify(document) is None
+
+
+def test_sealed_alterations_are_named() -> None:
+    document = made("since", "temperature", 3)
+    head = document["model"]["layers"][0]["heads"][0]
+
+    def reason(place: Any, key: Any, value: Any) -> str:
+        before = place[key]
+        place[key] = value
+        document["digests"] = digests(document)
+        found = verify(document) or ""
+        place[key] = before
+        return found
+
+    assert "temperature is not positive" in reason(document["model"], "temperature", "-1/n")
+    assert "bounds of head S4.read" in reason(document["model"], "temperature", "1/(2*n)")
+    assert "do not settle a clip of 'S4'" in reason(document["model"], "temperature", "9/n")
+    assert "'S4' is not what is claimed, S," in reason(head, "mask", "past")
+    assert "do not settle" in reason(head["query"][0], "1", "1")
+    assert "bounds of head" in reason(document["bounds"]["S4.read"][1], 0, document["bounds"]["S4.read"][1][0] + 1)
+    assert "not the root" in reason(document["formula"]["root"], 1, True)
+    assert "is not what is claimed" in reason(document["meaning"]["heads"]["S4.read"], "backwards", True)
+    assert "max_n" in reason(document, "max_n", 10**6)
+    assert "max_n" in reason(document, "max_n", 0)
+    assert "claim" in reason(document, "claim", "anything")
+    assert "model.alphabet" in reason(document["model"], "alphabet", ["a", "b"])
+    assert "malformed" in reason(document, "model", {})
+    assert "not understood" in reason(document["model"], "temperature", "__import__('os')")
+    assert "not understood" in reason(document["model"], "temperature", "9**9**9**9")
+
+
+@pytest.mark.parametrize("x", ["0", "1", "-1", "1/3", "-7/2", "40", "-999", "12345/7", "1/1000000007"])
+def test_exponentials_are_enclosed_closely(x: str) -> None:
+    mp = MPContext()
+    mp.dps = 60
+    low, high = exp_bounds(Fraction(x))
+    true = mp.exp(mp.mpf(Fraction(x).numerator) / Fraction(x).denominator)
+    assert mp.mpf(str(low)) <= true <= mp.mpf(str(high))
+    assert (high - low) / low < Decimal("1e-24")
+
+
+@pytest.mark.parametrize(
+    "text", ["i.real", "'a'", "i[0]", "lambda", "(i > 0)/3", "2**(1/2)", "i**n**i", "1_0", "open(i)"]
+)
+def test_expressions_have_nothing_but_exact_arithmetic(text: str) -> None:
+    with pytest.raises((Rejected, SyntaxError, NameError)):
+        evaluate(expression(text), i=2, n=3)
+
+
+def test_expressions_are_exact() -> None:
+    assert evaluate(expression("(-1)**i*i**2/(3*n)"), i=3, n=5) == Fraction(-9, 15)
+    assert evaluate(expression("n % 3 == 2 and not i > 4"), i=4, n=5) == 1
+    assert [evaluate(expression("PRIME(i)"), i=i, n=9) for i in (0, 1, 2, 9, 11)] == [0, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(("name", "regime"), [("since", "temperature"), ("flipflop", "position"), ("mod3", "position")])
+def test_prover_and_checker_find_the_same_worst_cases(name: str, regime: str) -> None:
+    subject = read_input(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime))
+    proof = prove_subject(subject, 9).proof
+    bounds = certificate(subject, 9)["bounds"]
+    compared = 0
+    for head in proof.heads:
+        if head.case is not None and head.case.value is not None:
+            found = bounds[head.name][head.case.n - 1][int(head.case.value)]
+            # The checker takes the worst query of the length, the prover that of the least margin.
+            assert Fraction(found, GRID) >= head.case.error - Fraction(1, 10**9)
+            compared += 1
+    assert compared
+
+
+def test_what_the_checker_cannot_follow_has_no_certificate() -> None:
+    subject = read_expression("a S b", "a b c").compile(ModelOptions(beta=Fraction(1)))
+    with pytest.raises(Undecided, match="the bounds do not settle"):
+        certificate(subject, 4)
+
+
+def test_since_at_the_critical_temperature() -> None:
+    """The least beta for all words tends to 2 ln 4 = 2.7726 from below: 14/5 is right, 27/10 is not at length 24."""
+    assert verify(made("since", "temperature", 12, beta=Fraction(14, 5))) is None
+    with pytest.raises(Undecided):
+        made("since", "temperature", 24, beta=Fraction(27, 10))
