@@ -16,7 +16,7 @@ import pytest
 from mpmath import MPContext
 
 from hardsim.checking.certificate import certificate, certificate_text
-from hardsim.checking.open import read_expression, read_input
+from hardsim.checking.open import read_expression, read_formula
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Undecided
@@ -42,7 +42,7 @@ LENGTH = 4
 
 def made(name: str, regime: str, max_n: int = LENGTH, **options: Any) -> dict[str, Any]:
     """The certificate of a shipped formula, as it is read back."""
-    subject = read_input(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime, **options))
+    subject = read_formula(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime, **options))
     document: dict[str, Any] = json.loads(certificate_text(certificate(subject, max_n)))
     return document
 
@@ -323,7 +323,7 @@ def test_expressions_are_exact() -> None:
 
 @pytest.mark.parametrize(("name", "regime"), [("since", "temperature"), ("flipflop", "position"), ("mod3", "position")])
 def test_prover_and_checker_find_the_same_worst_cases(name: str, regime: str) -> None:
-    subject = read_input(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime))
+    subject = read_formula(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime))
     proof = prove_subject(subject, 9).proof
     bounds = certificate(subject, 9)["bounds"]
     compared = 0
