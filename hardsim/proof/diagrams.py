@@ -17,7 +17,7 @@ TERMINAL = 1 << 60
 """The level of a diagram that is a value."""
 
 LIMIT = 400_000
-"""Nodes; a formula that needs more is not proved."""
+"""Nodes that are no values; a formula that needs more is not proved."""
 
 
 class TooLarge(Exception):
@@ -59,7 +59,7 @@ class Diagrams:
         return self._node(level, tuple(self.terminal(value) for value in values))
 
     def _new(self, level: int, children: tuple[int, ...], value: Any) -> int:
-        if len(self._levels) >= LIMIT:
+        if level != TERMINAL and len(self._nodes) >= LIMIT:
             raise TooLarge
         self._levels.append(level)
         self._children.append(children)

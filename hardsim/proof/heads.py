@@ -97,10 +97,14 @@ def scaled_queries(state: State, plan: HeadPlan, name: str) -> tuple[tuple[Ratio
     """
     queries = []
     for query, _ in plan.scores:
-        values, _, varying = split(state, query, f"the query of head {name}")
-        if varying:
-            raise NotProved(f"the query of head {name} depends on the word", name)
-        queries.append(tuple(plain(value * factor) for value, factor in zip(values, state.inverse, strict=True)))
+        if query not in state.queries:
+            values, _, varying = split(state, query, f"the query of head {name}")
+            if varying:
+                raise NotProved(f"the query of head {name} depends on the word", name)
+            state.queries[query] = tuple(
+                plain(value * factor) for value, factor in zip(values, state.inverse, strict=True)
+            )
+        queries.append(state.queries[query])
     return tuple(queries)
 
 
@@ -121,7 +125,7 @@ def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[in
     signature = (head.mask, reading.rightmost, tuple(query for query, _ in plan.scores), tuple(forms), kinds, types)
     known = state.known.get(signature)
     if known is None:
-        known = (head_worst_case(state.sites, reading, 0), head_worst_case(state.sites, reading, 1))
+        known = head_worst_case(state.sites, reading)
         state.known[signature] = known
     variable = state.diagrams.variable(("head", head.name))
     bits = []

@@ -76,21 +76,23 @@ class Extremes:
     winner: NDArray[int64]
 
 
-def head_worst_case(sites: Sites, reading: NearestReading, value: int) -> Extremes:
-    """How much weight the values other than `value` can have where the specified winner has `value`.
+def head_worst_case(sites: Sites, reading: NearestReading) -> tuple[Extremes, Extremes]:
+    """How much weight wrong values can have where the specified winner has value 0, and where it has value 1.
 
-    The head's output is then within that bound of `value` (values are 0 and 1).
+    The head's output is then within that bound of the value.
     """
     import numpy as np
 
-    bounds = np.full(len(sites), -1.0)
-    winners = np.zeros(len(sites), dtype=np.int64)
+    found = [Extremes(np.full(len(sites), -1.0), np.zeros(len(sites), dtype=np.int64)) for _ in range(2)]
     step = max(1, CHUNK // max(sites.lengths))
-    walk = _Walk(sites, reading, value)
+    walk = _Walk(sites, reading)
     for first in range(0, len(sites), step):
         rows = range(first, min(first + step, len(sites)))
-        bounds[first : rows.stop], winners[first : rows.stop] = walk.worst(rows)
-    return Extremes(bounds, winners)
+        groups = walk.groups(rows)
+        for value, extremes in enumerate(found):
+            place = slice(first, rows.stop)
+            extremes.wrong[place], extremes.winner[place] = walk.worst(groups, rows, value)
+    return found[0], found[1]
 
 
 @dataclass
@@ -142,13 +144,12 @@ class _Groups:
 
 
 class _Walk:
-    """The running sums for one wanted value. Positions are counted from 0 in the direction in which the last one
-    wins."""
+    """The running sums of one head. Positions are counted from 0 in the direction in which the last one wins."""
 
-    def __init__(self, sites: Sites, reading: NearestReading, value: int) -> None:
+    def __init__(self, sites: Sites, reading: NearestReading) -> None:
         import numpy as np
 
-        self.sites, self.reading, self.value = sites, reading, value
+        self.sites, self.reading, self.value = sites, reading, 0
         self.place = {n: index for index, n in enumerate(sites.lengths)}
         shape = (len(sites.lengths), max(sites.lengths))
         self.kinds = np.zeros(shape, dtype=np.int64)
@@ -161,7 +162,8 @@ class _Walk:
         # By set of types: whether a position is always selected, so that none before it can win.
         self.blocked = np.array([all(kind.selected for kind in types) for types in reading.types], dtype=bool)
 
-    def _groups(self, rows: range) -> _Groups:
+    def groups(self, rows: range) -> _Groups:
+        """Some sites, those that have the same logits together."""
         import numpy as np
 
         numbers: dict[tuple[Rational, ...], int] = {}
@@ -180,11 +182,11 @@ class _Walk:
         error = size * ((2 * len(queries) + 4) * 2.0**-53)
         return _Groups(queries, self.kinds[places], base, error, np.array(of, dtype=np.int64))
 
-    def worst(self, rows: range) -> tuple[Array, NDArray[int64]]:
-        """The bound and the winner of some sites."""
+    def worst(self, groups: _Groups, rows: range, value: int) -> tuple[Array, NDArray[int64]]:
+        """The bound and the winner of some sites where the winner should have a value."""
         import numpy as np
 
-        groups = self._groups(rows)
+        self.value = value
         lengths = np.array([self.sites.n[site] for site in rows])
         position = np.array([self.sites.i[site] for site in rows])
         if self.reading.mask is Mask.NONE:

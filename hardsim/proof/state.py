@@ -101,6 +101,8 @@ class State:
     rates: dict[object, list[Fraction]] = field(default_factory=dict)
     tables: dict[object, Array] = field(default_factory=dict)
     """The same of look-ups: how sharp they are, and the worst weights for a column of values."""
+    queries: dict[Terms, tuple[Rational, ...]] = field(default_factory=dict)
+    """Query forms over the temperature, of what is the same for every word (it never changes)."""
     pending: dict[int, tuple[Exact | None, Mean | None, Attended | None]] = field(default_factory=dict)
     """What the heads of the layer under way write: none of them reads it."""
 

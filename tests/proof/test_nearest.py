@@ -71,7 +71,7 @@ def readings(draw: st.DrawFn) -> tuple[int, NearestReading]:
 def test_the_worst_case_is_that_of_all_choices(case: tuple[int, NearestReading], value: int) -> None:
     n, reading = case
     sites = Sites((n,))
-    found = head_worst_case(sites, reading, value)
+    found = head_worst_case(sites, reading)[value]
     for i in range(1, n + 1):
         wanted = brute(reading, n, i, value)
         assert found.wrong[i - 1] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
@@ -94,7 +94,7 @@ def since_reading(beta: Fraction, n: int) -> NearestReading:
 def test_the_supremum_of_since_is_the_geometric_series() -> None:
     # A c after n - 1 times b: the wrong weight is q + ... + q^(n-1) over 1 more, with q = e^(-beta/2).
     for n in (2, 5, 64):
-        found = head_worst_case(Sites((n,)), since_reading(F(3), n), 0)
+        found = head_worst_case(Sites((n,)), since_reading(F(3), n))[0]
         q = exp(-1.5)
         series = sum(q**k for k in range(1, n))
         assert max(found.wrong) == pytest.approx(series / (1 + series), rel=1e-10)
@@ -111,7 +111,7 @@ def test_hundreds_of_nats_between_neighbours_neither_overflow_nor_underflow() ->
     reading = NearestReading(Mask.FUTURE, True, (queries,), (keys,), (0,) * n, (types,))
     q = exp(-beta / 2)
     for value in (0, 1):
-        wrong = head_worst_case(Sites((n,)), reading, value).wrong
+        wrong = head_worst_case(Sites((n,)), reading)[value].wrong
         # Neighbours differ by at least beta/2 nats: the geometric series is a bound.
         assert 0 < max(wrong) <= q
         assert wrong[-1] > 0.7 * q
@@ -119,6 +119,6 @@ def test_hundreds_of_nats_between_neighbours_neither_overflow_nor_underflow() ->
 
 def test_an_impossible_value_has_no_worst_case() -> None:
     reading = NearestReading(Mask.FUTURE, True, ((F(1),),), ((F(0),),), (0,), ((LocalType((F(0),), True, 1),),))
-    found = head_worst_case(Sites((1,)), reading, 0)
+    found = head_worst_case(Sites((1,)), reading)[0]
     assert list(found.wrong) == [-1.0]
     assert list(found.winner) == [0]
