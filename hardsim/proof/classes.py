@@ -49,6 +49,13 @@ class SiteClass:
             return f"1 < i = n, {parity}"
         return f"1 < i < n, i {'even' if self.even_i else 'odd'}, {parity}"
 
+    def known(self, value: Value) -> Value:
+        """A value with 1 for i, or i for n, where they are."""
+        places: dict[str, Value] = {"n": QUERY} if self.last else {}
+        if self.first:
+            places = dict.fromkeys([*places, "i"], 1)
+        return Ratio.of(value).at(places).simplest
+
     def sign(self, exponent: Line) -> int:
         """-1 to an integer power."""
         odd = exponent.constant + exponent.of_i * (not self.even_i) + exponent.of_n * (not self.even_n)

@@ -353,7 +353,7 @@ class ProgramMeaning:
                 raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
             if self.facts.several(read.side, site):
                 largest = offsets[site] + sum(max(value, 0) for value in means.values())
-                if test[site] != variable or largest > 0:
+                if test[site] != variable or not self.facts.at_most_zero(largest, site):
                     raise NotProved(f"the coordinate '{out}' is not one test of a sign")
                 result.append(self._positive(read.means, read.rest[site] * size, site, out))
             else:

@@ -23,7 +23,7 @@ from hardsim.proof.counts import common
 from hardsim.proof.diagrams import TooLarge, clip
 from hardsim.proof.general_meaning import Definitions, prove_general_meaning
 from hardsim.proof.network import CLAIM, walk
-from hardsim.proof.ratios import Line, Ratio, line, lower, upper
+from hardsim.proof.ratios import Domain, Line, Ratio, Value, line, lower, upper
 from hardsim.proof.result import LinkProof, NotProved
 from hardsim.proof.series import HeadArgument
 from hardsim.proof.state import Attended, CountHead, State
@@ -185,31 +185,32 @@ def counted(state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]
         steps, low, high, error = _inputs(state, inputs, site, what)
         taken: set[int] = set()
         for base in state.diagrams.values(number):
-            found = line(base)
-            if found is None:
-                raise NotProved(f"{what} adds to counts what is no line in i and n")
-            margins = _sides(found, steps, low, high, what)
+            one = state.sites.classes[site]
+            margins = _sides(one.known(base), one.domain, steps, (low, high), what)
             taken |= margins.keys()
             _note(state, inputs, site, min(margins.values()) - error, what)
         result.append(variable if len(taken) == 2 else state.diagrams.terminal(taken.pop()))
     return result
 
 
-def _sides(found: Line, steps: Sequence[Fraction], low: Fraction, high: Fraction, what: str) -> dict[int, Fraction]:
-    """How far a clip's input is at least from the threshold on each side that it can be on."""
-    constant, step = _lattice(found, steps)
-    if low < high or not step:
-        if step and low < high:
-            raise NotProved(f"{what} adds means that are no integers to numbers without end")
-        if constant + high <= 0:
-            return {0: -constant - high}
-        if constant + low >= 1:
-            return {1: constant + low - 1}
-        raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
-    over = constant + step * ceil((1 - constant) / step)
-    if over - step > 0:
-        raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
-    return {0: step - over, 1: over - 1}
+def _sides(
+    value: Value, domain: Domain, steps: Sequence[Fraction], span: tuple[Fraction, Fraction], what: str
+) -> dict[int, Fraction]:
+    """How far a clip's input is at least from the threshold, on each side that it can be on: a value, plus integer
+    multiples of steps, plus something within a span."""
+    found = line(value)
+    constant, step = (Fraction(0), Fraction(0)) if found is None else _lattice(found, steps)
+    if found is not None and step and span[0] == span[1]:
+        over = constant + step * ceil((1 - constant) / step)
+        if over - step > 0:
+            raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
+        return {0: step - over, 1: over - 1}
+    low, high = lower(value, domain), upper(value, domain)
+    if not steps and high is not None and high + span[1] <= 0:
+        return {0: -high - span[1]}
+    if not steps and low is not None and low + span[0] >= 1:
+        return {1: low + span[0] - 1}
+    raise NotProved(f"{what} is not known to be 0 or 1 for every length")
 
 
 def _inputs(

@@ -21,9 +21,11 @@ from hardsim.proof.meaning import Column, CoreMeaning, Count, Facts
 from hardsim.proof.ratios import Ratio, line, lower, upper
 from hardsim.proof.result import LinkProof, NotProved
 from hardsim.spec.columns import PredicateColumn, UserPredicate
-from hardsim.spec.ir import HardProgram, Head, Kind, Rational
+from hardsim.spec.ir import HardProgram, Head, Kind, Mask, Rational
 
 CLAIM = "its hard heads = the formula"
+
+MASKS = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
 
 Definitions = Mapping[str, tuple[str, UserPredicate]]
 """Text and meaning of a formula's own predicates."""
@@ -77,19 +79,23 @@ class GeneralFacts(Facts):
         """How many positions a side has."""
         return QUERY if side == "L" else LENGTH - QUERY + 1 if side == "R" else LENGTH
 
+    def at_most_zero(self, value: Any, site: int) -> bool:
+        """Whether a number is at most 0 throughout a class."""
+        high = upper(value, self.classes.classes[site].domain)
+        return high is not None and high <= 0
+
     def several(self, side: str, site: int) -> bool:
         """Whether a side has more than one position."""
         one = self.classes.classes[site]
         return not (one.first if side == "L" else one.last if side == "R" else one.first and one.last)
 
     def known_count(self, count: Count) -> list[Any] | None:
-        """Counts of everything and of nothing."""
+        """Counts of what is the same for every word."""
         side, what = count
-        if set(what) == {self.diagrams.zero}:
-            return [0] * len(what)
-        if set(what) == {self.diagrams.one}:
-            return [self.extent(side, site) for site in range(len(what))]
-        return None
+        if not self.constant(what):
+            return None
+        values = [self.diagrams.value(number) for number in what]
+        return [self.classes.total(values, MASKS[side], site) for site in range(len(what))]
 
     def at_least(self, counts: dict[Count, Rational], constants: list[Any]) -> Column:
         """`sum of coefficient * count + constant >= 0` by class."""
@@ -106,15 +112,11 @@ class GeneralFacts(Facts):
                 total = total + Ratio.of(known[site]) * coefficient
             elif coefficient:
                 free[count] = coefficient
-        found = line(total.simplest)
+        one = self.classes.classes[site]
+        found = line(one.known(total))
         if found is None:
             raise NotProved(f"{total} is compared, which is no line in i and n")
-        one = self.classes.classes[site]
         constant, of_i, of_n = found.constant, found.of_i, found.of_n
-        if one.last:
-            of_i, of_n = of_i + of_n, Fraction(0)
-        if one.first:
-            constant, of_i = constant + of_i, Fraction(0)
         step = common([*(Fraction(value) for value in free.values()), of_i, of_n])
         if not step:
             # A step beyond the constant, of which no multiple is added.

@@ -99,6 +99,10 @@ class Facts:
         i, n = self.sites.i[site], self.sites.n[site]
         return i if side == "L" else n - i + 1 if side == "R" else n
 
+    def at_most_zero(self, value: Any, site: int) -> bool:
+        """Whether a number is at most 0 at a site."""
+        return bool(value <= 0)
+
     def several(self, side: str, site: int) -> bool:
         """Whether a side has more than one position."""
         return bool(self.extent(side, site) > 1)

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Variable
+from hardsim.proof.result import NotProved
 from hardsim.spec.ir import Rational, plain
 
 if TYPE_CHECKING:
@@ -90,6 +91,15 @@ class Ratio:
     def __rsub__(self, other: Value) -> Ratio:
         return Ratio.of(other) - self
 
+    def __lt__(self, other: Value) -> bool:
+        """A function has no place among numbers; what needs one is not proved.
+
+        Raises:
+            NotProved: always.
+        """
+        raise NotProved(f"{self} is compared with {other}, but depends on the position or the length")
+
+    __le__ = __gt__ = __ge__ = __lt__
     __radd__ = __add__
     __rmul__ = __mul__
 

@@ -15,7 +15,7 @@ g/i: a ratio of at most (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), which falls with i f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,7 +25,7 @@ import numpy as np
 from hardsim.proof.classes import QUERY, Classes
 from hardsim.proof.counts import common, fixed_values, separate
 from hardsim.proof.outward import above, ball, working_precision
-from hardsim.proof.ratios import Ratio, line, lower, positive, simplest
+from hardsim.proof.ratios import Ratio, Value, line, lower, positive, simplest
 from hardsim.proof.result import NotProved
 from hardsim.proof.series import HeadArgument, Step
 from hardsim.proof.state import Attended, BooleanHead, CountHead, State
@@ -275,20 +275,29 @@ def _query(state: State, plan: HeadPlan, head: Head) -> tuple[Fraction, Ratio, F
     query = fixed_values(state, state.soft(fixed, 0, f"head {name}"), name)
     form = Affine.of((state.model.coordinates[k], c) for k, c in rest)
     offsets = fixed_values(state, state.hard(form, f"head {name}"), name)
-    factor = next((Fraction(own.get(k, 0)) / Fraction(c) for k, c in wanted.items()), Fraction(0))
     pairs = [(own.get(k, 0), wanted.get(k, 0)) for k in own.keys() | wanted.keys()]
-    if factor <= 0 or any((Ratio.of(a) - Ratio.of(b) * factor).simplest != 0
-                          for a, b in [*pairs, *zip(query, offsets, strict=True)]):  # fmt: skip
+    pairs += zip(query, offsets, strict=True)
+    first = next(((a, b) for a, b in pairs if b != 0), (0, 1))
+    quotient = (Ratio.of(first[0]) * Ratio.of(first[1]).inverse()).simplest
+    factor = Fraction(0) if isinstance(quotient, Ratio) else Fraction(quotient)
+    if factor <= 0 or any((Ratio.of(a) - Ratio.of(b) * factor).simplest != 0 for a, b in pairs):
         raise NotProved(f"the query of head {name} is not a positive multiple of the specified one", name)
-    size: Ratio = _same([value for k in wanted for value in state.means[k].sizes], "the number of positions", name)
-    total = line(_same([(offset * size).simplest for offset in offsets], "the constant part", name))
+    sizes = [value for k in wanted for value in state.means[k].sizes] or state.sites.sizes(head.mask)
+    size: Ratio = _same(sizes, "the number of positions", name)
+    distance = min(_distance((offset * size).simplest, wanted.values(), name) for offset in map(Ratio.of, offsets))
+    return distance, size, factor
+
+
+def _distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction:
+    """How far integer multiples of steps, plus a line in i and n, are from 0 at least."""
+    total = line(constant)
     if total is None:
         raise NotProved(f"the number whose sign head {name} tests is not an integer plus a constant", name)
-    step = common([*(Fraction(c) for c in wanted.values()), total.of_i, total.of_n])
-    distance = min(total.constant % step, -total.constant % step)
+    step = common([*(Fraction(c) for c in steps), total.of_i, total.of_n])
+    distance = min(total.constant % step, -total.constant % step) if step else abs(total.constant)
     if not distance:
         raise NotProved(f"the number whose sign head {name} tests can be 0", name)
-    return distance, size, factor
+    return distance
 
 
 def _share(rate: Fraction) -> float:

@@ -62,7 +62,7 @@ def test_every_shipped_formula_is_proved(path: Path) -> None:
             proof = proof_of(subject, 9)
             assert reasons(proof) == []
             assert proof.margin is None or proof.margin > 0
-            general = prove_general(subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))
+            general = general_proof(subject)
             assert general.reason is None
             assert general.margin is None or 0 < general.margin <= (proof.margin or general.margin)
             proved += 1
