@@ -113,7 +113,8 @@ def test_a_clip_of_a_lattice_is_a_boolean_iff_no_point_is_between_0_and_1(known:
     span, points = known
     found = clip(span)
     boolean = all(value <= 0 or value >= 1 for value in points)
-    assert (found.step is not None or found.low == found.high) is boolean
+    constant = found.low == found.high and found.low in (0, 1)  # a constant between 0 and 1 is no Boolean
+    assert (found.step is not None or constant) is boolean
     assert not boolean or found.low in (0, 1)
 
 

@@ -301,7 +301,9 @@ def test_an_integer_out_of_range_names_word_position_and_vector(
     hardsim: Any, tmp_path: Path, command: list[str]
 ) -> None:
     path = program(tmp_path, TWICE)
-    outcome = hardsim(command[0], path, *command[1:], *(["ba"] if command == ["eval"] else ["--max-n", "2"]))
+    if command == ["eval"]:
+        assert hardsim("eval", path, "ba").code == 0  # another word of its length leaves the range
+    outcome = hardsim(command[0], path, *command[1:], *(["aa"] if command == ["eval"] else ["--max-n", "2"]))
     assert outcome.code == 2
     # Twice the number of a up to position i: 2 at the first a of length 1 already.
     word, n = ("aa", 2) if command == ["eval"] else ("a", 1)
