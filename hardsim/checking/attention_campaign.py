@@ -3,7 +3,6 @@ many words; every activation beside the bound of Theorem 26."""
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
@@ -28,7 +27,15 @@ from hardsim.checking.attention_result import (
 )
 from hardsim.checking.attention_tally import ErrorTally, resolved
 from hardsim.checking.attention_words import SoftJudge
-from hardsim.checking.campaign import CheckOptions, Progress, Report, effort, processors
+from hardsim.checking.campaign import (
+    CheckOptions,
+    Progress,
+    Report,
+    effort,
+    ignore_interrupts,
+    processors,
+    without_interrupts,
+)
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.words import count_words, planned_count
 from hardsim.checking.words import plan_length as plan_words
@@ -338,7 +345,7 @@ class _Pool:
         self.engine = engine
         self.pool: ProcessPoolExecutor | None = None
         if workers > 1:
-            self.pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_interrupts)
+            self.pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=ignore_interrupts)
 
     def __enter__(self) -> _Pool:
         return self
@@ -355,13 +362,11 @@ class _Pool:
             judge = SoftJudge(self.subject, model, hard, self.engine)
             yield from (judge.tally(shard) for shard in shards)
             return
-        jobs = [self.pool.submit(_tally, self.subject, model, hard, self.engine, shard) for shard in shards]
+        jobs = []
+        for shard in shards:
+            with without_interrupts():  # processes start here, and must not take Ctrl-C for themselves
+                jobs.append(self.pool.submit(_tally, self.subject, model, hard, self.engine, shard))
         yield from (job.result() for job in jobs)
-
-
-def _ignore_interrupts() -> None:
-    """The parent alone answers Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _tally(

@@ -100,3 +100,15 @@ def above(column: Enclosed, threshold: Fraction, first: int) -> Booleans:
 def below(column: Enclosed, threshold: Fraction, first: int) -> Booleans:
     """Where a column certainly is below the threshold, at the positions of the word."""
     return above(Enclosed(-column.mid, column.rad), -threshold, first)
+
+
+def float_margins(subject: AttentionSubject, soft: FloatTrace, n: int) -> list[float]:
+    """About how far each word is from another answer: rounded values from their thresholds, outputs from theirs."""
+    if subject.rounded:
+        return [float(margin) for margin in soft.margin]
+    outs = [subject.hard.output] if subject.acceptor else [index for _, index in subject.outputs]
+    first = subject.hard.reading_index(n) if subject.acceptor else 1 - subject.hard.first
+    last = first + 1 if subject.acceptor else None
+    distances = [np.abs(soft.columns[out].mid[:, first:last] - float(subject.threshold)).min(axis=1) for out in outs]
+    least = np.minimum.reduce([soft.margin, *distances])
+    return [float(margin) for margin in least]

@@ -12,7 +12,7 @@ from hardsim.ahat.exact import Trace as HardTrace
 from hardsim.ahat.integers import Exact
 from hardsim.ahat.measure import LengthFacts, measure
 from hardsim.checking.attention import Answer, AttentionSubject, certain, settled
-from hardsim.checking.attention_floats import FLOAT_BITS, float_answers, float_errors
+from hardsim.checking.attention_floats import FLOAT_BITS, float_answers, float_errors, float_margins
 from hardsim.checking.attention_result import AttentionMismatch
 from hardsim.checking.attention_tally import ErrorTally
 from hardsim.checking.result import Word
@@ -76,6 +76,22 @@ class SoftJudge:
     def answer(self, word: Word) -> Answer:
         """The softmax model's answer alone."""
         return self.subject.soft_answer(self.run(word).trace)
+
+    def answers(self, words: Sequence[Word]) -> tuple[list[Answer], list[float]]:
+        """The answers on a batch, in certified float64 with balls where that does not settle them, and about how far
+        each word is from another answer; None for an answer that is not settled at the limit."""
+        assert self.floats is not None
+        prepared = [self.subject.prepared(word) for word in words]
+        soft = self.floats.run(prepared)
+        n = len(prepared[0])
+        found = float_answers(self.subject, soft, n)
+        for index, answer in enumerate(found):
+            if not settled(answer):
+                try:
+                    found[index] = self.subject.soft_answer(self.soft.run(prepared[index], self.is_settled).trace)
+                except Undecided:
+                    found[index] = None
+        return found, float_margins(self.subject, soft, n)
 
     def tally(self, words: Sequence[Word]) -> ErrorTally:
         """All that is asked about words of one length.

@@ -116,7 +116,7 @@ class _Report:
         self.violation = self.violation or plan.violation
         possible = count_words(len(self.subject.alphabet), n)
         tally, found, bits = ErrorTally(words=len(words)), Found(None, None, None), 0
-        judge = SoftJudge(self.subject, plan.model, self.prepared.hard, "ball")
+        judge = SoftJudge(self.subject, plan.model, self.prepared.hard, "auto")
         if not self.wanted.gap:
             tally = judge.tally(words)
             bits = bits_needed(judge, words)
@@ -237,8 +237,24 @@ class _Report:
         return Verdict.CERTIFIED, f"{what} holds on {words:,} words up to length {lengths[-1].n}"
 
 
+def tail(lengths: Sequence[BoundLength]) -> Sequence[BoundLength]:
+    """The lengths from which on one head has the least gap: before, another law may hold."""
+    start = len(lengths)
+    name = tightest(lengths[-1]) if lengths else None
+    while start > 0 and tightest(lengths[start - 1]) == name:
+        start -= 1
+    return lengths[start:] if len(lengths) - start >= 3 else lengths[-3:]
+
+
+def tightest(length: BoundLength) -> str | None:
+    """The head with the least gap, if any has one."""
+    gaps = [(head.gap, head.name) for head in length.heads if head.gap is not None]
+    return min(gaps)[1] if gaps else None
+
+
 def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
     """Power laws fitted to the gap, the sizes, and 1/tau of the theorem and of the search, without their log n."""
+    lengths = tail(lengths)
     series: Mapping[str, list[tuple[int, Fraction]]] = {
         "gap": [(x.n, x.gap) for x in lengths if x.gap],
         "size": [(x.n, x.size) for x in lengths if x.size],

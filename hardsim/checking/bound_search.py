@@ -25,7 +25,6 @@ from hardsim.net.model import Schedule, Transformer
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
 from hardsim.run.plan import make_plan
-from hardsim.run.soft import bounds
 
 STEP = Fraction(5, 4)
 """The grid: the first temperature times powers of 5/4."""
@@ -66,9 +65,7 @@ class Hunter:
         self.exact = ExactModel(subject.hard)  # what is wanted is decided before ties were broken
         self.wanted: dict[Word, Answer] = {}
         self.rng = Random(f"{seed}/{len(words[0])}/adversary")
-        for some in batches(self.words, len(subject.prepared(self.words[0])) + hard.bos):
-            trace = self.exact.run([subject.prepared(word) for word in some])
-            self.wanted.update(zip(some, subject.hard_answers(self.exact, trace), strict=True))
+        self._want(self.words)
 
     def search(self, start: Fraction) -> Found:
         """Try `start` and the grid above it."""
@@ -83,18 +80,13 @@ class Hunter:
 
     def wrong_word(self, factor: Fraction) -> Word | None:
         """A word that softmax answers wrongly at a temperature, if one is found."""
-        judge = SoftJudge(self.subject, with_softmax(self.hard, self.make(factor)), self.hard, "ball")
-        margins: list[tuple[Fraction, Word]] = []
-        for word in self.words:
-            margin = self._margin(judge, word)
-            if margin is None:
-                return word
-            margins.append((margin, word))
-        if self.whole:
-            return None
-        return self._attack(judge, margins)
+        judge = SoftJudge(self.subject, with_softmax(self.hard, self.make(factor)), self.hard, "auto")
+        margins = self._margins(judge, self.words)
+        if isinstance(margins, tuple):
+            return margins
+        return None if self.whole else self._attack(judge, margins)
 
-    def _attack(self, judge: SoftJudge, margins: list[tuple[Fraction, Word]]) -> Word | None:
+    def _attack(self, judge: SoftJudge, margins: list[tuple[float, Word]]) -> Word | None:
         """Change symbols of the words with the least margins; the words kept stay for the next temperature."""
         known = {word for _, word in margins}
         best = sorted(margins)[:KEPT]
@@ -105,41 +97,36 @@ class Hunter:
                     other = changed_once(word, self.subject.alphabet, self.rng)
                     if other not in known:
                         fresh[other] = None
-            found: list[tuple[Fraction, Word]] = []
-            for word in fresh:
-                known.add(word)
-                margin = self._margin(judge, word)
-                if margin is None:
-                    self.words.append(word)
-                    return word
-                found.append((margin, word))
+            known.update(fresh)
+            self._want(list(fresh))
+            found = self._margins(judge, list(fresh))
+            if isinstance(found, tuple):
+                self.words.append(found)
+                return found
             better = sorted([*best, *found])[:KEPT]
             if better == best:
                 break
             best = better
-        self.words.extend(word for _, word in best if word not in self.wanted or word not in self.words)
+        self.words.extend(word for _, word in best if word not in self.words)
         return None
 
-    def _margin(self, judge: SoftJudge, word: Word) -> Fraction | None:
-        """How safely softmax answers rightly; None if it is wrong or cannot tell."""
-        if word not in self.wanted:
-            trace = self.exact.run([self.subject.prepared(word)])
-            self.wanted[word] = self.subject.hard_answers(self.exact, trace)[0]
-        try:
-            run = judge.run(word)
-        except Undecided:
-            return None
-        if self.subject.soft_answer(run.trace) != self.wanted[word]:
-            return None
-        outs = [self.subject.hard.output] if self.subject.acceptor else [out for _, out in self.subject.outputs]
-        margins = [
-            abs(low - self.subject.threshold)
-            for out in outs
-            for low, _ in [bounds(run.trace.columns[out].values[run.trace.index])]
-        ]
-        if run.trace.least_margin is not None:
-            margins.append(bounds(run.trace.least_margin)[0])
-        return min(margins)
+    def _want(self, words: Sequence[Word]) -> None:
+        """Ask exact hard attention about words of the length."""
+        size = len(self.subject.prepared(self.words[0])) + self.hard.bos
+        for some in batches([word for word in words if word not in self.wanted], size):
+            trace = self.exact.run([self.subject.prepared(word) for word in some])
+            self.wanted.update(zip(some, self.subject.hard_answers(self.exact, trace), strict=True))
+
+    def _margins(self, judge: SoftJudge, words: Sequence[Word]) -> list[tuple[float, Word]] | Word:
+        """About how safely softmax answers each word, or a word that it answers wrongly or not at all."""
+        found: list[tuple[float, Word]] = []
+        size = len(self.subject.prepared(self.words[0])) + self.hard.bos
+        for some in batches(words, size):
+            for word, answer, margin in zip(some, *judge.answers(some), strict=True):
+                if answer != self.wanted[word]:
+                    return word
+                found.append((margin, word))
+        return found
 
 
 def bits_needed(judge: SoftJudge, words: Sequence[Word]) -> int:

@@ -179,7 +179,7 @@ class _Campaign:
             try:
                 while True:
                     for shard in islice(shards, 4 * self.options.workers - len(waiting)):
-                        with _without_interrupts():
+                        with without_interrupts():
                             waiting.append(pool.submit(_tally_shard, shard))
                     if not waiting:
                         return
@@ -233,7 +233,7 @@ class _Campaign:
 
 
 @contextmanager
-def _without_interrupts() -> Iterator[None]:
+def without_interrupts() -> Iterator[None]:
     """Hold Ctrl-C back for a moment. A process that starts meanwhile inherits that, and never sees it: the parent alone
     answers, also while its workers are still importing."""
     if not hasattr(signal, "pthread_sigmask"):
@@ -246,13 +246,18 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def ignore_interrupts() -> None:
+    """In a worker: the parent alone answers Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 _worker: Judge
 
 
 def _start_worker(subject: Subject, dps: int | None, engine: str) -> None:
     """Make the judge of this process; the parent alone answers Ctrl-C."""
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignore_interrupts()
     _worker = Judge(subject, dps, engine)
 
 

@@ -57,11 +57,16 @@ class Enclosed:
 @dataclass
 class FloatTrace:
     """What a model did on a batch: the residual stream by coordinate after attention and after each layer, and what
-    each head wrote, by name and coordinate."""
+    each head wrote, by name and coordinate.
+
+    `margin` is about the least distance of a value that a clip rounds from its threshold, word by word (infinite where
+    nothing is rounded): no bound, but what a search for hard words goes by.
+    """
 
     columns: list[Enclosed]
     layers: list[tuple[list[Enclosed], list[Enclosed]]]
     attended: dict[tuple[str, int], Enclosed]
+    margin: Floats
 
 
 def gamma(k: int) -> float:
@@ -100,11 +105,11 @@ class FloatModel:
         """Run the model on words of one length."""
         self._prepare(len(words[0]))
         columns = self._embed(words)
-        trace = FloatTrace(columns, [], {})
+        trace = FloatTrace(columns, [], {}, np.full(len(words), np.inf))
         with np.errstate(under="ignore", over="ignore", invalid="ignore"):
             for layer in self.plan.layers:
                 attended = self._attention(layer, columns, trace)
-                columns = self._feed_forward(layer, attended)
+                columns = self._feed_forward(layer, attended, trace)
                 trace.layers.append((attended, columns))
         trace.columns = columns
         return trace
@@ -228,10 +233,13 @@ class FloatModel:
 
     # ---- the feed-forward network ----
 
-    def _feed_forward(self, layer: LayerPlan, columns: list[Enclosed]) -> list[Enclosed]:
+    def _feed_forward(self, layer: LayerPlan, columns: list[Enclosed], trace: FloatTrace) -> list[Enclosed]:
         parts: dict[int, list[tuple[Rational, Enclosed]]] = {}
         for unit in layer.units:
-            value = self._activated(unit, self._form(unit.form, unit.bias, columns))
+            inputs = self._form(unit.form, unit.bias, columns)
+            if unit.clip and unit.decides:
+                trace.margin = np.minimum(trace.margin, (np.maximum(-inputs.mid, inputs.mid - 1) / 2).min(axis=1))
+            value = self._activated(unit, inputs)
             for out, weight in unit.outs:
                 parts.setdefault(out, []).append((weight, value))
         result = list(columns)

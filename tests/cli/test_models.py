@@ -44,7 +44,7 @@ def test_a_model_that_softmax_simulates(hardsim: Any, model: Path) -> None:
     rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
     # Of 2^n words all but bbb... have an a; the score gap is 1 wherever two scores differ.
     assert [row[:7] for row in rows] == [
-        [str(n), "all", str(2**n), str(2**n - 1), "0", "0", "1" if n > 1 else "–"] for n in range(1, 5)
+        [str(n), "all", str(2**n), str(2**n - 1), "0", "–", "1" if n > 1 else "–"] for n in range(1, 5)
     ]
     assert "30 words, all words up to length 4" in outcome.out
     # Of the words of length 2, aa is the first in which both positions have the largest score.
