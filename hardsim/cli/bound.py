@@ -92,10 +92,10 @@ def bound(
 
     request = Request(regime, beta, tau, at, single_head, counting, epsilon)
     request.options()
+    _refuse_with_critical(critical, gap, plot, beta)
     if plot is not None:
         _need_matplotlib(plot)
     target = None if plot is None else Sink(plot, "--plot")
-    _refuse_with_critical(critical, gap, plot, beta)
     paths = _paths(files, gap, expression)
     options = CheckOptions(max_n, exhaustive, samples, seed, engine="ball")
     try:

@@ -89,7 +89,7 @@ def conclusions(result: CriticalResult) -> list[str]:
     elif every.proved is not None:
         lines.append(
             "the bracket is open: the proof gives positions their worst types at their least rate, and none of the "
-            f"{count(every.tried)} words tried has them"
+            f"{count(every.tried)} words tried comes that far (no word may)"
         )
     paper = f"; Lemma 6 needs 2 ln 7 = {2 * log(7):.4f}" if result.nearest else ""
     lines.append(f"beta in use: {exact(result.used)}{paper}")
