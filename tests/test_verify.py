@@ -23,6 +23,8 @@ from hardsim.errors import Undecided
 from hardsim.exact import GRID, Rejected, evaluate, exp_bounds, expression
 from hardsim.verify import Checker, digests, verify
 
+pytestmark = pytest.mark.sweep
+
 FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
 CASES = [
     ("since", "temperature"),

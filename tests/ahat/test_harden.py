@@ -28,6 +28,8 @@ from hardsim.net.reader import Reader
 from hardsim.spec.ir import Kind, Weighting
 from hardsim.spec.regimes import PROVEN
 
+pytestmark = pytest.mark.sweep
+
 FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
 WORDS = 130
 """How many words of a length are tried: those to length 7 over two symbols, to length 3 over five."""

@@ -24,6 +24,8 @@ from hardsim.net.model import Layer, Transformer
 from hardsim.spec.ir import Mask, Weighting
 from tests.simulations import models, one_head, tieless
 
+pytestmark = pytest.mark.sweep
+
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 PROGRAMS = sorted(path.stem for path in DIRECTORY.glob("*.srasp"))
 MOST = 48

@@ -26,6 +26,8 @@ from hardsim.run.ball import lower, upper
 from hardsim.spec.ir import Mask, Weighting
 from tests.simulations import Errors, Measured, models, one_head, run_hard, soft_errors, tieless
 
+pytestmark = pytest.mark.sweep
+
 EPSILONS = [Fraction(1, 2), DEFAULT_EPSILON, Fraction(1, 100)]
 ROUNDING = Fraction(1, 2**150)
 """What the balls of this precision may be wide: an error of 0 is enclosed by such a ball."""

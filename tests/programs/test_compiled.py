@@ -22,6 +22,8 @@ from hardsim.checking.sources import program_subject
 from tests.programs.reference import ACCEPTORS
 from tests.programs.shipped import NAMES, expected, program_of, words_of
 
+pytestmark = pytest.mark.sweep
+
 MOST = 20_000
 Word = tuple[str, ...]
 

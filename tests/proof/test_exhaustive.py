@@ -18,10 +18,12 @@ from hardsim.run.ball import BallForward
 from hardsim.run.float64 import FloatForward
 from hardsim.spec.regimes import PROVEN
 
+pytestmark = pytest.mark.sweep
+
 FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
 LONGEST = 10
 MOST = 100_000
-QUICK = 300
+QUICK = 150
 """Words of each formula and regime in the quick test."""
 
 

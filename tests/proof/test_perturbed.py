@@ -20,6 +20,8 @@ from hardsim.run.ball import BallForward
 from hardsim.spec.regimes import PROVEN
 from tests.proof.perturb import perturbed
 
+pytestmark = pytest.mark.sweep
+
 FORMULAS = (
     "a S b", "Y a", "O(a & Y b)", "X a", "b U a", "#L[a] > #L[b]", "ODD(#L[a])", "!(a S Y b) & O a",
     "first | #[a] = #[b]", "H(a -> Y b) | last",

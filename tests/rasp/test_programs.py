@@ -22,6 +22,8 @@ from tests.programs.shipped import NAMES, expected, long_words, program_of, word
 from tests.rasp.harness import BATCH, agree, batches, check_gaps, words_to
 from tests.srasp_strategies import Shape, programs
 
+pytestmark = pytest.mark.sweep
+
 MOST = 1500
 DYCK2 = """alphabet: ( ) [ ]
 rel mismatch = { '(' ']', '[' ')' }
