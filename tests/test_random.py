@@ -12,6 +12,8 @@ from hardsim.lang import ast
 from hardsim.spec.regimes import PROVEN, REGIMES
 from tests.strategies import all_words, formulas
 
+pytestmark = pytest.mark.sweep
+
 ANY = formulas("ab", 4)
 PAST = formulas("ab", 4, future=False)
 

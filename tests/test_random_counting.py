@@ -20,6 +20,8 @@ from hardsim.spec.regimes import PROVEN, REGIMES
 from tests.counting_strategies import ALL_SIDES, counting_formulas
 from tests.strategies import all_words
 
+pytestmark = pytest.mark.sweep
+
 LOOK_UP = tuple(name for name in PROVEN if REGIMES[name].look_up[0])
 
 

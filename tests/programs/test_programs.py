@@ -15,6 +15,8 @@ from hardsim.lang.srasp.parse import load_program
 from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
 from tests.programs.shipped import DIRECTORY, NAMES, expected, long_words, program_of, words_of
 
+pytestmark = pytest.mark.sweep
+
 Answer: TypeAlias = bool | str
 Subject: TypeAlias = Callable[[ast.Program], Callable[[Sequence[str]], Answer]]
 """What runs a program: it answers a word with a verdict or with an output word."""

@@ -21,6 +21,8 @@ from hardsim.spec.regimes import PROVEN
 from tests.proof.perturb import perturbed
 from tests.proof.test_perturbed import refuting_word, subjects
 
+pytestmark = pytest.mark.sweep
+
 
 def general(subject: Subject, model: Transformer | None = None) -> GeneralProof:
     """The proof for every length of a subject, or of another network in its place."""
