@@ -28,7 +28,7 @@ from typing import Literal
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
-from hardsim.spec.ir import ONE, Affine, Encoding, Mask, Rational
+from hardsim.spec.ir import ONE, Affine, Encoding, Rational
 
 RAMP = "(-1)^i*i^2"
 """The key of the sign test without temperature and n."""
@@ -83,10 +83,6 @@ class Regime:
         if self.scale == ONE:
             return ((Affine.coordinate(ONE), q + tie),)
         return ((Affine.coordinate(self.scale), q), (Affine.coordinate(ONE), tie))
-
-    def permits(self, mask: Mask) -> bool:
-        """Causal regimes are future-masked throughout."""
-        return not self.causal or mask is Mask.FUTURE
 
     @property
     def encodings(self) -> tuple[Encoding, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -233,15 +234,12 @@ def test_the_declared_gap_is_that_of_the_theory_and_kept(text: str, regime: str,
                 assert gap >= min(head.promise.evaluate(i=i, n=len(word)) for i in range(1, len(word) + 1))
 
 
-def changed(found: HardProgram, kinds: tuple[Kind, ...], **changes: object) -> HardProgram:
+def changed(found: HardProgram, kinds: tuple[Kind, ...], **changes: Any) -> HardProgram:
     """The program with its heads of some kinds changed."""
     layers = tuple(
         replace(
             layer,
-            heads=tuple(
-                replace(head, **changes) if head.kind in kinds else head  # type: ignore[arg-type]  # fields by name
-                for head in layer.heads
-            ),
+            heads=tuple(replace(head, **changes) if head.kind in kinds else head for head in layer.heads),
         )
         for layer in found.layers
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -20,10 +21,10 @@ def since(regime: str = "temperature") -> HardProgram:
     return lower(desugar(parse_expression("a S b", ["a", "b", "c"])), REGIMES[regime])
 
 
-def with_head(program: HardProgram, **changes: object) -> HardProgram:
+def with_head(program: HardProgram, **changes: Any) -> HardProgram:
     """The program with its only head changed."""
     layer = program.layers[0]
-    head: Head = replace(layer.heads[0], **changes)  # type: ignore[arg-type]  # fields by name
+    head: Head = replace(layer.heads[0], **changes)
     return replace(program, layers=(replace(layer, heads=(head,)),))
 
 
