@@ -12,7 +12,7 @@ from flint import arb
 
 from hardsim.ahat.exact import ExactModel, Trace, Word
 from hardsim.ahat.harden import with_softmax
-from hardsim.ahat.integers import Exact
+from hardsim.spec.integers import Exact
 from hardsim.ahat.measure import LengthFacts, measure
 from hardsim.lang.arith import parse_arith
 from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer

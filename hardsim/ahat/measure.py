@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from hardsim.ahat.exact import LayerTrace, Rows, Trace, Word
-from hardsim.ahat.integers import Exact
+from hardsim.spec.integers import Exact
 from hardsim.net.model import Transformer
 
 V = TypeVar("V")

@@ -9,7 +9,7 @@ from typing import Any
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.exact import Trace as HardTrace
-from hardsim.ahat.integers import Exact
+from hardsim.spec.integers import Exact
 from hardsim.ahat.measure import LengthFacts, measure
 from hardsim.checking.attention import Answer, AttentionSubject, certain, settled
 from hardsim.checking.attention_floats import FLOAT_BITS, float_answers, float_errors, float_margins

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.ahat.exact import Trace
-from hardsim.ahat.integers import Exact, combination, widened
+from hardsim.spec.integers import Exact, combination, widened
 from hardsim.errors import OutOfRange
 from hardsim.spec.ir import Rational
 

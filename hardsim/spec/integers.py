@@ -19,6 +19,9 @@ from hardsim.spec.ir import Rational
 Integers = NDArray[Any]
 """An array of dtype int64, or of Python's integers (dtype object)."""
 
+Numerators = tuple[Integers, int]
+"""Numbers by word: numerators, (words,), and the unit that they are divided by."""
+
 SAFE = 1 << 62
 LARGE_UNIT = 1 << 16
 
@@ -56,6 +59,22 @@ class Exact:
         """One number."""
         return Fraction(int(self.whole[word, position]), self.unit)
 
+    @staticmethod
+    def stack(parts: Sequence[Numerators]) -> Exact:
+        """A column from what each position holds."""
+        wholes, unit = over_one_unit(parts)
+        return Exact.of(np.stack(wholes, axis=1), unit)
+
+    def place(self, position: int) -> Numerators:
+        """What one position holds, in lowest terms."""
+        whole = self.whole[:, position]
+        common = gcd(self.unit, int(np.gcd.reduce(whole, axis=None)))
+        if common > 1:
+            whole = whole // common
+        if whole.dtype == object and largest(whole) < SAFE:
+            whole = whole.astype(np.int64)
+        return whole, self.unit // common
+
     def values(self, word: int) -> list[Fraction]:
         """The numbers of one word."""
         return [Fraction(int(value), self.unit) for value in self.whole[word]]
@@ -69,6 +88,14 @@ class Exact:
         """The numerators over a multiple of the unit."""
         factor = unit // self.unit
         return self.whole if factor == 1 else multiply(self.whole, factor, self.size)
+
+
+def over_one_unit(parts: Sequence[Numerators]) -> tuple[list[Integers], int]:
+    """The numerators over the least common multiple of the units, and that multiple."""
+    unit = lcm(*(own for _, own in parts))
+    bound = max(largest(whole) * (unit // own) for whole, own in parts)
+    kind = object if max(bound, unit) >= SAFE else np.int64
+    return [whole.astype(kind) * (unit // own) for whole, own in parts], unit
 
 
 def largest(whole: Integers) -> int:

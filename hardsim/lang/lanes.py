@@ -1,0 +1,56 @@
+"""Truth values of many words at once: one bit for each word, 64 words to a lane (numpy uint64).
+
+An array of lanes has shape (..., ceil(words / 64)); word w is bit w % 64 of lane w // 64. The bits behind the last word
+repeat it, so every bit speaks of a real word and no operation needs a mask.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Lanes = NDArray[np.uint64]
+"""Shape (..., lanes)."""
+Booleans = NDArray[np.bool_]
+Symbols = NDArray[np.integer[Any]]
+"""Words of one length n as rows of symbol numbers, shape (words, n)."""
+
+WIDTH = 64
+FULL = np.uint64(2**64 - 1)
+"""True of every word."""
+
+
+def count_lanes(words: int) -> int:
+    """How many lanes hold so many words."""
+    return -(-words // WIDTH)
+
+
+def pack(truth: Booleans) -> Lanes:
+    """Truth values by word and position, (words, n), as lanes by position, (n, lanes)."""
+    words, n = truth.shape
+    full = np.empty((n, count_lanes(words) * WIDTH), dtype=np.bool_)
+    full[:, :words] = truth.T
+    full[:, words:] = truth[-1:].T
+    return np.packbits(full, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
+
+
+def unpack(lanes: Lanes, words: int) -> Booleans:
+    """The inverse: lanes by position, (n, lanes), as truth values by word and position, (words, n)."""
+    octets = np.ascontiguousarray(lanes).astype("<u8", copy=False).view(np.uint8)
+    return np.ascontiguousarray(np.unpackbits(octets, axis=1, count=words, bitorder="little").T).view(np.bool_)
+
+
+def constant(truth: bool, n: int, lanes: int) -> Lanes:
+    """The same truth value everywhere, (n, lanes)."""
+    return np.full((n, lanes), FULL if truth else np.uint64(0))
+
+
+def first_word(lanes: Lanes) -> int | None:
+    """The number of the first word whose bit is set in one row of lanes, (lanes,); None if no bit is."""
+    found = np.flatnonzero(lanes)
+    if not len(found):
+        return None
+    lane = int(lanes[found[0]])
+    return int(found[0]) * WIDTH + (lane & -lane).bit_length() - 1
