@@ -12,7 +12,6 @@ from flint import arb
 
 from hardsim.ahat.exact import ExactModel, Trace, Word
 from hardsim.ahat.harden import with_softmax
-from hardsim.spec.integers import Exact
 from hardsim.ahat.measure import LengthFacts, measure
 from hardsim.lang.arith import parse_arith
 from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
@@ -20,6 +19,7 @@ from hardsim.net.tables import LengthTable
 from hardsim.run.arithmetic import Column
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
+from hardsim.spec.integers import Exact
 from hardsim.spec.ir import Mask, Weighting
 
 LONGEST = 6

@@ -15,8 +15,8 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.spec.integers import SAFE, Exact, Integers, combination, largest, widened
 from hardsim.net.model import AttentionHead, FeedForward, Transformer
+from hardsim.spec.integers import SAFE, Exact, Integers, combination, largest, widened
 from hardsim.spec.ir import Mask, Rational, Weighting, plain
 
 Word = Sequence[str]

@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 
 from hardsim.ahat.exact import LayerTrace, Rows, Trace, Word
-from hardsim.spec.integers import Exact
 from hardsim.net.model import Transformer
+from hardsim.spec.integers import Exact
 
 V = TypeVar("V")
 

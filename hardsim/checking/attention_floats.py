@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 
 from hardsim.ahat.exact import Trace as HardTrace
-from hardsim.spec.integers import Exact
 from hardsim.checking.attention import Answer, AttentionSubject
 from hardsim.checking.attention_tally import ErrorTally
 from hardsim.run.float_model import Booleans, Enclosed, Floats, FloatTrace, as_floats, grown
+from hardsim.spec.integers import Exact
 
 FLOAT_BITS = 53
 

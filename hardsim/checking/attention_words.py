@@ -9,7 +9,6 @@ from typing import Any
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.exact import Trace as HardTrace
-from hardsim.spec.integers import Exact
 from hardsim.ahat.measure import LengthFacts, measure
 from hardsim.checking.attention import Answer, AttentionSubject, certain, settled
 from hardsim.checking.attention_floats import FLOAT_BITS, float_answers, float_errors, float_margins
@@ -23,6 +22,7 @@ from hardsim.run.float_model import FloatModel
 from hardsim.run.forward import Trace
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import Engine, SoftModel, SoftTrace, bounds
+from hardsim.spec.integers import Exact
 
 ROUNDING = Fraction(1, 2**64)
 """What mpmath, which has no enclosures, is allowed to be off by before an error of its counts as beyond a bound; the

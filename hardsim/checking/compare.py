@@ -12,18 +12,22 @@ from fractions import Fraction
 from itertools import groupby, islice
 from typing import Any, Literal
 
+import numpy as np
+
 from hardsim.checking.figures import settle, settle_answer, settle_mismatch
 from hardsim.checking.result import AUTO, MPMATH, HeadResult, LengthResult, Mismatch, Word
-from hardsim.checking.rigorous import make_engine
-from hardsim.checking.soft import Bounds, Engine, MpEngine, SoftAnswer, exact, exact_or_none
+from hardsim.checking.rigorous import BatchEngine, make_engine
+from hardsim.checking.soft import Bounds, MpEngine, SoftAnswer, exact, exact_or_none
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, finish
 from hardsim.errors import Undecided
+from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.semantics import Oracle
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.plan import make_plan
 from hardsim.spec.hard import HardInterpreter, HardTrace
+from hardsim.spec.parallel import ParallelHard
 
 BATCH = 256
 """Words that are asked about at a time where only their answers count."""
@@ -66,10 +70,12 @@ class Judge:
         self.subject = subject
         self.oracle = Oracle(subject.file)
         self.hard = HardInterpreter(subject.program)
+        self.oracle_of_many = ParallelOracle(subject.file)
+        self.hard_of_many = ParallelHard(subject.program)
         self.plan = make_plan(subject.model)
         self.name = engine
         self.mp = MpEngine(subject, self.plan, dps)
-        self.engine: Engine = self.mp if engine == MPMATH else make_engine(engine, subject, self.plan, dps)
+        self.engine = self.mp if engine == MPMATH else make_engine(engine, subject, self.plan, dps)
 
     def digits(self, n: int) -> int:
         """The decimal digits that mpmath uses at length n.
@@ -86,7 +92,7 @@ class Judge:
     def evaluate(self, word: Word) -> Evaluation:
         """All three answers on one word."""
         hard = self.hard.run(word)
-        (found,) = self.engine.answers([word], [hard])
+        found = self._found(word, hard)
         shown = found if self.name != AUTO or not found.decided else settle_answer(word, found, self._again(word, hard))
         return Evaluation(
             word=word,
@@ -106,6 +112,9 @@ class Judge:
 
     def tally_all(self, words: Sequence[Word], tally: Tally) -> None:
         """Add words to a tally of their length."""
+        if isinstance(self.engine, BatchEngine):
+            self._tally_batch(self.engine, words, tally)
+            return
         hards = [self.hard.run(word) for word in words]
         for word, hard, found in zip(words, hards, self.engine.answers(words, hards), strict=True):
             oracle = self.oracle.accepts(word)
@@ -117,9 +126,36 @@ class Judge:
             tally.soft_mismatches += wrong_soft
             tally.hard_mismatches += wrong_hard
             if wrong_soft or wrong_hard:
-                known = found if found.decided else self._again(word, hard)
-                mismatch = Mismatch(word, oracle, hard.accepted, known.answer, known.value)
-                tally.note_mismatch(mismatch, self.subject.file.alphabet)
+                self._note_mismatch(word, oracle, hard.accepted, found, tally)
+
+    def _tally_batch(self, engine: BatchEngine, words: Sequence[Word], tally: Tally) -> None:
+        """The same for all words at once."""
+        symbols = self.hard_of_many.symbols(words)
+        hard = self.hard_of_many.run(symbols)
+        oracle = self.oracle_of_many.accepts(symbols)
+        found = engine.batch(words, hard)
+        tally.note_batch(words, oracle, found)
+        for name, gap in hard.gaps.items():
+            tally.note_gap(name, gap)
+        wrong_soft = found.decided & ~np.where(hard.accepted, found.accepted, found.rejected)
+        wrong_hard = hard.accepted != oracle
+        tally.soft_mismatches += int(wrong_soft.sum())
+        tally.hard_mismatches += int(wrong_hard.sum())
+        wrong = np.flatnonzero(wrong_soft | wrong_hard)
+        if len(wrong):
+            first = int(wrong[np.lexsort(symbols[wrong].T[::-1])[0]])
+            answers = bool(oracle[first]), bool(hard.accepted[first])
+            self._note_mismatch(words[first], *answers, found.one(first), tally)
+
+    def _note_mismatch(self, word: Word, oracle: bool, hard: bool, found: SoftAnswer, tally: Tally) -> None:
+        known = found if found.decided else self._again(word)
+        tally.note_mismatch(Mismatch(word, oracle, hard, known.answer, known.value), self.subject.file.alphabet)
+
+    def _found(self, word: Word, hard: HardTrace) -> SoftAnswer:
+        """What the engine finds on one word."""
+        if isinstance(self.engine, BatchEngine):
+            return self.engine.batch([word], self.hard_of_many.run(self.hard_of_many.symbols([word]))).one(0)
+        return self.engine.answers([word], [hard])[0]
 
     def _again(self, word: Word, hard: HardTrace | None = None) -> SoftAnswer:
         """What mpmath finds on a word."""
@@ -198,11 +234,11 @@ def accepted_words(
     """
     judge = Judge(subject, dps, engine)
     for _, same_length in groupby(words, len):
-        while batch := list(islice(same_length, BATCH if by == "soft" else 1)):
+        while batch := list(islice(same_length, BATCH)):
             if by == "oracle":
-                accepted = [judge.oracle.accepts(word) for word in batch]
+                accepted = judge.oracle_of_many.accepts(judge.oracle_of_many.symbols(batch)).tolist()
             elif by == "hard":
-                accepted = [judge.hard.run(word).accepted for word in batch]
+                accepted = judge.hard_of_many.run(judge.hard_of_many.symbols(batch)).accepted.tolist()
             else:
                 accepted = [
                     _decided(word, *found) for word, found in zip(batch, judge.engine.decisions(batch), strict=True)

@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hardsim.checking.prove import words_of
-from hardsim.checking.result import AUTO, ModelFacts, Word
-from hardsim.checking.rigorous import make_engine
-from hardsim.checking.soft import Engine
+from hardsim.checking.result import ModelFacts, Word
+from hardsim.checking.rigorous import AutoEngine
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.lang.desugar import desugar
@@ -158,7 +157,7 @@ class _Search:
         self.oracle = Oracle(subject.file)
         self.core = desugar(subject.file)
         self.own = own_predicates(subject.file)
-        self.engines: dict[int, Engine] = {}
+        self.engines: dict[int, AutoEngine] = {}
         self.best: Word | None = None
 
     def length(self, n: int) -> Bracket:
@@ -222,7 +221,7 @@ class _Search:
         if beta not in self.engines:
             model = at_beta(self.subject, beta * WIDTH)
             subject = replace(self.subject, model=model)
-            self.engines[beta] = make_engine(AUTO, subject, make_plan(model), None)
+            self.engines[beta] = AutoEngine(subject, make_plan(model), None)
         answers = self.engines[beta].decisions(words)
         return [word for word, (decided, answer) in zip(words, answers, strict=True)
                 if decided and answer is not self.oracle.accepts(word)]  # fmt: skip

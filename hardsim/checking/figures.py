@@ -14,8 +14,8 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 from fractions import Fraction
 from functools import partial
 
+from hardsim.checking.batch import FLOAT_DIGITS
 from hardsim.checking.result import AUTO, FLOAT64, MPMATH, Mismatch, Word
-from hardsim.checking.rigorous import FLOAT_DIGITS
 from hardsim.checking.soft import Bounds, SoftAnswer
 from hardsim.checking.tally import Extreme, Figures, Tally
 from hardsim.errors import InvariantError

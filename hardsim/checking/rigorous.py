@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
+from hardsim.checking.batch import BatchAnswers, FloatEngine, float_at_most
 from hardsim.checking.result import AUTO, BALL, FLOAT64, Word
 from hardsim.checking.soft import (
     Bounds,
@@ -26,16 +27,14 @@ from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.run.arithmetic import Column
 from hardsim.run.ball import BallForward, BallTrace, lower, upper
-from hardsim.run.enclosure import Block, Floats, Integers, U, outward
-from hardsim.run.float64 import BatchTrace, FloatForward
+from hardsim.run.enclosure import Booleans
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.plan import Plan
 from hardsim.run.unrounded import unrounded_output
-from hardsim.spec.hard import HardTrace
+from hardsim.spec.hard import HardInterpreter, HardTrace
 from hardsim.spec.ir import Head, Rational
+from hardsim.spec.parallel import ParallelTrace
 
-FLOAT_DIGITS = 15
-"""Decimal digits that float64 has."""
 LOG_2 = Fraction(30103, 100_000)
 
 
@@ -111,91 +110,24 @@ class BallEngine:
         return max(lower(largest), Fraction(0)), upper(largest)
 
 
-class FloatEngine:
-    """Certified float64, a batch at a time. What has no finite bound is undecided."""
-
-    def __init__(self, subject: Subject, plan: Plan) -> None:
-        self.watched = Watched.of(subject)
-        self.floats = FloatForward(subject.model, plan)
-
-    def answers(self, words: Sequence[Word], hards: Sequence[HardTrace]) -> list[SoftAnswer]:
-        """All words at once."""
-        found: list[SoftAnswer] = [undecided(FLOAT64, FLOAT_DIGITS)] * len(words)
-        for trace, rows in self.floats.passes(words):
-            kept = rows[trace.decided[rows[:, 0]]]
-            if len(kept):
-                chosen = [hards[place] for place in kept[:, 1]]
-                with np.errstate(all="ignore"):
-                    answers = self._measure(trace, kept[:, 0], chosen)
-                for place, answer in zip(kept[:, 1], answers, strict=True):
-                    found[place] = answer
-        return found
-
-    def decisions(self, words: Sequence[Word]) -> list[Decision]:
-        """All words at once."""
-        result: list[Decision] = [(False, None)] * len(words)
-        for trace, rows in self.floats.passes(words):
-            for row, place in rows.tolist():
-                if trace.decided[row]:
-                    result[place] = (True, _answer_of(trace, row))
-        return result
-
-    def _measure(self, trace: BatchTrace, rows: Integers, hards: Sequence[HardTrace]) -> list[SoftAnswer]:
-        errors = {head.name: self._error(trace, rows, head, out, hards) for head, out in self.watched.heads}
-        sums = [
-            _far(trace.combine(terms), rows, [hard_sum(pairs, hard) for hard in hards])
-            for terms, pairs in self.watched.sums
-        ]
-        low = np.max([one[0] for one in sums], axis=0) / 2 if sums else None
-        high = np.max([one[1] for one in sums], axis=0) / 2 if sums else None
-        result: list[SoftAnswer] = []
-        for place, row in enumerate(rows.tolist()):
-            one = SoftAnswer(
-                decided=True,
-                answer=_answer_of(trace, row),
-                output=_pair(trace.output, row),
-                unrounded=None if trace.unrounded is None else _pair(trace.unrounded, row),
-                margin=None if trace.margin is None else _pair(trace.margin, row),
-                errors={name: _pair(bounds, place) for name, bounds in errors.items()},
-                sum_error=None if low is None or high is None else _pair((low, high), place),
-                engine=FLOAT64,
-                digits=FLOAT_DIGITS,
-            )
-            measured = [one.output, one.unrounded, one.margin, one.sum_error, *one.errors.values()]
-            finite = all(np.isfinite(bounds).all() for bounds in measured if bounds is not None)
-            result.append(one if finite else undecided(FLOAT64, FLOAT_DIGITS))
-        return result
-
-    def _error(
-        self, trace: BatchTrace, rows: Integers, head: Head, out: int, hards: Sequence[HardTrace]
-    ) -> tuple[Floats, Floats]:
-        """Bounds of a head's error on each word."""
-        wanted = [hard.columns[head.out] for hard in hards]
-        block = trace.attended[head.name].get(out)
-        if block is None:
-            block = trace.combine(())
-        if head.uniform and _same(block, rows, wanted):
-            return np.zeros(len(rows)), np.zeros(len(rows))
-        return _far(block, rows, wanted)
-
-
 class AutoEngine:
     """Certified float64, and balls for the words that it cannot decide, or whose errors it cannot hold against what
     theory allows."""
 
     def __init__(self, subject: Subject, plan: Plan, dps: int | None) -> None:
         self.subject = subject
+        self.hard = HardInterpreter(subject.program)
         self.floats = FloatEngine(subject, plan)
         self.balls = BallEngine(subject, plan, dps)
         self.mp = MpEngine(subject, plan, dps)
-        self._bounds: dict[int, dict[str, Fraction]] = {}
+        self._bounds: dict[int, dict[str, float]] = {}
 
-    def answers(self, words: Sequence[Word], hards: Sequence[HardTrace]) -> list[SoftAnswer]:
+    def batch(self, words: Sequence[Word], hard: ParallelTrace) -> BatchAnswers:
         """Floats first."""
-        found = self.floats.answers(words, hards)
-        for place, answer in enumerate(found):
-            if not self._resolved(answer, len(words[place])):
-                found[place] = self.balls.answers([words[place]], [hards[place]])[0]
+        found = self.floats.batch(words, hard)
+        for place in np.flatnonzero(~self._resolved(found, len(words[0]))).tolist():
+            word = words[place]
+            found.settle(place, self.balls.answers([word], [self.hard.run(word)])[0])
         return found
 
     def decisions(self, words: Sequence[Word]) -> list[Decision]:
@@ -203,24 +135,29 @@ class AutoEngine:
         found = self.floats.decisions(words)
         return [one if one[0] else self.balls.decisions([word])[0] for one, word in zip(found, words, strict=True)]
 
-    def _resolved(self, answer: SoftAnswer, n: int) -> bool:
-        """Whether it is certain what the network answers, and for each head whether its error is within theory's
-        bound."""
-        if not answer.decided:
-            return False
-        bounds = self._bounds.get(n)
-        if bounds is None:
-            bounds = self._bounds[n] = self._allowed(n)
-        return all(high <= bounds[name] or low > bounds[name] for name, (low, high) in answer.errors.items())
+    def _resolved(self, found: BatchAnswers, n: int) -> Booleans:
+        """Of which words it is certain what the network answers, and for each head whether its error is within
+        theory's bound."""
+        if n not in self._bounds:
+            self._bounds[n] = self._allowed(n)
+        resolved = found.decided.copy()
+        for name, (low, high) in found.errors.items():
+            bound = self._bounds[n][name]
+            resolved &= (high <= bound) | (low > bound)
+        return resolved
 
-    def _allowed(self, n: int) -> dict[str, Fraction]:
+    def _allowed(self, n: int) -> dict[str, float]:
+        """Theory's bounds, rounded down: a float is at most the bound exactly if it is at most that."""
         context = MpArithmetic(self.mp.digits(n)).context
-        return {
-            head.name: exact(self.subject.budget.error_bound(head, n, context)) for head in self.subject.program.heads
-        }
+        heads = self.subject.program.heads
+        return {head.name: float_at_most(exact(self.subject.budget.error_bound(head, n, context))) for head in heads}
 
 
-def make_engine(name: str, subject: Subject, plan: Plan, dps: int | None) -> Engine:
+BatchEngine = FloatEngine | AutoEngine
+"""Arithmetics that run all words of a batch at once."""
+
+
+def make_engine(name: str, subject: Subject, plan: Plan, dps: int | None) -> Engine | BatchEngine:
     """The engine of that name, one of `ENGINES`."""
     if name == AUTO:
         return AutoEngine(subject, plan, dps)
@@ -231,42 +168,3 @@ def make_engine(name: str, subject: Subject, plan: Plan, dps: int | None) -> Eng
 
 def _ends(value: Rational | arb) -> Bounds:
     return lower(value), upper(value)
-
-
-def _pair(bounds: tuple[Floats, Floats], row: int) -> Bounds:
-    return float(bounds[0][row]), float(bounds[1][row])
-
-
-def _answer_of(trace: BatchTrace, row: int) -> bool | None:
-    return True if trace.accepted[row] else False if trace.rejected[row] else None
-
-
-def _same(block: Block, rows: Integers, wanted: Sequence[Sequence[Rational]]) -> bool:
-    """Whether a mean is known to be exactly the hard one, on every word."""
-    if block.static is not None:
-        return all(tuple(column) == block.static for column in wanted)
-    if block.ratio is None:
-        return False
-    totals, counts = block.ratio
-    whole = [int(count) for count in counts]
-    places = rows if totals.shape[0] > 1 else np.zeros_like(rows)
-    return all(
-        [count * value for count, value in zip(whole, column, strict=True)] == [int(x) for x in totals[place]]
-        for place, column in zip(places.tolist(), wanted, strict=True)
-    )
-
-
-def _far(block: Block, rows: Integers, wanted: Sequence[Sequence[Rational]]) -> tuple[Floats, Floats]:
-    """Bounds of the largest distance between a block and hard values over all positions, word by word."""
-    try:
-        hard = np.array([[float(value) for value in column] for column in wanted])
-    except OverflowError:
-        return np.zeros(len(rows)), np.full(len(rows), np.inf)
-    whole = all(value.denominator == 1 and -(2**52) < value < 2**52 for column in wanted for value in column)
-    places = rows if block.mid.shape[0] > 1 else np.zeros_like(rows)
-    distance = np.abs(block.mid[places] - hard)
-    radius = block.radius[places]
-    if not whole or block.rad is not None:
-        exact_entry = (radius == 0) & (distance == 0) & whole
-        radius = np.where(exact_entry, 0.0, outward(radius + 2 * U * (np.abs(hard) + distance)))
-    return np.max(np.maximum(distance - radius, 0.0), axis=1), np.max(distance + radius, axis=1)

@@ -84,7 +84,7 @@ def hard_sum(pairs: Sequence[tuple[str, Rational]], hard: HardTrace) -> list[Rat
 
 
 class Engine(Protocol):
-    """An arithmetic that runs the network on words."""
+    """An arithmetic that runs the network on one word after the other."""
 
     def answers(self, words: Sequence[Word], hards: Sequence[HardTrace]) -> list[SoftAnswer]:
         """What the network does on words of one length, measured against their hard traces."""

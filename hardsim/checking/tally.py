@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+import numpy as np
+
+from hardsim.checking.batch import FLOAT_DIGITS, BatchAnswers, Span
 from hardsim.checking.result import BALL, HeadResult, LengthResult, Mismatch, Word
 from hardsim.checking.soft import Bounds, Measured, SoftAnswer
+from hardsim.run.enclosure import Booleans
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,18 @@ class Extreme:
         if self.sign > 0:
             return bool(other.bounds[1] < self.bounds[0])
         return bool(other.bounds[0] > self.bounds[1])
+
+
+def extreme(sign: int, span: Span | None, words: Sequence[Word], among: Booleans) -> Extreme | None:
+    """The extreme of some words of a batch: the first word of which no other is certainly more extreme."""
+    places = np.flatnonzero(among)
+    if span is None or not len(places):
+        return None
+    low, high = span[0][places], span[1][places]
+    bound = low.min() if sign > 0 else high.max()
+    standing = low <= high.min() if sign > 0 else high >= low.max()
+    first = int(np.flatnonzero(standing)[0])
+    return Extreme(sign, float(bound), (float(low[first]), float(high[first])), words[int(places[first])])
 
 
 def join(left: Extreme | None, right: Extreme | None) -> Extreme | None:
@@ -92,6 +108,29 @@ class Tally:
             self.sum_error = join(self.sum_error, Extreme.of(-1, found.sum_error, word))
         for head, bounds in found.errors.items():
             self._note_error(head, Extreme.of(-1, bounds, word))
+
+    def note_batch(self, words: Sequence[Word], oracle: Booleans, found: BatchAnswers) -> None:
+        """Count the words of a batch and keep what is extreme about them."""
+        alone = np.zeros(len(words), dtype=np.bool_)
+        alone[list(found.alone)] = True
+        together = ~alone & found.decided
+        self.words += int((~alone).sum())
+        self.accepted += int((oracle & ~alone).sum())
+        self.digits = max(self.digits, FLOAT_DIGITS)
+        stuck = np.flatnonzero(~alone & ~found.decided)
+        self.undecided += len(stuck)
+        if len(stuck):
+            self.stuck = self.stuck or words[int(stuck[0])]
+        self.least_accepted = join(self.least_accepted, extreme(1, found.unrounded, words, together & oracle))
+        self.largest_rejected = join(self.largest_rejected, extreme(-1, found.unrounded, words, together & ~oracle))
+        self.margin = join(self.margin, extreme(1, found.margin, words, together))
+        self.sum_error = join(self.sum_error, extreme(-1, found.sum_error, words, together))
+        for head, span in found.errors.items():
+            error = extreme(-1, span, words, together)
+            if error is not None:
+                self._note_error(head, error)
+        for place, answer in sorted(found.alone.items()):
+            self.note(words[place], bool(oracle[place]), answer)
 
     def note_gap(self, head: str, gap: Fraction) -> None:
         """Keep a head's least score gap."""

@@ -238,8 +238,8 @@ class _Batch:
                 total: Numbers = first.astype(kind) + second if op == "+" else first.astype(kind) - second
                 return total
             case ast.Signed(op, arg):
-                value: Numbers = self.column(arg)
-                return -value if op == "-" else value
+                term: Numbers = self.column(arg)
+                return -term if op == "-" else term
             case ast.Product(left, right):
                 first, second = self.column(left), self.column(right)
                 product: Numbers = first.astype(_type_for(_size(first) * _size(second))) * second

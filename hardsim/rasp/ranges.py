@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.ahat.exact import Trace
-from hardsim.spec.integers import Exact, combination, widened
 from hardsim.errors import OutOfRange
+from hardsim.spec.integers import Exact, combination, widened
 from hardsim.spec.ir import Rational
 
 Terms: TypeAlias = tuple[tuple[int, Rational], ...]

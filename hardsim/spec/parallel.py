@@ -94,8 +94,8 @@ class ParallelHard:
         self._prepare(n)
         trace = ParallelTrace(symbols, np.zeros(words, dtype=np.bool_), dict(self._rows))
         for letter in self.program.letters:
-            held = [number for symbol, number in self._number.items() if symbol in letter.symbols]
-            trace.write(letter.name, pack(np.isin(symbols, held)))
+            held = np.array([symbol in letter.symbols for symbol in self.program.alphabet])
+            trace.write(letter.name, pack(held[symbols]))
         for number, layer in enumerate(self.program.layers):
             for head in layer.heads:
                 trace.write(head.out, self._attend(head, number, trace))
@@ -184,13 +184,13 @@ class ParallelHard:
         """What the head reads in every row, held to its promises."""
         result = np.empty_like(value)
         gap = scan.Gap()
-        for i, order in enumerate(orders.rows, start=1):
-            winners = scan.Winners.of(order, classes)
-            result[i - 1] = scan.read(order, winners, value)
-            wrong = gap.note(order, winners, self._least(head, i, orders.unit))
+        for i in range(1, self._length + 1):
+            row = scan.Row.of(orders.row(i), classes)
+            result[i - 1] = row.read(value)
+            wrong = gap.note(row, self._least(head, i, orders.unit))
             if wrong is None and select is not None:
                 visible = head.mask.visible(i, self._length)
-                wrong = scan.misplaced(order, winners, select, head.weighting, visible)
+                wrong = scan.misplaced(row, select, head.weighting, visible)
             if wrong is not None:
                 self._broken(head, trace, first_word(wrong) or 0)
         if gap.least is not None:
@@ -203,13 +203,15 @@ class ParallelHard:
         """What each combination of key bits adds to the key forms, and the candidates of every row."""
         if head.name not in self._orders:
             shifts: list[tuple[Rational, ...]] = [
-                tuple(sum((c * held[name] for name, c in key.terms if name in held), Fraction(0)) for _, key in head.score)
+                tuple(
+                    sum((c * held[name] for name, c in key.terms if name in held), Fraction(0)) for _, key in head.score
+                )
                 for held in combinations(names)
             ]
             queries = [trace.sum(query.terms).values(0) for query, _ in head.score]
             fixed = [[(name, c) for name, c in key.terms if name in self._static] for _, key in head.score]
             keys = [trace.sum(terms).values(0) for terms in fixed]
-            orders = scan.make_orders(queries, keys, list(dict.fromkeys(shifts)), head.mask)
+            orders = scan.Orders(queries, keys, list(dict.fromkeys(shifts)), head.mask)
             self._orders[head.name] = shifts, orders
         return self._orders[head.name]
 

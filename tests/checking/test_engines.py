@@ -15,8 +15,8 @@ from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.compare import Judge, accepted_words, evaluate
 from hardsim.checking.figures import DIGITS, rounded_outwards, settle_answer, settle_mismatch
 from hardsim.checking.result import ENGINES, CheckResult, Mismatch, Verdict
-from hardsim.checking.rigorous import make_engine
-from hardsim.checking.soft import SoftAnswer, undecided
+from hardsim.checking.rigorous import BatchEngine, make_engine
+from hardsim.checking.soft import Engine, SoftAnswer, undecided
 from hardsim.checking.subject import ModelOptions, Subject, compile_file
 from hardsim.checking.tally import Extreme, Tally
 from hardsim.errors import InvariantError, Undecided, Unsupported
@@ -55,11 +55,18 @@ def numbers(answer: SoftAnswer) -> dict[str, Any]:
     return named | answer.errors
 
 
+def answers(engine: Engine | BatchEngine, words: list[tuple[str, ...]], judge: Judge) -> list[SoftAnswer]:
+    """What an engine finds on words of one length."""
+    if isinstance(engine, BatchEngine):
+        found = engine.batch(words, judge.hard_of_many.run(judge.hard_of_many.symbols(words)))
+        return [found.one(place) for place in range(len(words))]
+    return engine.answers(words, [judge.hard.run(word) for word in words])
+
+
 def hold(subject: Subject, words: list[tuple[str, ...]]) -> None:
     """mpmath's numbers lie in the balls, and what balls find meets the float enclosures."""
     judge = Judge(subject)
-    hards = [judge.hard.run(word) for word in words]
-    found = {name: make_engine(name, subject, judge.plan, None).answers(words, hards) for name in ENGINES}
+    found = {name: answers(make_engine(name, subject, judge.plan, None), words, judge) for name in ENGINES}
     for place, exact in enumerate(found["mpmath"]):
         for name in ENGINES:
             answer = found[name][place]

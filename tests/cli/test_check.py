@@ -307,16 +307,17 @@ def test_require_names_a_verdict(hardsim: Any, since: Path) -> None:
 
 def cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let float64 decide nothing about words of length 2."""
-    from hardsim.checking.rigorous import FLOAT_DIGITS, FloatEngine
-    from hardsim.checking.soft import undecided
+    from hardsim.checking.batch import FloatEngine
 
-    real = FloatEngine.answers
+    real = FloatEngine.batch
 
-    def answers(self: FloatEngine, words: Any, hards: Any) -> Any:
-        found = real(self, words, hards)
-        return [undecided("float64", FLOAT_DIGITS)] * len(words) if len(words[0]) == 2 else found
+    def batch(self: FloatEngine, words: Any, hard: Any) -> Any:
+        found = real(self, words, hard)
+        if len(words[0]) == 2:
+            found.decided[:] = False
+        return found
 
-    monkeypatch.setattr(FloatEngine, "answers", answers)
+    monkeypatch.setattr(FloatEngine, "batch", batch)
 
 
 def test_undecided_words_are_exit_code_3_and_printed(
