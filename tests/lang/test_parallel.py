@@ -1,0 +1,94 @@
+"""The oracle for many words against the oracle of single words."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hardsim.errors import InputError, SourceError
+from hardsim.lang import ast
+from hardsim.lang.lanes import FULL, count_lanes, first_word, pack, unpack
+from hardsim.lang.parallel import ParallelOracle
+from hardsim.lang.parse import load, parse_expression
+from hardsim.lang.semantics import Oracle
+from tests.counting_strategies import counting_formulas
+from tests.strategies import formulas
+
+FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl"))
+
+
+def hold(file: ast.FormulaFile, n: int, most: int = 300) -> None:
+    """Both oracles say the same of every position of the words of a length."""
+    words = list(product(file.alphabet, repeat=n))[:most]
+    many, one = ParallelOracle(file), Oracle(file)
+    symbols = many.symbols(words)
+    assert many.truth(symbols).tolist() == [one.truth(word) for word in words]
+    for at in ("first", "last", None):
+        assert many.accepts(symbols, at).tolist() == [one.accepts(word, at) for word in words]
+
+
+@pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
+def test_shipped_formulas(path: Path) -> None:
+    for n in (1, 2, 5):
+        hold(load(path), n)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(formulas("ab", 4), counting_formulas("ab")), st.integers(1, 7))
+def test_random_formulas(formula: ast.Formula, n: int) -> None:
+    hold(ast.FormulaFile(("a", "b"), formula), n)
+
+
+@pytest.mark.parametrize("op", ["X", "WX", "Y", "WY", "O", "H", "F", "G"])
+def test_every_unary_operator_at_every_position(op: str) -> None:
+    for n in (1, 2, 7):
+        hold(parse_expression(f"{op} a", ["a", "b"]), n)
+
+
+@pytest.mark.parametrize("op", ["U", "R", "W", "M", "S", "T", "&", "|", "^", "->", "<->"])
+def test_every_binary_operator_at_every_position(op: str) -> None:
+    for n in (1, 2, 5):
+        hold(parse_expression(f"a {op} b", ["a", "b", "c"]), n)
+
+
+def test_terms_beyond_machine_integers() -> None:
+    huge = 10**18  # five times as much is beyond 2^62
+    for text in (
+        "{0} * #[a] > {0} * #[b]",
+        "{0} * #[a] + {0} * #[a] = {0} * #[b] - {0}",
+        "-{0} * #[a] < {0} - {0} * #[b]",
+    ):
+        hold(parse_expression(text.format(huge), ["a", "b"]), 7)
+
+
+def test_what_it_refuses() -> None:
+    many = ParallelOracle(parse_expression("a S b", ["a", "b"]))
+    with pytest.raises(InputError, match="the symbol 'c' is not in the alphabet"):
+        many.symbols(["ac"])
+    with pytest.raises(InputError, match="the empty word"):
+        many.truth(np.zeros((1, 0), dtype=np.int64))
+    file = ast.FormulaFile(("a",), ast.Ref("nobody"))
+    with pytest.raises(SourceError, match="the name 'nobody' has no definition before it"):
+        ParallelOracle(file).truth(np.zeros((1, 1), dtype=np.int64))
+    file = ast.FormulaFile(("a",), ast.Predicate("MIDDLE", (), None))
+    with pytest.raises(SourceError, match="unknown numerical predicate 'MIDDLE'"):
+        ParallelOracle(file).truth(np.zeros((1, 1), dtype=np.int64))
+
+
+@given(st.integers(1, 200), st.integers(1, 5), st.integers(0, 99))
+def test_lanes_hold_what_was_packed_and_repeat_the_last_word(words: int, n: int, seed: int) -> None:
+    truth = np.random.default_rng(seed).integers(0, 2, (words, n)).astype(np.bool_)
+    lanes = pack(truth)
+    assert lanes.shape == (n, count_lanes(words))
+    assert (unpack(lanes, words) == truth).all()
+    whole = unpack(lanes, 64 * lanes.shape[1])
+    assert (whole[words:] == truth[-1]).all()
+    for i in range(n):
+        held = np.flatnonzero(whole[:, i])
+        assert first_word(lanes[i]) == (int(held[0]) if len(held) else None)
+    assert (~lanes ^ FULL == lanes).all()
