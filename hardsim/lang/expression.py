@@ -39,7 +39,8 @@ def read_definition(scope: Scope, region: Span) -> tuple[ast.Node, Definition]:
 def _read(scope: Scope, region: Span, whole_file: bool = False) -> Raw:
     """`whole_file`: the region is all that is left of the file, so that another operand is a second formula."""
     # lark is imported on the first expression only: importing hardsim stays cheap
-    from hardsim.lang.grammar import MisfitError, build
+    from hardsim.lang.grammar import build
+    from hardsim.lang.trees import MisfitError
 
     tokens = tokenize(scope.source, region, scope.symbols)
     check_brackets(scope.source, tokens, scope.alphabet)

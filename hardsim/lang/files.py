@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from hardsim.errors import Source, SourceError, Span
-from hardsim.lang.lexer import comment_starts
+from hardsim.lang.scanner import comment_starts
 from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
 
 _REPEATED = frozenset({"accept", "reject"})

@@ -1,4 +1,4 @@
-"""What the grammar produces: trees in which formulas and terms are not yet told apart."""
+"""What the grammars produce: trees in which formulas and terms, sorts and names are not yet told apart."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hardsim.errors import Source, Span
-from hardsim.lang.vocabulary import TokenKind
 
 RawKind: TypeAlias = Literal[
-    "word", "number", "quoted", "constant", "predicate",
-    "unary", "binary", "nary", "arrow", "compare", "mod", "sum", "sign", "product", "count",
+    "word", "number", "quoted", "nary", "arrow", "compare", "sum", "sign", "product",
+    "constant", "predicate", "unary", "binary", "mod", "count",
+    "symbol", "truth", "not", "member", "conditional", "attention", "psum",
 ]  # fmt: skip
+"""Of both languages; of formulas alone; of S-RASP programs alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """A token: its terminal, its canonical spelling (for a quoted symbol: the symbol) and its place."""
+    """A token: its terminal, its canonical spelling (for `Q_a` and quoted symbols: the symbol) and its place."""
 
-    kind: TokenKind
+    kind: str
     value: str
     span: Span
 
@@ -27,8 +28,12 @@ class Lexeme:
 class Raw:
     """A node of the grammar.
 
-    `text` is the canonical operator, the word, or the side of a count; `at` the place of that operator or word;
-    `whole` the place of the node with its operands. A predicate or word that was written with brackets is `called`.
+    `text` is the canonical operator, the word, the symbol, or the side of a count; `at` the place of that operator or
+    word; `whole` the place of the node with its operands, brackets around it included. A predicate or word that was
+    written with arguments in brackets is `called`.
+
+    The operands of `member` are the element and then the members of the set; those of `attention` are mask, score,
+    value and default; those of `psum` mask and value.
     """
 
     kind: RawKind

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import TypeAlias, cast
 
 from hardsim.errors import SourceError, Span
-from hardsim.lang.raw import excerpt
+from hardsim.lang.raw import Raw, excerpt
 from hardsim.lang.sorts import MAX_INTEGER
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.ast import Sort
-from hardsim.lang.srasp.raw import Raw
 from hardsim.lang.srasp.scope import Scope
 
 _Found: TypeAlias = "Sort | None"

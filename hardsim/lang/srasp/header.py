@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from hardsim.errors import SourceError, Span
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.files import HeaderLine
+from hardsim.lang.raw import Lexeme
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.layout import Layout
-from hardsim.lang.srasp.raw import Lexeme
 from hardsim.lang.srasp.scope import listed
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, unprintable

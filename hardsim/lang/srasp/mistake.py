@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hardsim.errors import SourceError, Span
-from hardsim.lang.srasp.raw import Lexeme
+from hardsim.lang.raw import Lexeme
 from hardsim.lang.srasp.scope import Scope
 from hardsim.lang.vocabulary import quoted
 

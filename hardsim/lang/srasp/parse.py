@@ -7,11 +7,11 @@ from pathlib import Path
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.files import normalised
 from hardsim.lang.parse import decoded, read_bytes
+from hardsim.lang.raw import Lexeme
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.header import find_alphabet, given_symbols, read_examples, read_output, read_pad
 from hardsim.lang.srasp.layout import Layout, lay_out
 from hardsim.lang.srasp.lexer import tokenize
-from hardsim.lang.srasp.raw import Lexeme
 from hardsim.lang.srasp.relation import read_relation
 from hardsim.lang.srasp.scope import Scope
 from hardsim.lang.srasp.statement import read_right_hand_side

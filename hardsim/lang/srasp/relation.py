@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hardsim.errors import SourceError, Span
+from hardsim.lang.raw import Lexeme
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.layout import Named
 from hardsim.lang.srasp.lexer import tokenize
-from hardsim.lang.srasp.raw import Lexeme
 from hardsim.lang.srasp.scope import Scope
 
 _FORM = "{ 'a' 'b', 'c' 'd' }"

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from hardsim.errors import SourceError, Span
-from hardsim.lang.raw import MisreadError, excerpt
+from hardsim.lang.raw import Lexeme, MisreadError, Raw, excerpt
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.check import WITH_ARTICLE, Checker
 from hardsim.lang.srasp.mistake import explain
-from hardsim.lang.srasp.raw import Lexeme, Raw
 from hardsim.lang.srasp.scope import Scope
 
 MAX_LEVELS = 100
@@ -37,7 +36,8 @@ _AT_J = frozenset({"j"})
 def read_right_hand_side(scope: Scope, tokens: Sequence[Lexeme], region: Span) -> ast.RightHandSide:
     """The right-hand side that the tokens of a region of the text make. Raises SourceError."""
     # lark is imported on the first statement only: importing hardsim stays cheap
-    from hardsim.lang.srasp.grammar import MisfitError, build
+    from hardsim.lang.srasp.grammar import build
+    from hardsim.lang.trees import MisfitError
 
     try:
         raw = build(tokens)
