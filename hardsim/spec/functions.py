@@ -54,17 +54,22 @@ class BitFunction:
         `fixed` holds the coordinates that are the same for every word, (1, n).
         """
         known = {name: column.values(0) for name, column in fixed.items()}
-        base = [_sums(form, known, n) for form, _ in forms]
+        # Positions at which the fixed parts are the same share the function: markers and parities have few values.
+        places: dict[tuple[Fraction, ...], list[int]] = {}
+        fixed_parts = [_sums(form, known, n) for form, _ in forms]
+        for i in range(n):
+            places.setdefault(tuple(column[i] for column in fixed_parts), []).append(i)
+        weights = [weight for _, weight in forms]
         ones, others = np.zeros((2 ** len(bits), n), dtype=np.uint64), np.zeros((2 ** len(bits), n), dtype=np.bool_)
         for row, held in enumerate(combinations(bits)):
             moves = [sum((c * held[name] for name, c in form.terms if name in held), Fraction(0)) for form, _ in forms]
-            for i in range(n):
-                total = Fraction(bias)
-                for (_, weight), column, move in zip(forms, base, moves, strict=True):
-                    value = column[i] + move
-                    total += weight * (min(max(value, Fraction(0)), Fraction(1)) if clip else value)
-                ones[row, i] = FULL if total == 1 else 0
-                others[row, i] = total not in (0, 1)
+            for base, some in places.items():
+                values = [start + move for start, move in zip(base, moves, strict=True)]
+                if clip:
+                    values = [min(max(value, Fraction(0)), Fraction(1)) for value in values]
+                total = bias + sum((w * value for w, value in zip(weights, values, strict=True)), Fraction(0))
+                ones[row, some] = FULL if total == 1 else 0
+                others[row, some] = total not in (0, 1)
         return BitFunction(tuple(bits), ones, others)
 
     def apply(self, columns: Sequence[Lanes], words: int) -> Lanes | None:

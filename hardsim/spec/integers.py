@@ -84,11 +84,6 @@ class Exact:
         """The largest absolute value."""
         return Fraction(self.size, self.unit)
 
-    def scaled_to(self, unit: int) -> Integers:
-        """The numerators over a multiple of the unit."""
-        factor = unit // self.unit
-        return self.whole if factor == 1 else multiply(self.whole, factor, self.size)
-
 
 def over_one_unit(parts: Sequence[Numerators]) -> tuple[list[Integers], int]:
     """The numerators over the least common multiple of the units, and that multiple."""
@@ -106,13 +101,6 @@ def largest(whole: Integers) -> int:
 def widened(whole: Integers, bound: int) -> Integers:
     """The array in a type that holds numbers up to the bound."""
     return whole.astype(object) if bound >= SAFE and whole.dtype != object else whole
-
-
-def multiply(whole: Integers, factor: int, size: int) -> Integers:
-    """The array, of numbers up to `size`, times an integer."""
-    bound = size * abs(factor)
-    product: Integers = widened(whole, max(bound, abs(factor))) * factor
-    return product
 
 
 def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: tuple[int, int]) -> Exact:

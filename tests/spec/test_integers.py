@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import gcd, lcm
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.spec.integers import LARGE_UNIT, SAFE, Exact, combination, largest, multiply, widened
+from hardsim.spec.integers import LARGE_UNIT, SAFE, Exact, combination, largest, over_one_unit, widened
 
 SIZES = st.sampled_from([3, 10**4, 2**31, 2**61, 2**62, 2**63, 10**30])
 NUMBERS = SIZES.flatmap(lambda size: st.builds(Fraction, st.integers(-size, size), st.integers(1, 12)))
@@ -18,10 +19,8 @@ COLUMNS = st.lists(NUMBERS, min_size=3, max_size=3)
 
 def two_words(first: list[Fraction], second: list[Fraction]) -> Exact:
     """A column with different values for two words, made of columns that are the same for all."""
-    left, right = Exact.row(first, 2), Exact.row(second, 2)
-    unit = left.unit * right.unit
-    rows = [left.scaled_to(unit)[0], right.scaled_to(unit)[1]]
-    return Exact.of(np.array([[int(value) for value in row] for row in rows], dtype=object), unit)
+    unit = lcm(*(value.denominator for value in (*first, *second)))
+    return Exact.of(np.array([[int(value * unit) for value in row] for row in (first, second)], dtype=object), unit)
 
 
 @given(COLUMNS, COLUMNS)
@@ -45,11 +44,19 @@ def test_combinations_are_those_of_fractions(
     assert found.size == largest(found.whole)
 
 
-@given(COLUMNS, st.integers(1, 10**20))
-def test_a_larger_unit_changes_no_value(values: list[Fraction], factor: int) -> None:
-    column = Exact.row(values, 1)
-    unit = column.unit * factor
-    assert [Fraction(int(whole), unit) for whole in column.scaled_to(unit)[0]] == values
+@given(COLUMNS, COLUMNS)
+def test_a_column_is_the_stack_of_its_places(first: list[Fraction], second: list[Fraction]) -> None:
+    column = two_words(first, second)
+    places = [column.place(position) for position in range(3)]
+    for position, (whole, unit) in enumerate(places):
+        assert [Fraction(int(value), unit) for value in whole] == [first[position], second[position]]
+        assert gcd(unit, *(int(value) for value in whole)) == 1
+        assert (whole.dtype == np.int64) == (largest(whole) < SAFE)
+    stacked = Exact.stack(places)
+    assert [stacked.values(0), stacked.values(1)] == [first, second]
+    wholes, unit = over_one_unit(places)
+    assert unit == lcm(*(own for _, own in places))
+    assert [Fraction(int(whole[0]), unit) for whole in wholes] == first
 
 
 @pytest.mark.parametrize(
@@ -72,12 +79,14 @@ def test_a_sum_that_might_overflow_is_made_of_python_s_integers() -> None:
     assert none.whole.dtype == np.int64
 
 
-def test_a_product_that_might_overflow() -> None:
-    whole = np.array([[2**40, -1]])
-    assert multiply(whole, 2**21, 2**40).dtype == np.int64
-    assert multiply(whole, 2**22, 2**40).tolist() == [[2**62, -(2**22)]]
-    assert multiply(whole, 2**40, 2**40).tolist() == [[2**80, -(2**40)]]
-    assert multiply(np.array([[0]]), 10**30, 0).tolist() == [[0]]
+def test_a_common_unit_that_might_overflow() -> None:
+    whole, other = np.array([2**40, -1]), np.array([1, 1])
+    for unit, kind in ((2**21, np.int64), (2**22, object), (2**70, object)):
+        wholes, common = over_one_unit([(whole, 1), (other, unit)])
+        assert common == unit
+        assert {one.dtype for one in wholes} == {np.dtype(kind)}
+        assert wholes[0].tolist() == [2**40 * unit, -unit]
+        assert wholes[1].tolist() == [1, 1]
     assert widened(whole, SAFE - 1).dtype == np.int64
     assert widened(whole, SAFE).dtype == object
 
