@@ -11,8 +11,9 @@ and are undecided if even then it is not certain whether a clip of an attended v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -20,11 +21,16 @@ from hardsim.errors import InvariantError
 from hardsim.net.model import Transformer
 from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, between, bits, combine, fixed, mean, outward
 from hardsim.run.float_attention import HeadPass
-from hardsim.run.plan import HeadPlan, Plan, Terms, Unit, make_plan
-from hardsim.spec.ir import Rational, plain
+from hardsim.run.float_rows import take
+from hardsim.run.float_tables import Tables
+from hardsim.run.plan import Plan, Terms, Unit, make_plan
+from hardsim.run.prefixes import Fork, Kept, Step, causal, fork, join
+from hardsim.spec.ir import Mask, Rational, plain
 
 BATCH = 2**16
-"""Symbols of a batch: about one megabyte for each coordinate that depends on the word."""
+"""Symbols of a batch at most: half a megabyte for each array that depends on the word."""
+WORK = 2**27
+"""Bytes that the columns of a batch may take, about."""
 
 Bounds = tuple[Floats, Floats]
 """Lower and upper bounds, one for each word."""
@@ -55,6 +61,8 @@ class BatchTrace:
     output: Bounds = field(default_factory=lambda: (np.zeros(0), np.zeros(0)))
     margin: Bounds | None = None
     unrounded: Bounds | None = None
+    shared: int = 0
+    """How many positions of every word were read from the run of its prefix."""
 
     def combine(self, form: Terms) -> Block:
         """A linear form of the final columns."""
@@ -69,7 +77,7 @@ class FloatForward:
             raise InvariantError("the certified float64 pass of formulas was given another kind of model")
         self.model = model
         self.plan = plan or make_plan(model)
-        self._length = 0
+        self.length = 0
         self._heads: dict[tuple[int, int], HeadPass] = {}
         self.known: dict[Place, Block] = {}
         """What is the same for every word of the present length."""
@@ -77,10 +85,14 @@ class FloatForward:
         self._rows = model.embedding.rows()
         coordinates = {column for _, column, _ in model.embedding.entries}
         self._letters = [index for index in coordinates if len({row.get(index, 0) for row in self._rows}) > 1]
+        self._causal = causal(model)
+        written = sum(len(head.values) for layer in self.plan.layers for head in layer.heads)
+        self._bytes = 8 * (2 * model.dimension + 2 * written)
 
     def batch_size(self, n: int) -> int:
-        """How many words of length n to run at once."""
-        return max(1, BATCH // n)
+        """How many words of length n to run at once: a number of symbols, less if their columns would take more than
+        WORK bytes."""
+        return max(1, min(BATCH, WORK // self._bytes) // n)
 
     def passes(self, words: Sequence[Sequence[str]]) -> Iterator[tuple[BatchTrace, Integers]]:
         """Run words of one length: traces, each with the rows that count and the places of their words in `words`.
@@ -91,7 +103,8 @@ class FloatForward:
         index, size = self.model.symbol_index, self.batch_size(len(words[0]))
         for start in range(0, len(words), size):
             part = words[start : start + size]
-            symbols = np.array([[index[symbol] for symbol in word] for word in part], dtype=np.int64)
+            flat = np.fromiter(map(index.__getitem__, chain.from_iterable(part)), np.int64, len(part) * len(part[0]))
+            symbols = flat.reshape(len(part), -1)
             trace = self.run(symbols)
             done = np.flatnonzero(trace.decided)
             if len(done):
@@ -106,20 +119,46 @@ class FloatForward:
         With `soft` clips that do not saturate are enclosed; without, words with such clips are undecided, and what
         the trace says of them means nothing.
         """
-        n = symbols.shape[1]
         with np.errstate(all="ignore"):
-            self._prepare(n)
-            trace = BatchTrace(len(symbols), n, self._embed(symbols), np.ones(len(symbols), dtype=np.bool_))
-            work = _Layers(self, trace, soft)
-            for number in range(len(self.plan.layers)):
-                work.attend(number)
-                work.feed_forward(number)
-            work.conclude()
-        return trace
+            self._prepare(symbols.shape[1])
+            where = fork(symbols) if self._causal and not soft else None
+            if where is None:
+                return self._stage(symbols, None, soft).conclude()
+            # What no word changes is found in a run of all positions.
+            self._stage(symbols[:1], None, soft)
+            return self._stage(symbols, self._earlier(where), soft).conclude()
+
+    def _earlier(self, where: Fork) -> _Earlier:
+        """The run of the distinct prefixes of a batch, by the same rule."""
+        deeper = fork(where.prefixes)
+        return _Earlier(
+            self._stage(where.prefixes, None if deeper is None else self._earlier(deeper), False, True), where
+        )
+
+    def _stage(self, symbols: Integers, earlier: _Earlier | None, soft: bool, continued: bool = False) -> _Stage:
+        """Run words, from the fork on where there is one."""
+        start = 0 if earlier is None else earlier.fork.length
+        own = symbols[:, start:]
+        trace = BatchTrace(len(symbols), own.shape[1], self._embed(own, start), np.ones(len(symbols), dtype=np.bool_))
+        if earlier is not None:
+            rows = earlier.fork.rows
+            trace.shared, trace.decided = start, earlier.stage.trace.decided[rows]
+            margin = earlier.stage.trace.margin
+            if margin is not None:
+                trace.margin = take(margin[0], rows), take(margin[1], rows)
+        stage = _Stage(self, trace, soft, start, earlier, continued)
+        for number in range(len(self.plan.layers)):
+            stage.attend(number)
+            stage.feed_forward(number)
+        return stage
+
+    def is_whole(self, start: int, width: int) -> bool:
+        """Whether so many positions from `start` on are all positions."""
+        return start == 0 and width == self.length
 
     def _prepare(self, n: int) -> None:
         """Position encodings and temperatures of a length."""
-        if n == self._length:
+        if n == self.length:
             return
         self._heads.clear()
         self.known.clear()
@@ -133,14 +172,15 @@ class FloatForward:
                 values[index] = [old + shared for old in values[index]]
         self._base = [fixed(column) for column in values]
         inverse = [model.inverse_temperature(i, n) for i in range(1, n + 1)]
+        tables = Tables()
         for number, layer in enumerate(self.plan.layers):
             for place, head in enumerate(layer.heads):
                 if head.scores:
-                    self._heads[number, place] = HeadPass(head, inverse, n)
-        self._length = n
+                    self._heads[number, place] = HeadPass(head, inverse, n, tables)
+        self.length = n
 
-    def _embed(self, symbols: Integers) -> list[Block]:
-        columns = list(self._base)
+    def _embed(self, symbols: Integers, start: int) -> list[Block]:
+        columns = [_from(block, start, start + symbols.shape[1]) for block in self._base]
         for index in self._letters:
             values = [row.get(index, 0) for row in self._rows]
             letter = fixed(values)
@@ -159,12 +199,25 @@ class FloatForward:
 
 
 @dataclass
-class _Layers:
-    """One batch on its way through the layers."""
+class _Earlier:
+    """A stage that words continue, and where they fork."""
+
+    stage: _Stage
+    fork: Fork
+
+
+@dataclass
+class _Stage:
+    """One batch on its way through the layers, from position `start` (from 0) on."""
 
     forward: FloatForward
     trace: BatchTrace
     soft: bool
+    start: int
+    earlier: _Earlier | None
+    continued: bool
+    kept: dict[tuple[int, int], Kept] = field(default_factory=dict)
+    """By layer and head, what words that continue these read."""
     unrounded: dict[int, Bounds] = field(default_factory=dict)
 
     # ---- forms ----
@@ -176,14 +229,15 @@ class _Layers:
 
     def add(self, place: Place, bias: Rational, terms: Sequence[tuple[Rational, Block]]) -> Block:
         """A sum of blocks plus a bias."""
-        known = self.forward.known
-        base = known.get(place)
-        if base is None:
+
+        def static() -> Block:
             total: list[Rational] = [bias] * self.trace.n
             for value, block in terms:
                 if block.static is not None:
                     total = [old + value * entry for old, entry in zip(total, block.static, strict=True)]
-            base = known[place] = fixed([plain(value) for value in total])
+            return fixed([plain(value) for value in total])
+
+        base = self._same_for_all(place, static)
         rest = [(value, block) for value, block in terms if block.static is None]
         if not rest:
             return base
@@ -191,7 +245,28 @@ class _Layers:
             return rest[0][1]
         return combine(rest, base)
 
+    def _same_for_all(self, place: Place, make: Callable[[], Block]) -> Block:
+        """What is the same for every word of a length, at the positions of this stage."""
+        known = self.forward.known
+        found = known.get(place)
+        if found is None:
+            if not self.forward.is_whole(self.start, self.trace.n):
+                raise InvariantError(f"{place} was not found in a run of all positions")
+            found = known[place] = make()
+        if self.forward.is_whole(self.start, self.trace.n):
+            return found
+        here = ("from", self.start, self.start + self.trace.n, *place)
+        part = known.get(here)
+        if part is None:
+            part = known[here] = _from(found, self.start, self.start + self.trace.n)
+        return part
+
     # ---- layers ----
+
+    def _step(self, number: int, place: int) -> Step:
+        if self.earlier is None:
+            return Step(self.start)
+        return Step(self.start, self.earlier.stage.kept[number, place], self.earlier.fork.rows)
 
     def attend(self, number: int) -> None:
         """All heads of a layer, added to the residual stream."""
@@ -200,25 +275,27 @@ class _Layers:
         for place, head in enumerate(self.forward.plan.layers[number].heads):
             outs = [out for out, _ in head.values]
             forms = [self.form((number, place, "value", out), form) for out, form in head.values]
+            step = self._step(number, place)
             if head.scores:
-                found = self.forward.head(number, place).attend(trace.columns, forms, outs)
+                found = self.forward.head(number, place).attend(trace.columns, forms, outs, step)
             else:
                 found = [
-                    self._mean((number, place, "mean", out), form, head) for out, form in zip(outs, forms, strict=True)
+                    self._mean((number, place, "mean", out), form, old, head.mask)
+                    for out, form, old in zip(outs, forms, step.earlier(forms), strict=True)
                 ]
+            if self.continued:
+                self.kept[number, place] = step.with_earlier(head, trace.columns, forms)
             pairs = list(zip(outs, found, strict=True))
             trace.attended[head.name] = dict(pairs)
             outputs.extend(pairs)
         for count, (out, block) in enumerate(outputs):
             trace.columns[out] = self.add((number, count, "attended", out), 0, [(1, trace.columns[out]), (1, block)])
 
-    def _mean(self, place: Place, form: Block, head: HeadPlan) -> Block:
-        if form.static is None:
-            return mean(form, head.mask)
-        known = self.forward.known.get(place)
-        if known is None:
-            known = self.forward.known[place] = mean(form, head.mask)
-        return known
+    def _mean(self, place: Place, form: Block, old: Block | None, mask: Mask) -> Block:
+        if form.static is not None:
+            return self._same_for_all(place, lambda: mean(form, mask))
+        rows = None if self.earlier is None else self.earlier.fork.rows
+        return mean(form, mask, old, rows, self.forward.length)
 
     def feed_forward(self, number: int) -> None:
         """All hidden units of a layer, added to the residual stream."""
@@ -257,11 +334,10 @@ class _Layers:
 
     def _activate(self, place: Place, unit: Unit, z: Block) -> Block:
         if z.static is not None:
-            known = self.forward.known.get(place)
-            if known is None:
-                values = [min(max(value, 0), 1) if unit.clip else max(value, 0) for value in z.static]
-                known = self.forward.known[place] = fixed(values)
-            return known
+            exact = z.static
+            return self._same_for_all(
+                place, lambda: fixed([min(max(value, 0), 1) if unit.clip else max(value, 0) for value in exact])
+            )
         if not unit.clip:
             low, high = np.maximum(z.lower, 0.0), np.maximum(z.upper, 0.0)
             return between(low, high, z.places, z.size)
@@ -309,8 +385,8 @@ class _Layers:
         rank = int(1 - unit.bias + sum(weight == -1 for _, weight in unit.form))
         return ranked(levels, rank) if 1 <= rank <= len(levels) else None
 
-    def conclude(self) -> None:
-        """The output, the answers, and bounds with one entry for each word."""
+    def conclude(self) -> BatchTrace:
+        """The output, the answers, and bounds with one entry for each word; the trace of all positions."""
         trace = self.trace
         block = trace.columns[self.forward.model.output]
         low, high, exact = block.lower[:, -1], block.upper[:, -1], block.radius[:, -1] == 0
@@ -323,6 +399,18 @@ class _Layers:
         trace.margin = None if trace.margin is None else self._spread(trace.margin)
         found = self.unrounded.get(self.forward.model.output)
         trace.unrounded = None if found is None else self._spread(found)
+        return self.finished()
+
+    def finished(self) -> BatchTrace:
+        """The trace with the columns of all positions."""
+        trace = self.trace
+        if self.earlier is not None:
+            old, rows = self.earlier.stage.finished(), self.earlier.fork.rows
+            trace.columns = [join(before, new, rows) for before, new in zip(old.columns, trace.columns, strict=True)]
+            for name, outs in trace.attended.items():
+                trace.attended[name] = {out: join(old.attended[name][out], new, rows) for out, new in outs.items()}
+            trace.n += old.n
+        return trace
 
     def _spread(self, bounds: Bounds) -> Bounds:
         low, high = (np.broadcast_to(bound, (self.trace.words,)) for bound in bounds)
@@ -331,6 +419,14 @@ class _Layers:
 
 def ranked(bounds: Sequence[Bounds], rank: int) -> Bounds:
     """Bounds of the `rank`-th largest (1: the largest) of numbers with these bounds, word by word."""
+    if len(bounds) == 1:
+        return bounds[0]
+    if rank in (1, len(bounds)):
+        extreme = np.maximum if rank == 1 else np.minimum
+        low, high = bounds[0]
+        for one in bounds[1:]:
+            low, high = extreme(low, one[0]), extreme(high, one[1])
+        return low, high
     low, high = (np.stack(np.broadcast_arrays(*side)) for side in zip(*bounds, strict=True))
     return np.sort(low, axis=0)[-rank], np.sort(high, axis=0)[-rank]
 
@@ -347,3 +443,12 @@ def _affine(bounds: Bounds, factor: Rational | float, shift: Rational | float) -
 
 def _is_zero(block: Block) -> bool:
     return block.static is not None and not any(block.static)
+
+
+def _from(block: Block, start: int, stop: int) -> Block:
+    """Some positions of a column that is the same for every word."""
+    if start == 0 and stop == block.mid.shape[1]:
+        return block
+    rad = None if block.rad is None else block.rad[:, start:stop]
+    static = None if block.static is None else block.static[start:stop]
+    return Block(block.mid[:, start:stop], rad, block.places, block.size, static)
