@@ -8,9 +8,9 @@ prefix at the keys up to m: what language models call a key-value cache.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,47 @@ def join(old: Block | None, new: Block, rows: Integers) -> Block:
     if old.ratio is not None and new.ratio is not None:
         found.ratio = both(old.ratio[0], new.ratio[0]), np.concatenate([old.ratio[1], new.ratio[1]])
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedColumns(Sequence[Block]):
+    """Columns of all positions, put together when they are asked for: most are not."""
+
+    old: Sequence[Block]
+    new: Sequence[Block]
+    rows: Integers
+
+    @overload
+    def __getitem__(self, index: int) -> Block: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Block]: ...
+
+    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        return join(self.old[index], self.new[index], self.rows)
+
+    def __len__(self) -> int:
+        return len(self.new)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedOuts(Mapping[int, Block]):
+    """The same of what a head wrote, by coordinate."""
+
+    old: Mapping[int, Block]
+    new: Mapping[int, Block]
+    rows: Integers
+
+    def __getitem__(self, out: int) -> Block:
+        return join(self.old[out], self.new[out], self.rows)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.new)
+
+    def __len__(self) -> int:
+        return len(self.new)
 
 
 def causal(model: Transformer) -> bool:
