@@ -44,7 +44,7 @@ def exact_form(form: Terms, blocks: Sequence[Block] | Mapping[int, Block], n: in
 
 def form_of(form: Terms, blocks: Sequence[Block]) -> Block:
     """A linear form: its static part exactly, the rest enclosed."""
-    base = fixed(exact_form(form, blocks, blocks[0].mid.shape[1]))
+    base = fixed(exact_form(form, blocks, blocks[form[0][0]].mid.shape[1]))
     rest = [(coefficient, blocks[index]) for index, coefficient in form if blocks[index].static is None]
     return combine(rest, base) if rest else base
 
