@@ -325,6 +325,7 @@ def _affine(bounds: Bounds, factor: Rational | float, shift: Rational | float) -
 
 
 def is_zero(block: Block) -> bool:
+    """Whether a column is known to be 0 for every word."""
     return block.static is not None and not any(block.static)
 
 
