@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Block:
     word. `codes` are integers from 0 to `kinds` - 1 such that the value at a position is a function of the position
     and the code. `boolean` says that every value is exactly 0 or 1. `partly` says that what holds of blocks without
     radii holds of the entries with radius 0. `ratio` is (words, n) integers and (n,) integers of which the values are
-    exactly the quotients.
+    exactly the quotients. A Boolean block without `codes` is its own (see `numbered`).
     """
 
     mid: Floats
@@ -85,6 +85,11 @@ class Block:
     boolean: bool = False
     partly: bool = False
     ratio: tuple[Floats, Floats] | None = None
+
+    def put(self, place: Any, other: Block) -> None:
+        """Overwrite midpoints and radii at some index of both arrays."""
+        assert self.rad is not None
+        self.mid[place], self.rad[place] = other.mid, other.radius
 
     @property
     def radius(self) -> Floats:
@@ -115,7 +120,15 @@ def fixed(values: Sequence[Rational]) -> Block:
 
 def bits(values: Floats) -> Block:
     """Exact zeros and ones, shape (words, n)."""
-    return Block(values, None, 0, 1, None, values.astype(np.int64), 2, True)
+    return Block(values, None, 0, 1, None, None, 2, True)
+
+
+def numbered(block: Block) -> Integers:
+    """The codes of a block that has them."""
+    if block.boolean and block.codes is None:
+        return block.mid.astype(np.int64)
+    assert block.codes is not None
+    return block.codes
 
 
 def between(low: Floats, high: Floats, places: int, size: int) -> Block:
@@ -185,23 +198,33 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     return Block(mid, np.where(open_entries, rad, 0.0), places, size, partly=True)
 
 
-def mean(block: Block, mask: Mask) -> Block:
-    """The mean over the visible positions of each query: sums of exact integers are exact, and divided once."""
-    n = block.mid.shape[1]
-    counts = _counts(mask, n)
-    if block.static is not None:
+def mean(
+    block: Block, mask: Mask, before: Block | None = None, rows: Integers | None = None, length: int | None = None
+) -> Block:
+    """The mean over the visible positions of each query: sums of exact integers are exact, and divided once.
+
+    With `before` the block's positions come after those of `before`, of which each word has the row `rows` says; only
+    positions before a query are visible then. Sums are numbered up to `length`, that of the words, by default n.
+    """
+    if block.static is not None and before is None:
         return fixed(_static_means(block.static, mask))
-    total = _sums(block.mid, mask)
-    exact = block.rad is None and (n * block.size) << block.places < LARGEST_EXACT
+    start = 0 if before is None else before.mid.shape[1]
+    n = start + block.mid.shape[1]
+    counts = _counts(mask, n)[start:]
+    total = _sums(block.mid, mask, None if before is None else before.mid, rows)
+    parts = [block] if before is None else [before, block]
+    size, places = max(part.size for part in parts), max(part.places for part in parts)
+    exact = all(part.rad is None for part in parts) and (n * size) << places < LARGEST_EXACT
     mid = total / counts
     if exact:
         found = Block(mid, outward(U * np.abs(mid)))
-        if not block.places:
+        if not places:
             found.ratio = (total, counts)
-        if block.boolean:
-            found.codes, found.kinds = total.astype(np.int64), n + 1
+        if all(part.boolean for part in parts):
+            found.codes, found.kinds = total.astype(np.int64), (length or n) + 1
         return found
-    spread = _sums(block.radius + gamma(n) * np.abs(block.mid), mask)
+    sizes = [part.radius + gamma(n) * np.abs(part.mid) for part in parts]
+    spread = _sums(sizes[-1], mask, None if before is None else sizes[0], rows)
     return Block(mid, outward(spread / counts + gamma(2) * np.abs(mid)))
 
 
@@ -210,8 +233,16 @@ def _counts(mask: Mask, n: int) -> Floats:
     return np.array([len(mask.visible(i, n)) for i in range(1, n + 1)], dtype=np.float64)
 
 
-def _sums(values: Floats, mask: Mask) -> Floats:
-    """Sums over the visible positions of each query."""
+def _sums(values: Floats, mask: Mask, before: Floats | None = None, rows: Integers | None = None) -> Floats:
+    """Sums over the visible positions of each query, those of the rows of `before` included."""
+    if before is not None:
+        if mask is not Mask.FUTURE:
+            raise InvariantError(f"under the mask '{mask}' words have no prefixes to share")
+        earlier = before.sum(axis=1, keepdims=True)
+        first = earlier if rows is None or earlier.shape[0] == 1 else earlier[rows]
+        words = max(first.shape[0], values.shape[0])
+        both = [np.broadcast_to(part, (words, part.shape[1])) for part in (first, values)]
+        return np.cumsum(np.concatenate(both, axis=1), axis=1)[:, 1:]
     if mask is Mask.NONE:
         return np.broadcast_to(values.sum(axis=1, keepdims=True), values.shape)
     if mask is Mask.FUTURE:
@@ -219,18 +250,6 @@ def _sums(values: Floats, mask: Mask) -> Floats:
     if mask is Mask.PAST:
         return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
     raise InvariantError(f"the float64 pass has no sums under the mask '{mask}'")
-
-
-def extremes(values: Floats, mask: Mask) -> tuple[Floats, Floats]:
-    """The least and the largest of the visible values of each query."""
-    if mask is Mask.NONE:
-        low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
-        return np.broadcast_to(low, values.shape), np.broadcast_to(high, values.shape)
-    if mask not in (Mask.FUTURE, Mask.PAST):
-        raise InvariantError(f"the float64 pass has no extremes under the mask '{mask}'")
-    ordered = values if mask is Mask.FUTURE else values[:, ::-1]
-    low, high = np.minimum.accumulate(ordered, axis=1), np.maximum.accumulate(ordered, axis=1)
-    return (low, high) if mask is Mask.FUTURE else (low[:, ::-1], high[:, ::-1])
 
 
 def _static_means(values: Sequence[Rational], mask: Mask) -> list[Rational]:

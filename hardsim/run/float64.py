@@ -12,53 +12,29 @@ and are undecided if even then it is not certain whether a clip of an attended v
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
 from hardsim.errors import InvariantError
 from hardsim.net.model import Transformer
-from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, between, bits, combine, fixed, mean, outward
+from hardsim.run.enclosure import Block, Integers, bits, combine, fixed
 from hardsim.run.float_attention import HeadPass
-from hardsim.run.plan import HeadPlan, Plan, Terms, Unit, make_plan
+from hardsim.run.float_rows import take
+from hardsim.run.float_stage import BatchTrace, Earlier, Prepared, Stage, is_zero, part_of
+from hardsim.run.float_tables import Tables
+from hardsim.run.plan import Plan, make_plan
+from hardsim.run.prefixes import Fork, causal, fork
 from hardsim.spec.ir import Rational, plain
 
+__all__ = ["BatchTrace", "FloatForward"]
+
 BATCH = 2**16
-"""Symbols of a batch: about one megabyte for each coordinate that depends on the word."""
-
-Bounds = tuple[Floats, Floats]
-"""Lower and upper bounds, one for each word."""
-
-
-Place = tuple[int | str, ...]
-"""Names a linear form of the network."""
-
-
-@dataclass(slots=True)
-class BatchTrace:
-    """What a network did on some words of one length n.
-
-    `columns` is the residual stream after the last layer by coordinate, `attended` what each head wrote, by name and
-    coordinate (shape (words or 1, n)). By word: `decided`, and where it holds `accepted` (the output is exactly 1)
-    and `rejected` (exactly 0); if neither, the output certainly is neither. `output` bounds it, `margin` the least
-    margin of a rounded value, `unrounded` the unrounded output, as defined for the generic pass (None where there is
-    none).
-    """
-
-    words: int
-    n: int
-    columns: list[Block]
-    decided: Booleans
-    attended: dict[str, dict[int, Block]] = field(default_factory=dict)
-    accepted: Booleans = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    rejected: Booleans = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    output: Bounds = field(default_factory=lambda: (np.zeros(0), np.zeros(0)))
-    margin: Bounds | None = None
-    unrounded: Bounds | None = None
-
-    def combine(self, form: Terms) -> Block:
-        """A linear form of the final columns."""
-        return combine([(value, self.columns[index]) for index, value in form], fixed([0] * self.n))
+"""Symbols of a batch at most: half a megabyte for each array that depends on the word."""
+MORE = 4
+"""How many times as many words a batch may have that share their prefixes."""
+WORK = 2**27
+"""Bytes that the columns of a batch may take, about."""
 
 
 class FloatForward:
@@ -69,18 +45,18 @@ class FloatForward:
             raise InvariantError("the certified float64 pass of formulas was given another kind of model")
         self.model = model
         self.plan = plan or make_plan(model)
-        self._length = 0
-        self._heads: dict[tuple[int, int], HeadPass] = {}
-        self.known: dict[Place, Block] = {}
-        """What is the same for every word of the present length."""
-        self._base: list[Block] = []
+        self._at: Prepared | None = None
         self._rows = model.embedding.rows()
         coordinates = {column for _, column, _ in model.embedding.entries}
         self._letters = [index for index in coordinates if len({row.get(index, 0) for row in self._rows}) > 1]
+        self._causal = causal(model)
+        written = sum(len(head.values) for layer in self.plan.layers for head in layer.heads)
+        self._bytes = 8 * (2 * model.dimension + 2 * written)
 
     def batch_size(self, n: int) -> int:
-        """How many words of length n to run at once."""
-        return max(1, BATCH // n)
+        """How many words of length n to run at once: a number of symbols, less if their columns would take more than
+        WORK bytes."""
+        return max(1, min(BATCH, WORK // self._bytes) // n)
 
     def passes(self, words: Sequence[Sequence[str]]) -> Iterator[tuple[BatchTrace, Integers]]:
         """Run words of one length: traces, each with the rows that count and the places of their words in `words`.
@@ -88,10 +64,7 @@ class FloatForward:
         Yields:
             pairs of a trace and an integer array (rows, 2): row in the trace, place in `words`. Every place comes once.
         """
-        index, size = self.model.symbol_index, self.batch_size(len(words[0]))
-        for start in range(0, len(words), size):
-            part = words[start : start + size]
-            symbols = np.array([[index[symbol] for symbol in word] for word in part], dtype=np.int64)
+        for start, symbols in self._batches(words):
             trace = self.run(symbols)
             done = np.flatnonzero(trace.decided)
             if len(done):
@@ -100,29 +73,75 @@ class FloatForward:
             if len(rest):
                 yield self.run(symbols[rest], soft=True), np.stack([np.arange(len(rest)), rest + start], axis=1)
 
+    def _batches(self, words: Sequence[Sequence[str]]) -> Iterator[tuple[int, Integers]]:
+        """The place of the first word of each batch, and the words as rows of symbol numbers.
+
+        A causal network takes more words at once if the positions that they do not share are few enough.
+        """
+        n, index = len(words[0]), self.model.symbol_index
+        size = self.batch_size(n)
+        start = 0
+        while start < len(words):
+            many = MORE * size if self._causal else size
+            part = words[start : start + many]
+            flat = np.fromiter(map(index.__getitem__, chain.from_iterable(part)), np.int64, len(part) * n)
+            symbols = flat.reshape(len(part), n)
+            if len(part) > size:
+                where = self._fork(symbols, False)
+                if where is None or len(part) * (n - where.length) > size * n:
+                    symbols = symbols[:size]
+            yield start, symbols
+            start += len(symbols)
+
     def run(self, symbols: Integers, soft: bool = False) -> BatchTrace:
         """Run words given as rows of symbol numbers, (words, n).
 
         With `soft` clips that do not saturate are enclosed; without, words with such clips are undecided, and what
         the trace says of them means nothing.
         """
-        n = symbols.shape[1]
         with np.errstate(all="ignore"):
-            self._prepare(n)
-            trace = BatchTrace(len(symbols), n, self._embed(symbols), np.ones(len(symbols), dtype=np.bool_))
-            work = _Layers(self, trace, soft)
-            for number in range(len(self.plan.layers)):
-                work.attend(number)
-                work.feed_forward(number)
-            work.conclude()
-        return trace
+            at = self._prepare(symbols.shape[1])
+            where = self._fork(symbols, soft)
+            if where is None:
+                return self._stage(at, symbols, None, soft).conclude()
+            if not at.warm:
+                self._stage(at, symbols[:1], None, soft)
+            return self._stage(at, symbols, self._earlier(at, where), soft).conclude()
 
-    def _prepare(self, n: int) -> None:
-        """Position encodings and temperatures of a length."""
-        if n == self._length:
-            return
-        self._heads.clear()
-        self.known.clear()
+    def _fork(self, symbols: Integers, soft: bool) -> Fork | None:
+        return fork(symbols) if self._causal and not soft else None
+
+    def _earlier(self, at: Prepared, where: Fork) -> Earlier:
+        """The run of the distinct prefixes of a batch, by the same rule."""
+        deeper = fork(where.prefixes)
+        earlier = None if deeper is None else self._earlier(at, deeper)
+        return Earlier(self._stage(at, where.prefixes, earlier, False, True), where)
+
+    def _stage(
+        self, at: Prepared, symbols: Integers, earlier: Earlier | None, soft: bool, continued: bool = False
+    ) -> Stage:
+        """Run words, from the fork on where there is one."""
+        start = 0 if earlier is None else earlier.fork.length
+        columns = self._embed(at, symbols[:, start:], start)
+        trace = BatchTrace(len(symbols), symbols.shape[1], columns, np.ones(len(symbols), dtype=np.bool_))
+        if earlier is not None:
+            rows = earlier.fork.rows
+            trace.shared, trace.decided = start, earlier.stage.trace.decided[rows]
+            margin = earlier.stage.trace.margin
+            if margin is not None:
+                trace.margin = take(margin[0], rows), take(margin[1], rows)
+        stage = Stage(at, trace, soft, start, earlier, continued, columns)
+        for number in range(len(self.plan.layers)):
+            stage.attend(number)
+            stage.feed_forward(number)
+        at.warm |= at.is_whole(start, stage.width)
+        return stage
+
+    def _prepare(self, n: int) -> Prepared:
+        """Position encodings and temperatures of a length; those of the one before are let go first."""
+        if self._at is not None and n == self._at.n:
+            return self._at
+        self._at = None
         model = self.model
         values: list[list[Rational]] = [[0] * n for _ in range(model.dimension)]
         for index, encoding in model.encodings:
@@ -131,20 +150,22 @@ class FloatForward:
             if index not in self._letters:
                 shared = self._rows[0].get(index, 0)
                 values[index] = [old + shared for old in values[index]]
-        self._base = [fixed(column) for column in values]
         inverse = [model.inverse_temperature(i, n) for i in range(1, n + 1)]
+        tables = Tables()
+        heads: dict[tuple[int, int], HeadPass] = {}
         for number, layer in enumerate(self.plan.layers):
             for place, head in enumerate(layer.heads):
                 if head.scores:
-                    self._heads[number, place] = HeadPass(head, inverse, n)
-        self._length = n
+                    heads[number, place] = HeadPass(head, inverse, n, tables)
+        self._at = Prepared(self.plan, n, [fixed(column) for column in values], heads)
+        return self._at
 
-    def _embed(self, symbols: Integers) -> list[Block]:
-        columns = list(self._base)
+    def _embed(self, at: Prepared, symbols: Integers, start: int) -> list[Block]:
+        columns = [part_of(block, start, start + symbols.shape[1]) for block in at.base]
         for index in self._letters:
             values = [row.get(index, 0) for row in self._rows]
             letter = fixed(values)
-            if letter.rad is None and set(values) <= {0, 1} and _is_zero(columns[index]):
+            if letter.rad is None and set(values) <= {0, 1} and is_zero(columns[index]):
                 columns[index] = bits(letter.mid[0][symbols])
                 continue
             rad = None if letter.rad is None else letter.rad[0][symbols]
@@ -152,198 +173,3 @@ class FloatForward:
             columns[index] = combine([(1, block)], columns[index])
             columns[index].codes, columns[index].kinds = symbols, len(values)
         return columns
-
-    def head(self, number: int, place: int) -> HeadPass:
-        """The pass of one head at the present length."""
-        return self._heads[number, place]
-
-
-@dataclass
-class _Layers:
-    """One batch on its way through the layers."""
-
-    forward: FloatForward
-    trace: BatchTrace
-    soft: bool
-    unrounded: dict[int, Bounds] = field(default_factory=dict)
-
-    # ---- forms ----
-
-    def form(self, place: Place, form: Terms, bias: Rational = 0) -> Block:
-        """A linear form plus a bias; `place` names the form, whose static part is kept."""
-        columns = self.trace.columns
-        return self.add(place, bias, [(value, columns[index]) for index, value in form])
-
-    def add(self, place: Place, bias: Rational, terms: Sequence[tuple[Rational, Block]]) -> Block:
-        """A sum of blocks plus a bias."""
-        known = self.forward.known
-        base = known.get(place)
-        if base is None:
-            total: list[Rational] = [bias] * self.trace.n
-            for value, block in terms:
-                if block.static is not None:
-                    total = [old + value * entry for old, entry in zip(total, block.static, strict=True)]
-            base = known[place] = fixed([plain(value) for value in total])
-        rest = [(value, block) for value, block in terms if block.static is None]
-        if not rest:
-            return base
-        if len(rest) == 1 and rest[0][0] == 1 and _is_zero(base):
-            return rest[0][1]
-        return combine(rest, base)
-
-    # ---- layers ----
-
-    def attend(self, number: int) -> None:
-        """All heads of a layer, added to the residual stream."""
-        trace = self.trace
-        outputs: list[tuple[int, Block]] = []
-        for place, head in enumerate(self.forward.plan.layers[number].heads):
-            outs = [out for out, _ in head.values]
-            forms = [self.form((number, place, "value", out), form) for out, form in head.values]
-            if head.scores:
-                found = self.forward.head(number, place).attend(trace.columns, forms, outs)
-            else:
-                found = [
-                    self._mean((number, place, "mean", out), form, head) for out, form in zip(outs, forms, strict=True)
-                ]
-            pairs = list(zip(outs, found, strict=True))
-            trace.attended[head.name] = dict(pairs)
-            outputs.extend(pairs)
-        for count, (out, block) in enumerate(outputs):
-            trace.columns[out] = self.add((number, count, "attended", out), 0, [(1, trace.columns[out]), (1, block)])
-
-    def _mean(self, place: Place, form: Block, head: HeadPlan) -> Block:
-        if form.static is None:
-            return mean(form, head.mask)
-        known = self.forward.known.get(place)
-        if known is None:
-            known = self.forward.known[place] = mean(form, head.mask)
-        return known
-
-    def feed_forward(self, number: int) -> None:
-        """All hidden units of a layer, added to the residual stream."""
-        trace, layer = self.trace, self.forward.plan.layers[number]
-        written: dict[int, list[tuple[Rational, Block]]] = {}
-        extended: dict[int, list[tuple[Rational, Bounds]]] = {}
-        for index, unit in enumerate(layer.units):
-            z = self.form((number, index, "unit", 0), unit.form, unit.bias)
-            if unit.decides and unit.clip:
-                self._note_margin(z)
-            level = self._extend(unit, z)
-            value = self._activate((number, index, "activated", 0), unit, z)
-            for out, weight in unit.outs:
-                written.setdefault(out, []).append((weight, value))
-                if level is not None:
-                    extended.setdefault(out, []).append((weight, level))
-        biases = dict(layer.biases)
-        for out in sorted(written.keys() | biases.keys()):
-            terms = [(1, trace.columns[out]), *written.get(out, [])]
-            trace.columns[out] = self._boolean(self.add((number, out, "written", 0), biases.get(out, 0), terms))
-        for out, parts in extended.items():
-            weight = parts[0][0]
-            if all(other == weight for other, _ in parts):
-                self.unrounded[out] = _affine(ranked([level for _, level in parts], 1), weight, biases.get(out, 0))
-
-    def _boolean(self, block: Block) -> Block:
-        """The same block, known as Boolean if it is (where words are undecided, their values do not matter)."""
-        if block.rad is not None or block.static is not None or block.boolean or block.places:
-            return block
-        values = block.mid
-        if not self.soft and values.shape[0] > 1:
-            values = np.where(self.trace.decided[:, None], values, 0.0)
-        return bits(values) if np.all((values == 0) | (values == 1)) else block
-
-    # ---- hidden units ----
-
-    def _activate(self, place: Place, unit: Unit, z: Block) -> Block:
-        if z.static is not None:
-            known = self.forward.known.get(place)
-            if known is None:
-                values = [min(max(value, 0), 1) if unit.clip else max(value, 0) for value in z.static]
-                known = self.forward.known[place] = fixed(values)
-            return known
-        if not unit.clip:
-            low, high = np.maximum(z.lower, 0.0), np.maximum(z.upper, 0.0)
-            return between(low, high, z.places, z.size)
-        return self._clip(z, unit.decides)
-
-    def _clip(self, z: Block, decides: bool) -> Block:
-        """0 or 1 where that is certain; the rest as `soft` says."""
-        radius = z.radius
-        low, high = z.mid <= -radius, (z.mid - 1) * (1 - 4 * U) >= radius
-        settled = low | high
-        if not self.soft or np.all(settled):
-            self.trace.decided &= np.all(settled, axis=1)
-            return bits(high.astype(np.float64))
-        bottom = np.where(low, 0.0, np.where(high, 1.0, np.clip(z.lower, 0.0, 1.0)))
-        top = np.where(low, 0.0, np.where(high, 1.0, np.clip(z.upper, 0.0, 1.0)))
-        if decides:
-            self.trace.decided &= np.all(settled | ((bottom > 0) & (top < 1)), axis=1)
-        return between(bottom, top, z.places if z.rad is None or z.partly else 0, 1)
-
-    def _note_margin(self, z: Block) -> None:
-        """The least max(-z, z - 1)/2 of each word."""
-        middle = np.maximum(-z.mid, z.mid - 1) / 2
-        radius = outward(z.radius / 2 + 2 * U * (np.abs(z.mid) + 1))
-        bounds = np.min(middle - radius, axis=1), np.min(middle + radius, axis=1)
-        margin = self.trace.margin
-        self.trace.margin = bounds if margin is None else ranked([bounds, margin], 2)
-
-    # ---- the output ----
-
-    def _extend(self, unit: Unit, z: Block) -> Bounds | None:
-        """The unrounded value of a hidden unit at the last position: x for a clip `2x - 1/2` of attention, an order
-        statistic of what a gate of Booleans reads; None where no attention decides."""
-        if not unit.clip:
-            return None
-        last = Block(z.mid[:, -1:], None if z.rad is None else z.rad[:, -1:])
-        if unit.decides:
-            return _affine((last.lower[:, 0], last.upper[:, 0]), 0.5, 0.25)
-        if not any(index in self.unrounded for index, _ in unit.form) or any(abs(w) != 1 for _, w in unit.form):
-            return None
-        levels: list[Bounds] = []
-        for index, weight in unit.form:
-            block = self.trace.columns[index]
-            level = self.unrounded.get(index) or (block.lower[:, -1], block.upper[:, -1])
-            levels.append(level if weight == 1 else _affine(level, -1, 1))
-        rank = int(1 - unit.bias + sum(weight == -1 for _, weight in unit.form))
-        return ranked(levels, rank) if 1 <= rank <= len(levels) else None
-
-    def conclude(self) -> None:
-        """The output, the answers, and bounds with one entry for each word."""
-        trace = self.trace
-        block = trace.columns[self.forward.model.output]
-        low, high, exact = block.lower[:, -1], block.upper[:, -1], block.radius[:, -1] == 0
-        low, high = np.where(exact, block.mid[:, -1], low), np.where(exact, block.mid[:, -1], high)
-        sure = exact | ~(((low <= 0) & (high >= 0)) | ((low <= 1) & (high >= 1)) | np.isnan(low) | np.isnan(high))
-        trace.decided &= sure
-        trace.accepted = trace.decided & exact & (low == 1)
-        trace.rejected = trace.decided & exact & (low == 0)
-        trace.output = self._spread((low, high))
-        trace.margin = None if trace.margin is None else self._spread(trace.margin)
-        found = self.unrounded.get(self.forward.model.output)
-        trace.unrounded = None if found is None else self._spread(found)
-
-    def _spread(self, bounds: Bounds) -> Bounds:
-        low, high = (np.broadcast_to(bound, (self.trace.words,)) for bound in bounds)
-        return low, high
-
-
-def ranked(bounds: Sequence[Bounds], rank: int) -> Bounds:
-    """Bounds of the `rank`-th largest (1: the largest) of numbers with these bounds, word by word."""
-    low, high = (np.stack(np.broadcast_arrays(*side)) for side in zip(*bounds, strict=True))
-    return np.sort(low, axis=0)[-rank], np.sort(high, axis=0)[-rank]
-
-
-def _affine(bounds: Bounds, factor: Rational | float, shift: Rational | float) -> Bounds:
-    """Bounds of factor x + shift, for factors and shifts that are floats; rounded outwards unless nothing changes."""
-    if factor == 1 and shift == 0:
-        return bounds
-    low, high = (np.asarray(bound * float(factor) + float(shift)) for bound in bounds)
-    low, high = (low, high) if factor > 0 else (high, low)
-    slack = outward(4 * U * (np.maximum(np.abs(bounds[0]), np.abs(bounds[1])) * abs(float(factor)) + abs(float(shift))))
-    return low - slack, high + slack
-
-
-def _is_zero(block: Block) -> bool:
-    return block.static is not None and not any(block.static)

@@ -8,6 +8,7 @@ midpoint m and a radius r with |x - m| <= r for the exact x. With u = 2^-53 and 
  - logits are shifted by their row's largest midpoint, so that the largest weight is e^0; a logit off by e changes its
    weight by a factor within 1 +- d, d = expm1(e), and numpy's exp is taken to be right to `run.enclosure`'s EXP_ERROR;
  - with weights w_j off by factors 1 + d_j the mean moves by at most `sum w_j |d_j| |v_j - mean| / sum w_j (1 - |d_j|)`;
+   scores are never held for more than a chunk of words or queries (`float_model_heads`);
  - relu does not expand; a clip is one monotone function, exactly 0 or 1 where its enclosure is outside (0, 1).
 
 Radii are computed in float64 too, and multiplied by 1 + SLACK to cover their own rounding: each is a sum of at most
@@ -26,32 +27,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.net.model import Transformer
-from hardsim.run.enclosure import EXP_ERROR
-from hardsim.run.plan import HeadPlan, LayerPlan, Terms, Unit, make_plan
-from hardsim.run.weights import View
+from hardsim.run.float_model_heads import (
+    TINY,
+    Booleans,
+    Enclosed,
+    Floats,
+    Scores,
+    U,
+    Views,
+    attended,
+    gamma,
+    grown,
+)
+from hardsim.run.plan import LayerPlan, Terms, Unit, make_plan
 from hardsim.spec.ir import Mask, Rational
 
-Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
+__all__ = ["Booleans", "Enclosed", "FloatModel", "FloatTrace", "Floats", "as_floats", "gamma", "grown", "nearest"]
 
-U = 2.0**-53
-SLACK = 2.0**-30
-TINY = 2.0**-900
-CELLS = 1 << 20
-"""Scores of a batch: eight megabytes for each array of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Enclosed:
-    """Numbers of shape (words, positions): midpoints and radii."""
-
-    mid: Floats
-    rad: Floats
-
-    def row(self, word: int) -> tuple[Floats, Floats]:
-        """Lower and upper ends for one word, rounded outwards."""
-        mid, rad = self.mid[word], grown(self.rad[word])
-        return mid - rad, mid + rad
+CELLS = 1 << 18
+"""Positions of a batch, over all words: two megabytes for each column."""
 
 
 @dataclass
@@ -69,17 +63,6 @@ class FloatTrace:
     margin: Floats
 
 
-def gamma(k: int) -> float:
-    """k u/(1 - k u), rounded up."""
-    return k * U / (1 - k * U) * (1 + 4 * U)
-
-
-def grown(radius: Floats) -> Floats:
-    """A radius that covers the rounding of its own computation."""
-    result: Floats = radius * (1 + SLACK) + TINY
-    return result
-
-
 def nearest(value: Rational) -> float:
     """The nearest float64."""
     return float(Fraction(value))
@@ -93,13 +76,14 @@ class FloatModel:
         self.plan = make_plan(model)
         self._rows = model.embedding.rows()
         self._length = 0
-        self._encoded: list[list[Rational]] = []
+        self._tables: list[tuple[Floats, bool]] = []
+        """By coordinate, embedding plus encoding by symbol and position, and whether all of them are integers."""
         self._inverse: Floats = np.zeros(0)
-        self._views: dict[Mask, NDArray[np.bool_]] = {}
+        self._views: dict[Mask, Views] = {}
 
     def batch_size(self, n: int) -> int:
         """How many words of length n to run at once."""
-        return max(1, CELLS // (n + 1) ** 2)
+        return max(1, CELLS // (n + 1))
 
     def run(self, words: Sequence[Sequence[str]]) -> FloatTrace:
         """Run the model on words of one length."""
@@ -121,28 +105,35 @@ class FloatModel:
         self._length = n
         model = self.model
         positions = range(model.first, n + 1)
-        self._encoded = [[0] * len(positions) for _ in range(model.dimension)]
+        encoded: list[list[Rational]] = [[0] * len(positions) for _ in range(model.dimension)]
         for index, encoding in model.encodings:
-            old = self._encoded[index]
-            self._encoded[index] = [a + encoding.evaluate(i=i, n=n) for i, a in zip(positions, old, strict=True)]
+            old = encoded[index]
+            encoded[index] = [a + encoding.evaluate(i=i, n=n) for i, a in zip(positions, old, strict=True)]
+        self._tables = [self._table(coordinate, values) for coordinate, values in enumerate(encoded)]
         self._inverse = np.array([nearest(model.inverse_temperature(i, n)) for i in positions])
         self._views = {}
 
-    def _seen(self, mask: Mask) -> NDArray[np.bool_]:
-        """Which positions (columns) each query (row) sees, by index."""
+    def _table(self, coordinate: int, encoded: Sequence[Rational]) -> tuple[Floats, bool]:
+        """Embedding plus encoding of one coordinate, added exactly and rounded once: (symbols, positions)."""
+        rows: dict[Rational, Floats] = {}
+        whole = True
+        for row in self._rows:
+            shared = row.get(coordinate, 0)
+            if shared not in rows:
+                exact = [shared + value for value in encoded]
+                rows[shared] = np.array([nearest(value) for value in exact])
+                whole = whole and all(value.denominator == 1 for value in exact)
+        return np.stack([rows[row.get(coordinate, 0)] for row in self._rows]), whole
+
+    def _seen(self, mask: Mask) -> Views:
+        """What each query sees."""
         known = self._views.get(mask)
         if known is None:
-            size = self._length + self.model.bos
-            known = np.zeros((size, size), dtype=np.bool_)
-            for query in range(size):
-                view = View.of(mask, query, size, self.model.bos)
-                known[query, view.low : view.high] = True
-                known[query, 0] |= view.start
-            self._views[mask] = known
+            known = self._views[mask] = Views(mask, self._length + self.model.bos, self.model.bos)
         return known
 
     def _embed(self, words: Sequence[Sequence[str]]) -> list[Enclosed]:
-        """Embedding plus encoding, added exactly and rounded once."""
+        """Embedding plus encoding."""
         index_of = self.model.symbol_index
         symbols = np.array([[index_of[symbol] for symbol in word] for word in words], dtype=np.int64)
         if self.model.bos:
@@ -150,9 +141,7 @@ class FloatModel:
             symbols = np.concatenate([start, symbols], axis=1)
         columns: list[Enclosed] = []
         places = np.arange(symbols.shape[1])
-        for coordinate, encoded in enumerate(self._encoded):
-            table = np.array([[nearest(row.get(coordinate, 0) + value) for value in encoded] for row in self._rows])
-            whole = all((row.get(coordinate, 0) + value).denominator == 1 for row in self._rows for value in encoded)
+        for table, whole in self._tables:
             mid = table[symbols, places]
             columns.append(Enclosed(mid, np.zeros_like(mid) if whole else np.abs(mid) * U + TINY))
         return columns
@@ -176,60 +165,38 @@ class FloatModel:
     # ---- attention ----
 
     def _attention(self, layer: LayerPlan, columns: list[Enclosed], trace: FloatTrace) -> list[Enclosed]:
-        attended = list(columns)
+        stream = list(columns)
         for head in layer.heads:
-            weights = self._weights(head, columns) if head.scores else None
-            for out, form in head.values:
-                value = self._form(form, 0, columns)
-                moved = self._uniform(value, head.mask) if weights is None else _mean(*weights, value)
-                moved = self._alone(moved, value, head.mask)
+            values = [self._form(form, 0, columns) for _, form in head.values]
+            if not head.scores:
+                found = [self._uniform(value, head.mask) for value in values]
+            elif values:
+                queries = [self._form(query, 0, columns) for query, _ in head.scores]
+                keys = [self._form(key, 0, columns) for _, key in head.scores]
+                found = attended(Scores.of(queries, keys, self._inverse), values, self._seen(head.mask))
+            else:
+                found = []
+            for (out, _), value, mean in zip(head.values, values, found, strict=True):
+                moved = self._alone(mean, value, head.mask)
                 trace.attended[head.name, out] = moved
-                attended[out] = _sum(attended[out], moved)
-        return attended
-
-    def _weights(self, head: HeadPlan, columns: Sequence[Enclosed]) -> tuple[Floats, Floats]:
-        """Weights before they are divided by their sum, the largest of a row about 1, and by how much they may be
-        off as a fraction of themselves; shape (words, queries, keys)."""
-        words, size = columns[0].mid.shape
-        score = np.zeros((words, size, size))
-        total = np.zeros_like(score)
-        off = np.zeros_like(score)
-        for query_form, key_form in head.scores:
-            query, key = self._form(query_form, 0, columns), self._form(key_form, 0, columns)
-            q, k = query.mid[:, :, None], key.mid[:, None, :]
-            score += q * k
-            total += np.abs(q * k)
-            if query.rad.any() or key.rad.any():
-                off += np.abs(q) * key.rad[:, None, :] + query.rad[:, :, None] * (np.abs(k) + key.rad[:, None, :])
-        beta = self._inverse[None, :, None]
-        logit = score * beta
-        error = (off + total * gamma(len(head.scores) + 4)) * beta * (1 + 8 * U)
-        seen = self._seen(head.mask)
-        logit = np.where(seen, logit, -np.inf)
-        logit = logit - logit.max(axis=2, keepdims=True)
-        error = error + np.abs(np.where(seen, logit, 0)) * 2 * U
-        weight = np.where(seen, np.exp(logit), 0.0)
-        share = np.minimum(np.expm1(np.minimum(grown(error), 700)) * (1 + SLACK) + 2 * EXP_ERROR, 1e300)
-        return weight, np.where(seen, share, 0.0)
+                stream[out] = _sum(stream[out], moved)
+        return stream
 
     def _alone(self, mean: Enclosed, value: Enclosed, mask: Mask) -> Enclosed:
         """A query that sees one position alone takes its value as it is; so do means of nothing but zeros."""
-        seen = self._seen(mask)
-        lone = np.flatnonzero(seen.sum(axis=1) == 1)
+        views = self._seen(mask)
+        lone, key = views.lone, views.only
         if len(lone):
-            key = seen[lone].argmax(axis=1)
             mean.mid[:, lone], mean.rad[:, lone] = value.mid[:, key], value.rad[:, key]
         empty = ~(value.mid.any(axis=1) | value.rad.any(axis=1))
         mean.rad[empty] = 0
         return mean
 
     def _uniform(self, value: Enclosed, mask: Mask) -> Enclosed:
-        seen = self._seen(mask).astype(np.float64)
-        counts = seen.sum(axis=1)
-        mid = value.mid @ seen.T / counts
-        size = np.abs(value.mid) @ seen.T / counts
-        rad = value.rad @ seen.T / counts
-        return Enclosed(mid, grown(rad + gamma(len(counts) + 3) * size))
+        views = self._seen(mask)
+        mid, size = views.means(value.mid), views.means(np.abs(value.mid))
+        rad = views.means(value.rad) if value.rad.any() else np.zeros_like(mid)
+        return Enclosed(mid, grown(rad + gamma(views.size + 3) * size))
 
     # ---- the feed-forward network ----
 
@@ -279,25 +246,6 @@ def _sum(left: Enclosed, right: Enclosed) -> Enclosed:
         return right
     mid = left.mid + right.mid
     return Enclosed(mid, grown(left.rad + right.rad + np.abs(mid) * U))
-
-
-def _mean(weight: Floats, share: Floats, value: Enclosed) -> Enclosed:
-    """The weighted mean of a column for every query."""
-    total = weight.sum(axis=2)
-    size = weight.shape[2]
-    mid = np.einsum("wqk,wk->wq", weight, value.mid) / total
-    reach = np.abs(value.mid).max(axis=1)[:, None]
-    rounding = gamma(2 * size + 6) * 2 * reach
-    spread = np.abs(value.mid[:, None, :] - mid[:, :, None]) + rounding[:, :, None]
-    least = np.einsum("wqk,wqk->wq", weight, 1 - np.minimum(share, 1.0))
-    moved = np.einsum("wqk,wqk,wqk->wq", weight, share, spread)
-    inside = np.einsum("wqk,wk->wq", weight * (1 + np.minimum(share, 1e6)), value.rad)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rad = (moved + inside) / (least * (1 - gamma(size + 3)))
-    # A row in which nothing is certain is between the extremes of the values.
-    widest = 2 * (reach + value.rad.max(axis=1)[:, None])
-    rad = np.where(np.isfinite(rad), np.minimum(rad, widest), widest)
-    return Enclosed(mid, grown(rad * (1 + SLACK) + rounding))
 
 
 def as_floats(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:

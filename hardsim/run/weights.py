@@ -24,6 +24,9 @@ V = TypeVar("V")
 MEMO_LENGTH = 8
 """Attention rows of words up to this length are remembered whole: short words repeat them."""
 MEMO_SIZE = 200_000
+REMEMBERED = 2**16
+"""Exponentials that a head remembers, about: some 15 megabytes of multiprecision numbers. All rows of two types of keys
+fit up to length 255; of longer words the later rows are computed for each word again."""
 
 Vector = tuple[Value, ...]
 """The rows of W_Q x_i or W_K x_j."""
@@ -41,6 +44,7 @@ class ExpTable(Generic[T]):
         self._ids: dict[tuple[int, Vector], int] = {}
         self._keys: list[Vector] = []
         self._rows: dict[tuple[int, Vector], tuple[Vector, list[T | None]]] = {}
+        self._remembered = 0
 
     def key_ids(self, columns: Sequence[Column], n: int) -> list[int]:
         """A number for the type of each key position."""
@@ -62,7 +66,9 @@ class ExpTable(Generic[T]):
         place = (0 if self.head.key_only else i, kind)
         entry = self._rows.get(place)
         if entry is None:
-            entry = self._rows[place] = (tuple(evaluate(query, columns, i) for query, _ in self.head.scores), [])
+            entry = (tuple(evaluate(query, columns, i) for query, _ in self.head.scores), [])
+            if self._remembered < REMEMBERED:
+                self._rows[place] = entry
         query, known = entry
         if len(known) < len(self._keys):
             known.extend([None] * (len(self._keys) - len(known)))
@@ -72,6 +78,7 @@ class ExpTable(Generic[T]):
             if value is None:
                 logit = sum(q * k for q, k in zip(query, self._keys[number], strict=True)) * self.inverse[i]
                 value = known[number] = self.arithmetic.exp(logit)
+                self._remembered += 1
             result.append(value)
         return result
 

@@ -167,8 +167,8 @@ def test_the_three_ways_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> Non
     (subject, *_) = subjects(text, "ab")
     words = [tuple(word) for word in product("ab", repeat=6)]
     usual = list(FloatForward(subject.model).passes(words))
-    monkeypatch.setattr(float_attention, "LONGEST_TABLE", 0)
-    monkeypatch.setattr(float_attention, "LARGEST_TABLE", 0)
+    monkeypatch.setattr(float_attention, "MOST_BOOLEANS", -1)
+    monkeypatch.setattr(float_attention, "LARGEST_CODE", 0)
     dense = list(FloatForward(subject.model).passes(words))
     for (one, _), (other, _) in zip(usual, dense, strict=True):
         assert one.decided.all()
@@ -250,7 +250,7 @@ def test_the_radius_of_the_values_reaches_the_mean(way: str, monkeypatch: pytest
     model = one_head()
     head = make_plan(model).layers[0].heads[0]
     if way == "dense":
-        monkeypatch.setattr(float_attention, "LONGEST_TABLE", 0)
+        monkeypatch.setattr(float_attention, "MOST_BOOLEANS", -1)
     blocks = [fixed([0] * n), fixed([1, 2, 3, 4]), fixed([0] * n), fixed([0] * n)]
     value = Block(np.full((1, n), 3.0), np.full((1, n), 1.0), static=(2, 4, 2, 4) if way == "look-up" else None)
     if way == "look-up":

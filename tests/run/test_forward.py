@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hardsim.errors import InputError
 from hardsim.net.model import Transformer
+from hardsim.run import weights
 from hardsim.run.forward import Forward, exact_margin
 from hardsim.run.mp import MpArithmetic, choose_digits, digits_needed, mp_forward
 from hardsim.run.plan import largest_logit, make_plan
@@ -30,6 +31,18 @@ def test_forward_agrees_with_the_definition(model: Transformer, word: list[str])
                 scale = max(1, abs(expected[i][index]))
                 assert abs(found - expected[i][index]) <= scale * context.mpf(10) ** -35
                 assert not column.exact or isinstance(value, int | Fraction)
+
+
+def test_rows_beyond_what_is_remembered_are_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, word = one_head(), ("b", "a", *"ab" * 6)
+    usual = mp_forward(model, 50)
+    kept = usual.run(word)
+    monkeypatch.setattr(weights, "REMEMBERED", 20)
+    sparing = mp_forward(model, 50)
+    for _ in range(2):
+        assert sparing.run(word).columns[3].values == kept.columns[3].values
+    rows = [len(table._rows) for forward in (usual, sparing) for table in forward._tables.values()]
+    assert rows == [len(word), 6]  # row i has i exponentials: 1 + ... + 5 < 20 <= 1 + ... + 6
 
 
 @settings(max_examples=60, deadline=None)

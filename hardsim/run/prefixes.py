@@ -1,0 +1,184 @@
+"""Prefixes that words share: which of them to run once, and how what was found there is continued.
+
+Where every head is future-masked, and encodings and temperature are functions of i alone, what a network does at the
+positions up to m depends on the first m symbols only. A batch in lexicographic order has few distinct prefixes. So the
+distinct prefixes of length m are run once (by the same rule), and every word from m + 1 on, reading the columns of its
+prefix at the keys up to m: what language models call a key-value cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.net.model import Transformer
+from hardsim.run.enclosure import Block, Integers
+from hardsim.run.plan import HeadPlan
+from hardsim.spec.ir import Mask
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+STAGE = 4096
+"""What another stage costs besides its symbols, in symbols: a pass over few words takes about as long as this."""
+COPY = 0.15
+"""What it costs to carry on a symbol of a prefix, in symbols that are run."""
+WORTH = 0.8
+"""Prefixes are shared where that is expected to cost less than this part of running all symbols."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of the positions of some words: the columns that the keys of a head read, and its values."""
+
+    inputs: dict[int, Block]
+    values: list[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The positions of a run of one head: from `start` (from 0) on. `before` holds the earlier ones, of the prefixes,
+    and `rows` the prefix of each word."""
+
+    start: int = 0
+    before: Kept | None = None
+    rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def earlier(self, values: Sequence[Block]) -> Sequence[Block | None]:
+        """The earlier part of each of these values."""
+        return [None] * len(values) if self.before is None else self.before.values
+
+    def with_earlier(self, head: HeadPlan, columns: Sequence[Block], values: Sequence[Block]) -> Kept:
+        """What words that continue these need to know of this head, of all positions so far."""
+        inputs = {index: columns[index] for _, key in head.scores for index, _ in key}
+        if self.before is None:
+            return Kept(inputs, list(values))
+        old = self.before
+        return Kept(
+            {index: join(old.inputs[index], column, self.rows) for index, column in inputs.items()},
+            [join(before, value, self.rows) for before, value in zip(old.values, values, strict=True)],
+        )
+
+
+WHOLE = Step()
+
+
+def join(old: Block | None, new: Block, rows: Integers) -> Block:
+    """A column of all positions: the words' rows of `old`, then `new`."""
+    if old is None:
+        return new
+    shared = old.mid.shape[0] == 1 and new.mid.shape[0] == 1
+
+    def both(first: NDArray[Number], second: NDArray[Number]) -> NDArray[Number]:
+        if shared:
+            return np.concatenate([first, second], axis=1)
+        words = new.mid.shape[0] if new.mid.shape[0] > 1 else len(rows)
+        joined = np.empty((words, first.shape[1] + second.shape[1]), first.dtype)
+        joined[:, : first.shape[1]] = first if first.shape[0] == 1 else first[rows]
+        joined[:, first.shape[1] :] = second
+        return joined
+
+    found = Block(both(old.mid, new.mid), places=max(old.places, new.places), size=max(old.size, new.size))
+    if old.rad is not None or new.rad is not None:
+        found.rad = both(old.radius, new.radius)
+        found.partly = (old.rad is None or old.partly) and (new.rad is None or new.partly)
+    found.boolean = old.boolean and new.boolean
+    if old.static is not None and new.static is not None:
+        found.static = (*old.static, *new.static)
+    if found.boolean:
+        found.kinds = 2
+    elif old.codes is not None and new.codes is not None and old.kinds == new.kinds:
+        found.codes, found.kinds = both(old.codes, new.codes), old.kinds
+    if old.ratio is not None and new.ratio is not None:
+        found.ratio = both(old.ratio[0], new.ratio[0]), np.concatenate([old.ratio[1], new.ratio[1]])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedColumns(Sequence[Block]):
+    """Columns of all positions, put together when they are asked for: most are not."""
+
+    old: Sequence[Block]
+    new: Sequence[Block]
+    rows: Integers
+
+    @overload
+    def __getitem__(self, index: int) -> Block: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Block]: ...
+
+    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        return join(self.old[index], self.new[index], self.rows)
+
+    def __len__(self) -> int:
+        return len(self.new)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedOuts(Mapping[int, Block]):
+    """The same of what a head wrote, by coordinate."""
+
+    old: Mapping[int, Block]
+    new: Mapping[int, Block]
+    rows: Integers
+
+    def __getitem__(self, out: int) -> Block:
+        return join(self.old[out], self.new[out], self.rows)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.new)
+
+    def __len__(self) -> int:
+        return len(self.new)
+
+
+def causal(model: Transformer) -> bool:
+    """Whether what a network does at position i depends on i and the symbols up to i alone."""
+    functions = [encoding for _, encoding in model.encodings]
+    return (
+        all(head.mask is Mask.FUTURE for head in model.heads)
+        and all("n" not in function.variables for function in functions)
+        and "n" not in model.temperature.variables
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a batch forks: the distinct prefixes of this length, and the prefix of each word, by number."""
+
+    length: int
+    prefixes: Integers
+    rows: Integers
+
+
+def fork(symbols: Integers) -> Fork | None:
+    """The length from which on the words of a batch, (words, n), are best run by themselves; None where sharing
+    prefixes does not pay.
+
+    Prefixes count as the same where they follow each other. With D(m) of them of length m, running the positions from
+    k + 1 to m of all of them costs D(m) ((m - k) + COPY k) + STAGE, after what the prefixes of length k cost.
+    """
+    words, n = symbols.shape
+    if words * n < 2 * STAGE:
+        return None
+    differs = symbols[1:] != symbols[:-1]
+    first = np.where(differs.any(axis=1), differs.argmax(axis=1), n)
+    distinct = 1 + np.cumsum(np.bincount(first, minlength=n + 1))[:n]  # [m - 1]: of length m
+    best, choice = np.zeros(n + 1), np.zeros(n + 1, dtype=np.int64)
+    lengths = np.arange(n + 1)
+    promising = np.flatnonzero(np.concatenate([[0], distinct]) <= words // 2)
+    for m in (*promising[promising > 0].tolist(), n):
+        earlier = promising[promising < m]
+        costs = best[earlier] + distinct[m - 1] * (m - (1 - COPY) * lengths[earlier]) + STAGE
+        choice[m], best[m] = earlier[costs.argmin()], costs.min()
+    length = int(choice[n])
+    if not length or best[n] > WORTH * (words * n + STAGE):
+        return None
+    starts = np.concatenate([[True], first < length])
+    return Fork(length, symbols[starts, :length], np.cumsum(starts) - 1)
