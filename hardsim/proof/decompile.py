@@ -6,6 +6,7 @@ what reads it is then not proved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -247,7 +248,7 @@ class ProgramMeaning:
             read = reads[own[total[0]]]
             return facts.everywhere(facts.fact(read.op, read.where, read.what))
         known = {name: self.known_distances(read) for name, read in reads.items()}
-        steps = {(op, read.what): facts.fact(op, read.what) for read in reads.values() for op in ("Y", "X")}
+        steps = {name: [facts.fact(op, read.what) for op in ("Y", "X")] for name, read in reads.items()}
         result = []
         for site, number in enumerate(total):
             if facts.diagrams.constant(number):
@@ -256,25 +257,27 @@ class ProgramMeaning:
             if number not in own:
                 raise NotProved(f"the coordinate '{out}' is not what one head reads")
             name = own[number]
-            distance, what = known[name][site], reads[name].what
+            distance = known[name][site]
             if abs(distance) > 1:
                 raise NotProved(f"the coordinate '{out}' reads neither this position nor a neighbour")
-            result.append(what[site] if not distance else steps["Y" if distance < 0 else "X", what])
+            result.append(reads[name].what[site] if not distance else steps[name][distance > 0])
         return tuple(result)
 
     def known_distances(self, read: Nearest) -> list[int]:
         """How far from every site a head reads, where what it looks for is the same for every word."""
         selected = self._numbers(read.where, "what a head looks for")
-        places = []
-        for n, start, _ in self.facts.sites.words():
-            for i in range(1, n + 1):
-                visible = range(1 if read.op != "U" else i, (n if read.op != "S" else i) + 1)
-                found = [j for j in visible if selected[start + j - 1]]
-                if read.op == "U":
-                    places.append((found[0] if found else i) - i)
-                else:
-                    places.append((found[-1] if found else visible[-1]) - i)
-        return places
+        distances: list[int] = []
+        for n, start, end in self.facts.sites.words():
+            part = selected[start:end]
+            if read.op == "U":
+                # The mirror image: the last selected position so far, from the end on.
+                distances += [-distance for distance in _back_to_last(part[::-1])[::-1]]
+            elif read.op == "S":
+                distances += _back_to_last(part)
+            else:
+                last = n + _back_to_last(part)[-1]
+                distances += [last - i for i in range(1, n + 1)]
+        return distances
 
     def _tabled(self, total: Column, name: str, table: Table, out: str) -> Column:
         """A predicate of a count: what was read if the count is positive, else a value that depends on the site."""
@@ -383,6 +386,15 @@ class ProgramMeaning:
         if least is None:
             raise NotProved(f"the coordinate '{out}' is neither 0 nor 1 for some counts")
         return self.facts.fact("at least", terms, least)
+
+
+def _back_to_last(selected: Sequence[Any]) -> list[int]:
+    """How far it is from every position to the last selected one up to there (negative); 0 where there is none."""
+    last, distances = -1, []
+    for place, here in enumerate(selected):
+        last = place if here else last
+        distances.append(last - place if last >= 0 else 0)
+    return distances
 
 
 def _lowest(counts: dict[Count, Rational]) -> tuple[Fraction, tuple[tuple[int, Count], ...]]:

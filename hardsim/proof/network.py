@@ -22,12 +22,16 @@ from hardsim.spec.ir import HardProgram
 CLAIM = "the softmax network = its hard heads"
 
 
-def sites_up_to(model: Transformer, program: HardProgram, max_n: int, core: Core | None = None) -> tuple[Sites, bool]:
+def sites_up_to(
+    model: Transformer, program: HardProgram, max_n: int, core: Core | None = None, min_n: int = 1
+) -> tuple[Sites, bool]:
     """All sites up to a length, and whether the longest length stands for all (nothing depends on the length)."""
     functions = [encoding.value for encoding in program.encodings]
     prefix = independent_of_length(model) and not any("n" in function.variables for function in functions)
     prefix = prefix and (core is None or not any(looks_ahead(core.nodes[number]) for number in core.live))
-    return Sites((max_n,) if prefix else tuple(range(1, max_n + 1))), prefix
+    if prefix:
+        return Sites((max_n,), shortest=min_n), True
+    return Sites(tuple(range(min_n, max_n + 1)), only_last=True), False
 
 
 def prove_network(model: Transformer, program: HardProgram, sites: Sites) -> tuple[LinkProof, tuple[HeadProof, ...]]:

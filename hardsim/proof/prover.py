@@ -24,6 +24,7 @@ def prove(
     max_n: int,
     core: Core | None = None,
     users: Mapping[str, NumericalPredicate] | None = None,
+    min_n: int = 1,
 ) -> Proof:
     """Try to prove that a network accepts exactly the words of a formula, for every word of length 1 to `max_n`.
 
@@ -33,7 +34,7 @@ def prove(
     Raises:
         InputError: if the temperature is not positive somewhere.
     """
-    sites, prefix = sites_up_to(model, program, max_n, core)
+    sites, prefix = sites_up_to(model, program, max_n, core, min_n)
     network, heads = prove_network(model, program, sites)
     meaning = None if core is None else prove_meaning(program, core, sites, users or {})
     return Proof(max_n, network, meaning, heads, prefix)

@@ -22,6 +22,8 @@ class Sites:
     lengths: tuple[int, ...]
     only_last: bool = False
     """Whether the output is read at the last position even where there is one length."""
+    shortest: int = 1
+    """Where one length stands for all shorter ones: the shortest that is meant."""
     i: list[Any] = field(default_factory=list)
     n: list[Any] = field(default_factory=list)
     starts: dict[int, int] = field(default_factory=dict)
@@ -53,7 +55,7 @@ class Sites:
         """The sites at which an output is read: the last position of each length, and where one length stands for
         all (or there is only one) every position."""
         if len(self.lengths) == 1 and not self.only_last:
-            return list(range(len(self)))
+            return list(range(self.shortest - 1, len(self)))
         return [end - 1 for _, _, end in self.words()]
 
     def evaluate(self, function: PositionFunction) -> list[Any]:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from hardsim.net.model import Transformer
 from hardsim.proof.diagrams import Diagrams, clip
-from hardsim.proof.nearest import Extremes, NearestReading
+from hardsim.proof.reading import Extremes, NearestReading
 from hardsim.proof.result import Case, NotProved
+from hardsim.proof.running import Columns
 from hardsim.proof.sites import Sites
 from hardsim.run.plan import Terms
 from hardsim.spec.ir import ONE, Affine, HardProgram, Mask, Rational
@@ -103,6 +104,10 @@ class State:
     """The same of look-ups: how sharp they are, and the worst weights for a column of values."""
     queries: dict[Terms, tuple[Rational, ...]] = field(default_factory=dict)
     """Query forms over the temperature, of what is the same for every word (it never changes)."""
+    keys: dict[Terms, tuple[Rational, ...]] = field(default_factory=dict)
+    """The parts of keys that are the same for every word."""
+    columns: Columns = field(default_factory=Columns)
+    """Queries and keys as arrays."""
     pending: dict[int, tuple[Exact | None, Mean | None, Attended | None]] = field(default_factory=dict)
     """What the heads of the layer under way write: none of them reads it."""
 

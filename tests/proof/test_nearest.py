@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
+from hardsim.proof.nearest import head_worst_case
+from hardsim.proof.reading import LocalType, NearestReading
 from hardsim.proof.sites import Sites
 from hardsim.spec.ir import Mask
 
