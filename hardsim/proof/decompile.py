@@ -6,12 +6,13 @@ what reads it is then not proved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
+from hardsim.proof.counts import common
 from hardsim.proof.diagrams import clip
 from hardsim.proof.meaning import Column, Count, Facts
 from hardsim.proof.result import NotProved
@@ -61,6 +62,9 @@ class Sign:
 
 
 Found = Nearest | Number | Table | Sign
+
+Compared = Callable[[Any, int], int]
+"""Compares combinations of counts that differ in a constant alone: the diagram for a constant at a site."""
 
 
 class ProgramMeaning:
@@ -349,43 +353,57 @@ class ProgramMeaning:
         test = self._clipped(self.facts.combine([(factor, self.facts.everywhere(variable)), (1, self.form(pre))], 0))
         means, rest = self._means(sums[0].pre)
         offsets = self._numbers(rest, f"what '{out}' adds to means")
+        largest = sum(max(value, 0) for value in means.values())
+        sides = {side for side, _ in (*means, *read.means)}
+        positive, single = self._positive(read.means, out), self._single(means, out)
         result = []
         for site in range(len(self.facts.sites)):
             size = self.facts.extent(read.side, site)
-            if any(self.facts.extent(side, site) != size for side, _ in (*means, *read.means)):
+            if any(self.facts.extent(side, site) != size for side in sides):
                 raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
             if self.facts.several(read.side, site):
-                largest = offsets[site] + sum(max(value, 0) for value in means.values())
-                if test[site] != variable or not self.facts.at_most_zero(largest, site):
+                if test[site] != variable or not self.facts.at_most_zero(offsets[site] + largest, site):
                     raise NotProved(f"the coordinate '{out}' is not one test of a sign")
-                result.append(self._positive(read.means, read.rest[site] * size, site, out))
+                result.append(positive(read.rest[site] * size, site))
             else:
                 if test[site] != self.facts.diagrams.zero:
                     raise NotProved(f"the coordinate '{out}' reads a sign where one position is visible")
-                result.append(self._single(means, offsets[site], site, out))
+                result.append(single(offsets[site], site))
         return self._weighted(tuple(result), clips[0].weight, bias)
 
-    def _positive(self, counts: dict[Count, Rational], offset: Rational, site: int, out: str) -> int:
-        """`sum of coefficient * count + offset > 0` at one site, never 0."""
-        free = {count: value for count, value in counts.items() if value}
-        if not free:
-            return self.facts.diagrams.terminal(int(offset > 0))
-        step, terms = _lowest(free)
-        edge = -Fraction(offset) / step
-        if edge.denominator == 1:
-            raise NotProved(f"the number that '{out}' tests can be 0")
-        return self.facts.fact("at least", terms, floor(edge) + 1)
+    def _positive(self, counts: dict[Count, Rational], out: str) -> Compared:
+        """`sum of coefficient * count + offset > 0` for an offset at a site, never 0."""
+        terms, step = self._lowest(counts)
 
-    def _single(self, counts: dict[Count, Rational], offset: Rational, site: int, out: str) -> int:
-        """`clip(sum of coefficient * count + offset)` at one site."""
-        free = {count: value for count, value in counts.items() if value}
-        if not free and clip(offset) in (0, 1):
-            return self.facts.diagrams.terminal(clip(offset))
-        step, terms = _lowest(free) if free else (Fraction(1), ())
-        least = threshold(step, offset) if free else None
-        if least is None:
-            raise NotProved(f"the coordinate '{out}' is neither 0 nor 1 for some counts")
-        return self.facts.fact("at least", terms, least)
+        def compare(offset: Rational, site: int) -> int:
+            if not step:
+                return self.facts.diagrams.terminal(int(offset > 0))
+            edge = -Fraction(offset) / step
+            if edge.denominator == 1:
+                raise NotProved(f"the number that '{out}' tests can be 0")
+            return self.facts.fact("at least", terms, floor(edge) + 1)
+
+        return compare
+
+    def _single(self, counts: dict[Count, Rational], out: str) -> Compared:
+        """`clip(sum of coefficient * count + offset)` for an offset at a site."""
+        terms, step = self._lowest(counts)
+
+        def compare(offset: Rational, site: int) -> int:
+            if not step and clip(offset) in (0, 1):
+                return self.facts.diagrams.terminal(clip(offset))
+            least = threshold(step, offset) if step else None
+            if least is None:
+                raise NotProved(f"the coordinate '{out}' is neither 0 nor 1 for some counts")
+            return self.facts.fact("at least", terms, least)
+
+        return compare
+
+    def _lowest(self, counts: dict[Count, Rational]) -> tuple[int, Fraction]:
+        """A combination of counts in lowest terms, as the number of these, and what they are multiplied by (0: there
+        are none)."""
+        step = common([Fraction(value) for value in counts.values()])
+        return self.facts.number(tuple(sorted((int(value / step), count) for count, value in counts.items() if value))), step
 
 
 def _back_to_last(selected: Sequence[Any]) -> list[int]:
@@ -395,14 +413,6 @@ def _back_to_last(selected: Sequence[Any]) -> list[int]:
         last = place if here else last
         distances.append(last - place if last >= 0 else 0)
     return distances
-
-
-def _lowest(counts: dict[Count, Rational]) -> tuple[Fraction, tuple[tuple[int, Count], ...]]:
-    """What the coefficients have in common, and what they are over it."""
-    from hardsim.proof.counts import common
-
-    step = common([Fraction(value) for value in counts.values()])
-    return step, tuple(sorted((int(value / step), count) for count, value in counts.items()))
 
 
 def threshold(step: Fraction, offset: Rational) -> int | None:
