@@ -11,19 +11,19 @@ interval, and the deviations must not reach from its points outside (0, 1) into 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
 from typing import Any
 
 from hardsim.proof.counts import common
 from hardsim.proof.diagrams import clip
 from hardsim.proof.result import Case, NotProved
-from hardsim.proof.state import Attended, BooleanHead, CountHead, Exact, State
+from hardsim.proof.state import BooleanHead, CountHead, Exact, State
 from hardsim.proof.worst import boolean_case, count_case
 from hardsim.run.plan import LayerPlan, Terms, Unit
-from hardsim.spec.ir import Clip, ProgramLayer, Rational
+from hardsim.spec.ir import Clip, ProgramLayer, Rational, plain
 
 Counted = Callable[[State, list[int], Sequence[tuple[int, Rational]], str], list[int]]
 """Decides a clip of exact inputs and counts (coordinates and coefficients): its value at every site."""
@@ -110,13 +110,11 @@ def _without(form: Terms, heads: dict[int, None]) -> Terms:
 
 def _exact(state: State, own: list[int], specified: list[int], what: str) -> list[int]:
     """Both clips of exact inputs, which must be the same function."""
-    result = []
-    for site, pair in enumerate(zip(own, specified, strict=True)):
-        first, second = (state.clipped(number, site) for number in pair)
-        if first != second:
-            raise NotProved(f"{what} is not what is specified at {state.sites.place(site)}")
-        result.append(first)
-    return result
+    found, wanted = state.clipped(own), state.clipped(specified)
+    if found != wanted:
+        site = next(site for site, pair in enumerate(zip(found, wanted, strict=True)) if pair[0] != pair[1])
+        raise NotProved(f"{what} is not what is specified at {state.sites.place(site)}")
+    return found
 
 
 # ---- clips that round attended Booleans ----
@@ -216,93 +214,136 @@ def _margin(
 
 def counted(state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], what: str) -> list[int]:
     """A clip of exact inputs, looked-up numbers and means, the same form in network and specification."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for site, number in enumerate(rest):
-        sizes = (_size(state, coordinate, site, what) for coordinate, _ in inputs)
-        groups.setdefault((number, *sizes), []).append(site)
+    sizes = [_sizes(state, coordinate, what) for coordinate, _ in inputs]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for site, key in enumerate(zip(rest, *sizes, strict=True)):
+        groups.setdefault(key, []).append(site)
     variable = state.diagrams.variable(("clip", what))
     result = [0] * len(rest)
-    for (number, *_), group in groups.items():
-        ranges = [_range(state, coordinate, coefficient, group) for coordinate, coefficient in inputs]
-        step = common([part.step for part in ranges])
-        low = sum((part.low for part in ranges), Fraction(0))
-        high = sum((part.high for part in ranges), Fraction(0))
+    spans: dict[tuple[int, Any], _Span] = {}
+    lattices: dict[tuple[Any, ...], _Span] = {}
+    least = _Least(state, inputs)
+    for (number, *counts), group in groups.items():
+        if tuple(counts) not in lattices:
+            for place, ((coordinate, coefficient), size) in enumerate(zip(inputs, counts, strict=True)):
+                if (place, size) not in spans:
+                    spans[place, size] = _span(state, coordinate, Fraction(coefficient), size)
+            parts = [spans[place, size] for place, size in enumerate(counts)]
+            lattices[tuple(counts)] = _Span(
+                sum(part.low for part in parts), sum(part.high for part in parts), common([part.step for part in parts])
+            )
+        lattice = lattices[tuple(counts)]
         taken = set()
         for base in state.diagrams.values(number):
-            below, above = _neighbours(base + low, base + high, step)
-            margins = [-below - sum(part.up for part in ranges)] if below is not None else []
-            margins += [above - sum(part.down for part in ranges) - 1] if above is not None else []
+            below, above = _neighbours(base + lattice.low, base + lattice.high, lattice.step)
             taken |= ({0} if below is not None else set()) | ({1} if above is not None else set())
-            if not margins:
+            distances = ([] if below is None else [-below]) + ([] if above is None else [above - 1])
+            if not distances:
                 raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
-            _hold_count(state, group, min(margins), ranges, what)
+            least.hold(group, min(distances), what)
         value = variable if len(taken) == 2 else state.diagrams.terminal(taken.pop())
         for site in group:
             result[site] = value
     return result
 
 
-@dataclass(frozen=True)
-class _Range:
-    """What one input can add: from `low` to `high` in steps of `step`, off by at most `up` or `down`."""
-
-    low: Fraction
-    high: Fraction
-    step: Fraction
-    up: Fraction
-    down: Fraction
-    head: Attended | None
-    site: int
-
-
-def _size(state: State, coordinate: int, site: int, what: str) -> Any:
-    """How many values a mean or a looked-up number has at a site."""
+def _sizes(state: State, coordinate: int, what: str) -> list[Any]:
+    """How many values a mean or a looked-up number has, by site."""
     if coordinate in state.means:
-        return state.means[coordinate].sizes[site]
+        return state.means[coordinate].sizes
     head = state.attended.get(coordinate)
     if isinstance(head, CountHead):
-        return head.largest[site]
+        return head.largest
     raise NotProved(f"{what} reads '{state.model.coordinates[coordinate]}' together with counts")
 
 
-def _range(state: State, coordinate: int, coefficient: Rational, group: list[int]) -> _Range:
-    factor, site = Fraction(coefficient), group[0]
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """What inputs can add: from `low` to `high` in steps of `step`."""
+
+    low: Rational
+    high: Rational
+    step: Fraction
+
+
+def _span(state: State, coordinate: int, factor: Fraction, size: int) -> _Span:
+    """What one input can add, where it has so many values."""
     if coordinate in state.means:
-        size = state.means[coordinate].sizes[site]
-        return _Range(min(factor, Fraction(0)), max(factor, Fraction(0)), abs(factor) / size, Fraction(0), Fraction(0),
-                      None, site)  # fmt: skip
+        return _Span(plain(min(factor, Fraction(0))), plain(max(factor, Fraction(0))), abs(factor) / size)
     head = state.attended[coordinate]
     assert isinstance(head, CountHead)
-    ends = [factor * (head.base + head.slope * position) for position in (1, head.largest[site])]
-    worst = max(group, key=lambda place: head.error[place])
-    error = abs(factor) * Fraction(float(head.error[worst]))
-    return _Range(min(ends), max(ends), abs(factor * head.slope), error, error, head, worst)
+    ends = [plain(factor * (head.base + head.slope * position)) for position in (1, size)]
+    return _Span(min(ends), max(ends), abs(factor * head.slope))
 
 
-def _neighbours(low: Fraction, high: Fraction, step: Fraction) -> tuple[Fraction | None, Fraction | None]:
+def _neighbours(low: Rational, high: Rational, step: Fraction) -> tuple[Rational | None, Rational | None]:
     """The largest lattice point below 1 and the least from 1 on, among low, low + step, ..., high.
 
     A point between 0 and 1 is the largest below 1, which then is not at most 0.
     """
     if not step:
         return (low, None) if low < 1 else (None, low)
-    last = low + step * floor((high - low) / step)
-    above = low + step * max(0, ceil((1 - low) / step))
-    below = min(above - step, last)
-    return (below if below >= low else None, above if above <= last else None)
+    # In units of one over a common denominator everything is an integer.
+    unit = math.lcm(low.denominator, high.denominator, step.denominator)
+    first, end, by = (number.numerator * (unit // number.denominator) for number in (low, high, step))
+    last = first + by * ((end - first) // by)
+    above = first + by * max(0, -((first - unit) // by))
+    below = min(above - by, last)
+    return _over(below, unit) if below >= first else None, _over(above, unit) if above <= last else None
 
 
-def _hold_count(state: State, group: list[int], margin: Fraction, ranges: Sequence[_Range], what: str) -> None:
-    """Note the margin of the heads that are read; fail where it is negative."""
-    heads = [part.head for part in ranges if isinstance(part.head, CountHead)]
-    for part in ranges:
-        head = part.head
-        if isinstance(head, CountHead) and (
-            head.worst is None or head.worst.margin is None or margin < head.worst.margin
-        ):
-            head.worst = count_case(state, head, part.site, margin)
-    if margin < 0:
-        cases: tuple[Case, ...] = tuple(head.worst for head in heads if head.worst is not None)
-        raise NotProved(
-            f"the errors of the counts can add up so far that {what} is wrong", heads[0].name if heads else None, cases
-        )
+def _over(top: int, unit: int) -> Rational:
+    return top if unit == 1 else Fraction(top, unit)
+
+
+SCREEN = 1e-9
+"""Margins that are larger than the least so far, by so much relative to what they are the difference of, need not be
+known exactly: in float64 they are off by far less."""
+
+
+class _Least:
+    """The least margin of the heads that a clip reads; it fails where it is negative."""
+
+    def __init__(self, state: State, inputs: Sequence[tuple[int, Rational]]) -> None:
+        self.state, self.heads, self.factors = state, list[CountHead](), list[Fraction]()
+        for coordinate, coefficient in inputs:
+            head = state.attended.get(coordinate)
+            if coordinate not in state.means and isinstance(head, CountHead):
+                self.heads.append(head)
+                self.factors.append(abs(Fraction(coefficient)))
+        self.errors = [(float(factor) * head.error).tolist()
+                       for head, factor in zip(self.heads, self.factors, strict=True)]  # fmt: skip
+
+    @property
+    def known(self) -> float:
+        """A margin below this one is news to some head."""
+        return max(
+            (math.inf if head.worst is None or head.worst.margin is None else float(head.worst.margin)
+             for head in self.heads),
+            default=0.0,
+        )  # fmt: skip
+
+    def hold(self, group: list[int], distance: Rational, what: str) -> None:
+        """Hold that a point so far from the threshold stays on its side at the sites of a group, whatever the errors.
+
+        Raises:
+            NotProved: if it may not.
+        """
+        largest = sum(max(errors[site] for site in group) for errors in self.errors)
+        away = float(distance)
+        if away - largest > max(self.known, 0.0) + SCREEN * (1 + abs(away) + largest):
+            return
+        places = [max(group, key=lambda site: head.error[site]) for head in self.heads]
+        margin = Fraction(distance)
+        for head, factor, place in zip(self.heads, self.factors, places, strict=True):
+            margin -= factor * Fraction(float(head.error[place]))
+        for head, place in zip(self.heads, places, strict=True):
+            if head.worst is None or head.worst.margin is None or margin < head.worst.margin:
+                head.worst = count_case(self.state, head, place, margin)
+        if margin < 0:
+            cases: tuple[Case, ...] = tuple(head.worst for head in self.heads if head.worst is not None)
+            raise NotProved(
+                f"the errors of the counts can add up so far that {what} is wrong",
+                self.heads[0].name if self.heads else None,
+                cases,
+            )

@@ -17,25 +17,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import gcd, isqrt, lcm
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from math import gcd, lcm
+from typing import Any
 
-from hardsim.proof.outward import above, ball, exp_lower, exp_upper, working_precision
+from hardsim.proof.outward import above, ball, working_precision
 from hardsim.proof.result import NotProved
 from hardsim.proof.state import Attended, BooleanHead, CountHead, State
+from hardsim.proof.tables import table_errors
 from hardsim.run.plan import HeadPlan, Terms
-from hardsim.spec.ir import Affine, Head, Kind, Mask, Rational
-
-if TYPE_CHECKING:
-    from hardsim.proof.outward import Array
+from hardsim.spec.ir import Affine, Head, Kind, Mask, Rational, plain
 
 NEGLIGIBLE = 100
 """Nats: positions that lose as much count with a bound of e^-100 each."""
 
-NEAR = 60
-"""Nats beyond which positions count together in a table: e^-60 < 2^-80 each."""
-
-Quadratic = tuple[Fraction, Fraction]
+Quadratic = tuple[Rational, Rational]
 """Coefficients of j and j^2."""
 
 
@@ -63,17 +59,21 @@ def _polynomials(state: State, column: list[Rational], name: str) -> list[Quadra
     """
     result = []
     for n, start, end in state.sites.words():
-        values = [Fraction(value) for value in column[start:end]]
-        first, second = values[0], Fraction(0)
+        # Over a common denominator the values are integers, with constant second differences.
+        part = column[start:end]
+        unit = lcm(*{value.denominator for value in part})
+        values = [value.numerator * (unit // value.denominator) for value in part]
+        steps = [after - before for before, after in pairwise(values)]
+        bends = [after - before for before, after in pairwise(steps)]
+        first, second = Fraction(values[0], unit), Fraction(0)
         if n > 2:
-            second = (values[2] - 2 * values[1] + values[0]) / 2
-            first = values[1] - values[0] - 3 * second
+            second = Fraction(bends[0], 2 * unit)
+            first = Fraction(steps[0], unit) - 3 * second
         elif n == 2 and values[1] != 2 * values[0]:
-            first, second = Fraction(0), values[0]
-        base = values[0] - first - second
-        if any(base + first * j + second * j * j != value for j, value in enumerate(values, start=1)):
+            first, second = Fraction(0), Fraction(values[0], unit)
+        if len(set(bends)) > 1 or (n == 2 and values[1] != 2 * values[0] and values[1] != 4 * values[0]):
             raise NotProved(f"the keys of head {name} are no polynomials of degree 2 in the position", name)
-        result.append((first, second))
+        result.append((plain(first), plain(second)))
     return result
 
 
@@ -110,9 +110,12 @@ def _rows(state: State, scores: Sequence[tuple[Terms, Terms]], counted: int, sof
     return rows
 
 
-def _rate(rows: Sequence[_Row], site: int, length: int, size: int) -> Fraction | None:
+def _rate(rows: Sequence[_Row], site: int, length: int, size: int) -> Rational | None:
     """k, if the scores at a site are `-k (j - c)^2` with k > 0 up to what does not depend on j; else None."""
-    linear = square = stray = twisted = Fraction(0)
+    linear: Rational = 0
+    square: Rational = 0
+    stray: Rational = 0
+    twisted: Rational = 0
     for row in rows:
         first, second = row.key[length]
         fixed = row.fixed[site]
@@ -248,17 +251,11 @@ def _table(
     signature: object,
 ) -> BooleanHead:
     """A Boolean at the position that is looked up."""
-    import numpy as np
-
     if not set(values) <= {0, 1}:
         raise NotProved(f"head {head.name} looks up values other than 0 and 1", head.name)
     known = state.tables.get((signature, tuple(values)))
     if known is None:
-        known = np.full((2, len(rates)), -1.0)
-        for _, start, end in state.sites.words():
-            column = np.array([int(value) for value in values[start:end]])
-            for site in range(start, end):
-                known[:, site] = table_error(rates[site], column[: visible[site]], sizes[site])
+        known = table_errors(state.sites, rates, values, visible, sizes)
         state.tables[signature, tuple(values)] = known
     worst = known
     variable = state.diagrams.variable(("head", head.name))
@@ -267,37 +264,6 @@ def _table(
         for off, on in worst.T
     ]
     return BooleanHead(head.name, layer, bits, (0, 1), (worst[0], worst[1]))
-
-
-def table_error(rate: Fraction, column: Any, size: int) -> tuple[float, float]:
-    """The largest weight of other values where the value at the position looked up is 0, and where it is 1.
-
-    `column` has the values at the visible positions; counts go from 0 to `size`. -1 where no count leads there.
-    """
-    import numpy as np
-
-    visible = len(column)
-    near = min(visible - 1, isqrt(int(NEAR / rate)) + 1)
-    distances = [float(d) for d in range(1, near + 1)]
-    exponent: Array = np.array([-float(rate * Fraction(d) ** 2) for d in distances])
-    error: Array = -exponent * 2.0**-52
-    weights, least = exp_upper(exponent, error), exp_lower(exponent, error)
-    wrong, right = np.full(size, visible * 2.0**-80), np.ones(size)
-    own = column[:size]
-    for d, high, low in zip(range(1, near + 1), weights, least, strict=True):
-        for shift in (d, -d):
-            first, last = max(0, -shift), min(size, visible - shift)
-            if first < last:
-                differs = column[first + shift : last + shift] != own[first:last]
-                wrong[first:last] += np.where(differs, high, 0)
-                right[first:last] += np.where(differs, 0, low)
-    share = 1 / (1 + right / wrong)
-    # A count of 0 leads to the first position too, with weights that fall faster than those of a count of 1.
-    lone = wrong[0] if visible > 1 else 2.0**-80
-    share[0] = max(share[0], lone / (1 + lone))
-    slack = 1 + (4 * near + 16) * 2.0**-52
-    off, on = (float(np.max(share[own == value], initial=-1.0)) for value in (0, 1))
-    return (off * slack if off >= 0 else off, on * slack if on >= 0 else on)
 
 
 def common(numbers: Iterable[Fraction]) -> Fraction:

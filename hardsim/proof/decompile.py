@@ -6,12 +6,14 @@ what reads it is then not proved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
+from math import floor
 from typing import Any
 
+from hardsim.proof.counts import common
 from hardsim.proof.diagrams import clip
+from hardsim.proof.found import Compared, Found, Nearest, Number, Sign, Table, back_to_last, threshold
 from hardsim.proof.meaning import Column, Count, Facts
 from hardsim.proof.result import NotProved
 from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Kind, Mask, ProgramLayer, Rational, Weighting
@@ -24,42 +26,6 @@ NEAREST = {
 SIDES = {Mask.FUTURE: "L", Mask.PAST: "R", Mask.NONE: ""}
 SOME = {"L": "S", "R": "U", "": "E"}
 """The fact that some visible position satisfies something: the nearest such position does."""
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """The value at the nearest selected position."""
-
-    op: str
-    where: Column
-    what: Column
-
-
-@dataclass(frozen=True)
-class Number:
-    """max(count, 1)."""
-
-    count: Count
-
-
-@dataclass(frozen=True)
-class Table:
-    """The value of a column, by length, at max(count, 1)."""
-
-    count: Count
-    columns: list[tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
-class Sign:
-    """Whether `sum of coefficient * mean + rest` is positive, where more than one position is visible."""
-
-    side: str
-    means: dict[Count, Rational]
-    rest: list[Rational]
-
-
-Found = Nearest | Number | Table | Sign
 
 
 class ProgramMeaning:
@@ -237,7 +203,7 @@ class ProgramMeaning:
 
     def _clipped(self, column: Column) -> Column:
         known = {number: self.facts.diagrams.map("clip", clip, number) for number in set(column)}
-        return tuple(known[number] for number in column)
+        return tuple([known[number] for number in column])
 
     def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
         """A coordinate that is what one head read, at every site."""
@@ -247,7 +213,7 @@ class ProgramMeaning:
             read = reads[own[total[0]]]
             return facts.everywhere(facts.fact(read.op, read.where, read.what))
         known = {name: self.known_distances(read) for name, read in reads.items()}
-        steps = {(op, read.what): facts.fact(op, read.what) for read in reads.values() for op in ("Y", "X")}
+        steps = {name: [facts.fact(op, read.what) for op in ("Y", "X")] for name, read in reads.items()}
         result = []
         for site, number in enumerate(total):
             if facts.diagrams.constant(number):
@@ -256,25 +222,27 @@ class ProgramMeaning:
             if number not in own:
                 raise NotProved(f"the coordinate '{out}' is not what one head reads")
             name = own[number]
-            distance, what = known[name][site], reads[name].what
+            distance = known[name][site]
             if abs(distance) > 1:
                 raise NotProved(f"the coordinate '{out}' reads neither this position nor a neighbour")
-            result.append(what[site] if not distance else steps["Y" if distance < 0 else "X", what])
+            result.append(reads[name].what[site] if not distance else steps[name][distance > 0])
         return tuple(result)
 
     def known_distances(self, read: Nearest) -> list[int]:
         """How far from every site a head reads, where what it looks for is the same for every word."""
         selected = self._numbers(read.where, "what a head looks for")
-        places = []
-        for n, start, _ in self.facts.sites.words():
-            for i in range(1, n + 1):
-                visible = range(1 if read.op != "U" else i, (n if read.op != "S" else i) + 1)
-                found = [j for j in visible if selected[start + j - 1]]
-                if read.op == "U":
-                    places.append((found[0] if found else i) - i)
-                else:
-                    places.append((found[-1] if found else visible[-1]) - i)
-        return places
+        distances: list[int] = []
+        for n, start, end in self.facts.sites.words():
+            part = selected[start:end]
+            if read.op == "U":
+                # The mirror image: the last selected position so far, from the end on.
+                distances += [-distance for distance in back_to_last(part[::-1])[::-1]]
+            elif read.op == "S":
+                distances += back_to_last(part)
+            else:
+                last = n + back_to_last(part)[-1]
+                distances += [last - i for i in range(1, n + 1)]
+        return distances
 
     def _tabled(self, total: Column, name: str, table: Table, out: str) -> Column:
         """A predicate of a count: what was read if the count is positive, else a value that depends on the site."""
@@ -346,54 +314,56 @@ class ProgramMeaning:
         test = self._clipped(self.facts.combine([(factor, self.facts.everywhere(variable)), (1, self.form(pre))], 0))
         means, rest = self._means(sums[0].pre)
         offsets = self._numbers(rest, f"what '{out}' adds to means")
+        largest = sum(max(value, 0) for value in means.values())
+        sides = {side for side, _ in (*means, *read.means)}
+        positive, single = self._positive(read.means, out), self._single(means, out)
         result = []
         for site in range(len(self.facts.sites)):
             size = self.facts.extent(read.side, site)
-            if any(self.facts.extent(side, site) != size for side, _ in (*means, *read.means)):
+            if any(self.facts.extent(side, site) != size for side in sides):
                 raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
             if self.facts.several(read.side, site):
-                largest = offsets[site] + sum(max(value, 0) for value in means.values())
-                if test[site] != variable or not self.facts.at_most_zero(largest, site):
+                if test[site] != variable or not self.facts.at_most_zero(offsets[site] + largest, site):
                     raise NotProved(f"the coordinate '{out}' is not one test of a sign")
-                result.append(self._positive(read.means, read.rest[site] * size, site, out))
+                result.append(positive(read.rest[site] * size, site))
             else:
                 if test[site] != self.facts.diagrams.zero:
                     raise NotProved(f"the coordinate '{out}' reads a sign where one position is visible")
-                result.append(self._single(means, offsets[site], site, out))
+                result.append(single(offsets[site], site))
         return self._weighted(tuple(result), clips[0].weight, bias)
 
-    def _positive(self, counts: dict[Count, Rational], offset: Rational, site: int, out: str) -> int:
-        """`sum of coefficient * count + offset > 0` at one site, never 0."""
-        free = {count: value for count, value in counts.items() if value}
-        if not free:
-            return self.facts.diagrams.terminal(int(offset > 0))
-        step, terms = _lowest(free)
-        edge = -Fraction(offset) / step
-        if edge.denominator == 1:
-            raise NotProved(f"the number that '{out}' tests can be 0")
-        return self.facts.fact("at least", terms, floor(edge) + 1)
+    def _positive(self, counts: dict[Count, Rational], out: str) -> Compared:
+        """`sum of coefficient * count + offset > 0` for an offset at a site, never 0."""
+        terms, step = self._lowest(counts)
 
-    def _single(self, counts: dict[Count, Rational], offset: Rational, site: int, out: str) -> int:
-        """`clip(sum of coefficient * count + offset)` at one site."""
-        free = {count: value for count, value in counts.items() if value}
-        if not free and clip(offset) in (0, 1):
-            return self.facts.diagrams.terminal(clip(offset))
-        step, terms = _lowest(free) if free else (Fraction(1), ())
-        least = threshold(step, offset) if free else None
-        if least is None:
-            raise NotProved(f"the coordinate '{out}' is neither 0 nor 1 for some counts")
-        return self.facts.fact("at least", terms, least)
+        def compare(offset: Rational, site: int) -> int:
+            if not step:
+                return self.facts.diagrams.terminal(int(offset > 0))
+            edge = -Fraction(offset) / step
+            if edge.denominator == 1:
+                raise NotProved(f"the number that '{out}' tests can be 0")
+            return self.facts.fact("at least", terms, floor(edge) + 1)
 
+        return compare
 
-def _lowest(counts: dict[Count, Rational]) -> tuple[Fraction, tuple[tuple[int, Count], ...]]:
-    """What the coefficients have in common, and what they are over it."""
-    from hardsim.proof.counts import common
+    def _single(self, counts: dict[Count, Rational], out: str) -> Compared:
+        """`clip(sum of coefficient * count + offset)` for an offset at a site."""
+        terms, step = self._lowest(counts)
 
-    step = common([Fraction(value) for value in counts.values()])
-    return step, tuple(sorted((int(value / step), count) for count, value in counts.items()))
+        def compare(offset: Rational, site: int) -> int:
+            if not step and clip(offset) in (0, 1):
+                return self.facts.diagrams.terminal(clip(offset))
+            least = threshold(step, offset) if step else None
+            if least is None:
+                raise NotProved(f"the coordinate '{out}' is neither 0 nor 1 for some counts")
+            return self.facts.fact("at least", terms, least)
 
+        return compare
 
-def threshold(step: Fraction, offset: Rational) -> int | None:
-    """The least integer t with `clip(step t + offset) = 1`, if the clip is 0 for all smaller ones; else None."""
-    least = ceil((1 - Fraction(offset)) / step)
-    return least if floor(-Fraction(offset) / step) >= least - 1 else None
+    def _lowest(self, counts: dict[Count, Rational]) -> tuple[int, Fraction]:
+        """A combination of counts in lowest terms, as the number of these, and what they are multiplied by (0: there
+        are none)."""
+        step = common([Fraction(value) for value in counts.values()])
+        return self.facts.number(
+            tuple(sorted((int(value / step), count) for count, value in counts.items() if value))
+        ), step

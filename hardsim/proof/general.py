@@ -130,7 +130,11 @@ class GeneralState(State):
         """The inverse temperature in every class."""
         return list(self.sites.inverse(self.model.temperature))
 
-    def clipped(self, number: int, site: int) -> int:
+    def clipped(self, column: list[int]) -> list[int]:
+        """The clip of an exact number in every class."""
+        return [self._clipped(number, site) for site, number in enumerate(column)]
+
+    def _clipped(self, number: int, site: int) -> int:
         """The clip of an exact number in a class; a line in i and n that is never inside (0, 1) is a Boolean of its
         own."""
         domain = self.sites.classes[site].domain

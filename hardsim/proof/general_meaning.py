@@ -15,8 +15,9 @@ from typing import Any
 from hardsim.lang.core import Core, Numeric
 from hardsim.proof.classes import LENGTH, QUERY, Classes, Free
 from hardsim.proof.counts import common
-from hardsim.proof.decompile import SOME, Found, Nearest, ProgramMeaning, Table, threshold
+from hardsim.proof.decompile import SOME, ProgramMeaning
 from hardsim.proof.diagrams import TooLarge, clip
+from hardsim.proof.found import Compared, Found, Nearest, Table, threshold
 from hardsim.proof.meaning import Column, CoreMeaning, Count, Facts
 from hardsim.proof.ratios import Ratio, line, lower, upper
 from hardsim.proof.result import LinkProof, NotProved
@@ -234,15 +235,15 @@ class GeneralProgram(ProgramMeaning):
     def _thresholds(self, counts: dict[Count, Rational], offsets: list[Any], out: str) -> Column:
         return tuple(self.facts.whole(counts, offset, site, threshold) for site, offset in enumerate(offsets))
 
-    def _positive(self, counts: dict[Count, Rational], offset: Any, site: int, out: str) -> int:
+    def _positive(self, counts: dict[Count, Rational], out: str) -> Compared:
         def least(step: Fraction, constant: Fraction) -> int | None:
             edge = -constant / step
             return None if edge.denominator == 1 else ceil(edge)
 
-        return self.facts.whole(counts, offset, site, least)
+        return lambda offset, site: self.facts.whole(counts, offset, site, least)
 
-    def _single(self, counts: dict[Count, Rational], offset: Any, site: int, out: str) -> int:
-        return self.facts.whole(counts, offset, site, threshold)
+    def _single(self, counts: dict[Count, Rational], out: str) -> Compared:
+        return lambda offset, site: self.facts.whole(counts, offset, site, threshold)
 
     def _tabled(self, total: Column, name: str, table_: Table, out: str) -> Column:
         """A predicate of a count: what was read if the count is positive, else what it is at 0."""

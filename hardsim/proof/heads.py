@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from hardsim.proof.counts import look_up
-from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
+from hardsim.proof.nearest import head_worst_case
 from hardsim.proof.ratios import simplest
+from hardsim.proof.reading import LocalType, NearestReading
 from hardsim.proof.result import NotProved
 from hardsim.proof.signs import sign_test
 from hardsim.proof.state import SYMBOL, Attended, BooleanHead, Exact, Mean, State
@@ -133,7 +134,8 @@ def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[in
     keys, forms, columns = [], [], []
     for _, key in plan.scores:
         values, fixed, varying = split(state, key, f"the key of head {head.name}")
-        keys.append(tuple(values))
+        # Heads that have the same key share the column, and its numbers as an array.
+        keys.append(state.keys.setdefault(fixed, tuple(values)))
         forms.append(fixed)
         columns.append(state.combine(varying, 0))
     kinds, types, values_of = local_types(state, head.name, columns, select, hard, soft)
@@ -141,7 +143,7 @@ def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[in
     signature = (head.mask, reading.rightmost, tuple(query for query, _ in plan.scores), tuple(forms), kinds, types)
     known = state.known.get(signature)
     if known is None:
-        known = head_worst_case(state.sites, reading)
+        known = head_worst_case(state.sites, reading, state.columns)
         state.known[signature] = known
     variable = state.diagrams.variable(("head", head.name))
     bits = []

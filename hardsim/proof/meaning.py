@@ -20,7 +20,7 @@ their values at every site.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -50,6 +50,11 @@ class Facts:
     sites: Sites
     alphabet: tuple[str, ...]
     diagrams: Diagrams = field(default_factory=Diagrams)
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+
+    def number(self, thing: Hashable) -> int:
+        """A number that stands for something in facts: columns are long, and compared in full only here."""
+        return self.numbers.setdefault(thing, len(self.numbers))
 
     def fact(self, *statement: object) -> int:
         """The variable of a fact."""
@@ -68,17 +73,22 @@ class Facts:
 
     def each(self, name: str, function: Callable[[Any, Any], Any], left: Column, right: Column) -> Column:
         """A function of two columns, site by site."""
-        known = {pair: self.diagrams.apply(name, function, *pair) for pair in set(zip(left, right, strict=True))}
-        return tuple(known[pair] for pair in zip(left, right, strict=True))
+        pairs = list(zip(left, right, strict=True))
+        known = {pair: self.diagrams.apply(name, function, *pair) for pair in set(pairs)}
+        return tuple([known[pair] for pair in pairs])
 
     def combine(self, parts: Sequence[tuple[Rational, Column]], constant: Rational) -> Column:
         """A linear combination of columns."""
         if not parts:
             return self.everywhere(self.diagrams.terminal(constant))
         factors = [factor for factor, _ in parts]
+        if len(parts) == 1:
+            ((factor, column),) = parts
+            single = {number: self.diagrams.linear([(factor, number)], constant) for number in set(column)}
+            return tuple([single[number] for number in column])
         rows = list(zip(*(column for _, column in parts), strict=True))
         known = {row: self.diagrams.linear(zip(factors, row, strict=True), constant) for row in set(rows)}
-        return tuple(known[row] for row in rows)
+        return tuple([known[row] for row in rows])
 
     def encoded(self, values: Sequence[Any]) -> Column:
         """An encoding by site."""
@@ -146,23 +156,33 @@ class Facts:
 
     def compared(self, terms: tuple[tuple[int, Count], ...], thresholds: list[int]) -> Column:
         """`sum of coefficient * count >= threshold` by site."""
-        known: dict[int, int] = {}
-        for threshold in set(thresholds):
-            known[threshold] = self.fact("at least", terms, threshold)
+        number = self.number(terms)
+        known = {threshold: self.fact("at least", number, threshold) for threshold in set(thresholds)}
         return tuple(known[threshold] for threshold in thresholds)
 
     def table(self, count: Count, at_zero: list[int], columns: list[tuple[int, ...]]) -> Column:
         """A predicate of a count: its value at 0 by site, and at 1, 2, ... by length."""
         numbers = dict(zip(self.sites.lengths, columns, strict=True))
         known = self.known_count(count)
-        result = []
+        if known is not None:
+            rows = zip(at_zero, known, self.sites.n, strict=True)
+            return tuple(self.diagrams.terminal(numbers[n][value - 1] if value else zero) for zero, value, n in rows)
+        own, facts, result = self.number(count), dict[tuple[int, int], int](), []
+        begun = {n: self._beginnings(column) for n, column in numbers.items()}
         for site, (zero, n) in enumerate(zip(at_zero, self.sites.n, strict=True)):
-            if known is None:
-                result.append(self.fact("table", count, zero, numbers[n][: self.extent(count[0], site)]))
-            else:
-                value = known[site]
-                result.append(self.diagrams.terminal(zero if value == 0 else numbers[n][value - 1]))
+            key = zero, begun[n][self.extent(count[0], site) - 1]
+            if key not in facts:
+                facts[key] = self.fact("table", own, *key)
+            result.append(facts[key])
         return tuple(result)
+
+    def _beginnings(self, column: tuple[int, ...]) -> list[int]:
+        """A number for what a column begins with, by how many values that is: equal for equal beginnings."""
+        result, last = [], -1
+        for value in column:
+            last = self.number(("beginning", last, value))
+            result.append(last)
+        return result
 
 
 class CoreMeaning:

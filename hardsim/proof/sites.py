@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 from hardsim.net.model import Transformer
@@ -22,6 +24,8 @@ class Sites:
     lengths: tuple[int, ...]
     only_last: bool = False
     """Whether the output is read at the last position even where there is one length."""
+    shortest: int = 1
+    """Where one length stands for all shorter ones: the shortest that is meant."""
     i: list[Any] = field(default_factory=list)
     n: list[Any] = field(default_factory=list)
     starts: dict[int, int] = field(default_factory=dict)
@@ -53,50 +57,56 @@ class Sites:
         """The sites at which an output is read: the last position of each length, and where one length stands for
         all (or there is only one) every position."""
         if len(self.lengths) == 1 and not self.only_last:
-            return list(range(len(self)))
+            return list(range(self.shortest - 1, len(self)))
         return [end - 1 for _, _, end in self.words()]
 
     def evaluate(self, function: PositionFunction) -> list[Any]:
         """A position function at every site, exactly; the same text is evaluated once."""
         text = str(function)
         if text not in self._known:
-            names = function.variables
-            seen: dict[tuple[int, int], Rational] = {}
-            column: list[Rational] = []
-            for i, n in zip(self.i, self.n, strict=True):
-                key = (i if "i" in names else 0, n if "n" in names else 0)
-                if key not in seen:
-                    seen[key] = plain(function.evaluate(i=i, n=n))
-                column.append(seen[key])
-            self._known[text] = column
+            self._known[text] = self.tabulate(function.variables, lambda i, n: plain(function.evaluate(i=i, n=n)))
         return self._known[text]
+
+    def tabulate(self, names: Collection[str], value: Callable[[int, int], Rational]) -> list[Rational]:
+        """A function of i and n at every site, which depends only on those of them that are named."""
+        if "i" in names and "n" in names:
+            return [value(i, n) for i, n in zip(self.i, self.n, strict=True)]
+        if "i" in names:
+            longest = max(self.lengths)
+            by_position = [value(i, longest) for i in range(1, longest + 1)]
+            return [number for n in self.lengths for number in by_position[:n]]
+        if "n" in names:
+            return [number for n in self.lengths for number in [value(1, n)] * n]
+        return [value(1, max(self.lengths))] * len(self)
 
     def sizes(self, mask: Mask) -> list[Any]:
         """How many positions are visible from every site."""
+        if mask is Mask.NONE:
+            return list(self.n)
+        if mask is Mask.FUTURE:
+            return list(self.i)
         return [len(mask.visible(i, n)) for i, n in zip(self.i, self.n, strict=True)]
 
     def means(self, column: Sequence[Any], mask: Mask) -> list[Any]:
         """The mean over the visible positions, at every site."""
         result: list[Rational] = []
+        # Words that begin alike have the same means.
+        known: dict[tuple[Rational, int], Rational] = {}
+
+        def quotient(total: Rational, count: int) -> Rational:
+            if (total, count) not in known:
+                known[total, count] = plain(Fraction(total) / count)
+            return known[total, count]
+
         for n, start, end in self.words():
             part = list(column[start:end])
             if mask is Mask.NONE:
-                result.extend([_quotient(sum(part), n)] * n)
+                result.extend([quotient(sum(part), n)] * n)
                 continue
-            ordered = part[::-1] if mask is Mask.PAST else part
-            total: Rational = 0
-            means: list[Rational] = []
-            for count, value in enumerate(ordered, start=1):
-                total += value
-                means.append(_quotient(total, count))
+            totals = accumulate(part[::-1] if mask is Mask.PAST else part)
+            means = [quotient(total, count) for count, total in enumerate(totals, start=1)]
             result.extend(means[::-1] if mask is Mask.PAST else means)
         return result
-
-
-def _quotient(total: Rational, count: int) -> Rational:
-    from fractions import Fraction
-
-    return plain(Fraction(total) / count)
 
 
 def independent_of_length(model: Transformer) -> bool:

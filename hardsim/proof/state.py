@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from hardsim.net.model import Transformer
 from hardsim.proof.diagrams import Diagrams, clip
-from hardsim.proof.nearest import Extremes, NearestReading
+from hardsim.proof.reading import Extremes, NearestReading
 from hardsim.proof.result import Case, NotProved
+from hardsim.proof.running import Columns
 from hardsim.proof.sites import Sites
 from hardsim.run.plan import Terms
 from hardsim.spec.ir import ONE, Affine, HardProgram, Mask, Rational
@@ -103,6 +104,12 @@ class State:
     """The same of look-ups: how sharp they are, and the worst weights for a column of values."""
     queries: dict[Terms, tuple[Rational, ...]] = field(default_factory=dict)
     """Query forms over the temperature, of what is the same for every word (it never changes)."""
+    forms: dict[tuple[Terms, Rational], list[int]] = field(default_factory=dict)
+    """Forms of the network at every site."""
+    keys: dict[Terms, tuple[Rational, ...]] = field(default_factory=dict)
+    """The parts of keys that are the same for every word."""
+    columns: Columns = field(default_factory=Columns)
+    """Queries and keys as arrays."""
     pending: dict[int, tuple[Exact | None, Mean | None, Attended | None]] = field(default_factory=dict)
     """What the heads of the layer under way write: none of them reads it."""
 
@@ -117,15 +124,7 @@ class State:
     @cached_property
     def inverse(self) -> list[Any]:
         """The inverse temperature at every site."""
-        names = self.model.temperature.variables
-        known: dict[tuple[int, int], Rational] = {}
-        result = []
-        for i, n in zip(self.sites.i, self.sites.n, strict=True):
-            key = (i if "i" in names else 0, n if "n" in names else 0)
-            if key not in known:
-                known[key] = self.model.inverse_temperature(i, n)
-            result.append(known[key])
-        return result
+        return self.sites.tabulate(self.model.temperature.variables, self.model.inverse_temperature)
 
     # ---- the embedding ----
 
@@ -150,7 +149,7 @@ class State:
             hard[self.place(encoding.name)] = self.column(self.sites.evaluate(encoding.value))
         zero = [self.diagrams.zero] * len(self.sites)
         for coordinate, column in soft.items():
-            if coordinate in hard or any(number != self.diagrams.zero for number in column):
+            if coordinate in hard or set(column) != {self.diagrams.zero}:
                 self.exact[coordinate] = Exact(column, hard.get(coordinate, zero))
 
     def place(self, name: str) -> int:
@@ -170,9 +169,10 @@ class State:
         """An encoding by site as diagrams."""
         return [self.diagrams.terminal(value) for value in values]
 
-    def clipped(self, number: int, site: int) -> int:
-        """The clip of an exact number at a site."""
-        return self.diagrams.map("clip", clip, number)
+    def clipped(self, column: list[int]) -> list[int]:
+        """The clip of an exact number at every site."""
+        known = {number: self.diagrams.map("clip", clip, number) for number in dict.fromkeys(column)}
+        return [known[number] for number in column]
 
     # ---- forms ----
 
@@ -183,22 +183,23 @@ class State:
         if len(parts) == 1 and parts[0][0] == 1 and not constant:
             return parts[0][1]
         coefficients = [coefficient for coefficient, _ in parts]
-        known: dict[tuple[int, ...], int] = {}
-        result = []
-        for numbers in zip(*(column for _, column in parts), strict=True):
-            found = known.get(numbers)
-            if found is None:
-                found = known[numbers] = self.diagrams.linear(zip(coefficients, numbers, strict=True), constant)
-            result.append(found)
-        return result
+        rows = list(zip(*(column for _, column in parts), strict=True))
+        linear = self.diagrams.linear
+        # In the order of the sites, so that variables are.
+        known = {row: linear(zip(coefficients, row, strict=True), constant) for row in dict.fromkeys(rows)}
+        return [known[row] for row in rows]
 
     def soft_terms(self, form: Affine) -> Terms:
         """A form of the specification over the network's coordinates (the constant has one too)."""
         return tuple((self.place(name), coefficient) for name, coefficient in form.terms)
 
     def soft(self, terms: Terms, constant: Rational, what: str) -> list[int]:
-        """A form of the network at every site; every coordinate must be exact."""
-        return self.combine([(c, self.exact_of(k, what).soft) for k, c in terms], constant)
+        """A form of the network at every site; every coordinate must be exact. What is exact never changes."""
+        known = self.forms.get((terms, constant))
+        if known is None:
+            known = self.combine([(c, self.exact_of(k, what).soft) for k, c in terms], constant)
+            self.forms[terms, constant] = known
+        return known
 
     def hard(self, form: Affine, what: str) -> list[int]:
         """A form of the specification at every site."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
-from hardsim.proof.nearest import LocalType, NearestReading
+from hardsim.proof.reading import LocalType, NearestReading
 from hardsim.proof.result import Case
 from hardsim.proof.state import BooleanHead, CountHead, State
 from hardsim.spec.ir import Mask

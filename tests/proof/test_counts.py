@@ -5,13 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.proof.counts import common, number_error, table_error
+from hardsim.proof.counts import common, number_error
 from hardsim.proof.signs import wrong_sign
+from hardsim.proof.sites import Sites
+from hardsim.proof.tables import table_errors
 from hardsim.spec.ir import Rational
 
 
@@ -42,7 +43,10 @@ def test_a_looked_up_number_is_off_by_at_most_the_bound(rate: Fraction, visible:
 )
 def test_a_table_is_off_by_at_most_the_bound(rate: Fraction, column: list[int], data: st.DataObject) -> None:
     size = data.draw(st.integers(1, len(column)))
-    bounds = table_error(rate, np.array(column), size)
+    n = len(column)
+    found = table_errors(Sites((n,)), [rate] * n, column, [n] * n, [size] * n)
+    assert (found == found[:, :1]).all()
+    bounds = found[:, 0]
     for value in (0, 1):
         counts = [count for count in range(size + 1) if column[max(count, 1) - 1] == value]
         assert (bounds[value] >= 0) == bool(counts)
@@ -74,3 +78,28 @@ def test_common_divisors_of_rationals() -> None:
     assert common([Fraction(1, 2), Fraction(1, 3)]) == Fraction(1, 6)
     assert common([Fraction(-4), Fraction(6)]) == 2
     assert common([]) == 0
+
+
+@given(
+    st.lists(st.fractions(Fraction(1, 8), 8, max_denominator=8), min_size=6, max_size=6),
+    st.lists(st.sampled_from([0, 1]), min_size=6, max_size=6),
+    st.booleans(),
+)
+def test_tables_of_several_lengths_and_rates_are_each_their_own(
+    rates: list[Fraction], values: list[Rational], future: bool
+) -> None:
+    sites = Sites((1, 2, 3))
+    visible = sites.i if future else sites.n
+    found = table_errors(sites, rates, values, visible, sites.i)
+    for n, start, end in sites.words():
+        for site in range(start, end):
+            i, seen = sites.i[site], visible[site]
+            column = values[start : start + seen]
+            for value in (0, 1):
+                shares = [
+                    sum(w for w, own in zip(weights(rates[site], seen, count), column, strict=True) if own != value)
+                    for count in range(i + 1)
+                    if column[max(count, 1) - 1] == value
+                ]
+                assert (found[value, site] >= 0) == bool(shares), n
+                assert found[value, site] >= max(shares, default=-1.0) - 1e-12
