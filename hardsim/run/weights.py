@@ -15,8 +15,11 @@ from math import lcm
 from operator import mul
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
 from hardsim.run.plan import HeadPlan, Terms
+from hardsim.run.sharp import Booleans, KeptRow, SharpHead, spread
 from hardsim.spec.ir import Mask, Rational
 
 V = TypeVar("V")
@@ -32,8 +35,15 @@ Vector = tuple[Value, ...]
 class ExpTable(Generic[T]):
     """The exponentials of one head at one length, for exact inputs: filled as words need them."""
 
-    def __init__(self, head: HeadPlan, arithmetic: Arithmetic[T], inverse: Sequence[Fraction]) -> None:
+    def __init__(
+        self,
+        head: HeadPlan,
+        arithmetic: Arithmetic[T],
+        inverse: Sequence[Fraction],
+        sharp: SharpHead[T] | None = None,
+    ) -> None:
         self.head = head
+        self.sharp = sharp
         self.arithmetic = arithmetic
         self.inverse = inverse
         self.memo: dict[Any, Column] = {}
@@ -114,6 +124,16 @@ class View:
         return [values[0], *part] if self.start else part
 
 
+def seen_matrix(mask: Mask, size: int, bos: bool) -> Booleans:
+    """What each query (row) sees, by index: (size, size)."""
+    seen = np.zeros((size, size), dtype=np.bool_)
+    for query in range(size):
+        view = View.of(mask, query, size, bos)
+        seen[query, view.low : view.high] = True
+        seen[query, 0] |= view.start
+    return seen
+
+
 def evaluate(form: Terms, columns: Sequence[Column], position: int) -> Rational:
     """A linear form at one position (0-based) over exact columns."""
     total: Rational = sum(coefficient * columns[index].values[position] for index, coefficient in form)
@@ -130,12 +150,24 @@ class AttentionWeights(Generic[T]):
         self.n = n
         self.bos = bos
         self._vectors: tuple[list[list[T]], list[list[T]]] | None = None
+        self._kept: list[KeptRow[T]] | None = None
         read = {index for query, key in self.head.scores for form in (query, key) for index, _ in form}
         self.exact = all(columns[index].exact for index in read)
-        self.ids = table.key_ids(columns, n) if self.exact else []
+        self._ids: list[int] | None = None
+
+    @property
+    def ids(self) -> list[int]:
+        """The types of the keys, where all that the head reads is exact."""
+        if self._ids is None:
+            self._ids = self.table.key_ids(self.columns, self.n) if self.exact else []
+        return self._ids
 
     def attend(self, values: Column, out: int) -> Column:
         """The attended value of every query position, for the output coordinate `out`."""
+        if self.table.sharp is not None:
+            reach = spread(self.table.arithmetic, values.values)
+            if reach is not None:
+                return Column(self._sharp(self.table.sharp, values, reach), exact=False)
         if self.exact and out in self.head.static_values and not self.head.key_only:
             return Column(self._look_up(values, out), exact=False)
         if not self.exact or not values.exact or self.n > MEMO_LENGTH:
@@ -144,6 +176,16 @@ class AttentionWeights(Generic[T]):
         key = (tuple(self.ids), tuple(values.values), kinds)
         known = self.table.memo.get(key)
         return known or self.table.remember(key, Column(self._attend(values), exact=False, kept=True))
+
+    def _sharp(self, head: SharpHead[T], values: Column, reach: Rational) -> list[T]:
+        """Every row from the few keys that matter to it; the values are at most `reach` apart."""
+        if self._kept is None:
+            self._kept = head.rows(self.columns)
+        means: list[T] = []
+        for row in self._kept:
+            mean = self._mean(row.weights, [values.values[key] for key in row.keys])
+            means.append(self.table.arithmetic.widened(mean, row.dropped, reach) if row.dropped and reach else mean)
+        return means
 
     def _attend(self, values: Column) -> list[T]:
         if self.exact and self.head.key_only:
@@ -223,7 +265,7 @@ class AttentionWeights(Generic[T]):
         return products
 
     def _mean(self, weights: list[T], values: Sequence[Value]) -> T:
-        if len(weights) == 1:
+        if len(values) == 1:
             # The only visible position has weight 1, exactly.
             only: T = self.table.arithmetic.number(values[0]) if isinstance(values[0], int | Fraction) else values[0]
             return only
