@@ -15,6 +15,7 @@ from typing import Any, Generic
 
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
+from hardsim.run.exponentials import Exponentials
 from hardsim.run.plan import HeadPlan, LayerPlan, Plan, Terms, Unit, largest_logit, make_plan
 from hardsim.run.sharp import SHARP, Booleans, SharpHead
 from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable, View, seen_matrix
@@ -80,6 +81,7 @@ class Forward(Generic[T]):
         self._length = 0
         self._statics: list[Column] = []
         self._inverse: list[Fraction] = []
+        self._exponentials = Exponentials(arithmetic)
         self._sharp = False
         self._visible: dict[Mask, Booleans] = {}
         self._rows = model.embedding.rows()
@@ -134,11 +136,12 @@ class Forward(Generic[T]):
     def _table(self, head: HeadPlan) -> ExpTable[T]:
         """What all words of the present length share in a head."""
         if not self._sharp or not head.scores:
-            return ExpTable(head, self.arithmetic, self._inverse)
+            return ExpTable(head, self._exponentials, self._inverse)
         visible = self._visible.get(head.mask)
         if visible is None:
             visible = self._visible[head.mask] = seen_matrix(head.mask, len(self._inverse), self.model.bos)
-        return ExpTable(head, self.arithmetic, self._inverse, SharpHead(head, self.arithmetic, self._inverse, visible))
+        sharp = SharpHead(head, self._exponentials, self._inverse, visible)
+        return ExpTable(head, self._exponentials, self._inverse, sharp)
 
     def _attention(self, number: int, layer: LayerPlan, trace: Trace[T], n: int) -> None:
         outputs: list[tuple[int, Column]] = []

@@ -17,18 +17,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from operator import mul
 from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
+from hardsim.run.exponentials import Exponentials, Whole, whole
 from hardsim.run.plan import HeadPlan, Terms
 from hardsim.spec.ir import Rational
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
+Integers = NDArray[np.int64]
 
 SHARP = 1000
 """A network is sharp at a length where its largest logit may be so many times what is negligible."""
@@ -47,6 +48,14 @@ class Forms:
     rad: Floats
     exact: bool
     made: dict[int, list[Any]] = field(default_factory=dict)
+    wholes: dict[int, Whole] = field(default_factory=dict)
+
+    def whole(self, position: int) -> Whole:
+        """The values at one position over a common denominator, where they are exact."""
+        known = self.wholes.get(position)
+        if known is None:
+            known = self.wholes[position] = whole(self.values[position])
+        return known
 
     def numbers(self, position: int, arithmetic: Arithmetic[T]) -> list[Any]:
         """The values at one position as numbers of the arithmetic, made once; None for those that are exactly 0."""
@@ -73,58 +82,66 @@ class SharpHead(Generic[T]):
     """One head at one length; `visible` says what each query (row) sees, by index."""
 
     def __init__(
-        self, head: HeadPlan, arithmetic: Arithmetic[T], inverse: Sequence[Fraction], visible: Booleans
+        self, head: HeadPlan, exponentials: Exponentials[T], inverse: Sequence[Fraction], visible: Booleans
     ) -> None:
         self.head = head
-        self.arithmetic = arithmetic
+        self.exponentials = exponentials
+        self.arithmetic = exponentials.arithmetic
         self.inverse = inverse
         self.visible = visible
         self.scale = np.array([[float(value)] if value < LARGEST else [np.inf] for value in inverse])
         self._static: dict[str, Forms] = {}
 
-    def rows(self, columns: Sequence[Column]) -> list[KeptRow[T]]:
-        """The row of every query."""
+    def rows(self, columns: Sequence[Column], wanted: Sequence[int]) -> list[KeptRow[T]]:
+        """The rows of these queries."""
         queries = self._forms("query", [query for query, _ in self.head.scores], self.head.query_inputs, columns)
         keys = self._forms("key", [key for _, key in self.head.scores], self.head.key_inputs, columns)
-        kept = self.matter(queries, keys)
-        counts = self.visible.sum(axis=1).tolist()
-        weigh = self._exact_weight if queries.exact and keys.exact else self._weight
+        rows = np.array(wanted, dtype=np.int64)
+        kept = self.matter(queries, keys, rows)
+        counts = self.visible[rows].sum(axis=1).tolist()
+        weigh = self._exact_weights if queries.exact and keys.exact else self._weights
         found: list[KeptRow[T]] = []
-        for i, seen in enumerate(counts):
-            places: list[int] = np.flatnonzero(kept[i]).tolist()
+        for place, i in enumerate(wanted):
+            near: list[int] = np.flatnonzero(kept[place]).tolist()
             # One key alone has all of the weight, whatever its logit.
-            weights = [weigh(i, queries, keys, j) for j in places] if len(places) > 1 else []
-            found.append(KeptRow(places, weights, seen - len(places)))
+            weights = weigh(i, queries, keys, near) if len(near) > 1 else []
+            found.append(KeptRow(near, weights, counts[place] - len(near)))
         return found
 
-    def matter(self, queries: Forms, keys: Forms) -> Booleans:
-        """Which keys (columns) may have a weight that the arithmetic can tell from 0, by query (row)."""
-        cutoff = self.arithmetic.negligible
+    def matter(self, queries: Forms, keys: Forms, rows: Integers) -> Booleans:
+        """Which keys (columns) may have a weight that the arithmetic can tell from 0, for these queries (rows)."""
+        cutoff, seen, scale = self.arithmetic.negligible, self.visible[rows], self.scale[rows]
         if cutoff is None:
-            return self.visible
-        terms = queries.mid.shape[1]
+            return seen
+        query, query_rad = queries.mid[rows], queries.rad[rows]
+        terms = query.shape[1]
         with np.errstate(all="ignore"):
-            logit = (queries.mid @ keys.mid.T) * self.scale
-            size, other = np.abs(queries.mid), np.abs(keys.mid)
-            off = queries.rad @ (other + keys.rad).T + size @ keys.rad.T + (terms + 4) * UNIT * (size @ other.T)
-            off = 2 * off * self.scale + LEAST
-            best = np.max(np.where(self.visible, logit - off, -np.inf), axis=1, keepdims=True)
+            logit = (query @ keys.mid.T) * scale
+            size, other = np.abs(query), np.abs(keys.mid)
+            off = query_rad @ (other + keys.rad).T + size @ keys.rad.T + (terms + 4) * UNIT * (size @ other.T)
+            off = 2 * off * scale + LEAST
+            best = np.max(np.where(seen, logit - off, -np.inf), axis=1, keepdims=True)
             # The difference is rounded once more, which is far less than the nat that is added.
             far = (best - (logit + off)) * (1 - 4 * UNIT) > cutoff + 1
-        kept: Booleans = self.visible & ~far
+        kept: Booleans = seen & ~far
         return kept
 
-    def _exact_weight(self, i: int, queries: Forms, keys: Forms, j: int) -> T:
-        """e^l of one pair, l rounded once."""
-        score: Rational = sum(map(mul, queries.values[i], keys.values[j]))
-        return self.arithmetic.exp(score * self.inverse[i])
+    def _exact_weights(self, i: int, queries: Forms, keys: Forms, near: Sequence[int]) -> list[T]:
+        """e^l of some keys, l rounded once."""
+        query = whole([value * self.inverse[i] for value in queries.values[i]])
+        return [self.exponentials.product(query, keys.whole(j)) for j in near]
 
-    def _weight(self, i: int, queries: Forms, keys: Forms, j: int) -> T:
+    def _weights(self, i: int, queries: Forms, keys: Forms, near: Sequence[int]) -> list[T]:
         """The same where something is not exact."""
-        query, key = (forms.numbers(place, self.arithmetic) for forms, place in ((queries, i), (keys, j)))
-        products = [q * k for q, k in zip(query, key, strict=True) if q is not None and k is not None]
-        score = self.arithmetic.total(products) if products else self.arithmetic.number(0)
-        return self.arithmetic.exp(score * self.arithmetic.number(self.inverse[i]))
+        arithmetic = self.arithmetic
+        query, inverse = queries.numbers(i, arithmetic), arithmetic.number(self.inverse[i])
+        found: list[T] = []
+        for j in near:
+            key = keys.numbers(j, arithmetic)
+            products = [q * k for q, k in zip(query, key, strict=True) if q is not None and k is not None]
+            score = arithmetic.total(products) if products else arithmetic.number(0)
+            found.append(arithmetic.exp(score * inverse))
+        return found
 
     def _forms(self, side: str, forms: list[Terms], inputs: tuple[int, ...], columns: Sequence[Column]) -> Forms:
         """The forms of one side; those that are the same for every word are kept."""

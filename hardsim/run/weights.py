@@ -17,7 +17,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from hardsim.run.arithmetic import Arithmetic, Column, T, Value
+from hardsim.run.arithmetic import Column, T, Value
+from hardsim.run.exponentials import Exponentials, Whole, whole
 from hardsim.run.plan import HeadPlan, Terms
 from hardsim.run.sharp import Booleans, KeptRow, SharpHead, spread
 from hardsim.spec.ir import Mask, Rational
@@ -38,19 +39,21 @@ class ExpTable(Generic[T]):
     def __init__(
         self,
         head: HeadPlan,
-        arithmetic: Arithmetic[T],
+        exponentials: Exponentials[T],
         inverse: Sequence[Fraction],
         sharp: SharpHead[T] | None = None,
     ) -> None:
         self.head = head
         self.sharp = sharp
-        self.arithmetic = arithmetic
+        self.exponentials = exponentials
+        self.arithmetic = exponentials.arithmetic
         self.inverse = inverse
         self.memo: dict[Any, Column] = {}
         self.rows: dict[Any, T] = {}
         self._ids: dict[tuple[int, Vector], int] = {}
         self._keys: list[Vector] = []
-        self._rows: dict[tuple[int, Vector], tuple[Vector, list[T | None]]] = {}
+        self._wholes: list[Whole] = []
+        self._rows: dict[tuple[int, Vector], tuple[Whole, list[T | None]]] = {}
 
     def key_ids(self, columns: Sequence[Column], n: int) -> list[int]:
         """A number for the type of each key position."""
@@ -62,6 +65,7 @@ class ExpTable(Generic[T]):
             if number is None:
                 number = self._ids[j, kind] = len(self._keys)
                 self._keys.append(tuple(evaluate(key, columns, j) for _, key in self.head.scores))
+                self._wholes.append(whole(self._keys[-1]))
             ids.append(number)
         return ids
 
@@ -72,7 +76,8 @@ class ExpTable(Generic[T]):
         place = (0 if self.head.key_only else i, kind)
         entry = self._rows.get(place)
         if entry is None:
-            entry = self._rows[place] = (tuple(evaluate(query, columns, i) for query, _ in self.head.scores), [])
+            scaled = [evaluate(query, columns, i) * self.inverse[i] for query, _ in self.head.scores]
+            entry = self._rows[place] = (whole(scaled), [])
         query, known = entry
         if len(known) < len(self._keys):
             known.extend([None] * (len(self._keys) - len(known)))
@@ -80,8 +85,7 @@ class ExpTable(Generic[T]):
         for number in ids:
             value = known[number]
             if value is None:
-                logit = sum(q * k for q, k in zip(query, self._keys[number], strict=True)) * self.inverse[i]
-                value = known[number] = self.arithmetic.exp(logit)
+                value = known[number] = self.exponentials.product(query, self._wholes[number])
             result.append(value)
         return result
 
@@ -164,12 +168,14 @@ class AttentionWeights(Generic[T]):
 
     def attend(self, values: Column, out: int) -> Column:
         """The attended value of every query position, for the output coordinate `out`."""
+        if self.exact and out in self.head.static_values and not self.head.key_only:
+            return Column(self._look_up(values, out), exact=False)
         if self.table.sharp is not None:
             reach = spread(self.table.arithmetic, values.values)
             if reach is not None:
-                return Column(self._sharp(self.table.sharp, values, reach), exact=False)
-        if self.exact and out in self.head.static_values and not self.head.key_only:
-            return Column(self._look_up(values, out), exact=False)
+                if self._kept is None:
+                    self._kept = self.table.sharp.rows(self.columns, range(self.n))
+                return Column([self._near_mean(row, values, reach) for row in self._kept], exact=False)
         if not self.exact or not values.exact or self.n > MEMO_LENGTH:
             return Column(self._attend(values), exact=False)
         kinds = () if self.head.key_only else tuple(tuple(self.columns[c].values) for c in self.head.query_inputs)
@@ -177,15 +183,10 @@ class AttentionWeights(Generic[T]):
         known = self.table.memo.get(key)
         return known or self.table.remember(key, Column(self._attend(values), exact=False, kept=True))
 
-    def _sharp(self, head: SharpHead[T], values: Column, reach: Rational) -> list[T]:
-        """Every row from the few keys that matter to it; the values are at most `reach` apart."""
-        if self._kept is None:
-            self._kept = head.rows(self.columns)
-        means: list[T] = []
-        for row in self._kept:
-            mean = self._mean(row.weights, [values.values[key] for key in row.keys])
-            means.append(self.table.arithmetic.widened(mean, row.dropped, reach) if row.dropped and reach else mean)
-        return means
+    def _near_mean(self, row: KeptRow[T], values: Column, reach: Rational) -> T:
+        """A row from the few keys that matter to it; the values are at most `reach` apart."""
+        mean = self._mean(row.weights, [values.values[key] for key in row.keys])
+        return self.table.arithmetic.widened(mean, row.dropped, reach) if row.dropped and reach else mean
 
     def _attend(self, values: Column) -> list[T]:
         if self.exact and self.head.key_only:
@@ -194,14 +195,20 @@ class AttentionWeights(Generic[T]):
 
     def _look_up(self, values: Column, out: int) -> list[T]:
         """Rows that depend on the query alone, each computed once: a look-up of a count in a table of positions."""
-        result: list[T] = []
-        for i in range(self.n):
-            key = (out, i, *(self.columns[index].values[i] for index in self.head.query_inputs))
-            known = self.table.rows.get(key)
-            if known is None:
-                known = self.table.rows[key] = self._static_value(i, values)
-            result.append(known)
-        return result
+        known, placeless = self.table.rows, self.head.placeless
+        inputs = [self.columns[index].values for index in self.head.query_inputs]
+        kinds = [(out, 0 if placeless else i, *(values[i] for values in inputs)) for i in range(self.n)]
+        missing = {kind: i for i, kind in enumerate(kinds) if kind not in known}
+        if missing:
+            known.update(zip(missing, self._static_values(list(missing.values()), values), strict=True))
+        return [known[kind] for kind in kinds]
+
+    def _static_values(self, wanted: list[int], values: Column) -> list[T]:
+        """Some rows of a look-up."""
+        if self.table.sharp is None:
+            return [self._static_value(i, values) for i in wanted]
+        reach = max(values.values) - min(values.values)
+        return [self._near_mean(row, values, reach) for row in self.table.sharp.rows(self.columns, wanted)]
 
     def _static_value(self, i: int, values: Column) -> T:
         """One row of a look-up: only the keys near the winner have weights that the arithmetic can tell from 0."""
