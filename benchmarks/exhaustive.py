@@ -63,7 +63,7 @@ class Check:
 
 
 ALL_BINARY = Check(BINARY, LENGTH, WORDS)
-LARGE = Check("formulas/parity.ltl", LENGTH + 2, 2 ** (LENGTH + 3) - 2)
+LARGE = Check("formulas/parity.ltl", LENGTH + 1, 2 ** (LENGTH + 2) - 2)
 
 
 def measure() -> Results:
