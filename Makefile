@@ -9,6 +9,8 @@ FORMULAS ?= formulas
 MAX_N ?= 8
 CHECK_FLAGS ?=
 BOUND_FLAGS ?=
+BENCH_JSON ?= build/benchmarks.json
+BENCH_FLAGS ?=
 # How many processes pytest uses.
 JOBS ?= 2
 PYTEST_FLAGS ?=
@@ -20,15 +22,16 @@ CREATED := $(VENV)/.created
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 DESCRIPTION := pyproject.toml $(CONSTRAINTS)
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test lint slow format clean
+.PHONY: help check bound test lint slow bench bench-readme format clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 check: $(RUN) ## the main job: check the shipped formulas (FORMULAS, MAX_N, CHECK_FLAGS)
 	$(BIN)/hardsim check $(FORMULAS) --max-n $(MAX_N) $(CHECK_FLAGS)
@@ -49,13 +52,21 @@ bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMU
 slow: $(DEV) ## the slow tests: longer lengths, more examples
 	$(PYTEST) -m slow --no-cov
 
+bench: $(DEV) ## measure costs beside their targets (BENCH_FLAGS), about ten minutes; the numbers go to BENCH_JSON too
+	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
+
+bench-readme: $(DEV) ## measure, and put the numbers into benchmarks/results.json and the README
+	@# A missed target is shown in the table too, and must not keep the README from being written.
+	$(ONE_THREAD) $(BIN)/python -m benchmarks --json benchmarks/results.json || test $$? -eq 1
+	$(BIN)/python -m benchmarks --readme
+
 format: $(DEV) ## format the code and apply ruff's safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
 clean: ## remove .venv, builds and caches
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find hardsim tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find hardsim benchmarks tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -35,6 +35,9 @@ class Arithmetic(Protocol[T]):
     def number(self, value: Rational) -> T:
         """The nearest number to (or an enclosure of) an exact value."""
 
+    def approximate(self, value: T) -> tuple[float, float]:
+        """A float64 midpoint and a radius of the value (or of its enclosure): no finite ones beyond float64."""
+
     def exp(self, logit: Rational | T) -> T:
         """e^logit."""
 

@@ -49,6 +49,8 @@ class BallArithmetic:
         self._zero = arb(0)
         self._one = arb(1)
         self._numbers: dict[Rational, arb] = {0: self._zero, 1: self._one}
+        self._least: arb | None = None
+        """A ball around 0 that holds every negligible weight."""
 
     @contextmanager
     def precision(self) -> Iterator[None]:
@@ -73,6 +75,11 @@ class BallArithmetic:
             if len(self._numbers) < 10_000:
                 self._numbers[value] = known
         return known
+
+    def approximate(self, value: arb) -> tuple[float, float]:
+        """A float64 midpoint and a radius of the ball; the conversions are off by 2^-53 (midpoint) and 2^-29."""
+        middle, radius = float(value.mid()), float(value.rad())
+        return middle, radius * (1 + 2.0**-20) + abs(middle) * 2.0**-51 + 2.0**-1000
 
     def exp(self, logit: Rational | arb) -> arb:
         """An enclosure of e^logit."""
@@ -124,7 +131,9 @@ class BallArithmetic:
         With S the weights kept, D those dropped, the true mean is (S m + D m')/(S + D), so it differs from m by
         D/(S + D) (m' - m), at most dropped e^-negligible spread.
         """
-        return mean + arb(0, 1) * ball(spread * dropped) * arb(-self.negligible).exp()
+        if self._least is None:
+            self._least = arb(0, 1) * arb(-self.negligible).exp()
+        return mean + ball(spread * dropped) * self._least
 
 
 def ball(value: Rational) -> arb:

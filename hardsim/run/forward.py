@@ -15,8 +15,10 @@ from typing import Any, Generic
 
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
-from hardsim.run.plan import LayerPlan, Plan, Terms, Unit, make_plan
-from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable, View
+from hardsim.run.exponentials import Exponentials
+from hardsim.run.plan import HeadPlan, LayerPlan, Plan, Terms, Unit, largest_logit, make_plan
+from hardsim.run.sharp import SHARP, Booleans, SharpHead
+from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable, View, seen_matrix
 from hardsim.spec.ir import Mask, Rational, plain
 
 
@@ -79,6 +81,9 @@ class Forward(Generic[T]):
         self._length = 0
         self._statics: list[Column] = []
         self._inverse: list[Fraction] = []
+        self._exponentials = Exponentials(arithmetic)
+        self._sharp = False
+        self._visible: dict[Mask, Booleans] = {}
         self._rows = model.embedding.rows()
         self._units: dict[Any, _Activated[T]] = {}
 
@@ -123,13 +128,28 @@ class Forward(Generic[T]):
             shared = self._rows[0].get(index, 0)
             self._statics[index] = Column([value + shared for value in self._statics[index].values])
         self._inverse = [model.inverse_temperature(i, n) for i in positions]
+        cutoff = self.arithmetic.negligible
+        self._sharp = cutoff is not None and largest_logit(self.plan, n) > SHARP * cutoff
+        self._visible.clear()
         self._length = n
+
+    def _table(self, head: HeadPlan) -> ExpTable[T]:
+        """What all words of the present length share in a head."""
+        if not self._sharp or not head.scores:
+            return ExpTable(head, self._exponentials, self._inverse)
+        visible = self._visible.get(head.mask)
+        if visible is None:
+            visible = self._visible[head.mask] = seen_matrix(head.mask, len(self._inverse), self.model.bos)
+        sharp = SharpHead(head, self._exponentials, self._inverse, visible)
+        return ExpTable(head, self._exponentials, self._inverse, sharp)
 
     def _attention(self, number: int, layer: LayerPlan, trace: Trace[T], n: int) -> None:
         outputs: list[tuple[int, Column]] = []
         for index, head in enumerate(layer.heads):
             attended: dict[int, Column] = {}
-            table = self._tables.setdefault((number, index), ExpTable(head, self.arithmetic, self._inverse))
+            table = self._tables.get((number, index))
+            if table is None:
+                table = self._tables[number, index] = self._table(head)
             weights = AttentionWeights(table, trace.columns, n, self.model.bos) if head.scores else None
             for out, form in head.values:
                 values = self.combine(form, 0, trace.columns, n)

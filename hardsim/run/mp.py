@@ -2,9 +2,9 @@
 
 Precision. Let L bound |s_ij / tau| over the network (`plan.largest_logit`), in nats, and u = 2^-p. A logit is an
 exact rational rounded once, so e^logit is off by a factor of at most 1 + (L + 2) u, sums of n positive terms by 1 +
-n u, so an attended value between -1 and 1 by at most about (2 L + 2 n + 8) u. In look-ups of counts, weights below
-10^-(dps + 5) of the largest are left out, which changes the value by less than n u / 1000 times the largest value
-read. `digits_needed` makes that 10^-20 at most.
+n u, so an attended value between -1 and 1 by at most about (2 L + 2 n + 8) u. In look-ups of counts, and in networks
+with logits of many thousands of nats, weights below 10^-(dps + 5) of the largest are left out, which changes the value
+by less than n u / 1000 times the largest value read. `digits_needed` makes that 10^-20 at most.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ class MpArithmetic:
             if len(self._numbers) < 10_000:
                 self._numbers[value] = known
         return known
+
+    def approximate(self, value: Any) -> tuple[float, float]:
+        """The number as a float64, rounded once."""
+        middle = float(value)
+        return middle, abs(middle) * 2.0**-52 + 2.0**-1000
 
     def exp(self, logit: Any) -> Any:
         """e^logit."""

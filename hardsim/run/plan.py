@@ -35,6 +35,9 @@ class HeadPlan:
     query_inputs: tuple[int, ...]
     key_inputs: tuple[int, ...]
     key_only: bool
+    placeless: bool
+    """Every query sees every position, and its query form and temperature depend on its position through
+    `query_inputs` alone: rows with the same inputs are the same row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def make_plan(model: Transformer) -> Plan:
     steady = "i" not in model.temperature.variables
     layers = tuple(
         LayerPlan(
-            tuple(_head(head, static, level if steady else frozenset()) for head in layer.heads),
+            tuple(_head(head, static, level if steady else None) for head in layer.heads),
             _units(layer.ffn, attended),
             tuple((index, bias) for index, bias in enumerate(layer.ffn.b2) if bias),
         )
@@ -101,7 +104,8 @@ def make_plan(model: Transformer) -> Plan:
     return Plan(model, layers, static)
 
 
-def _head(head: AttentionHead, static: frozenset[int], level: frozenset[int]) -> HeadPlan:
+def _head(head: AttentionHead, static: frozenset[int], level: frozenset[int] | None) -> HeadPlan:
+    """`level` are the static coordinates that are the same at every position; None where the temperature is not."""
     pairs = [
         (tuple(query.items()), tuple(key.items()))
         for query, key in zip(head.w_q.rows(), head.w_k.rows(), strict=True)
@@ -120,7 +124,8 @@ def _head(head: AttentionHead, static: frozenset[int], level: frozenset[int]) ->
         ),
         query_inputs=tuple(sorted(queries - static)),
         key_inputs=tuple(sorted(keys - static)),
-        key_only=queries <= level,
+        key_only=queries <= (level or frozenset()),
+        placeless=head.mask is Mask.NONE and level is not None and queries & static <= level,
     )
 
 

@@ -15,8 +15,12 @@ from math import lcm
 from operator import mul
 from typing import Any, Generic, TypeVar
 
-from hardsim.run.arithmetic import Arithmetic, Column, T, Value
+import numpy as np
+
+from hardsim.run.arithmetic import Column, T, Value
+from hardsim.run.exponentials import Exponentials, Whole, whole
 from hardsim.run.plan import HeadPlan, Terms
+from hardsim.run.sharp import Booleans, KeptRow, SharpHead, spread
 from hardsim.spec.ir import Mask, Rational
 
 V = TypeVar("V")
@@ -35,15 +39,24 @@ Vector = tuple[Value, ...]
 class ExpTable(Generic[T]):
     """The exponentials of one head at one length, for exact inputs: filled as words need them."""
 
-    def __init__(self, head: HeadPlan, arithmetic: Arithmetic[T], inverse: Sequence[Fraction]) -> None:
+    def __init__(
+        self,
+        head: HeadPlan,
+        exponentials: Exponentials[T],
+        inverse: Sequence[Fraction],
+        sharp: SharpHead[T] | None = None,
+    ) -> None:
         self.head = head
-        self.arithmetic = arithmetic
+        self.sharp = sharp
+        self.exponentials = exponentials
+        self.arithmetic = exponentials.arithmetic
         self.inverse = inverse
         self.memo: dict[Any, Column] = {}
         self.rows: dict[Any, T] = {}
         self._ids: dict[tuple[int, Vector], int] = {}
         self._keys: list[Vector] = []
-        self._rows: dict[tuple[int, Vector], tuple[Vector, list[T | None]]] = {}
+        self._wholes: list[Whole] = []
+        self._rows: dict[tuple[int, Vector], tuple[Whole, list[T | None]]] = {}
         self._remembered = 0
 
     def key_ids(self, columns: Sequence[Column], n: int) -> list[int]:
@@ -56,6 +69,7 @@ class ExpTable(Generic[T]):
             if number is None:
                 number = self._ids[j, kind] = len(self._keys)
                 self._keys.append(tuple(evaluate(key, columns, j) for _, key in self.head.scores))
+                self._wholes.append(whole(self._keys[-1]))
             ids.append(number)
         return ids
 
@@ -66,7 +80,8 @@ class ExpTable(Generic[T]):
         place = (0 if self.head.key_only else i, kind)
         entry = self._rows.get(place)
         if entry is None:
-            entry = (tuple(evaluate(query, columns, i) for query, _ in self.head.scores), [])
+            scaled = [evaluate(query, columns, i) * self.inverse[i] for query, _ in self.head.scores]
+            entry = (whole(scaled), [])
             if self._remembered < REMEMBERED:
                 self._rows[place] = entry
         query, known = entry
@@ -76,8 +91,7 @@ class ExpTable(Generic[T]):
         for number in ids:
             value = known[number]
             if value is None:
-                logit = sum(q * k for q, k in zip(query, self._keys[number], strict=True)) * self.inverse[i]
-                value = known[number] = self.arithmetic.exp(logit)
+                value = known[number] = self.exponentials.product(query, self._wholes[number])
                 self._remembered += 1
             result.append(value)
         return result
@@ -121,6 +135,16 @@ class View:
         return [values[0], *part] if self.start else part
 
 
+def seen_matrix(mask: Mask, size: int, bos: bool) -> Booleans:
+    """What each query (row) sees, by index: (size, size)."""
+    seen = np.zeros((size, size), dtype=np.bool_)
+    for query in range(size):
+        view = View.of(mask, query, size, bos)
+        seen[query, view.low : view.high] = True
+        seen[query, 0] |= view.start
+    return seen
+
+
 def evaluate(form: Terms, columns: Sequence[Column], position: int) -> Rational:
     """A linear form at one position (0-based) over exact columns."""
     total: Rational = sum(coefficient * columns[index].values[position] for index, coefficient in form)
@@ -137,20 +161,39 @@ class AttentionWeights(Generic[T]):
         self.n = n
         self.bos = bos
         self._vectors: tuple[list[list[T]], list[list[T]]] | None = None
+        self._kept: list[KeptRow[T]] | None = None
         read = {index for query, key in self.head.scores for form in (query, key) for index, _ in form}
         self.exact = all(columns[index].exact for index in read)
-        self.ids = table.key_ids(columns, n) if self.exact else []
+        self._ids: list[int] | None = None
+
+    @property
+    def ids(self) -> list[int]:
+        """The types of the keys, where all that the head reads is exact."""
+        if self._ids is None:
+            self._ids = self.table.key_ids(self.columns, self.n) if self.exact else []
+        return self._ids
 
     def attend(self, values: Column, out: int) -> Column:
         """The attended value of every query position, for the output coordinate `out`."""
         if self.exact and out in self.head.static_values and not self.head.key_only:
             return Column(self._look_up(values, out), exact=False)
+        if self.table.sharp is not None:
+            reach = spread(self.table.arithmetic, values.values)
+            if reach is not None:
+                if self._kept is None:
+                    self._kept = self.table.sharp.rows(self.columns, range(self.n))
+                return Column([self._near_mean(row, values, reach) for row in self._kept], exact=False)
         if not self.exact or not values.exact or self.n > MEMO_LENGTH:
             return Column(self._attend(values), exact=False)
         kinds = () if self.head.key_only else tuple(tuple(self.columns[c].values) for c in self.head.query_inputs)
         key = (tuple(self.ids), tuple(values.values), kinds)
         known = self.table.memo.get(key)
         return known or self.table.remember(key, Column(self._attend(values), exact=False, kept=True))
+
+    def _near_mean(self, row: KeptRow[T], values: Column, reach: Rational) -> T:
+        """A row from the few keys that matter to it; the values are at most `reach` apart."""
+        mean = self._mean(row.weights, [values.values[key] for key in row.keys])
+        return self.table.arithmetic.widened(mean, row.dropped, reach) if row.dropped and reach else mean
 
     def _attend(self, values: Column) -> list[T]:
         if self.exact and self.head.key_only:
@@ -159,14 +202,20 @@ class AttentionWeights(Generic[T]):
 
     def _look_up(self, values: Column, out: int) -> list[T]:
         """Rows that depend on the query alone, each computed once: a look-up of a count in a table of positions."""
-        result: list[T] = []
-        for i in range(self.n):
-            key = (out, i, *(self.columns[index].values[i] for index in self.head.query_inputs))
-            known = self.table.rows.get(key)
-            if known is None:
-                known = self.table.rows[key] = self._static_value(i, values)
-            result.append(known)
-        return result
+        known, placeless = self.table.rows, self.head.placeless
+        inputs = [self.columns[index].values for index in self.head.query_inputs]
+        kinds = [(out, 0 if placeless else i, *(values[i] for values in inputs)) for i in range(self.n)]
+        missing = {kind: i for i, kind in enumerate(kinds) if kind not in known}
+        if missing:
+            known.update(zip(missing, self._static_values(list(missing.values()), values), strict=True))
+        return [known[kind] for kind in kinds]
+
+    def _static_values(self, wanted: list[int], values: Column) -> list[T]:
+        """Some rows of a look-up."""
+        if self.table.sharp is None:
+            return [self._static_value(i, values) for i in wanted]
+        reach = max(values.values) - min(values.values)
+        return [self._near_mean(row, values, reach) for row in self.table.sharp.rows(self.columns, wanted)]
 
     def _static_value(self, i: int, values: Column) -> T:
         """One row of a look-up: only the keys near the winner have weights that the arithmetic can tell from 0."""
@@ -230,7 +279,7 @@ class AttentionWeights(Generic[T]):
         return products
 
     def _mean(self, weights: list[T], values: Sequence[Value]) -> T:
-        if len(weights) == 1:
+        if len(values) == 1:
             # The only visible position has weight 1, exactly.
             only: T = self.table.arithmetic.number(values[0]) if isinstance(values[0], int | Fraction) else values[0]
             return only

@@ -1,0 +1,76 @@
+"""Run the benchmarks: print one table with the targets and what was reached, and write it as JSON.
+
+    python -m benchmarks                      everything, about ten minutes on two idle cores
+    python -m benchmarks --only prover        one group
+    python -m benchmarks --quick              one length, few words: that the passes run and agree
+    python -m benchmarks --readme             the README's table from benchmarks/results.json, nothing is run
+
+The exit code is 0 if every target was reached, 1 if one was missed, 2 for bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks import exhaustive, prover, startup, throughput
+from benchmarks.results import Results, new_results
+from benchmarks.table import into_readme, render
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "benchmarks" / "results.json"
+README = ROOT / "README.md"
+
+GROUPS: dict[str, Callable[[], Results]] = {
+    startup.GROUP: startup.measure,
+    throughput.GROUP: throughput.measure_all,
+    exhaustive.GROUP: exhaustive.measure,
+    prover.GROUP: prover.measure,
+}
+"""What runs each group."""
+QUICK: dict[str, Callable[[], Results]] = {startup.GROUP: startup.quick, throughput.GROUP: throughput.quick}
+"""The groups that have a quick form, without targets."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for; the exit code."""
+    given = read_arguments(arguments)
+    if given.readme:
+        into_readme(README, Results.from_json(REFERENCE.read_text(encoding="utf-8")))
+        return 0
+    runs = QUICK if given.quick else GROUPS
+    groups: list[str] = given.only or list(runs)
+    results = new_results(groups, given.quick)
+    for name in groups:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        results.add(runs[name]())
+    print(render(results))
+    if given.json is not None:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        given.json.write_text(results.to_json(), encoding="utf-8")
+    for figure in results.missed:
+        print(f"missed: {figure.what}, {figure.case}", file=sys.stderr)
+    return 1 if results.missed else 0
+
+
+def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line; ends the process with exit code 2 if it is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="one length, few words, no targets")
+    parser.add_argument("--only", action="append", choices=list(GROUPS), metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the results here")
+    parser.add_argument("--readme", action="store_true", help=f"render {REFERENCE.relative_to(ROOT)} into the README")
+    given = parser.parse_args(arguments)
+    if given.readme and (given.quick or given.only or given.json):
+        parser.error("--readme runs nothing: give it alone")
+    if given.quick and set(given.only or ()) - QUICK.keys():
+        parser.error(f"of {', '.join(given.only)} only {', '.join(QUICK)} can be had with --quick")
+    return given
+
+
+if __name__ == "__main__":
+    sys.exit(main())

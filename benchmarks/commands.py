@@ -1,0 +1,112 @@
+"""hardsim as a user runs it: a process of its own, with its time and the memory of all its processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import IO
+
+ROOT = Path(__file__).resolve().parents[1]
+HARDSIM = (sys.executable, "-m", "hardsim")
+PROC = Path("/proc")
+PAUSE = 0.02
+"""Seconds between two looks at the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A command that has ended: its exit code, what it printed, its wall-clock seconds, and the memory in MiB (None
+    where it was not watched).
+
+    The memory is the largest sum of the peaks (resident set) of processes that were alive at the same time: at least
+    what they used together, up to what a process allocates between the last look and its end.
+    """
+
+    code: int
+    out: str
+    err: str
+    seconds: float
+    peak: float | None
+
+    @property
+    def complaint(self) -> str:
+        """The last line of standard error, for a note on what failed."""
+        lines = [line for line in self.err.splitlines() if line.strip()]
+        return lines[-1].strip() if lines else f"exit code {self.code}"
+
+
+def run(command: Sequence[str], text: str = "", memory: bool = False) -> Finished:
+    """Run a command in the project's directory with `text` on standard input, and wait for its end.
+
+    Raises:
+        OSError: if memory is asked for where there is no /proc.
+    """
+    if memory and not (PROC / "self" / "status").exists():
+        raise OSError("memory is measured through /proc, which this system does not have")
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(text.encode())
+        given.seek(0)
+        began = perf_counter()
+        process = subprocess.Popen(command, stdin=given, stdout=out, stderr=err, cwd=ROOT, env=environment())
+        peak = _watch(process) if memory else None
+        code = process.wait()
+        seconds = perf_counter() - began
+        printed = [_read(stream) for stream in (out, err)]
+    return Finished(code, printed[0], printed[1], seconds, peak)
+
+
+def _read(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode()
+
+
+def environment() -> dict[str, str]:
+    """That of this process, with this checkout's hardsim in front."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+
+
+def _watch(process: subprocess.Popen[bytes]) -> float:
+    """The largest sum of peaks of processes alive at the same time, in MiB."""
+    most = 0
+    while process.poll() is None:
+        most = max(most, sum(peak_memory(pid) for pid in family(process.pid)))
+        sleep(PAUSE)
+    return most / 1024
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants."""
+    children: dict[int, list[int]] = {}
+    for entry in PROC.iterdir():
+        if entry.name.isdigit():
+            parent = _field(int(entry.name), "PPid")
+            if parent is not None:
+                children.setdefault(parent, []).append(int(entry.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+def peak_memory(pid: int) -> int:
+    """The largest resident set that a process ever had, in KiB; 0 of one that has ended."""
+    return _field(pid, "VmHWM") or 0
+
+
+def _field(pid: int, name: str) -> int | None:
+    """A number from /proc/PID/status."""
+    try:
+        status = (PROC / str(pid) / "status").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    for line in status.splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
+    return None

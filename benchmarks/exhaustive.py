@@ -1,0 +1,132 @@
+"""Every word up to a length, the memory of checks, and how many words a second hard attention gets through."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from benchmarks.cases import ROOT, SEED
+from benchmarks.commands import HARDSIM, Finished, run
+from benchmarks.results import Figure, Results, Target
+from hardsim.checking.open import read_formula
+from hardsim.checking.subject import ModelOptions
+from hardsim.checking.words import sample_words
+from hardsim.lang.semantics import Oracle
+from hardsim.spec.hard import HardInterpreter
+
+GROUP = "exhaustive"
+BINARY = "benchmarks/flipflop_bits.ltl"
+"""A formula of the flip-flop's kind over two symbols."""
+LENGTH = 16
+WORDS = 2 ** (LENGTH + 1) - 2
+"""All binary words of the lengths 1 to 16: 131,070."""
+MEMORY = Target(1024)
+LONG = (1024, 2048)
+LONG_WORDS = 8
+RATE_WORDS = 512
+"""Words given to the interpreter of single words, all of them of length 16."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A `hardsim check` of every word up to a length, with how many there are."""
+
+    file: str
+    max_n: int
+    words: int
+    workers: int = 2
+
+    def run(self) -> tuple[Finished, dict[str, Any]]:
+        """The finished command, and the result that it wrote; empty if it wrote none."""
+        options = ["--max-n", str(self.max_n), "--exhaustive", str(self.words), "--workers", str(self.workers)]
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "result.json"
+            command = [*HARDSIM, "check", self.file, *options, "--require", "certified", "--json", str(path)]
+            done = run(command, memory=True)
+            results = json.loads(path.read_text(encoding="utf-8"))["results"] if path.exists() else []
+        return done, results[0] if results else {}
+
+    def complaint(self, done: Finished, result: dict[str, Any]) -> str:
+        """What is wrong with the outcome; nothing if every word was tried, certified and found to agree."""
+        if done.code or not result:
+            return f"failed: {done.complaint}"
+        undecided = sum(length["undecided"] for length in result["lengths"])
+        if result["words"] != self.words or undecided or result["verdict"] not in ("CERTIFIED", "PROVED"):
+            return f"{result['words']:,} words, {undecided:,} undecided, {result['verdict']}"
+        return ""
+
+
+ALL_BINARY = Check(BINARY, LENGTH, WORDS)
+LARGE = Check("formulas/parity.ltl", LENGTH + 1, 2 ** (LENGTH + 2) - 2)
+
+
+def measure() -> Results:
+    """All three."""
+    found = Results()
+    found.figures += exhaustive(ALL_BINARY, Target(30))
+    found.figures += exhaustive(LARGE, None)
+    found.figures += [long_words(n) for n in LONG]
+    found.figures += rates()
+    return found
+
+
+def exhaustive(check: Check, target: Target | None) -> list[Figure]:
+    """Seconds and memory of a check."""
+    done, result = check.run()
+    wrong = check.complaint(done, result)
+    case = f"{check.file}, {check.workers} workers"
+    what = f"all {check.words:,} words to length {check.max_n}, certified"
+    memory = f"memory of all {check.words:,} words to length {check.max_n}"
+    return [
+        Figure(GROUP, what, case, None if wrong else done.seconds, "s", target, wrong),
+        Figure(GROUP, memory, case, None if wrong else done.peak, "MiB", MEMORY, wrong),
+    ]
+
+
+def long_words(n: int) -> Figure:
+    """The memory that words of length n take, evaluated in certified float64."""
+    file = read_formula(str(ROOT / "formulas/flipflop.ltl")).file
+    seeds = [example.word for example in file.examples]
+    words = sample_words(file.alphabet, n, LONG_WORDS, SEED, Oracle(file).accepts, seeds)
+    text = "".join("".join(word) + "\n" for word in words)
+    done = run((*HARDSIM, "eval", "formulas/flipflop.ltl", "--engine", "float64", "-"), text, memory=True)
+    what, case = f"memory of {LONG_WORDS} words of length {n:,}", "formulas/flipflop.ltl"
+    if done.code:
+        return Figure(GROUP, what, case, None, "MiB", MEMORY, f"failed: {done.complaint}")
+    return Figure(GROUP, what, case, done.peak, "MiB", MEMORY, f"{done.seconds:.1f} s")
+
+
+def rates() -> list[Figure]:
+    """Words of length 16 that exact hard attention runs in a second of processor time."""
+    subject = read_formula(str(ROOT / BINARY)).compile(ModelOptions())
+    interpreter = HardInterpreter(subject.program)
+    words = list(product(subject.file.alphabet, repeat=LENGTH))[:RATE_WORDS]
+    return [rate("exact hard attention, word by word", lambda: [interpreter.run(w).accepted for w in words], words)]
+
+
+def rate(
+    what: str, accepts: Callable[[], Sequence[bool]], words: Sequence[tuple[str, ...]], target: Target | None = None
+) -> Figure:
+    """Words a second of `accepts`, which runs all of `words`: the best of three turns, the answers held against the
+    definition on a few hundred of them.
+
+    Raises:
+        RuntimeError: if it answers otherwise than the formula says.
+    """
+    oracle = Oracle(read_formula(str(ROOT / BINARY)).file)
+    best = float("inf")
+    for _ in range(3):
+        began = process_time()
+        answers = accepts()
+        best = min(best, process_time() - began)
+    step = max(1, len(words) // 256)
+    wrong = sum(bool(answers[place]) is not oracle.accepts(words[place]) for place in range(0, len(words), step))
+    if wrong or len(answers) != len(words):
+        raise RuntimeError(f"{what}: wrong on {wrong} words, {len(answers)} answers on {len(words)} words")
+    return Figure(GROUP, what, f"{BINARY}, n = {LENGTH}", len(words) / best, "words/s", target)

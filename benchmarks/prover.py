@@ -1,0 +1,56 @@
+"""How long a proof takes, and how that grows with the length."""
+
+from __future__ import annotations
+
+import math
+
+from benchmarks.commands import HARDSIM, Finished, run
+from benchmarks.results import Figure, Results, Target
+
+GROUP = "prover"
+FILE = "formulas/flipflop.ltl"
+ALL_TO = 256
+LONG = 4096
+GROWTH = (256, 512, 1024, 2048)
+EXPONENT = 2.1
+"""n^2 and a twentieth for what a fit to four measured times may be off by."""
+
+
+def span(low: int, high: int) -> Finished:
+    """`hardsim prove` of the lengths `low` to `high`."""
+    return run((*HARDSIM, "prove", FILE, "--min-n", str(low), "--max-n", str(high), "--no-tables"))
+
+
+def measure() -> Results:
+    """Every length up to 256; the length 4,096 alone; the exponent of the growth of single lengths."""
+    found = Results()
+    found.figures.append(_proof(f"every length to {ALL_TO}", span(1, ALL_TO), Target(20)))
+    found.figures.append(_proof(f"the length {LONG:,} alone", span(LONG, LONG), Target(60)))
+    start, *done = span(1, 1), *(span(n, n) for n in GROWTH)
+    for n, one in zip(GROWTH, done, strict=True):
+        found.figures.append(_proof(f"the length {n:,} alone", one, None))
+    found.figures.append(growth([(n, one.seconds - start.seconds) for n, one in zip(GROWTH, done, strict=True)]))
+    if any(one.code for one in (start, *done)):
+        found.figures[-1] = _failed("exponent of the growth", next(one for one in (start, *done) if one.code))
+    return found
+
+
+def growth(times: list[tuple[int, float]]) -> Figure:
+    """The slope of log time over log length, by least squares; times are seconds beyond the start of the command."""
+    what, case = "exponent of the growth", f"{FILE}, n = {times[0][0]} to {times[-1][0]:,}"
+    if any(seconds <= 0 for _, seconds in times):
+        return Figure(GROUP, what, case, None, "", Target(EXPONENT), "a proof takes no longer than its start")
+    points = [(math.log(n), math.log(seconds)) for n, seconds in times]
+    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    slope = sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+    return Figure(GROUP, what, case, slope, "", Target(EXPONENT), "start-up taken off; quadratic is 2")
+
+
+def _proof(what: str, done: Finished, target: Target | None) -> Figure:
+    if done.code or "PROVED" not in done.out:
+        return Figure(GROUP, what, FILE, None, "s", target, f"failed: {done.complaint}")
+    return Figure(GROUP, what, FILE, done.seconds, "s", target)
+
+
+def _failed(what: str, done: Finished) -> Figure:
+    return Figure(GROUP, what, FILE, None, "", Target(EXPONENT), f"failed: {done.complaint}")

@@ -1,0 +1,47 @@
+"""How long a command takes to start, beside a Python that does nothing."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from statistics import median
+
+from benchmarks.commands import HARDSIM, run
+from benchmarks.results import Figure, Results, Target
+
+GROUP = "start-up"
+ROUNDS = 9
+BASELINE = "python -c pass"
+COMMANDS: dict[str, tuple[tuple[str, ...], Target | None]] = {
+    BASELINE: ((sys.executable, "-c", "pass"), None),
+    "hardsim --help": ((*HARDSIM, "--help"), Target(0.4)),
+    "hardsim --version": ((*HARDSIM, "--version"), Target(0.4)),
+    "hardsim eval": ((*HARDSIM, "eval", "formulas/since.ltl", "cba", "bac"), Target(1.0)),
+}
+
+
+def measure(rounds: int = ROUNDS) -> Results:
+    """Median wall-clock seconds of each command, run in turns, and how many times the baseline's they are.
+
+    Raises:
+        RuntimeError: if a command fails.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    for _ in range(rounds):
+        for name, (command, _) in COMMANDS.items():
+            done = run(command)
+            if done.code:
+                raise RuntimeError(f"{name} failed: {done.complaint}")
+            seconds[name].append(done.seconds)
+    found = Results()
+    baseline = median(seconds[BASELINE])
+    for name, (_, target) in COMMANDS.items():
+        took = median(seconds[name])
+        note = "" if name == BASELINE else f"{took / baseline:.1f} times {BASELINE}"
+        found.figures.append(Figure(GROUP, name, f"median of {rounds}", took, "s", target, note))
+    return found
+
+
+def quick() -> Results:
+    """One round, without targets."""
+    return Results(figures=[replace(figure, target=None) for figure in measure(1).figures])

@@ -1,0 +1,103 @@
+"""Results as Markdown, for the terminal and for the README alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from benchmarks.results import Figure, PassCost, Results
+
+BEGIN = "<!-- benchmarks: made by `make bench-readme`, do not edit -->"
+END = "<!-- end of benchmarks -->"
+
+PASS_NOTES = (
+    "plain numpy: dense float64 matrices, nothing bounded (words that it answers rightly in brackets, where not all)",
+    "float64 pass: midpoints and radii together, all that an answer needs; certified float64: errors of all heads "
+    "against exact hard attention besides",
+    "mpmath and naive mpmath work with the same number of digits; balls with as many bits as each word needs",
+    "float64 passes run batches, their tables of a length made before; the other passes start anew, one word after "
+    "another",
+)
+
+
+def render(results: Results) -> str:
+    """Machine, targets and what was reached, and the costs of the passes."""
+    parts = [describe(results)]
+    if results.figures:
+        parts.append(grid(("what", "case", "found", "target", "reached", "note"), map(figure_row, results.figures)))
+    if results.passes:
+        names = list(dict.fromkeys(cost.name for cost in results.passes))
+        head = ("ms a word", "n", *names)
+        parts.append(grid(head, pass_rows(results.passes, names), right=range(1, len(head))))
+        parts.append("\n".join(f"- {note}" for note in PASS_NOTES))
+    return "\n\n".join(parts) + "\n"
+
+
+def describe(results: Results) -> str:
+    """One line about where and when the numbers were found."""
+    machine, versions = results.machine, dict(results.versions)
+    python, ours = versions.pop("python"), versions.pop("hardsim")
+    packages = ", ".join(f"{name} {number}" for name, number in versions.items())
+    sort = "Quick run (no targets, few words)" if results.quick else "Run"
+    return (
+        f"{sort} of {results.date}: hardsim {ours}, {machine['processor']}, {machine['cores']} cores, "
+        f"{machine['memory']}, {machine['system']}, Python {python}, {packages}; one BLAS thread."
+    )
+
+
+def figure_row(figure: Figure) -> tuple[str, ...]:
+    """A figure beside its target."""
+    target = figure.target
+    limit = "" if target is None else f"{'≥' if target.at_least else '≤'} {amount(target.limit, figure.unit)}"
+    found = "–" if figure.value is None else amount(figure.value, figure.unit)
+    reached = {True: "yes", False: "no", None: ""}[figure.reached]
+    return figure.what, figure.case, found, limit, reached, figure.note
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with its unit: three digits, whole from 100 on."""
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{digits} {unit}".rstrip()
+
+
+def pass_rows(passes: Sequence[PassCost], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """One row for each case and length, one column for each pass."""
+    rows: list[tuple[str, ...]] = []
+    for case, n in dict.fromkeys((cost.case, cost.n) for cost in passes):
+        costs = {cost.name: cost for cost in passes if (cost.case, cost.n) == (case, n)}
+        rows.append((case, str(n), *(_milliseconds(costs[name]) for name in names)))
+    return rows
+
+
+def _milliseconds(cost: PassCost) -> str:
+    shown = amount(1000 * cost.seconds, "")
+    return shown if cost.agreed == cost.words else f"{shown} ({cost.agreed} of {cost.words})"
+
+
+def grid(head: Sequence[str], rows: Iterable[tuple[str, ...]], right: Sequence[int] = ()) -> str:
+    """A Markdown table with aligned columns; `right` names those that are aligned to the right."""
+    cells = [tuple(head), *rows]
+    widths = [max(3, *(len(row[place]) for row in cells)) for place in range(len(head))]
+    rule = tuple("-" * (width - 1) + (":" if place in right else "-") for place, width in enumerate(widths))
+    lines = [
+        " | ".join(
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in (cells[0], rule, *cells[1:])
+    ]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def into_readme(path: Path, results: Results) -> None:
+    """Put the rendered results between the marks of a README.
+
+    Raises:
+        ValueError: if the marks are not there.
+    """
+    text = path.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{path.name} has no lines {BEGIN!r} and {END!r}")
+    path.write_text(f"{before}{BEGIN}\n\n{render(results)}\n{END}{after}", encoding="utf-8")

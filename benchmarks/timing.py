@@ -1,0 +1,95 @@
+"""Passes timed in turns, so that whatever else the machine does falls on all of them alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import process_time
+
+from benchmarks.results import PassCost
+
+Answers = list[bool | None]
+"""One for each word; None where a pass does not know."""
+
+
+class WrongAnswerError(Exception):
+    """A pass answered otherwise than the definition says: its cost would mean nothing."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A way to run a network. `start` prepares it and returns what answers the first `words` words of the case.
+
+    With `warm` the words are run once before they are timed, and what that costs more counts as set-up; otherwise each
+    repetition starts anew, and its set-up is part of the words' cost. `exact` passes must be right or undecided.
+    """
+
+    name: str
+    words: int
+    repeats: int
+    start: Callable[[], Callable[[], Answers]]
+    warm: bool = False
+    exact: bool = True
+
+
+@dataclass
+class _Running:
+    """A pass under way: processor seconds of its best repetition."""
+
+    given: Pass
+    run: Callable[[], Answers] | None = None
+    answers: Answers | None = None
+    setup: float = 0.0
+    best: float = float("inf")
+
+    def warm_up(self) -> None:
+        """Prepare what is not timed."""
+        if self.given.warm:
+            began = process_time()
+            self.run = self.given.start()
+            self.answers = self.run()
+            self.setup = process_time() - began
+
+    def repeat(self) -> None:
+        """One timed repetition."""
+        began = process_time()
+        run = self.run or self.given.start()
+        self.answers = run()
+        self.best = min(self.best, process_time() - began)
+
+
+def measure(case: str, n: int, passes: Sequence[Pass], truth: Sequence[bool]) -> list[PassCost]:
+    """The cost of each pass on the words of a case, of which `truth` says what is right.
+
+    Raises:
+        WrongAnswerError: if an exact pass gives a wrong answer.
+    """
+    running = [_Running(given) for given in passes]
+    for one in running:
+        one.warm_up()
+    for turn in range(max(given.repeats for given in passes)):
+        for one in running:
+            if turn < one.given.repeats:
+                one.repeat()
+    return [_cost(case, n, one, truth[: one.given.words]) for one in running]
+
+
+def _cost(case: str, n: int, one: _Running, truth: Sequence[bool]) -> PassCost:
+    given, answers = one.given, one.answers or []
+    if len(answers) != len(truth):
+        raise WrongAnswerError(f"{case}, n = {n}: {given.name} gave {len(answers)} answers on {len(truth)} words")
+    agreed = sum(found is right for found, right in zip(answers, truth, strict=True))
+    undecided = sum(found is None for found in answers)
+    if given.exact and agreed + undecided < len(truth):
+        raise WrongAnswerError(f"{case}, n = {n}: {given.name} is wrong on {len(truth) - agreed - undecided} words")
+    return PassCost(
+        case=case,
+        n=n,
+        name=given.name,
+        words=len(truth),
+        repeats=given.repeats,
+        seconds=one.best / len(truth),
+        agreed=agreed,
+        undecided=undecided,
+        setup=max(0.0, one.setup - one.best) if given.warm else 0.0,
+    )

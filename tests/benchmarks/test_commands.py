@@ -1,0 +1,96 @@
+"""Commands as the benchmarks run them: memory of all processes, outcomes that do not count."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from benchmarks import exhaustive, prover
+from benchmarks.commands import HARDSIM, Finished, run
+from benchmarks.exhaustive import Check
+from benchmarks.results import Target
+from hardsim import version
+
+HOLD = "import time; held = bytearray({size} << 20); time.sleep(0.4)"
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_output_and_exit_code() -> None:
+    done = run(python("import sys; print(input()); print('one\\ntwo', file=sys.stderr); sys.exit(5)"), "given\n")
+    assert (done.code, done.out, done.complaint, done.peak) == (5, "given\n", "two", None)
+    assert done.seconds > 0
+    assert run(python("import sys; sys.exit(4)")).complaint == "exit code 4"
+
+
+def test_memory_is_that_of_all_processes() -> None:
+    alone = run(python(HOLD.format(size=1)), memory=True).peak
+    held = run(python(HOLD.format(size=150)), memory=True).peak
+    child = f"import subprocess, sys; held = bytearray(100 << 20); subprocess.run({python(HOLD.format(size=150))!r})"
+    both = run(python(child), memory=True).peak
+    assert alone is not None
+    assert held is not None
+    assert both is not None
+    assert 149 <= held - alone <= 160
+    assert 98 <= both - held <= 130  # the other hundred, and another interpreter
+
+
+def test_a_command_of_this_checkout_is_run() -> None:
+    assert version.__version__ in run((*HARDSIM, "--version")).out
+
+
+def outcome(**changes: Any) -> dict[str, Any]:
+    return {"words": 30, "verdict": "CERTIFIED", "lengths": [{"undecided": 0}, {"undecided": 0}]} | changes
+
+
+@pytest.mark.parametrize(
+    ("code", "result", "complaint"),
+    [
+        (0, outcome(), ""),
+        (0, outcome(verdict="PROVED"), ""),
+        (3, outcome(), "failed: why"),
+        (0, {}, "failed: why"),
+        (0, outcome(words=29), "29 words, 0 undecided, CERTIFIED"),
+        (0, outcome(lengths=[{"undecided": 2}]), "30 words, 2 undecided, CERTIFIED"),
+        (0, outcome(verdict="OBSERVED"), "30 words, 0 undecided, OBSERVED"),
+    ],
+)
+def test_only_all_words_certified_count(code: int, result: dict[str, Any], complaint: str) -> None:
+    assert Check("file", 4, 30).complaint(Finished(code, "", "why", 1.0, 5.0), result) == complaint
+
+
+def test_an_exhaustive_check_is_measured() -> None:
+    # 2 + 4 + 8 + 16 words
+    seconds, memory = exhaustive.exhaustive(Check(exhaustive.BINARY, 4, 30, workers=1), Target(600))
+    assert (seconds.note, seconds.reached) == ("", True)
+    assert memory.value is not None
+    assert 20 < memory.value < 1024
+    few, none = exhaustive.exhaustive(Check(exhaustive.BINARY, 4, 31, workers=1), Target(600))
+    assert (few.value, few.reached, none.value) == (None, False, None)
+    assert few.note.startswith("30 words")
+
+
+def test_rates_are_held_against_the_definition() -> None:
+    words = [tuple("10") * 8, tuple("11") * 8, tuple("01") * 8]
+    right = exhaustive.rate("right", lambda: [True, True, False], words, Target(1, at_least=True))
+    assert right.reached is True
+    with pytest.raises(RuntimeError, match="wrong: wrong on 1 words"):
+        exhaustive.rate("wrong", lambda: [True, True, True], words)
+    with pytest.raises(RuntimeError, match="4 answers on 3 words"):
+        exhaustive.rate("long", lambda: [True, True, False, True], words)
+
+
+def test_all_binary_words_are_as_many_as_stated() -> None:
+    assert exhaustive.WORDS == 131_070 == sum(2**n for n in range(1, 17))
+
+
+def test_a_proof_that_fails_is_no_time() -> None:
+    failed = prover._proof("p", Finished(2, "", "Error: no", 0.1, None), Target(1))
+    assert (failed.value, failed.reached, failed.note) == (None, False, "failed: Error: no")
+    silent = prover._proof("p", Finished(0, "UNDECIDED: nothing", "", 0.1, None), Target(1))
+    assert silent.reached is False
+    assert prover._proof("p", Finished(0, "PROVED: all", "", 0.5, None), Target(1)).reached is True
