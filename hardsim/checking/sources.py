@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.ahat.exact import ExactModel
@@ -19,7 +21,9 @@ from hardsim.lang.srasp.ast import BLANK
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.rasp.compile import compile_program
 from hardsim.run.mp import MpArithmetic
+from hardsim.spec.ir import Head
 from hardsim.spec.regimes import REGIMES
+from hardsim.theory.budget import Budget
 
 BOUND_DIGITS = 50
 """Decimal digits of theory's error bounds."""
@@ -82,12 +86,6 @@ def formula_bounds(subject: Subject, scaled: bool = True) -> BoundSubject:
     `scaled` multiplies the scores of heads with a larger beta of their own, so that one temperature serves all.
     """
     file, program, budget = subject.file, subject.program, subject.budget
-    context = MpArithmetic(BOUND_DIGITS).context
-    heads = {head.name: head for head in program.heads}
-
-    def allowed(name: str, n: int) -> Fraction:
-        return exact(budget.error_bound(heads[name], n, context))
-
     return BoundSubject(
         subject=AttentionSubject(
             name=subject.name,
@@ -103,9 +101,20 @@ def formula_bounds(subject: Subject, scaled: bool = True) -> BoundSubject:
         schedule=budget.temperature,
         regime=program.regime,
         used=1 / budget.beta,
-        allowed=allowed,
+        allowed=_Allowed({head.name: head for head in program.heads}, budget),
         asymptotics=ASYMPTOTICS[program.regime] if program.regime in REGIMES else "",
     )
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """What theory allows each head at a length; unlike a function inside a function it can be sent to a worker."""
+
+    heads: Mapping[str, Head]
+    budget: Budget
+
+    def __call__(self, name: str, n: int) -> Fraction:
+        return exact(self.budget.error_bound(self.heads[name], n, MpArithmetic(BOUND_DIGITS).context))
 
 
 def program_subject(program: ast.Program, name: str, sha256: str) -> tuple[AttentionSubject, tuple[str, ...]]:
