@@ -4,6 +4,7 @@ many words; every activation beside the bound of Theorem 26."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from fractions import Fraction
 from itertools import islice
 from math import log
@@ -172,12 +173,13 @@ class _Campaign:
         job = Job(attention_tallier, (self.subject, plan.model, preparation.hard, self.engine))
         source = islice(words, self.tally.words, None)
         shards = (Shard(n, shard) for shard in iter(lambda: tuple(islice(source, SHARD)), ()))
-        for part in self.crew.run(job, shards):
-            self.tally.merge(part)
-            self.done += part.words
-            self.memory.keep(self._state, self.done)
-            if self.progress is not None:
-                self.progress(Progress(n, self.done, total, self._mismatches(), 0, self.before))
+        with closing(self.crew.run(job, shards)) as parts:
+            for part in parts:
+                self.tally.merge(part)
+                self.done += part.words
+                self.memory.keep(self._state, self.done)
+                if self.progress is not None:
+                    self.progress(Progress(n, self.done, total, self._mismatches(), 0, self.before))
         tally, self.tally = self.tally, ErrorTally()
         self.mismatch = weightier(self.mismatch, tally.mismatch)
         self.violation = self.violation or plan.violation or exceeded(plan, tally, preparation.hard)

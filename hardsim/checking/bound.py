@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log
@@ -239,15 +240,16 @@ class _Report:
         self.prepared = prepare(self.subject, words, whole)
         total, done = sum(len(some) for some in words.values()), 0
         job = Job(reporter, (self.target, self.options, self.wanted, self.prepared))
-        for found in self.crew.run(job, (Shard(n, tuple(some)) for n, some in words.items())):
-            self.found.append(found)
-            self.violation = self.violation or found.violation
-            self.refuted = self.refuted or found.refuted
-            self.unsettled = self.unsettled or found.unsettled
-            done += found.row.words
-            if self.progress is not None:
-                wrong, undecided = (sum(one) for one in zip(*map(_counts, self.found), strict=True))
-                self.progress(Progress(found.row.n, done, total, wrong, undecided))
+        with closing(self.crew.run(job, (Shard(n, tuple(some)) for n, some in words.items()))) as parts:
+            for found in parts:
+                self.found.append(found)
+                self.violation = self.violation or found.violation
+                self.refuted = self.refuted or found.refuted
+                self.unsettled = self.unsettled or found.unsettled
+                done += found.row.words
+                if self.progress is not None:
+                    wrong, undecided = (sum(one) for one in zip(*map(_counts, self.found), strict=True))
+                    self.progress(Progress(found.row.n, done, total, wrong, undecided))
 
     def result(self, partial: bool) -> BoundResult:
         target, subject, lengths = self.target, self.subject, tuple(found.row for found in self.found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
@@ -168,9 +169,10 @@ class _Campaign:
     def run(self) -> None:
         """Tally every planned word that is not in a tally yet."""
         job = Job(tallier, (self.subject, self.options.dps, self.options.engine))
-        for part in self.crew.run(job, self._shards()):
-            self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.file.alphabet)
-            self._advance(part)
+        with closing(self.crew.run(job, self._shards())) as parts:
+            for part in parts:
+                self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.file.alphabet)
+                self._advance(part)
 
     def _shards(self) -> Iterator[Shard]:
         """The words that are not in a tally yet, in order: lengths before the last one tallied are complete."""

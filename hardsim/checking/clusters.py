@@ -10,13 +10,13 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from hardsim.checking.execution import AHEAD, Crew, Lost, WorkerLost, closing, processors, without_interrupts, work
+from hardsim.checking.execution import Crew, Lost, WorkerLost, processors, relay, without_interrupts, work
 from hardsim.errors import InputError, WorkerFailure
 from hardsim.version import __version__
 
@@ -31,6 +31,11 @@ LOOK = 0.5
 """Seconds between two looks at a scheduler."""
 WITHOUT = 30.0
 """Seconds that shards wait for a worker where none is left: one that was lost may be started again."""
+
+AHEAD = 4
+"""Shards that are out at a time, for each worker of dask: a network lies between them."""
+WAVE = 8
+"""Shards of a wave, for each worker of ray."""
 
 Call = tuple[str, bytes, Any]
 
@@ -130,7 +135,7 @@ class DaskCrew(Crew):
                     hint=f"Install hardsim {__version__} on every machine of the cluster, and start its workers again.",
                 )
 
-    def _attempt(self, calls: Iterable[Call], ahead: int) -> Iterator[Any]:
+    def _attempt(self, calls: Iterable[Call], ahead: int) -> Generator[Any, None, None]:
         from distributed import CancelledError
         from distributed.scheduler import KilledWorker
         from joblib import Parallel, delayed
@@ -141,8 +146,7 @@ class DaskCrew(Crew):
         try:
             with self._watch(connector.fail):
                 results = parallel(delayed(work)(*call) for call in calls)
-                with closing(results):
-                    yield from results
+                yield from relay(results)
         except KilledWorker as error:
             # The scheduler has run it again, each time on another worker, until it gave up.
             raise WorkerFailure(
@@ -248,14 +252,14 @@ class RayCrew(Crew):
             return f"no ray cluster there ({type(error).__name__})"
         return None
 
-    def _attempt(self, calls: Iterable[Call], ahead: int) -> Iterator[Any]:
+    def _attempt(self, calls: Iterable[Call], ahead: int) -> Generator[Any, None, None]:
         from joblib import Parallel, delayed
         from ray.exceptions import RayError
 
         source = iter(calls)
         try:
             with Parallel(self.workers, backend="ray", batch_size=1, pre_dispatch="all") as parallel:
-                while wave := list(islice(source, ahead or AHEAD * self.workers)):
+                while wave := list(islice(source, ahead or WAVE * self.workers)):
                     yield from parallel(delayed(work)(*call) for call in wave)
         except RayError:
             raise WorkerLost("a ray worker was lost") from None

@@ -18,7 +18,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -27,8 +27,9 @@ from hardsim.checking.result import Word
 from hardsim.errors import InputError, InvariantError, WorkerFailure
 from hardsim.version import __version__
 
-AHEAD = 4
-"""Shards that are out at a time, for each worker: enough that none waits for the next."""
+AHEAD = 2
+"""Shards that are out at a time, for each worker: one that runs and one that waits. (With more, loky's own thread can
+fail over those that wait where they are given up.)"""
 LOSSES = 3
 """How often in a row a worker may be lost with one shard."""
 CAREFUL = 2
@@ -47,8 +48,15 @@ class Shard:
     words: tuple[Word, ...]
 
     def __str__(self) -> str:
-        first, last = (" ".join(word) for word in (self.words[0], self.words[-1]))
-        return f"{len(self.words):,} words of length {self.n}, from '{first[:60]}' to '{last[:60]}'"
+        if len(self.words) == 1:
+            return f"the word '{_short(self.words[0])}' of length {self.n}"
+        first, last = _short(self.words[0]), _short(self.words[-1])
+        return f"{len(self.words):,} words of length {self.n}, from '{first}' to '{last}'"
+
+
+def _short(word: Word) -> str:
+    text = " ".join(word)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 Answer = Callable[[Shard], Any]
@@ -86,7 +94,7 @@ class Crew(ABC):
         """Whether everything runs in this process."""
         return False
 
-    def run(self, job: Job, shards: Iterable[Shard]) -> Iterator[Any]:
+    def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
         """The answers, in the order of the shards.
 
         Raises:
@@ -99,10 +107,12 @@ class Crew(ABC):
             careful = losses >= CAREFUL
             try:
                 coming = supply.attempt(again_only=careful)
-                for result in self._attempt(((*call, shard) for shard in coming), 1 if careful else 0):
-                    supply.came_back()
-                    losses = 0
-                    yield result
+                results = self._attempt(((*call, shard) for shard in coming), 1 if careful else 0)
+                with closing(results):
+                    for result in results:
+                        supply.came_back()
+                        losses = 0
+                        yield result
             except WorkerLost as error:
                 losses += 1
                 missing = supply.stop()
@@ -115,7 +125,7 @@ class Crew(ABC):
                 return
 
     @abstractmethod
-    def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Iterator[Any]:
+    def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
         """`work(*call)` for each call, in order, with so many at a time (0: AHEAD for each worker); WorkerLost if one
         does not come back."""
 
@@ -194,11 +204,16 @@ class LocalCrew(Crew):
         """Whether there is one worker: then it is this process."""
         return self.workers == 1
 
-    def run(self, job: Job, shards: Iterable[Shard]) -> Iterator[Any]:
+    def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
         """As `Crew.run`."""
-        return map(job.here(), shards) if self.alone else super().run(job, shards)
+        if not self.alone:
+            yield from super().run(job, shards)
+            return
+        answer = job.here()
+        for shard in shards:
+            yield answer(shard)
 
-    def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Iterator[Any]:
+    def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
         from concurrent.futures.process import BrokenProcessPool
 
         from joblib import Parallel, delayed, parallel_config
@@ -214,8 +229,7 @@ class LocalCrew(Crew):
         try:
             with without_interrupts():
                 results = parallel(delayed(work)(*call) for call in calls)
-            with closing(results):
-                yield from results
+            yield from relay(results)
         except BrokenProcessPool:
             raise WorkerLost("a worker process was lost") from None
 
@@ -227,11 +241,15 @@ class LocalCrew(Crew):
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
-@contextmanager
-def closing(results: Generator[Any, None, None]) -> Iterator[None]:
-    """Give up the rest of some results without joblib's warning that work was wasted."""
+def relay(results: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    """joblib's results, which are given up without its warning that work was wasted (as `yield from` would)."""
     try:
-        yield
+        while True:
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+            yield result
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -11,10 +11,12 @@ from hardsim.ahat.file import AhatFile
 from hardsim.ahat.harden import harden
 from hardsim.checking.attention import AttentionSubject
 from hardsim.checking.bound import BoundSubject
+from hardsim.checking.result import Word
 from hardsim.checking.soft import exact
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
+from hardsim.lang.ast import FormulaFile
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.ast import BLANK
@@ -95,7 +97,7 @@ def formula_bounds(subject: Subject, scaled: bool = True) -> BoundSubject:
             alphabet=file.alphabet,
             examples=tuple((example.word, example.accept) for example in file.examples),
             title=subject.formula,
-            oracle=Oracle(file).accepts,
+            oracle=_Accepts(file),
             rounded=True,
         ),
         schedule=budget.temperature,
@@ -104,6 +106,20 @@ def formula_bounds(subject: Subject, scaled: bool = True) -> BoundSubject:
         allowed=_Allowed({head.name: head for head in program.heads}, budget),
         asymptotics=ASYMPTOTICS[program.regime] if program.regime in REGIMES else "",
     )
+
+
+class _Accepts:
+    """Whether a formula holds of a word; it travels as the formula, without what was computed."""
+
+    def __init__(self, file: FormulaFile) -> None:
+        self._file = file
+        self._oracle = Oracle(file)
+
+    def __call__(self, word: Word) -> bool:
+        return self._oracle.accepts(word)
+
+    def __reduce__(self) -> tuple[type[_Accepts], tuple[FormulaFile]]:
+        return _Accepts, (self._file,)
 
 
 @dataclass(frozen=True)
