@@ -70,7 +70,7 @@ def failing(message: str) -> Answer:
 
 
 @pytest.fixture
-def crew() -> Iterator[LocalCrew]:
+def crew() -> Iterator[Crew]:
     """Two processes, gone afterwards."""
     with LocalCrew(2) as found:
         yield found
@@ -84,7 +84,7 @@ def since() -> Subject:
 # ---- order, state, environment ----
 
 
-def test_results_come_in_the_order_of_the_shards_and_a_job_is_made_once_in_each_process(crew: LocalCrew) -> None:
+def test_results_come_in_the_order_of_the_shards_and_a_job_is_made_once_in_each_process(crew: Crew) -> None:
     found = list(crew.run(Job(counting, ()), shards(30)))
     processes = {process for process, _, _ in found}
     assert os.getpid() not in processes
@@ -102,17 +102,17 @@ def test_one_worker_is_this_process() -> None:
         assert crew.alone
 
 
-def test_no_shards_no_results(crew: LocalCrew) -> None:
+def test_no_shards_no_results(crew: Crew) -> None:
     assert list(crew.run(Job(counting, ()), ())) == []
 
 
-def test_an_error_in_a_worker_is_that_error(crew: LocalCrew) -> None:
+def test_an_error_in_a_worker_is_that_error(crew: Crew) -> None:
     with pytest.raises(InputError) as caught:
         list(crew.run(Job(failing, ("too long",)), shards(9)))
     assert (caught.value.message, caught.value.hint) == ("too long", "Do something else.")
 
 
-def test_an_error_in_the_source_of_the_shards_is_that_error(crew: LocalCrew) -> None:
+def test_an_error_in_the_source_of_the_shards_is_that_error(crew: Crew) -> None:
     def broken() -> Iterator[Shard]:
         yield from shards(20)
         raise InputError("no more")
@@ -121,7 +121,7 @@ def test_an_error_in_the_source_of_the_shards_is_that_error(crew: LocalCrew) -> 
         list(crew.run(Job(echoing, ("nowhere",)), broken()))
 
 
-def test_results_that_nobody_wants_any_more_are_given_up_with_their_processes(crew: LocalCrew) -> None:
+def test_results_that_nobody_wants_any_more_are_given_up_with_their_processes(crew: Crew) -> None:
     with closing(crew.run(Job(echoing, ("nowhere",)), shards(1000))) as results:
         assert next(results) == 0
         workers = workers_of(psutil.Process())
@@ -175,7 +175,8 @@ class Losing(Crew):
 
     def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
         self.ahead.append(ahead)
-        source, out = iter(calls), []
+        source = iter(calls)
+        out: list[tuple[str, bytes, Shard]] = []
         returned = 0
         limit = self.plan.pop(0) if self.plan else None
         while True:
@@ -250,14 +251,14 @@ def test_a_check_that_loses_a_worker_finds_the_same(engine: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dyck1.srasp", "no_repeats.ahat.json"])
-def test_programs_and_models_give_the_same_on_two_processes(name: str, crew: LocalCrew) -> None:
+def test_programs_and_models_give_the_same_on_two_processes(name: str, crew: Crew) -> None:
     subject: Any = read_input(str(FORMULAS / name))
     options = CheckOptions(max_n=4, exhaustive=100, samples=80)
     one, two = (check_attention(subject.subject, options, AttentionOptions(), None, by) for by in (None, crew))
     assert one == two
 
 
-def test_a_bound_report_is_the_same_on_two_processes(crew: LocalCrew) -> None:
+def test_a_bound_report_is_the_same_on_two_processes(crew: Crew) -> None:
     given: Any = read_input(str(FORMULAS / "flipflop.ahat.json"))
     options = CheckOptions(max_n=3, exhaustive=30)
     for target in (formula_bounds(since()), attention_bounds(given.subject)):
