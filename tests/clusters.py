@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -86,3 +88,9 @@ def gone(processes: list[psutil.Process], seconds: float = 15) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def words_done(checkpoint: Path) -> int:
+    """How many words a file of `--resume` has; many for a result."""
+    runs = json.loads(checkpoint.read_text())["runs"] if checkpoint.exists() else {}
+    return sum(one.get("words", 10**6) for one in runs.values())

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import islice
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from hardsim.checking.execution import Crew, Lost, WorkerLost, processors, relay, without_interrupts, work
@@ -108,11 +109,23 @@ class DaskCrew(Crew):
 
         reason = unreachable(self.address)
         if reason is None:
+            # A server that says nothing keeps the client waiting for longer than it was told, so it waits apart.
+            made: SimpleQueue[Client | Exception] = SimpleQueue()
+
+            def connect() -> None:
+                try:
+                    made.put(Client(self.address, timeout=REACH, set_as_default=False))
+                except Exception as error:  # whatever a server that is no scheduler leads to
+                    made.put(error)
+
+            threading.Thread(target=connect, daemon=True).start()
             try:
-                return Client(self.address, timeout=REACH, set_as_default=False)
-            except Exception as error:
-                # Whatever speaks there is no scheduler: it closes, is silent, or answers in another protocol.
-                reason = f"what answers there is no dask scheduler of a matching version ({type(error).__name__})"
+                found = made.get(timeout=2 * REACH)
+            except Empty:
+                found = TimeoutError()
+            if not isinstance(found, Exception):
+                return found
+            reason = f"what answers there is no dask scheduler of a matching version ({type(found).__name__})"
         raise InputError(
             f"--scheduler {self.address}: {reason}",
             hint="Start one with `dask scheduler`, which prints its ADDRESS, and workers with `dask worker ADDRESS "
@@ -155,6 +168,8 @@ class DaskCrew(Crew):
             ) from None
         except CancelledError:
             raise WorkerLost("the dask scheduler lost some shards") from None
+        except OSError:
+            raise self._gone(f"the dask scheduler at {self.address} has gone") from None
 
     def _connector(self) -> Any:
         from hardsim.checking.dask_connector import Connector
@@ -230,6 +245,8 @@ class RayCrew(Crew):
             )
         register_ray()
         super().__init__(workers or max(1, int(ray.cluster_resources().get("CPU", 1))), lost)
+        self._parallel: Any = None
+        """Keeps the processes from one job to the next."""
 
     @staticmethod
     def _start(address: str | None, workers: int) -> str | None:
@@ -256,11 +273,12 @@ class RayCrew(Crew):
         from joblib import Parallel, delayed
         from ray.exceptions import RayError
 
+        if self._parallel is None:
+            self._parallel = Parallel(self.workers, backend="ray", batch_size=1, pre_dispatch="all").__enter__()
         source = iter(calls)
         try:
-            with Parallel(self.workers, backend="ray", batch_size=1, pre_dispatch="all") as parallel:
-                while wave := list(islice(source, ahead or WAVE * self.workers)):
-                    yield from parallel(delayed(work)(*call) for call in wave)
+            while wave := list(islice(source, ahead or WAVE * self.workers)):
+                yield from self._parallel(delayed(work)(*call) for call in wave)
         except RayError:
             raise WorkerLost("a ray worker was lost") from None
 
@@ -268,7 +286,11 @@ class RayCrew(Crew):
         """Leave the cluster, and end it if it was started here."""
         import ray
 
-        ray.shutdown()
+        try:
+            if self._parallel is not None:
+                self._parallel.__exit__(None, None, None)
+        finally:
+            ray.shutdown()
 
 
 def make_crew(backend: str, workers: int | None, scheduler: str | None, lost: Lost | None = None) -> Crew | None:

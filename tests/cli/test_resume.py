@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import SINCE, Cli
+from tests.clusters import words_done
 
 COMMAND = (sys.executable, "-m", "hardsim", "check")
 SLOW = ("--max-n", "14", "--samples", "60", "--exhaustive", "200", "--engine", "ball", "--seed", "3")
@@ -25,12 +26,6 @@ def inputs(tmp_path: Path) -> list[Path]:
     for name in ("since.ltl", "dyck1.srasp", "flipflop.ahat.json"):
         (tmp_path / name).write_bytes((shipped / name).read_bytes())
     return [tmp_path / name for name in ("since.ltl", "dyck1.srasp", "flipflop.ahat.json")]
-
-
-def words_done(path: Path) -> int:
-    """How many words the file has, results included."""
-    runs = json.loads(path.read_text())["runs"] if path.exists() else {}
-    return sum(one.get("words", 10**6) for one in runs.values())
 
 
 @pytest.mark.parametrize("workers", [1, 2])
