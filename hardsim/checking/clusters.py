@@ -120,7 +120,7 @@ class DaskCrew(Crew):
 
             threading.Thread(target=connect, daemon=True).start()
             try:
-                found = made.get(timeout=2 * REACH)
+                found = made.get(timeout=REACH + 1)
             except Empty:
                 found = TimeoutError()
             if not isinstance(found, Exception):

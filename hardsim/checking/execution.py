@@ -225,6 +225,7 @@ class LocalCrew(Crew):
                 batch_size=1,
                 pre_dispatch=ahead or AHEAD * self.workers,
                 initializer=begin,
+                initargs=(os.getpid(),),
             )
         try:
             with without_interrupts():
@@ -289,10 +290,10 @@ def work(key: str, data: bytes, shard: Shard) -> Any:
         return _made[key](shard)
 
 
-def begin() -> None:
+def begin(parent: int) -> None:
     """The start of a worker process: the parent alone answers Ctrl-C, and no worker outlives it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
 def _watch(parent: int) -> None:

@@ -27,11 +27,11 @@ LONG = 60.0
 """Seconds from which a run is announced as long."""
 EASY = 2_000
 """Symbols times words below which nothing is estimated: it cannot take long."""
-TIMED_LENGTHS = (4, 8, 16, 32)
-"""Lengths at which words are timed, until PATIENCE is over."""
+TIMED_LENGTHS = (4, 8, 16, 32, 64)
+"""Lengths at which words are timed: the longest two of which a word takes no longer than PATIENCE."""
 TIMED_WORDS = 256
-PATIENCE = 0.3
-"""Seconds that timing may take before it goes to no longer words."""
+PATIENCE = 0.2
+"""Seconds that a batch of words should take to be timed."""
 
 Run = Callable[[list["Word"]], None]
 
@@ -175,13 +175,21 @@ def _brackets(max_n: int) -> Iterator[int]:
         yield n
 
 
-def _timings(alphabet: tuple[str, ...], max_n: int, run: Run) -> Iterator[tuple[int, float, float]]:
-    """Lengths with the seconds that any words of the length take, and those that each word adds."""
-    started = time.perf_counter()
+def _timings(alphabet: tuple[str, ...], max_n: int, run: Run) -> list[tuple[int, float, float]]:
+    """The two longest lengths that can be timed quickly (long words say most, since they take most of the time), with
+    the seconds that any words of the length take, and those that each word adds."""
+    reached: list[int] = []
     for n in sorted({min(max_n, n) for n in TIMED_LENGTHS}):
-        yield n, *_seconds(_some_words(alphabet, n), run)
-        if time.perf_counter() - started > PATIENCE:
-            return
+        reached.append(n)
+        if len(reached) > 1 and _timed(_some_words(alphabet, n)[:1], run) > PATIENCE:
+            break
+    return [(n, *_seconds(_some_words(alphabet, n), run)) for n in reached[-2:]]
+
+
+def _timed(words: list[Word], run: Run) -> float:
+    started = time.perf_counter()
+    run(words)
+    return time.perf_counter() - started
 
 
 def _some_words(alphabet: tuple[str, ...], n: int) -> list[Word]:
@@ -191,18 +199,13 @@ def _some_words(alphabet: tuple[str, ...], n: int) -> list[Word]:
 
 def _seconds(words: list[Word], run: Run) -> tuple[float, float]:
     """Seconds whatever the number of words, and for each; when everything is warm."""
-
-    def timed(some: list[Word]) -> float:
-        started = time.perf_counter()
-        run(some)
-        return time.perf_counter() - started
-
-    run(words[:1])
-    one = timed(words[:1])
+    one = _timed(words[:1], run)
+    if one < PATIENCE:
+        one = _timed(words[:1], run)
     size = min(len(words), max(2, int(PATIENCE / max(one, 1e-6))))
     if size < 2:
         return 0.0, one
-    each = max(0.0, (timed(words[:size]) - one) / (size - 1))
+    each = max(0.0, (_timed(words[:size], run) - one) / (size - 1))
     return max(0.0, one - each), each
 
 
@@ -210,7 +213,7 @@ def _law(
     timings: Iterable[tuple[int, float, float]], positions: Callable[[int], int]
 ) -> Callable[[float], tuple[float, float]]:
     """Both kinds of seconds as a + b times the square of the number of positions, from the two longest lengths."""
-    known = [(positions(n) ** 2, fixed, each) for n, fixed, each in timings][-2:]
+    known = [(positions(n) ** 2, fixed, each) for n, fixed, each in timings]
     (first, *low), (last, *high) = known[0], known[-1]
 
     def line(square: float, a: float, b: float) -> float:

@@ -145,7 +145,7 @@ def test_a_new_file_holds_the_request_and_a_finished_one_the_results(tmp_path: P
 
 def test_a_state_is_written_at_most_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("hardsim.checking.checkpoint.time.monotonic", lambda: now[0])
     path = tmp_path / "run"
     memory = Checkpoint(str(path), REQUEST, INPUTS).memory("since.ltl", None)
     asked: list[float] = []
@@ -237,7 +237,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    monkeypatch.setattr("hardsim.checking.checkpoint.os.fsync", full)
     with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
         made.memory("since.ltl", None).finish(1)
     assert path.read_bytes() == before

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,42 @@ def test_a_dask_cluster_gives_the_same_document(inputs: list[Path], alone: Any, 
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == alone
+
+
+def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
+    text = (FORMULAS.parent / "README.md").read_text(encoding="utf-8")
+    block = next(part for part in text.split("```") if part.startswith("\ndask scheduler"))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    lines = [line.replace("8786", port).split() for line in block.strip().splitlines()]
+    assert [line[:2] for line in lines] == [["dask", "scheduler"], ["dask", "worker"], ["hardsim", "check"]]
+    running: list[subprocess.Popen[bytes]] = []
+    dask = str(Path(sys.executable).with_name("dask"))
+    try:
+        for _, *rest in lines[:2]:
+            running.append(
+                subprocess.Popen(
+                    [dask, *rest, "--no-dashboard"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
+            )
+            while rest[0] == "scheduler" and unreachable(f"tcp://127.0.0.1:{port}"):
+                assert running[0].poll() is None
+                time.sleep(0.1)
+        command = [sys.executable, "-m", "hardsim", *lines[2][1:]]
+        end = time.monotonic() + 60
+        done = subprocess.run(command, capture_output=True, text=True, cwd=FORMULAS.parent, timeout=60)
+        while "the scheduler has no workers" in done.stderr and time.monotonic() < end:  # they take a moment
+            done = subprocess.run(command, capture_output=True, text=True, cwd=FORMULAS.parent, timeout=60)
+    finally:
+        left = [one for process in running for one in living(psutil.Process(process.pid))]
+        for process in running:
+            process.kill()
+            process.wait(30)
+        for one in left:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PROVED" in done.stdout
 
 
 def test_ray_gives_the_same_document_and_nothing_else(inputs: list[Path], alone: Any) -> None:
