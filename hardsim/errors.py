@@ -102,6 +102,18 @@ class Undecided(HardsimError):
     exit_code = 3
 
 
+class WorkerFailure(HardsimError):
+    """The processes or machines that share the work are gone, or die of it: exit code 4. `hint` says what to try."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message + (f"\n  {self.hint}" if self.hint else "")
+
+
 class InvariantError(HardsimError):
     """A claim that hardsim makes about its own construction was found false: exit code 4."""
 

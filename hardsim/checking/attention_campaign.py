@@ -3,12 +3,11 @@ many words; every activation beside the bound of Theorem 26."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from fractions import Fraction
 from itertools import islice
 from math import log
-from multiprocessing import get_context
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.measure import HeadFacts
@@ -27,15 +26,10 @@ from hardsim.checking.attention_result import (
 )
 from hardsim.checking.attention_tally import ErrorTally, resolved
 from hardsim.checking.attention_words import SoftJudge
-from hardsim.checking.campaign import (
-    CheckOptions,
-    Progress,
-    Report,
-    effort,
-    ignore_interrupts,
-    processors,
-    without_interrupts,
-)
+from hardsim.checking.campaign import CheckOptions, Progress, Report, effort
+from hardsim.checking.checkpoint import Memory
+from hardsim.checking.execution import Answer as ShardAnswer
+from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.words import count_words, planned_count
 from hardsim.checking.words import plan_length as plan_words
@@ -53,17 +47,23 @@ NO_ANSWER = "hard attention itself decides nothing on a word: its output is the 
 
 
 def check_attention(
-    subject: AttentionSubject, options: CheckOptions, choice: AttentionOptions, progress: Report | None = None
+    subject: AttentionSubject,
+    options: CheckOptions,
+    choice: AttentionOptions,
+    progress: Report | None = None,
+    crew: Crew | None = None,
+    memory: Memory | None = None,
 ) -> AttentionResult:
     """Compare hard attention and softmax (and the semantics of a program) on the words of length 1 to `options.max_n`.
 
-    A KeyboardInterrupt ends it early with a result that is marked partial.
+    Crew and memory are as in `check_subject`. A KeyboardInterrupt ends it early with a result that is marked partial.
 
     Raises:
         InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
         Undecided: if a word's answer is not settled at the limit of the precision.
+        WorkerFailure: if workers are lost again and again.
     """
-    campaign = _Campaign(subject, options, choice, progress)
+    campaign = _Campaign(subject, options, choice, progress, crew or LocalCrew(options.workers), memory or Memory())
     partial = False
     try:
         campaign.run()
@@ -116,30 +116,47 @@ def words_of(subject: AttentionSubject, options: CheckOptions, n: int) -> tuple[
 
 def attention_workers(subject: AttentionSubject, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
-    size, total = len(subject.alphabet), 0
+    total = 0
     for n in range(1, options.max_n + 1):
-        tried = effort(options, n)
-        words = planned_count(size, n, options.exhaustive, tried.samples, 0, tried.structured, tried.pairs)
-        total += words * (len(subject.prepared((subject.alphabet[0],) * n)) + 1) ** 2
+        total += requested(subject, options, n) * (len(subject.prepared((subject.alphabet[0],) * n)) + 1) ** 2
     return 1 if total * max(1, len(subject.hard.heads)) < QUICK else processors()
+
+
+def requested(subject: AttentionSubject, options: CheckOptions, n: int) -> int:
+    """How many words of a length are tried at most."""
+    tried = effort(options, n)
+    seeds = sum(len(word) == n for word, _ in subject.examples)
+    pairs = tried.pairs if subject.acceptor else 0
+    return planned_count(len(subject.alphabet), n, options.exhaustive, tried.samples, seeds, tried.structured, pairs)
 
 
 class _Campaign:
     """What was found, length by length; what is there when it is interrupted is its partial result."""
 
     def __init__(
-        self, subject: AttentionSubject, options: CheckOptions, choice: AttentionOptions, progress: Report | None
+        self,
+        subject: AttentionSubject,
+        options: CheckOptions,
+        choice: AttentionOptions,
+        progress: Report | None,
+        crew: Crew,
+        memory: Memory,
     ) -> None:
         self.subject = subject
         self.options = options
         self.choice = choice
         self.progress = progress
+        self.crew = crew
+        self.memory = memory
         self.engine = engine_of(options.engine)
-        self.lengths: list[AttentionLength] = []
-        self.mismatch: AttentionMismatch | None = None
-        self.violation: Violation | None = None
+        known = memory.state or {}
+        self.lengths: list[AttentionLength] = known.get("lengths", [])
+        self.mismatch: AttentionMismatch | None = known.get("mismatch")
+        self.violation: Violation | None = known.get("violation")
+        self.tally: ErrorTally = known.get("tally") or ErrorTally()
+        """Of the length under way."""
         self.preparation: Preparation | None = None
-        self.done = 0
+        self.before = self.done = sum(length.words for length in self.lengths) + self.tally.words
 
     def run(self) -> None:
         words: dict[int, list[Word]] = {}
@@ -148,19 +165,39 @@ class _Campaign:
             words[n], whole[n] = words_of(self.subject, self.options, n)
         self.preparation = prepare(self.subject, words, whole)
         total = sum(len(some) for some in words.values())
-        with _Pool(self.subject, self.options.workers, self.engine) as pool:
-            for n, some in words.items():
-                plan = plan_length(self.preparation, self.subject, self.choice, n)
-                tally = ErrorTally()
-                for part in pool.tallies(plan.model, self.preparation.hard, some):
-                    tally.merge(part)
-                    self.done += part.words
-                    if self.progress is not None:
-                        self.progress(Progress(n, self.done, total, tally.soft_mismatches + tally.hard_mismatches))
-                self.mismatch = weightier(self.mismatch, tally.mismatch)
-                self.violation = self.violation or plan.violation or exceeded(plan, tally, self.preparation.hard)
-                possible = count_words(len(self.subject.alphabet), n)
-                self.lengths.append(length_result(self.preparation.hard, n, possible, plan, tally))
+        for n in range(len(self.lengths) + 1, self.options.max_n + 1):
+            self._length(self.preparation, n, words[n], total)
+
+    def _length(self, preparation: Preparation, n: int, words: Sequence[Word], total: int) -> None:
+        plan = plan_length(preparation, self.subject, self.choice, n)
+        job = Job(attention_tallier, (self.subject, plan.model, preparation.hard, self.engine))
+        source = islice(words, self.tally.words, None)
+        shards = (Shard(n, shard) for shard in iter(lambda: tuple(islice(source, SHARD)), ()))
+        with closing(self.crew.run(job, shards)) as parts:
+            for part in parts:
+                self.tally.merge(part)
+                self.done += part.words
+                self.memory.keep(self._state, self.done)
+                if self.progress is not None:
+                    self.progress(Progress(n, self.done, total, self._mismatches(), 0, self.before))
+        tally, self.tally = self.tally, ErrorTally()
+        self.mismatch = weightier(self.mismatch, tally.mismatch)
+        self.violation = self.violation or plan.violation or exceeded(plan, tally, preparation.hard)
+        possible = count_words(len(self.subject.alphabet), n)
+        self.lengths.append(length_result(preparation.hard, n, possible, plan, tally))
+
+    def _mismatches(self) -> int:
+        found: list[AttentionLength | ErrorTally] = [*self.lengths, self.tally]
+        return sum(one.soft_mismatches + one.hard_mismatches for one in found)
+
+    def _state(self) -> dict[str, object]:
+        """What another run needs to go on from here."""
+        return {
+            "lengths": self.lengths,
+            "mismatch": self.mismatch,
+            "violation": self.violation,
+            "tally": self.tally,
+        }
 
     def result(self, partial: bool) -> AttentionResult:
         subject, lengths = self.subject, tuple(self.lengths)
@@ -334,42 +371,7 @@ def fit(what: str, points: Sequence[tuple[int, Fraction]]) -> Growth:
     return Growth(what, slope, 2.718281828459045 ** (y - slope * x), (points[0][0], points[-1][0]))
 
 
-# ---- processes ----
-
-
-class _Pool:
-    """Judges words in this process, or in several; the results come in order, so they do not depend on the number."""
-
-    def __init__(self, subject: AttentionSubject, workers: int, engine: Engine) -> None:
-        self.subject = subject
-        self.engine = engine
-        self.pool: ProcessPoolExecutor | None = None
-        if workers > 1:
-            self.pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=ignore_interrupts)
-
-    def __enter__(self) -> _Pool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.pool is not None:
-            self.pool.shutdown(wait=True, cancel_futures=True)
-
-    def tallies(self, model: Transformer, hard: Transformer, words: Sequence[Word]) -> Iterator[ErrorTally]:
-        """The tallies of the words, shard by shard."""
-        source = iter(words)
-        shards = iter(lambda: tuple(islice(source, SHARD)), ())
-        if self.pool is None:
-            judge = SoftJudge(self.subject, model, hard, self.engine)
-            yield from (judge.tally(shard) for shard in shards)
-            return
-        jobs = []
-        for shard in shards:
-            with without_interrupts():  # processes start here, and must not take Ctrl-C for themselves
-                jobs.append(self.pool.submit(_tally, self.subject, model, hard, self.engine, shard))
-        yield from (job.result() for job in jobs)
-
-
-def _tally(
-    subject: AttentionSubject, model: Transformer, hard: Transformer, engine: Engine, words: tuple[Word, ...]
-) -> ErrorTally:
-    return SoftJudge(subject, model, hard, engine).tally(words)
+def attention_tallier(subject: AttentionSubject, model: Transformer, hard: Transformer, engine: Engine) -> ShardAnswer:
+    """What tallies the words of a shard: a softmax model beside the hard one."""
+    judge = SoftJudge(subject, model, hard, engine)
+    return lambda shard: judge.tally(shard.words)

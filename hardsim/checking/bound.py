@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log
@@ -10,7 +11,9 @@ from math import log
 from hardsim.ahat.temperature import declared_gaps
 from hardsim.checking.attention import AttentionOptions, AttentionSubject
 from hardsim.checking.attention_campaign import (
+    HOW,
     NO_ANSWER,
+    engine_of,
     exceeded,
     fit,
     kind_of,
@@ -25,7 +28,8 @@ from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
 from hardsim.checking.bound_search import STEP, Found, Hunter, bits_needed
 from hardsim.checking.campaign import CheckOptions, Progress, Report
-from hardsim.checking.result import Verdict, Word
+from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard
+from hardsim.checking.result import MPMATH, Verdict, Word
 from hardsim.checking.words import count_words
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.net.model import Schedule
@@ -61,15 +65,22 @@ class BoundOptions:
 
 
 def bound_report(
-    target: BoundSubject, options: CheckOptions, wanted: BoundOptions, progress: Report | None = None
+    target: BoundSubject,
+    options: CheckOptions,
+    wanted: BoundOptions,
+    progress: Report | None = None,
+    crew: Crew | None = None,
 ) -> BoundResult:
     """The report on lengths 1 to `options.max_n`; a KeyboardInterrupt ends it early, marked partial.
+
+    The lengths are shared by the `crew` (by default `options.workers` processes).
 
     Raises:
         InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
         Undecided: if no temperature gives the wanted error, or an answer is not settled at the limit.
+        WorkerFailure: if workers are lost again and again.
     """
-    report = _Report(target, options, wanted, progress)
+    report = _Report(target, options, wanted, progress, crew or LocalCrew(options.workers))
     partial = False
     try:
         report.run()
@@ -78,63 +89,62 @@ def bound_report(
     return report.result(partial)
 
 
-class _Report:
+@dataclass(frozen=True, slots=True)
+class LengthFound:
+    """What was found at one length besides its row: a claim that is refuted, a word answered wrongly, or not at all."""
+
+    row: BoundLength
+    violation: Violation | None
+    refuted: Word | None
+    unsettled: bool
+
+
+def reporter(target: BoundSubject, options: CheckOptions, wanted: BoundOptions, prepared: Preparation) -> Answer:
+    """What reports on a length, given all its words."""
+    return _Length(target, options, wanted, prepared).report
+
+
+class _Length:
+    """Reports on one length after the other."""
+
     def __init__(
-        self, target: BoundSubject, options: CheckOptions, wanted: BoundOptions, progress: Report | None
+        self, target: BoundSubject, options: CheckOptions, wanted: BoundOptions, prepared: Preparation
     ) -> None:
         self.target = target
         self.subject = target.subject
         self.options = options
         self.wanted = wanted
-        self.progress = progress
-        self.lengths: list[BoundLength] = []
-        self.prepared: Preparation | None = None
-        self.violation: Violation | None = None
-        self.refuted: Word | None = None
-        self.unsettled = False
-
-    def run(self) -> None:
-        words: dict[int, list[Word]] = {}
-        whole: dict[int, bool] = {}
-        for n in range(1, self.options.max_n + 1):
-            words[n], whole[n] = words_of(self.subject, self.options, n)
-        self.prepared = prepare(self.subject, words, whole)
-        total, done = sum(len(some) for some in words.values()), 0
-        for n, some in words.items():
-            self.lengths.append(self._length(n, some))
-            done += len(some)
-            if self.progress is not None:
-                self.progress(Progress(n, done, total, 0))
+        self.prepared = prepared
 
     def schedule(self, factor: Fraction) -> Schedule:
         """The temperature that is so many times the schedule."""
         return parse_arith(f"({factor})*({self.target.schedule})")
 
-    def _length(self, n: int, words: Sequence[Word]) -> BoundLength:
-        assert self.prepared is not None
+    def report(self, shard: Shard) -> LengthFound:
+        """The length of these words."""
+        n, words = shard.n, shard.words
         plan = plan_length(self.prepared, self.subject, self._choice(), n)
-        self.violation = self.violation or plan.violation
+        violation, refuted, unsettled = plan.violation, None, False
         possible = count_words(len(self.subject.alphabet), n)
         tally, found, bits = ErrorTally(words=len(words)), Found(None, None, None), 0
-        judge = SoftJudge(self.subject, plan.model, self.prepared.hard, "auto")
         if not self.wanted.gap:
+            judge = SoftJudge(self.subject, plan.model, self.prepared.hard, engine_of(self.options.engine))
             tally = judge.tally(words)
             bits = bits_needed(judge, words)
-            self.violation = self.violation or self._exceeded(plan, tally)
+            violation = violation or self._exceeded(plan, tally)
             if tally.mismatch is not None:
-                self.refuted = self.refuted or (tally.mismatch.word if tally.mismatch.refutes else None)
-                self.unsettled = self.unsettled or not tally.mismatch.refutes
+                refuted = tally.mismatch.word if tally.mismatch.refutes else None
+                unsettled = not tally.mismatch.refutes
             if self.wanted.search and plan.facts.gap is not None:
                 hunter = Hunter(
                     self.subject, self.prepared.hard, self.schedule, words, plan.facts.exhaustive, self.options.seed
                 )
                 found = hunter.search(self._start(plan))
         shown = length_result(self.prepared.hard, n, possible, plan, tally)
-        return self._row(n, shown, plan, found, bits)
+        return LengthFound(self._row(n, shown, plan, found, bits), violation, refuted, unsettled)
 
     def _exceeded(self, plan: LengthPlan, tally: ErrorTally) -> Violation | None:
         """An error that certainly is larger than what theory allows."""
-        assert self.prepared is not None
         if self.target.allowed is None:
             return exceeded(plan, tally, self.prepared.hard)
         for (name, _), (low, _) in sorted(tally.values.items()):
@@ -203,8 +213,46 @@ class _Report:
             bound=bound,
         )
 
+
+class _Report:
+    """What was found, length by length; what is there when it is interrupted is its partial result."""
+
+    def __init__(
+        self, target: BoundSubject, options: CheckOptions, wanted: BoundOptions, progress: Report | None, crew: Crew
+    ) -> None:
+        self.target = target
+        self.subject = target.subject
+        self.options = options
+        self.wanted = wanted
+        self.progress = progress
+        self.crew = crew
+        self.found: list[LengthFound] = []
+        self.prepared: Preparation | None = None
+        self.violation: Violation | None = None
+        self.refuted: Word | None = None
+        self.unsettled = False
+
+    def run(self) -> None:
+        words: dict[int, list[Word]] = {}
+        whole: dict[int, bool] = {}
+        for n in range(1, self.options.max_n + 1):
+            words[n], whole[n] = words_of(self.subject, self.options, n)
+        self.prepared = prepare(self.subject, words, whole)
+        total, done = sum(len(some) for some in words.values()), 0
+        job = Job(reporter, (self.target, self.options, self.wanted, self.prepared))
+        with closing(self.crew.run(job, (Shard(n, tuple(some)) for n, some in words.items()))) as parts:
+            for found in parts:
+                self.found.append(found)
+                self.violation = self.violation or found.violation
+                self.refuted = self.refuted or found.refuted
+                self.unsettled = self.unsettled or found.unsettled
+                done += found.row.words
+                if self.progress is not None:
+                    wrong, undecided = (sum(one) for one in zip(*map(_counts, self.found), strict=True))
+                    self.progress(Progress(found.row.n, done, total, wrong, undecided))
+
     def result(self, partial: bool) -> BoundResult:
-        target, subject, lengths = self.target, self.subject, tuple(self.lengths)
+        target, subject, lengths = self.target, self.subject, tuple(found.row for found in self.found)
         verdict, reach = self._verdict(lengths)
         return BoundResult(
             name=subject.name,
@@ -235,7 +283,15 @@ class _Report:
             return Verdict.UNDECIDED, NO_ANSWER if lengths else "no word was tried"
         words = sum(length.words for length in lengths)
         what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"
-        return Verdict.CERTIFIED, f"{what} holds on {words:,} words up to length {lengths[-1].n}"
+        holds = f"{what} holds on {words:,} words up to length {lengths[-1].n}"
+        if self.options.engine == MPMATH and not self.wanted.gap:
+            return Verdict.OBSERVED, f"{holds}, {HOW[MPMATH]}"
+        return Verdict.CERTIFIED, holds
+
+
+def _counts(found: LengthFound) -> tuple[int, int]:
+    """Whether a length refutes something, and whether it leaves something undecided."""
+    return int(found.violation is not None or found.refuted is not None), int(found.unsettled)
 
 
 def tail(lengths: Sequence[BoundLength]) -> Sequence[BoundLength]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
-from multiprocessing import get_context
 
+from hardsim.checking.checkpoint import Memory
 from hardsim.checking.compare import Judge
+from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.result import (
     AUTO,
     BALL,
@@ -24,7 +21,6 @@ from hardsim.checking.result import (
     LengthResult,
     Mismatch,
     Verdict,
-    Word,
 )
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, first_of
@@ -61,12 +57,17 @@ class CheckOptions:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a check is: words done of all words requested, the length under way, mismatches so far."""
+    """Where a check is: words done of all words requested, the length under way, mismatches and undecided words so far.
+
+    `before` words of these were done by an earlier run that is being resumed.
+    """
 
     n: int
     done: int
     total: int
     mismatches: int
+    undecided: int = 0
+    before: int = 0
 
 
 Report = Callable[[Progress], None]
@@ -108,22 +109,25 @@ def default_workers(subject: Subject, options: CheckOptions) -> int:
     return 1 if quick else processors()
 
 
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def check_subject(subject: Subject, options: CheckOptions, progress: Report | None = None) -> CheckResult:
+def check_subject(
+    subject: Subject,
+    options: CheckOptions,
+    progress: Report | None = None,
+    crew: Crew | None = None,
+    memory: Memory | None = None,
+) -> CheckResult:
     """Compare oracle, hard attention and softmax on the words of length 1 to `options.max_n`.
 
-    A KeyboardInterrupt ends it early with a result that is marked partial.
+    The words are shared by the `crew` (by default `options.workers` processes). What the `memory` holds of an earlier
+    run is not run again. A KeyboardInterrupt ends it early with a result that is marked partial.
 
     Raises:
         InputError: if an option is out of range, `dps` is less than needed, or the temperature is not positive at
             some length.
+        WorkerFailure: if workers are lost again and again.
     """
     _validate(subject, options)
-    campaign = _Campaign(subject, options, progress)
+    campaign = _Campaign(subject, options, progress, crew or LocalCrew(options.workers), memory or Memory())
     partial = False
     try:
         campaign.run()
@@ -148,62 +152,42 @@ def _validate(subject: Subject, options: CheckOptions) -> None:
 class _Campaign:
     """The tallies of one check, by length; what is there when it is interrupted is its partial result."""
 
-    def __init__(self, subject: Subject, options: CheckOptions, progress: Report | None) -> None:
+    def __init__(
+        self, subject: Subject, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
+    ) -> None:
         self.subject = subject
         self.options = options
         self.progress = progress
+        self.crew = crew
+        self.memory = memory
         self.judge = Judge(subject, options.dps, options.engine)
         self.oracle = Oracle(subject.file)
-        self.tallies: dict[int, Tally] = {}
+        self.tallies: dict[int, Tally] = {tally.n: tally for tally in memory.state or ()}
         self.total = count_requested(subject, options)
-        self.done = 0
-        self.mismatches = 0
+        self.before = self.done = sum(tally.words for tally in self.tallies.values())
 
     def run(self) -> None:
-        """Tally every planned word."""
-        if self.options.workers == 1:
-            for n, words in self._shards():
-                part = Tally(n)
-                self.judge.tally_all(words, part)
-                self._merge(part)
-            return
-        self._run_parallel()
+        """Tally every planned word that is not in a tally yet."""
+        job = Job(tallier, (self.subject, self.options.dps, self.options.engine))
+        with closing(self.crew.run(job, self._shards())) as parts:
+            for part in parts:
+                self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.file.alphabet)
+                self._advance(part)
 
-    def _run_parallel(self) -> None:
-        """The same on several processes; shards come back in order, so the result does not depend on their number."""
-        context = get_context("spawn")
-        arguments = (self.subject, self.options.dps, self.options.engine)
-        with ProcessPoolExecutor(self.options.workers, context, initializer=_start_worker, initargs=arguments) as pool:
-            waiting: deque[Future[Tally]] = deque()
-            shards = self._shards()
-            try:
-                while True:
-                    for shard in islice(shards, 4 * self.options.workers - len(waiting)):
-                        with without_interrupts():
-                            waiting.append(pool.submit(_tally_shard, shard))
-                    if not waiting:
-                        return
-                    self._merge(waiting.popleft().result())
-            except KeyboardInterrupt:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-
-    def _shards(self) -> Iterator[tuple[int, tuple[Word, ...]]]:
-        for n in range(1, self.options.max_n + 1):
-            self.tallies[n] = Tally(n)
-            words, size = iter(self._plan(n).words), self._shard_size(n)
+    def _shards(self) -> Iterator[Shard]:
+        """The words that are not in a tally yet, in order: lengths before the last one tallied are complete."""
+        latest = max(self.tallies, default=1)
+        known = self.tallies[latest].words if self.tallies else 0
+        for n in range(latest, self.options.max_n + 1):
+            words, size = islice(self._plan(n).words, known if n == latest else 0, None), self._shard_size(n)
             while shard := tuple(islice(words, size)):
-                yield n, shard
+                yield Shard(n, shard)
 
     def _shard_size(self, n: int) -> int:
         """Float64 runs batches that do not depend on the number of processes, since roundings may depend on them."""
         if self.options.engine in (AUTO, FLOAT64):
             return max(1, min(BATCH, BATCH_SYMBOLS // n))
-        return 1 if self.options.workers == 1 else SHARD
-
-    def _merge(self, part: Tally) -> None:
-        self.tallies[part.n].merge(part, self.subject.file.alphabet)
-        self._advance(part.n, part.words, part.mismatches)
+        return 1 if self.crew.alone else SHARD
 
     def _plan(self, n: int) -> WordPlan:
         tried = effort(self.options, n)
@@ -219,11 +203,14 @@ class _Campaign:
             tried.pairs,
         )
 
-    def _advance(self, n: int, words: int, mismatches: int) -> None:
-        self.done += words
-        self.mismatches += mismatches
+    def _advance(self, part: Tally) -> None:
+        self.done += part.words
+        self.memory.keep(lambda: list(self.tallies.values()), self.done)
         if self.progress is not None:
-            self.progress(Progress(n, self.done, max(self.total, self.done), self.mismatches))
+            found = self.tallies.values()
+            mismatches, undecided = sum(one.mismatches for one in found), sum(one.undecided for one in found)
+            total = max(self.total, self.done)
+            self.progress(Progress(part.n, self.done, total, mismatches, undecided, self.before))
 
     def finished(self) -> Iterator[tuple[LengthResult, Mismatch | None]]:
         """The result of every length of which a word was tried, with its first mismatch."""
@@ -232,39 +219,15 @@ class _Campaign:
                 yield self.judge.finish(tally, count_words(len(self.subject.file.alphabet), n))
 
 
-@contextmanager
-def without_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back for a moment. A process that starts meanwhile inherits that, and never sees it: the parent alone
-    answers, also while its workers are still importing."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def tallier(subject: Subject, dps: int | None, engine: str) -> Answer:
+    """What tallies the words of a shard: three answers on each, held against each other."""
+    judge = Judge(subject, dps, engine)
 
+    def tally(shard: Shard) -> Tally:
+        found = Tally(shard.n)
+        judge.tally_all(shard.words, found)
+        return found
 
-def ignore_interrupts() -> None:
-    """In a worker: the parent alone answers Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-_worker: Judge
-
-
-def _start_worker(subject: Subject, dps: int | None, engine: str) -> None:
-    """Make the judge of this process; the parent alone answers Ctrl-C."""
-    global _worker
-    ignore_interrupts()
-    _worker = Judge(subject, dps, engine)
-
-
-def _tally_shard(shard: tuple[int, tuple[Word, ...]]) -> Tally:
-    n, words = shard
-    tally = Tally(n)
-    _worker.tally_all(words, tally)
     return tally
 
 

@@ -11,6 +11,8 @@ from hardsim.checking.attention import AttentionOptions, AttentionSubject
 from hardsim.checking.attention_campaign import check_attention
 from hardsim.checking.attention_result import AttentionResult
 from hardsim.checking.campaign import CheckOptions, Report, check_subject
+from hardsim.checking.checkpoint import Memory
+from hardsim.checking.execution import Crew
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.prove_attention import prove_attention
 from hardsim.checking.result import AUTO, CheckResult, Verdict
@@ -24,7 +26,13 @@ LONGEST_MODEL = 24
 """The same for programs, in positions of the padded word."""
 
 
-def check_with_proof(subject: Subject, options: CheckOptions, progress: Report | None = None) -> CheckResult:
+def check_with_proof(
+    subject: Subject,
+    options: CheckOptions,
+    progress: Report | None = None,
+    crew: Crew | None = None,
+    memory: Memory | None = None,
+) -> CheckResult:
     """Check a formula's network, after the prover has been asked about all words of these lengths.
 
     The prover is asked under engine `auto`, in the regimes that converge, up to length LONGEST.
@@ -35,7 +43,7 @@ def check_with_proof(subject: Subject, options: CheckOptions, progress: Report |
     """
     asked = options.engine == AUTO and options.max_n <= LONGEST and REGIMES[subject.program.regime].converges
     proof = prove_subject(subject, options.max_n, search=0) if asked else None
-    result = check_subject(subject, options, progress)
+    result = check_subject(subject, options, progress, crew, memory)
     if proof is None:
         return result
     if result.partial:
@@ -51,7 +59,12 @@ def check_with_proof(subject: Subject, options: CheckOptions, progress: Report |
 
 
 def check_attention_with_proof(
-    subject: AttentionSubject, options: CheckOptions, choice: AttentionOptions, progress: Report | None = None
+    subject: AttentionSubject,
+    options: CheckOptions,
+    choice: AttentionOptions,
+    progress: Report | None = None,
+    crew: Crew | None = None,
+    memory: Memory | None = None,
 ) -> AttentionResult:
     """Check a model, after the prover has been asked where gaps and ranges follow from how a program was compiled.
 
@@ -63,7 +76,7 @@ def check_attention_with_proof(
     if asked:
         asked = len(subject.prepared((subject.alphabet[0],) * options.max_n)) <= LONGEST_MODEL
     proof = prove_attention(subject, options.max_n, choice, search=0) if asked else None
-    result = check_attention(subject, options, choice, progress)
+    result = check_attention(subject, options, choice, progress, crew, memory)
     if proof is None or proof.verdict is not Verdict.PROVED:
         return result
     if result.verdict is Verdict.REFUTED:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.ahat.exact import ExactModel
@@ -9,17 +11,21 @@ from hardsim.ahat.file import AhatFile
 from hardsim.ahat.harden import harden
 from hardsim.checking.attention import AttentionSubject
 from hardsim.checking.bound import BoundSubject
+from hardsim.checking.result import Word
 from hardsim.checking.soft import exact
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
+from hardsim.lang.ast import FormulaFile
 from hardsim.lang.semantics import Oracle
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.ast import BLANK
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.rasp.compile import compile_program
 from hardsim.run.mp import MpArithmetic
+from hardsim.spec.ir import Head
 from hardsim.spec.regimes import REGIMES
+from hardsim.theory.budget import Budget
 
 BOUND_DIGITS = 50
 """Decimal digits of theory's error bounds."""
@@ -82,12 +88,6 @@ def formula_bounds(subject: Subject, scaled: bool = True) -> BoundSubject:
     `scaled` multiplies the scores of heads with a larger beta of their own, so that one temperature serves all.
     """
     file, program, budget = subject.file, subject.program, subject.budget
-    context = MpArithmetic(BOUND_DIGITS).context
-    heads = {head.name: head for head in program.heads}
-
-    def allowed(name: str, n: int) -> Fraction:
-        return exact(budget.error_bound(heads[name], n, context))
-
     return BoundSubject(
         subject=AttentionSubject(
             name=subject.name,
@@ -97,15 +97,40 @@ def formula_bounds(subject: Subject, scaled: bool = True) -> BoundSubject:
             alphabet=file.alphabet,
             examples=tuple((example.word, example.accept) for example in file.examples),
             title=subject.formula,
-            oracle=Oracle(file).accepts,
+            oracle=_Accepts(file),
             rounded=True,
         ),
         schedule=budget.temperature,
         regime=program.regime,
         used=1 / budget.beta,
-        allowed=allowed,
+        allowed=_Allowed({head.name: head for head in program.heads}, budget),
         asymptotics=ASYMPTOTICS[program.regime] if program.regime in REGIMES else "",
     )
+
+
+class _Accepts:
+    """Whether a formula holds of a word; it travels as the formula, without what was computed."""
+
+    def __init__(self, file: FormulaFile) -> None:
+        self._file = file
+        self._oracle = Oracle(file)
+
+    def __call__(self, word: Word) -> bool:
+        return self._oracle.accepts(word)
+
+    def __reduce__(self) -> tuple[type[_Accepts], tuple[FormulaFile]]:
+        return _Accepts, (self._file,)
+
+
+@dataclass(frozen=True)
+class _Allowed:
+    """What theory allows each head at a length; unlike a function inside a function it can be sent to a worker."""
+
+    heads: Mapping[str, Head]
+    budget: Budget
+
+    def __call__(self, name: str, n: int) -> Fraction:
+        return exact(self.budget.error_bound(self.heads[name], n, MpArithmetic(BOUND_DIGITS).context))
 
 
 def program_subject(program: ast.Program, name: str, sha256: str) -> tuple[AttentionSubject, tuple[str, ...]]:

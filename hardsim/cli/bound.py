@@ -9,6 +9,8 @@ import typer
 
 from hardsim.cli import failures
 from hardsim.cli import options as opt
+from hardsim.cli.crews import Crews, crews
+from hardsim.cli.estimate import announce, bound_cost
 from hardsim.cli.options import Request
 from hardsim.cli.progress import bar
 from hardsim.cli.session import Session, session
@@ -51,7 +53,11 @@ Examples:
   hardsim bound --gap                       (a short report on everything shipped)
   hardsim bound since.ltl --max-n 32 --plot since.svg
   hardsim bound since.ltl --critical        (the least beta, between a proof and a word)
+  hardsim bound sort.srasp --workers 2      (the lengths are shared)
 """
+
+BITS = "a bound report finds for itself how many bits settle every answer"
+BALLS = "the least beta is found by the prover, in one process and in arithmetic of its own"
 
 Gap = Annotated[bool, typer.Option("--gap", help="Score gaps only: a short report for continuous integration.")]
 Critical = Annotated[
@@ -81,6 +87,11 @@ def bound(
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
     epsilon: opt.Epsilon = None,
+    engine: opt.Engine = "auto",
+    dps: opt.Digits = None,
+    workers: opt.Workers = None,
+    backend: opt.Backend = "local",
+    scheduler: opt.Scheduler = None,
     plot: Plot = None,
     tables: opt.Tables = None,
     json: opt.JsonPath = None,
@@ -92,20 +103,27 @@ def bound(
 
     request = Request(regime, beta, tau, at, single_head, counting, epsilon)
     request.options()
+    opt.check_engine(engine)
     _refuse_with_critical(critical, gap, plot, beta)
     if plot is not None:
         _need_matplotlib(plot)
     target = None if plot is None else Sink(plot, "--plot")
     paths = _paths(files, gap, expression)
-    options = CheckOptions(max_n, exhaustive, samples, seed, engine="ball")
+    options = CheckOptions(max_n, exhaustive, samples, seed, engine=engine)
+    unused = {"--dps": dps is not None}
+    if critical:
+        unused |= {"--engine": engine != "auto", "--workers": workers is not None, "--backend": backend != "local"}
     try:
-        with session("bound", json, seed) as current:
+        with crews(backend, scheduler, workers) as staff, session("bound", json, seed) as current:
+            current.without(unused, BALLS if critical else BITS)
             if target is not None:
                 current.outputs.append(target)
             given = list(current.read(paths, expression, alphabet))
             several = len(given) + len(current.errors) > 1 or gap
             shown = tables if tables is not None else not several
-            work = _Critical(current, max_n, shown) if critical else _Work(current, request, options, gap, shown)
+            work = _Critical(current, max_n, shown) if critical else _Work(current, request, options, gap, shown, staff)
+            if not critical:
+                staff.join()
             for one in given:
                 current.each(one, request, work.report, work.report_model)
                 if current.interrupted:
@@ -207,7 +225,10 @@ class _Critical:
 class _Work:
     """Reports on one input after the other."""
 
-    def __init__(self, current: Session, request: Request, options: CheckOptions, gap: bool, tables: bool) -> None:
+    def __init__(
+        self, current: Session, request: Request, options: CheckOptions, gap: bool, tables: bool, staff: Crews
+    ) -> None:
+        self.staff = staff
         self.current = current
         self.request = request
         self.options = options
@@ -231,6 +252,7 @@ class _Work:
         self._report(attention_bounds(given.subject), given.alphabet, self.request.attention())
 
     def _report(self, target: BoundSubject, alphabet: tuple[str, ...], choice: AttentionOptions) -> None:
+        from hardsim.checking.attention_campaign import attention_workers
         from hardsim.checking.bound import BoundOptions, bound_report
         from hardsim.checking.result import Verdict
         from hardsim.report.bound import bound_json, print_bound
@@ -238,9 +260,12 @@ class _Work:
         if self.current.interrupted:
             return
         name = target.subject.name
+        wanted = BoundOptions(gap=self.gap, choice=choice)
+        crew = self.staff.crew(lambda: 1 if self.gap else attention_workers(target.subject, self.options))
         with bar(name) as shown:
-            wanted = BoundOptions(gap=self.gap, choice=choice)
-            result = bound_report(target, self.options, wanted, None if shown is None else shown.update)
+            if not self.gap:
+                announce(name, bound_cost(target, self.options, wanted), crew.workers)
+            result = bound_report(target, self.options, wanted, None if shown is None else shown.update, crew)
         self.results.append(result)
         self.current.results.append(bound_json(result))
         if not self.gap:

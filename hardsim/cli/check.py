@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING
 
 from hardsim.cli import failures
 from hardsim.cli import options as opt
+from hardsim.cli.crews import Crews, crews
+from hardsim.cli.estimate import announce, attention_cost, formula_cost
 from hardsim.cli.options import Request
-from hardsim.cli.progress import announcement, bar
+from hardsim.cli.progress import bar
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import note, say
+from hardsim.errors import InputError
 
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.attention_result import AttentionResult
     from hardsim.checking.campaign import CheckOptions
+    from hardsim.checking.checkpoint import Checkpoint, Memory
     from hardsim.checking.result import CheckResult, Verdict
     from hardsim.checking.subject import Subject
 
@@ -40,10 +44,16 @@ A hard-attention model, or a program compiled into one, is run exactly and as a 
 at the temperature that Theorem 26 gives for its score gap (or at --tau), in ball arithmetic. Every activation is
 compared with the hard one; errors stand beside the theorem's bounds.
 
+The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
+--resume a check that was stopped, by whatever, goes on from the words it had done.
+
 \b
 Examples:
   hardsim check flipflop.ltl
   hardsim check flipflop.ltl --max-n 64 --workers 2
+  hardsim check flipflop.ltl --max-n 500 --resume flipflop.run
+  hardsim check flipflop.ltl --backend dask --scheduler tcp://host:8786
+  hardsim check flipflop.ltl --backend ray --workers 4
   hardsim check formulas/ --regime all --json report.json
   hardsim check flipflop.ltl --engine ball --require certified
   hardsim check -e 'a S b' --alphabet 'a b c' --beta 1/2
@@ -69,6 +79,9 @@ def check(
     require: opt.Require = None,
     dps: opt.Digits = None,
     workers: opt.Workers = None,
+    backend: opt.Backend = "local",
+    scheduler: opt.Scheduler = None,
+    resume: opt.Resume = None,
     tables: opt.Tables = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
@@ -82,15 +95,50 @@ def check(
     opt.check_engine(engine)
     wanted = opt.required(require)
     options = CheckOptions(max_n, exhaustive, samples, seed, dps, engine=engine)
-    with session("check", json, seed) as current:
+    with crews(backend, scheduler, workers) as staff, session("check", json, seed) as current:
         given = list(current.read(files, expression, alphabet))
         several = len(given) + len(current.errors) > 1
-        work = _Work(current, request, options, workers, tables if tables is not None else not several, wanted)
+        kept = None if resume is None else _checkpoint(resume, json, request, options, current)
+        if kept is None or not kept.complete:
+            staff.join()
+        work = _Work(current, request, options, staff, tables if tables is not None else not several, wanted, kept)
         for one in given:
             current.each(one, request, work.check, work.check_model)
             if current.interrupted:
                 break
         work.summary()
+        if kept is not None and not current.interrupted:
+            kept.finish()
+
+
+def _checkpoint(path: str, json: str | None, request: Request, options: CheckOptions, current: Session) -> Checkpoint:
+    """The file of --resume: what it holds, or a new one.
+
+    Raises:
+        InputError: if it is of another request, damaged, or something else, or cannot be written.
+    """
+    from hardsim.checking.checkpoint import Checkpoint, same_file
+
+    for name in (one["name"] for one in current.inputs):
+        if same_file(path, name):
+            raise InputError(f"--resume {path} would overwrite what is read, {name}", hint="Give it another name.")
+    if json is not None and same_file(path, json):
+        raise InputError(f"--resume and --json both write {path}", hint="Name two files.")
+    wanted = {
+        "--max-n": options.max_n,
+        "--exhaustive": options.exhaustive,
+        "--samples": options.samples,
+        "--seed": options.seed,
+        "--engine": options.engine,
+        "--dps": options.dps,
+    }
+    inputs = [(one["name"], one["sha256"], one["alphabet"]) for one in current.inputs]
+    found = Checkpoint(path, wanted | request.tried(), inputs)
+    if found.complete:
+        note(f"{path} is complete: nothing is run again")
+    elif found.runs:
+        note(f"going on from {path}")
+    return found
 
 
 class _Work:
@@ -101,17 +149,25 @@ class _Work:
         current: Session,
         request: Request,
         options: CheckOptions,
-        workers: int | None,
+        staff: Crews,
         tables: bool,
         wanted: Verdict | None,
+        kept: Checkpoint | None,
     ) -> None:
         self.current = current
         self.request = request
         self.options = options
-        self.workers = workers
+        self.staff = staff
         self.tables = tables
         self.wanted = wanted
+        self.kept = kept
         self.results: list[CheckResult | AttentionResult] = []
+
+    def _memory(self, name: str, regime: str | None) -> Memory:
+        """What is known of an input from an earlier run."""
+        from hardsim.checking.checkpoint import Memory
+
+        return Memory() if self.kept is None else self.kept.memory(name, regime)
 
     def check(self, subject: Subject) -> None:
         """Check one subject; after an interruption the others are left alone."""
@@ -122,12 +178,17 @@ class _Work:
 
         if self.current.interrupted:
             return
-        options = replace(self.options, workers=self.workers or default_workers(subject, self.options))
-        warning = announcement(subject, options)
-        if warning is not None:
-            note(f"{subject.name}: {warning}")
-        with bar(subject.name) as shown:
-            result = check_with_proof(subject, options, None if shown is None else shown.update)
+        memory = self._memory(subject.name, subject.program.regime)
+        result: CheckResult | None = memory.result
+        if result is None:
+            crew = self.staff.crew(lambda: default_workers(subject, self.options))
+            options = replace(self.options, workers=crew.workers)
+            with bar(subject.name) as shown:
+                announce(subject.name, formula_cost(subject, options), crew.workers, memory.words)
+                update = None if shown is None else shown.update
+                result = check_with_proof(subject, options, update, crew, memory)
+            if not result.partial:
+                memory.finish(result)
         self.results.append(result)
         self.current.results.append(check_json(result))
         print_check(self.current.screen, result, subject.file.alphabet, self.tables)
@@ -142,11 +203,18 @@ class _Work:
 
         if self.current.interrupted:
             return
-        workers = self.workers or attention_workers(given.subject, self.options)
-        options = replace(self.options, workers=workers)
-        with bar(given.name) as shown:
-            update = None if shown is None else shown.update
-            result = check_attention_with_proof(given.subject, options, self.request.attention(), update)
+        memory = self._memory(given.name, None)
+        result: AttentionResult | None = memory.result
+        if result is None:
+            subject, choice = given.subject, self.request.attention()
+            crew = self.staff.crew(lambda: attention_workers(subject, self.options))
+            options = replace(self.options, workers=crew.workers)
+            with bar(given.name) as shown:
+                announce(given.name, attention_cost(subject, options, choice), crew.workers, memory.words)
+                update = None if shown is None else shown.update
+                result = check_attention_with_proof(subject, options, choice, update, crew, memory)
+            if not result.partial:
+                memory.finish(result)
         self.results.append(result)
         self.current.results.append(attention_json(result))
         print_attention(self.current.screen, result, given.alphabet, self.tables)

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterable
 
 from hardsim.cli.streams import say
-from hardsim.errors import HardsimError, InvariantError, SourceError
+from hardsim.errors import HardsimError, InvariantError, SourceError, WorkerFailure
 
 AGREED, MISMATCH, BAD_INPUT, UNDECIDED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 CLOSED_PIPE = 141
@@ -36,7 +36,7 @@ def code_of(error: BaseException) -> int:
 def report(error: BaseException, name: str | None = None) -> int:
     """Say on standard error what went wrong with the input of that name; returns the exit code."""
     code = code_of(error)
-    if code == INTERNAL:
+    if code == INTERNAL and not isinstance(error, WorkerFailure):
         say(internal(error, name))
         return code
     text = str(error)

@@ -226,7 +226,29 @@ Workers = Annotated[
         metavar="W",
         parser=integer(1, LARGEST_WORKERS),
         help="Processes that share the words; the result does not depend on it "
-        "(default: one for a quick check, otherwise as many as there are processors).",
+        "(default: one for a quick check, otherwise as many as there are processors; of a cluster all).",
+    ),
+]
+Backend = Annotated[
+    str,
+    typer.Option(
+        "--backend",
+        metavar="NAME",
+        help="What runs the processes: local (this machine), dask (with --scheduler), or ray (the cluster of "
+        "RAY_ADDRESS, or one that is started here); the result does not depend on it.",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="The dask scheduler of --backend dask, as tcp://host:8786."),
+]
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="FILE",
+        help="Keep in FILE what was found, and go on from there if it exists: the same command, stopped at any moment, "
+        "ends with the same report.",
     ),
 ]
 Tables = Annotated[
@@ -291,6 +313,18 @@ class Request:
         if self.epsilon is None:
             return None
         return "--epsilon: for hard-attention models and programs; a formula's temperature is its regime's, or yours"
+
+    def tried(self) -> dict[str, str | bool | None]:
+        """What decides which networks are meant, by option, as text."""
+        return {
+            "--regime": self.regime,
+            "--beta": None if self.beta is None else str(self.beta),
+            "--tau": self.tau,
+            "--at": self.at,
+            "--single-head": self.single_head,
+            "--counting": self.counting,
+            "--epsilon": None if self.epsilon is None else str(self.epsilon),
+        }
 
     def softening(self) -> str | None:
         """A remark on options that say how softmax is made sharp, where none is made; None if there are none."""

@@ -113,6 +113,9 @@ def prove(
     single_head: opt.SingleHead = False,
     counting: opt.Counting = None,
     epsilon: opt.Epsilon = None,
+    engine: opt.Engine = "auto",
+    dps: opt.Digits = None,
+    workers: opt.Workers = None,
     tables: opt.Tables = None,
     json: opt.JsonPath = None,
     expression: opt.Expression = None,
@@ -122,9 +125,12 @@ def prove(
     request = Request(regime, beta, tau, at, single_head, counting, epsilon)
     request.options()
     _ordered(min_n, max_n, _given(context, "max_n"))
+    opt.check_engine(engine)
+    unused = {"--engine": engine != "auto", "--dps": dps is not None, "--workers": workers is not None}
     target = None if certificate is None else _target(certificate, request, heads_only, max_n, json)
     try:
         with session("prove", json, quiet=certificate == STDOUT) as current:
+            current.without(unused, "a proof is one process, in rigorous arithmetic of its own")
             if target is not None:
                 current.outputs.append(target)
                 if current.sink is not None and current.sink.same(target):

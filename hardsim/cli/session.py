@@ -77,6 +77,15 @@ class Session:
         note(f"{name}: {message}" if regime is None else f"{name}: regime {regime}: {message}")
         self.notes.append(note_json(name, regime, message))
 
+    def without(self, options: dict[str, bool], reason: str) -> None:
+        """A remark on options that were given and have no use here, if there are any."""
+        from hardsim.report.json import note_json
+
+        named = ", ".join(name for name, given in options.items() if given)
+        if named:
+            note(f"{named}: not used by `hardsim {self.command}`; {reason}")
+            self.notes.append(note_json(None, None, f"{named}: not used; {reason}"))
+
     # ---- inputs ----
 
     def read(

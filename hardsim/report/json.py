@@ -81,8 +81,8 @@ def input_json(given: Named) -> Json:
     return {"name": given.name, "sha256": given.sha256, "alphabet": list(given.alphabet)}
 
 
-def note_json(name: str, regime: str | None, message: str) -> Json:
-    """Something that was not done, or a remark on the input."""
+def note_json(name: str | None, regime: str | None, message: str) -> Json:
+    """Something that was not done, or a remark on an input (None: on the command line)."""
     return {"input": name, "regime": regime, "message": message}
 
 

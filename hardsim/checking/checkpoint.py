@@ -1,0 +1,267 @@
+"""What a run has found until now, in a file from which another run goes on.
+
+The file belongs to one request: the inputs (by name, content and alphabet), and every option that decides what is tried
+and how. How many processes there were does not matter. It is replaced as a whole (written under another name, made
+durable, renamed), so that at every moment there is a complete one, however the run ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from hardsim.checking.plain import from_plain, to_plain
+from hardsim.errors import InputError
+from hardsim.version import __version__
+
+FORMAT = "hardsim-checkpoint"
+SCHEMA_VERSION = 1
+INTERVAL = 1.0
+"""Least seconds between two times that the file is written while words are tried."""
+SHARE = 20
+"""Writing takes at most this fraction of the time."""
+STALE = 3600.0
+"""Seconds after which a half-written file is that of a run that was killed."""
+OPTION = "--resume"
+
+
+class Memory:
+    """What is known of one input in one regime: the `state` that was reached, or the `result`. This one forgets."""
+
+    state: Any = None
+    result: Any = None
+    words = 0
+    """How many words the state covers."""
+
+    def keep(self, state: Callable[[], Any], words: int) -> None:
+        """Note how far it is; `state` is asked where that is written down."""
+
+    def finish(self, result: Any) -> None:
+        """Note that it is done."""
+
+
+class _Kept(Memory):
+    """A memory that a file backs."""
+
+    def __init__(self, file: Checkpoint, key: str) -> None:
+        self._file = file
+        self._key = key
+        found = file.runs.get(key, {})
+        self.state = found.get("state")
+        self.result = found.get("result")
+        self.words = found.get("words", 0)
+
+    def keep(self, state: Callable[[], Any], words: int) -> None:
+        """Write down how far it is, unless that was done a moment ago.
+
+        Nothing waits to be written: after an interruption a state may be half changed.
+        """
+        if self._file.due:
+            self._file.set(self._key, state=state(), words=words)
+
+    def finish(self, result: Any) -> None:
+        """Write down the result."""
+        self._file.set(self._key, result=result)
+
+
+class Checkpoint:
+    """The file of one request: read if it exists, otherwise made at once, so that it is known that it can be
+    written.
+
+    `inputs` are name, SHA-256 and alphabet of what is read, `request` the options by name.
+
+    Raises:
+        InputError: if it is no such file, or of another request (it is left alone then), or cannot be written.
+    """
+
+    def __init__(self, path: str, request: Mapping[str, Any], inputs: Sequence[tuple[str, str, Sequence[str]]]) -> None:
+        self.path = path
+        self.request = json.loads(json.dumps(request))
+        self.inputs = [[name, digest, list(alphabet)] for name, digest, alphabet in inputs]
+        self.complete = False
+        self.runs: dict[str, dict[str, Any]] = {}
+        """By input and regime: `state` and `words`, or `result`."""
+        self._plain: dict[str, dict[str, Any]] = {}
+        self._next = 0.0
+        self._target = Path(path)
+        self.resumed = self._target.exists()
+        if self.resumed:
+            self._read()
+        else:
+            self._write()
+        self._sweep()
+
+    def memory(self, name: str, regime: str | None) -> Memory:
+        """What is known of an input in a regime (None for a hard-attention model)."""
+        return _Kept(self, json.dumps([name, regime]))
+
+    # ---- reading ----
+
+    def _read(self) -> None:
+        document = self._document()
+        for what, there, here in (
+            ("version of hardsim", document.get("version"), __version__),
+            *((name, document["request"].get(name), value) for name, value in self.request.items()),
+        ):
+            if there != here:
+                raise self._other(f"{what} {_shown(there)} there, {_shown(here)} here")
+        known = {name: (digest, alphabet) for name, digest, alphabet in document["inputs"]}
+        mine = {name: (digest, alphabet) for name, digest, alphabet in self.inputs}
+        for name in [*mine, *known]:
+            if name not in known or name not in mine:
+                raise self._other(f"the input {name} is {'new' if name in mine else 'not given any more'}")
+            if known[name] != mine[name]:
+                raise self._other(f"the input {name} was changed since")
+        self.complete = document["complete"] is True
+        self._plain = document["runs"]
+        try:
+            self.runs = {
+                key: {kind: from_plain(value) for kind, value in found.items()} for key, found in self._plain.items()
+            }
+        except (ValueError, AttributeError, RecursionError) as error:
+            raise self._damaged(str(error)) from None
+
+    def _document(self) -> Any:
+        """The file's content, after its digest has been held against it."""
+        try:
+            data = self._target.read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"{OPTION} {self.path}: cannot be read ({error.strerror or error})", hint="Give it another name."
+            ) from None
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError):
+            document = None
+            if data.lstrip().startswith(b'{"format": "hardsim-checkpoint"'):
+                raise self._damaged("it ends early, or was changed") from None
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise InputError(
+                f"{OPTION} {self.path}: this file is no checkpoint of hardsim, and is left alone",
+                hint="Give a name of its own to what is to be resumed; a file that does not exist is made.",
+            )
+        if document.get("schema_version") != SCHEMA_VERSION:
+            raise self._other(f"schema_version {_shown(document.get('schema_version'))} there, {SCHEMA_VERSION} here")
+        if document.pop("sha256", None) != _digest(document):
+            raise self._damaged("its digest is not that of its content")
+        return document
+
+    def _damaged(self, reason: str) -> InputError:
+        return InputError(
+            f"{OPTION} {self.path}: the checkpoint is damaged ({reason})",
+            hint="Delete it, and start again from nothing.",
+        )
+
+    def _other(self, difference: str) -> InputError:
+        return InputError(
+            f"{OPTION} {self.path} is of another request: {difference}",
+            hint="Repeat the command as it was, or give another name. (--workers, --backend and what is shown may "
+            "differ.)",
+        )
+
+    # ---- writing ----
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write again."""
+        return time.monotonic() >= self._next
+
+    def set(self, key: str, **found: Any) -> None:
+        """Hold a state or a result of one input, and write it down."""
+        self._plain[key] = {kind: to_plain(value) for kind, value in found.items()}
+        self._write()
+
+    def _write(self) -> None:
+        """Replace the file by one that holds everything until now.
+
+        Raises:
+            InputError: if that fails (a full disk, say): the file is as it was.
+        """
+        started = time.monotonic()
+        document = {
+            "format": FORMAT,
+            "schema_version": SCHEMA_VERSION,
+            "version": __version__,
+            "complete": self.complete,
+            "request": self.request,
+            "inputs": self.inputs,
+            "runs": self._plain,
+        }
+        self._replace(json.dumps(document | {"sha256": _digest(document)}) + "\n")
+        now = time.monotonic()
+        self._next = now + max(INTERVAL, SHARE * (now - started))
+
+    def _replace(self, text: str) -> None:
+        temporary = ""
+        try:
+            target = self._target.resolve()
+            if target.exists() and not target.is_file():
+                raise IsADirectoryError(0, "it is no file")
+            handle, temporary = tempfile.mkstemp(prefix=self._prefix(target), dir=target.parent)
+            with os.fdopen(handle, "w", encoding="ascii") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+            _sync(target.parent)
+        except (OSError, ValueError, RuntimeError) as error:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise InputError(
+                f"{OPTION} {self.path}: cannot be written ({getattr(error, 'strerror', None) or error})",
+                hint=f"Give {OPTION} a file in a directory that exists and that you can write.",
+            ) from None
+
+    def _prefix(self, target: Path) -> str:
+        return f".{target.name[:100]}.partial."
+
+    def _sweep(self) -> None:
+        """Remove what runs that were killed in the middle of writing left behind."""
+        target = self._target.resolve()
+        for found in target.parent.glob(f"{escape(self._prefix(target))}*"):
+            with suppress(OSError):
+                if time.time() - found.stat().st_mtime > STALE:
+                    found.unlink()
+
+    def finish(self) -> None:
+        """Say that nothing is left to do."""
+        if not self.complete:
+            self.complete = True
+            self._write()
+
+
+def same_file(left: str, right: str) -> bool:
+    """Whether two names mean one file."""
+    with suppress(OSError, ValueError):
+        return Path(left).samefile(right)
+    with suppress(OSError, ValueError, RuntimeError):
+        return Path(left).resolve() == Path(right).resolve()
+    return False
+
+
+def _sync(directory: Path) -> None:
+    """Make a new name durable, where directories can be synchronised."""
+    with suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    """SHA-256 of a document without its digest."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else value if isinstance(value, str) else json.dumps(value)

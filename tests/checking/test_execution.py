@@ -1,0 +1,297 @@
+"""Shards on several processes: the order of the results, workers that are lost, and what is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from hardsim.checking import execution
+from hardsim.checking.attention import AttentionOptions
+from hardsim.checking.attention_campaign import check_attention
+from hardsim.checking.bound import BoundOptions, bound_report
+from hardsim.checking.campaign import CheckOptions, Progress, check_subject
+from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard, WorkerLost, parcel, work
+from hardsim.checking.open import read_formula, read_input
+from hardsim.checking.sources import attention_bounds, formula_bounds
+from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.errors import InputError, InvariantError, WorkerFailure
+from tests.clusters import gone, workers_of
+
+FORMULAS = Path(__file__).parents[2] / "formulas"
+
+
+def shards(count: int) -> Iterator[Shard]:
+    """Shards that are told apart by their length."""
+    return (Shard(n, (("a",),)) for n in range(count))
+
+
+def echoing(flags: str, once: int = -1, always: int = -1) -> Answer:
+    """Answers with the length; kills its process at two lengths: at one the first time, at the other every time."""
+
+    def answer(shard: Shard) -> int:
+        flag = Path(flags) / "lost"
+        if shard.n == always or (shard.n == once and not flag.exists()):
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return shard.n
+
+    return answer
+
+
+def counting() -> Answer:
+    """Answers with the process, and how many shards it was given."""
+    seen: list[int] = []
+
+    def answer(shard: Shard) -> tuple[int, int, str | None]:
+        seen.append(shard.n)
+        return os.getpid(), len(seen), os.environ.get("OMP_NUM_THREADS")
+
+    return answer
+
+
+def failing(message: str) -> Answer:
+    """Raises an error of hardsim's at the third shard."""
+
+    def answer(shard: Shard) -> int:
+        if shard.n == 2:
+            raise InputError(message, hint="Do something else.")
+        return shard.n
+
+    return answer
+
+
+@pytest.fixture
+def crew() -> Iterator[Crew]:
+    """Two processes, gone afterwards."""
+    with LocalCrew(2) as found:
+        yield found
+    assert workers_of(psutil.Process()) == []
+
+
+def since() -> Subject:
+    return read_formula(str(FORMULAS / "since.ltl")).compile(ModelOptions())
+
+
+# ---- order, state, environment ----
+
+
+def test_results_come_in_the_order_of_the_shards_and_a_job_is_made_once_in_each_process(crew: Crew) -> None:
+    found = list(crew.run(Job(counting, ()), shards(30)))
+    processes = {process for process, _, _ in found}
+    assert os.getpid() not in processes
+    assert len(processes) <= 2
+    for process in processes:
+        assert [number for one, number, _ in found if one == process] == list(range(1, 1 + len(
+            [1 for one, _, _ in found if one == process])))  # fmt: skip
+    assert {threads for _, _, threads in found} == {"1"}, "two processes must not both use all processors"
+    assert list(crew.run(Job(echoing, ("nowhere",)), shards(50))) == list(range(50))
+
+
+def test_one_worker_is_this_process() -> None:
+    with LocalCrew(1) as crew:
+        assert [process for process, _, _ in crew.run(Job(counting, ()), shards(2))] == [os.getpid()] * 2
+        assert crew.alone
+
+
+def test_no_shards_no_results(crew: Crew) -> None:
+    assert list(crew.run(Job(counting, ()), ())) == []
+
+
+def test_an_error_in_a_worker_is_that_error(crew: Crew) -> None:
+    with pytest.raises(InputError) as caught:
+        list(crew.run(Job(failing, ("too long",)), shards(9)))
+    assert (caught.value.message, caught.value.hint) == ("too long", "Do something else.")
+
+
+def test_an_error_in_the_source_of_the_shards_is_that_error(crew: Crew) -> None:
+    def broken() -> Iterator[Shard]:
+        yield from shards(20)
+        raise InputError("no more")
+
+    with pytest.raises(InputError, match="no more"):
+        list(crew.run(Job(echoing, ("nowhere",)), broken()))
+
+
+def test_results_that_nobody_wants_any_more_are_given_up_with_their_processes(crew: Crew) -> None:
+    with closing(crew.run(Job(echoing, ("nowhere",)), shards(1000))) as results:
+        assert next(results) == 0
+        workers = workers_of(psutil.Process())
+    assert workers
+    assert gone(workers)
+
+
+def test_a_worker_of_another_version_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    key, data = parcel(Job(counting, ()))
+    monkeypatch.setattr(execution, "__version__", "0.0.0")
+    with pytest.raises(InputError, match=r"a worker has hardsim 0\.0\.0, and this is hardsim"):
+        work(f"other {key}", data, Shard(1, (("a",),)))
+
+
+def test_a_worker_keeps_few_jobs() -> None:
+    for number in range(5):
+        key, data = parcel(Job(echoing, (str(number),)))
+        assert work(key, data, Shard(number, (("a",),))) == number
+    assert len(execution._made) == execution.KEPT_JOBS
+
+
+# ---- lost workers ----
+
+
+def test_the_shards_of_a_lost_worker_are_run_again(tmp_path: Path) -> None:
+    said: list[str] = []
+    with LocalCrew(2, said.append) as crew:
+        assert list(crew.run(Job(echoing, (str(tmp_path), 7)), shards(25))) == list(range(25))
+    assert said == ["a worker process was lost: the shards that had not come back are run again"]
+
+
+def test_a_shard_that_loses_every_worker_is_named(tmp_path: Path) -> None:
+    said: list[str] = []
+    found: list[int] = []
+    with LocalCrew(2, said.append) as crew, pytest.raises(WorkerFailure) as caught:
+        found.extend(crew.run(Job(echoing, (str(tmp_path), -1, 7)), shards(25)))
+    assert found == list(range(7)), "all before it came back"
+    assert "3 workers in a row were lost with the same shard: the word 'a' of length 7" in str(caught.value)
+    assert "--workers 1" in str(caught.value)
+    assert caught.value.exit_code == 4
+    assert len(said) >= 2
+
+
+class Losing(Crew):
+    """Runs shards here, with several out at a time; a plan says after how many results each attempt loses a worker."""
+
+    def __init__(self, plan: Iterable[int]) -> None:
+        super().__init__(2)
+        self.plan = list(plan)
+        self.ahead: list[int] = []
+
+    def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
+        self.ahead.append(ahead)
+        source = iter(calls)
+        out: list[tuple[str, bytes, Shard]] = []
+        returned = 0
+        limit = self.plan.pop(0) if self.plan else None
+        while True:
+            while len(out) < (ahead or 6) and (call := next(source, None)) is not None:
+                out.append(call)
+            if limit is not None and returned == limit:
+                raise WorkerLost("lost")
+            if not out:
+                return
+            yield work(*out.pop(0))
+            returned += 1
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+@pytest.mark.parametrize(
+    ("plan", "ahead"),
+    [
+        ([0], [0, 0]),
+        ([3, 2, 1, 5], [0, 0, 0, 0, 0]),  # what came back in between makes it another shard
+        ([4, 0], [0, 0, 1, 0]),  # after two losses in a row those that were out go one at a time
+        ([4, 0, 3], [0, 0, 1, 0]),
+    ],
+)
+def test_no_shard_is_lost_or_run_twice_whenever_workers_go(plan: list[int], ahead: list[int]) -> None:
+    crew = Losing(plan)
+    assert list(crew.run(Job(echoing, ("nowhere",)), shards(20))) == list(range(20))
+    assert crew.ahead == ahead
+
+
+def test_three_losses_in_a_row_are_too_many() -> None:
+    with pytest.raises(WorkerFailure, match="the word 'a' of length 4"):
+        list(Losing([4, 0, 0]).run(Job(echoing, ("nowhere",)), shards(20)))
+
+
+def test_results_that_never_come_are_a_defect() -> None:
+    class Forgetting(Losing):
+        def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
+            for number, call in enumerate(calls):
+                if number != 3:
+                    yield work(*call)
+
+    with pytest.raises(InvariantError, match="1 shards never came back"):
+        list(Forgetting([]).run(Job(echoing, ("nowhere",)), shards(9)))
+
+
+# ---- whole checks ----
+
+
+def killer(crew_process: psutil.Process) -> Callable[[Progress], None]:
+    """Kills a worker at the first word of length 5 or more."""
+    killed: list[int] = []
+
+    def progress(state: Progress) -> None:
+        found = workers_of(crew_process)
+        if state.n >= 5 and found and not killed:
+            killed.append(found[0].pid)
+            found[0].kill()
+
+    return progress
+
+
+@pytest.mark.parametrize("engine", ["auto", "ball"])
+def test_a_check_that_loses_a_worker_finds_the_same(engine: str) -> None:
+    options = CheckOptions(max_n=9, exhaustive=0, samples=300, engine=engine)
+    said: list[str] = []
+    with LocalCrew(2, said.append) as crew:
+        found = check_subject(since(), options, killer(psutil.Process()), crew)
+    assert found == check_subject(since(), options)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("name", ["dyck1.srasp", "no_repeats.ahat.json"])
+def test_programs_and_models_give_the_same_on_two_processes(name: str, crew: Crew) -> None:
+    subject: Any = read_input(str(FORMULAS / name))
+    options = CheckOptions(max_n=4, exhaustive=100, samples=80)
+    one, two = (check_attention(subject.subject, options, AttentionOptions(), None, by) for by in (None, crew))
+    assert one == two
+
+
+def test_a_bound_report_is_the_same_on_two_processes(crew: Crew) -> None:
+    given: Any = read_input(str(FORMULAS / "flipflop.ahat.json"))
+    options = CheckOptions(max_n=3, exhaustive=30)
+    for target in (formula_bounds(since()), attention_bounds(given.subject)):
+        one, two = (bound_report(target, replace(options), BoundOptions(), None, by) for by in (None, crew))
+        assert one == two
+        assert one.lengths
+
+
+def test_an_interrupted_check_leaves_no_process() -> None:
+    def interrupt(state: Progress) -> None:
+        if state.n == 3:
+            raise KeyboardInterrupt
+
+    with LocalCrew(2) as crew:
+        result = check_subject(since(), CheckOptions(max_n=9, engine="ball"), interrupt, crew)
+        assert result.partial
+        assert gone(workers_of(psutil.Process()), 5)
+
+
+def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
+    ready, process = tmp_path / "ready", os.fork()
+    if process == 0:  # the parent that is killed
+        try:
+            crew = LocalCrew(2)
+            for _ in crew.run(Job(counting, ()), shards(10**9)):
+                ready.touch()
+        finally:
+            os._exit(1)
+    end = time.monotonic() + 20
+    while not ready.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    workers = workers_of(psutil.Process(process))
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    assert workers
+    assert gone(workers)

@@ -1,0 +1,296 @@
+"""`--backend`: the same report from processes of this machine, from dask and from ray; and what can be wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from hardsim.checking import clusters
+from hardsim.checking.clusters import DaskCrew, unreachable
+from hardsim.checking.execution import Answer, Job, Shard
+from hardsim.errors import InputError, WorkerFailure
+from tests.cli.conftest import Cli
+from tests.clusters import Cluster, gone, living, local_cluster, words_done, workers_of
+
+FORMULAS = Path(__file__).parents[2] / "formulas"
+COMMAND = (sys.executable, "-m", "hardsim", "check")
+WORDS = ("--max-n", "6", "--exhaustive", "100", "--samples", "90", "--seed", "11")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two dask workers on loopback."""
+    with local_cluster(str(tmp_path_factory.mktemp("cluster"))) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A formula, a program and a model."""
+    directory = tmp_path_factory.mktemp("inputs")
+    for name in ("since.ltl", "dyck1.srasp", "flipflop.ahat.json"):
+        (directory / name).write_bytes((FORMULAS / name).read_bytes())
+    return sorted(directory.iterdir())
+
+
+@pytest.fixture(scope="module")
+def alone(inputs: list[Path]) -> Any:
+    """The document of one process."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, inputs), *WORDS, "--workers", "1", "--json", "-"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return json.loads(done.stdout)
+
+
+def backend_of(cluster: Cluster) -> tuple[str, ...]:
+    return ("--backend", "dask", "--scheduler", cluster.address)
+
+
+# ---- the same results ----
+
+
+def test_processes_of_this_machine_give_the_same_document(hardsim: Cli, inputs: list[Path], alone: Any) -> None:
+    found = hardsim("check", *inputs, *WORDS, "--workers", "2", "--json", "-")
+    assert (found.json, found.err) == (alone, "")
+    assert gone([one for one in living(psutil.Process()) if "Loky" in " ".join(one.cmdline())])
+
+
+def test_a_dask_cluster_gives_the_same_document(inputs: list[Path], alone: Any, cluster: Cluster) -> None:
+    done = subprocess.run(
+        [*COMMAND, *map(str, inputs), *WORDS, *backend_of(cluster), "--json", "-"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == alone
+
+
+def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
+    text = (FORMULAS.parent / "README.md").read_text(encoding="utf-8")
+    block = next(part for part in text.split("```") if part.startswith("\ndask scheduler"))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    lines = [line.replace("8786", port).split() for line in block.strip().splitlines()]
+    assert [line[:2] for line in lines] == [["dask", "scheduler"], ["dask", "worker"], ["hardsim", "check"]]
+    running: list[subprocess.Popen[bytes]] = []
+    dask = str(Path(sys.executable).with_name("dask"))
+    try:
+        for _, *rest in lines[:2]:
+            running.append(
+                subprocess.Popen(
+                    [dask, *rest, "--no-dashboard"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
+            )
+            while rest[0] == "scheduler" and unreachable(f"tcp://127.0.0.1:{port}"):
+                assert running[0].poll() is None
+                time.sleep(0.1)
+        command = [sys.executable, "-m", "hardsim", *lines[2][1:]]
+        end = time.monotonic() + 60
+        done = subprocess.run(command, capture_output=True, text=True, cwd=FORMULAS.parent, timeout=60)
+        while "the scheduler has no workers" in done.stderr and time.monotonic() < end:  # they take a moment
+            done = subprocess.run(command, capture_output=True, text=True, cwd=FORMULAS.parent, timeout=60)
+    finally:
+        left = [one for process in running for one in living(psutil.Process(process.pid))]
+        for process in running:
+            process.kill()
+            process.wait(30)
+        for one in left:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PROVED" in done.stdout
+
+
+def test_ray_gives_the_same_document_and_nothing_else(inputs: list[Path], alone: Any) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    done = subprocess.run(
+        [*COMMAND, *map(str, inputs), *WORDS, "--backend", "ray", "--workers", "2", "--json", "-"],
+        capture_output=True, text=True, timeout=120, env=environment,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == alone
+
+
+def test_bound_reports_of_a_cluster_are_the_same(hardsim: Cli, inputs: list[Path], cluster: Cluster) -> None:
+    arguments = ("bound", inputs[-1], "--max-n", "4", "--json", "-")
+    done = subprocess.run(
+        [sys.executable, "-m", "hardsim", *map(str, arguments), *backend_of(cluster)],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == hardsim(*arguments).json
+
+
+# ---- lost workers ----
+
+LONG = ("--max-n", "9", "--exhaustive", "0", "--samples", "1500", "--engine", "ball", "--seed", "2")
+
+
+@pytest.fixture(scope="module")
+def long_alone(inputs: list[Path]) -> Any:
+    """The document of one process that takes a few seconds."""
+    arguments = [*COMMAND, str(inputs[-1]), *LONG, "--workers", "1", "--json", "-"]
+    return json.loads(subprocess.run(arguments, capture_output=True, text=True, timeout=120).stdout)
+
+
+@pytest.mark.parametrize("backend", ["local", "dask"])
+def test_a_worker_killed_in_the_middle_changes_nothing(
+    backend: str, inputs: list[Path], cluster: Cluster, long_alone: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+    where = ("--workers", "2") if backend == "local" else backend_of(cluster)
+    process = subprocess.Popen(
+        [*COMMAND, str(inputs[-1]), *LONG, "--json", "-", "--resume", str(path), *where],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while not words_done(path) and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.02)
+    workers = workers_of(psutil.Process(process.pid)) if backend == "local" else cluster.workers()
+    workers[0].kill()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "was lost: the shards that had not come back are run again" in err
+    assert json.loads(out) == long_alone
+
+
+def deadly() -> Answer:
+    """Kills its process at one length."""
+
+    def answer(shard: Shard) -> int:
+        if shard.n == 3:
+            os.kill(os.getpid(), 9)
+        return shard.n
+
+    return answer
+
+
+def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
+    script = tmp_path / "deadly.py"
+    script.write_text(
+        "import sys\n"
+        "from distributed import LocalCluster\n"
+        "from hardsim.checking.clusters import DaskCrew\n"
+        "from hardsim.checking.execution import Job, Shard\n"
+        "from hardsim.cli.crews import quiet\n"
+        "from hardsim.errors import WorkerFailure\n"
+        "from tests.cli.test_backend import deadly\n"
+        "if __name__ == '__main__':\n"
+        "    with quiet(whole=True):\n"
+        "        cluster = LocalCluster(n_workers=2, threads_per_worker=1, host='127.0.0.1', dashboard_address=None)\n"
+        "        try:\n"
+        "            with DaskCrew(cluster.scheduler_address) as crew:\n"
+        "                list(crew.run(Job(deadly, ()), (Shard(n, (('a',),)) for n in range(6))))\n"
+        "        except WorkerFailure as error:\n"
+        "            print(error, flush=True)\n"
+        "        cluster.close()\n",
+        encoding="utf-8",
+    )
+    environment = os.environ | {
+        "PYTHONPATH": str(FORMULAS.parent),
+        "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
+    }
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=90, env=environment)
+    assert "1 dask workers were lost with the same shard: the word 'a' of length 3" in done.stdout, done.stderr
+
+
+# ---- what can be wrong ----
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--backend", "spark"), "unknown backend 'spark'"),
+        (("--backend", "dask"), "--backend dask needs --scheduler"),
+        (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler goes with --backend dask"),
+        (("--backend", "ray", "--scheduler", "tcp://127.0.0.1:1"), "RAY_ADDRESS"),
+        (("--backend", "dask", "--scheduler", "nonsense"), "it is no address such as tcp://host:8786"),
+        (("--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"), "nothing answers there"),
+        (("--backend", "dask", "--scheduler", "127.0.0.1:99999"), "nothing answers there"),
+        (("--backend", "dask", "--scheduler", "tcp://no.such.host.invalid:8786"), "nothing answers there"),
+    ],
+)
+def test_what_cannot_be_used_is_one_error_at_once(
+    hardsim: Cli, since: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    started = time.monotonic()
+    found = hardsim("check", since, *arguments)
+    assert (found.code, found.out) == (2, "")
+    assert message in found.err
+    assert found.err.count("error:") == 1
+    assert "Traceback" not in found.err
+    assert time.monotonic() - started < 10
+
+
+def test_an_extra_that_is_missing_says_what_to_install(
+    hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "find_spec", lambda name: None)
+    for backend in ("dask", "ray"):
+        extra = ("--scheduler", "tcp://127.0.0.1:1") if backend == "dask" else ()
+        found = hardsim("check", since, "--backend", backend, *extra)
+        assert found.code == 2
+        assert f"pip install 'hardsim[{backend}]'" in found.err
+
+
+def test_a_scheduler_without_workers_is_refused(hardsim: Cli, since: Path, cluster: Cluster) -> None:
+    done = subprocess.run(
+        [*COMMAND, str(since), "--backend", "dask", "--scheduler", cluster.empty],
+        capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the scheduler has no workers" in done.stderr
+    assert f"dask worker {cluster.empty}" in done.stderr
+
+
+def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        done = subprocess.run(
+            [*COMMAND, str(since), "--backend", "dask", "--scheduler", address],
+            capture_output=True, text=True, timeout=30,
+        )  # fmt: skip
+        assert unreachable(address) is None
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "what answers there is no dask scheduler" in done.stderr
+    assert done.stderr.count("\n") == 2, done.stderr
+
+
+def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "__version__", "9.9.9")
+    with pytest.raises(InputError, match=r"the worker tcp://127\.0\.0\.1:\d+ has hardsim \d"):
+        DaskCrew(cluster.address)
+
+
+def test_a_cluster_that_goes_away_is_an_error(tmp_path: Path) -> None:
+    with local_cluster(str(tmp_path)) as found, DaskCrew(found.address) as crew:
+        results = crew.run(Job(slow, ()), (Shard(n, (("a",),)) for n in range(1000)))
+        assert next(results) == 0
+        for one in [*found.workers(), found.process]:
+            one.kill()
+        with pytest.raises(WorkerFailure, match=r"the dask scheduler at .* has gone") as caught:
+            list(results)
+        assert "--resume" in str(caught.value)
+
+
+def slow() -> Answer:
+    """Takes a moment for each shard."""
+
+    def answer(shard: Shard) -> int:
+        time.sleep(0.1)
+        return shard.n
+
+    return answer

@@ -1,0 +1,166 @@
+"""`check --resume`: killed at any moment, the next run ends with the report of one that was never stopped."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import SINCE, Cli
+from tests.clusters import words_done
+
+COMMAND = (sys.executable, "-m", "hardsim", "check")
+SLOW = ("--max-n", "14", "--samples", "60", "--exhaustive", "200", "--engine", "ball", "--seed", "3")
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[Path]:
+    """A formula, a program and a model."""
+    shipped = Path(__file__).parents[2] / "formulas"
+    for name in ("since.ltl", "dyck1.srasp", "flipflop.ahat.json"):
+        (tmp_path / name).write_bytes((shipped / name).read_bytes())
+    return [tmp_path / name for name in ("since.ltl", "dyck1.srasp", "flipflop.ahat.json")]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_at_random_moments_it_ends_the_same(inputs: list[Path], tmp_path: Path, workers: int) -> None:
+    arguments = [*COMMAND, *map(str, inputs), "--max-n", "6", "--exhaustive", "300", "--samples", "500", "--seed", "7"]
+    whole, path, report = tmp_path / "whole.json", tmp_path / "run", tmp_path / "resumed.json"
+    started = time.monotonic()
+    subprocess.run([*arguments, "--json", str(whole)], check=True, capture_output=True, timeout=120)
+    lasted = time.monotonic() - started
+    rng, reached = Random(workers), []
+    resumed = [*arguments, "--resume", str(path), "--workers", str(workers), "--json", str(report)]
+    for part in (0.35, 0.5, 0.65):
+        process = subprocess.Popen(resumed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(lasted * part * rng.uniform(0.8, 1.2))
+        process.kill()
+        process.wait(30)
+        reached.append(words_done(path))
+    assert reached == sorted(reached), "nothing that was found is lost again"
+    done = subprocess.run(resumed, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(report.read_text()) == json.loads(whole.read_text())
+    assert json.loads(path.read_text())["complete"] is True
+
+
+def test_a_state_in_the_middle_is_gone_on_from(since: Path, tmp_path: Path, hardsim: Cli) -> None:
+    path = tmp_path / "run"
+    process = subprocess.Popen(
+        [*COMMAND, str(since), *SLOW, "--max-n", "30", "--resume", str(path)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while words_done(path) == 0 and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    process.kill()
+    process.wait(30)
+    assert 0 < words_done(path) < 10**6, "killed while it was under way"
+    first = hardsim("check", since, *SLOW, "--max-n", "30", "--resume", path, "--json", "-")
+    assert f"note: going on from {path}" in first.err
+    again = hardsim("check", since, *SLOW, "--max-n", "30", "--resume", path, "--json", "-")
+    assert f"note: {path} is complete: nothing is run again" in again.err
+    plain = hardsim("check", since, *SLOW, "--max-n", "30", "--json", "-")
+    assert first.json == again.json == plain.json
+
+
+def test_a_complete_file_gives_the_same_report_at_once(
+    since: Path, tmp_path: Path, hardsim: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    first = hardsim("check", since, "--regime", "all", "--resume", path)
+
+    def never(*_: Any) -> None:
+        raise AssertionError("nothing is to be run")
+
+    monkeypatch.setattr("hardsim.checking.combined.check_subject", never)
+    monkeypatch.setattr("hardsim.checking.combined.prove_subject", never)
+    again = hardsim("check", since, "--regime", "all", "--resume", path, "--workers", "3")
+    assert (again.code, again.out) == (first.code, first.out)
+
+
+def test_a_refutation_and_its_exit_code_come_back(since: Path, tmp_path: Path, hardsim: Cli) -> None:
+    arguments = ("check", since, "--beta", "1/2", "--max-n", "5", "--resume", tmp_path / "run", "--json", "-")
+    first, again = hardsim(*arguments), hardsim(*arguments)
+    assert first.code == again.code == 1
+    assert first.json == again.json
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--max-n", "5"),
+        ("--seed", "9"),
+        ("--samples", "3"),
+        ("--exhaustive", "10"),
+        ("--engine", "ball"),
+        ("--dps", "90"),
+        ("--regime", "all"),
+        ("--beta", "5"),
+        ("--tau", "1/(3*n)"),
+        ("--at", "first"),
+        ("--counting", "sign"),
+        ("--epsilon", "1/9"),
+    ],
+)
+def test_another_request_is_refused_by_name(since: Path, tmp_path: Path, hardsim: Cli, option: str, value: str) -> None:
+    path = tmp_path / "run"
+    assert hardsim("check", since, "--max-n", "2", "--resume", path).code == 0
+    before = path.read_bytes()
+    refused = hardsim("check", since, "--max-n", "2", option, value, "--resume", path)
+    assert refused.code == 2
+    assert f"is of another request: {option} " in refused.err
+    assert refused.out == ""
+    assert path.read_bytes() == before
+
+
+def test_a_changed_input_is_refused(since: Path, tmp_path: Path, hardsim: Cli) -> None:
+    path = tmp_path / "run"
+    assert hardsim("check", since, "--max-n", "2", "--resume", path).code == 0
+    since.write_text(SINCE + "// changed\n", encoding="utf-8")
+    refused = hardsim("check", since, "--max-n", "2", "--resume", path)
+    assert (refused.code, "was changed since" in refused.err) == (2, True)
+
+
+def test_what_is_shown_and_who_runs_it_may_differ(since: Path, tmp_path: Path, hardsim: Cli) -> None:
+    path = tmp_path / "run"
+    first = hardsim("check", since, "--max-n", "2", "--resume", path, "--no-tables")
+    again = hardsim(
+        "check", since, "--max-n", "2", "--resume", path, "--tables", "--workers", "2", "--require", "proved"
+    )
+    assert first.code == again.code == 0
+    assert len(again.out) > len(first.out)
+
+
+def test_an_input_is_not_overwritten(since: Path, tmp_path: Path, hardsim: Cli) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(since)
+    for name in (since, link):
+        refused = hardsim("check", since, "--resume", name)
+        assert (refused.code, "would overwrite what is read" in refused.err) == (2, True)
+    both = hardsim("check", since, "--resume", tmp_path / "x", "--json", tmp_path / "x")
+    assert (both.code, "--resume and --json both write" in both.err) == (2, True)
+    assert since.read_text(encoding="utf-8") == SINCE
+
+
+def test_only_check_is_resumed(since: Path, hardsim: Cli) -> None:
+    for command in ("bound", "prove", "words"):
+        assert hardsim(command, since, "--resume", "run").code == 2
+    assert not Path("run").exists()
+
+
+def test_an_input_that_fails_does_not_keep_the_others_from_being_kept(
+    since: Path, future: Path, tmp_path: Path, hardsim: Cli
+) -> None:
+    arguments = ("check", since, future, "--regime", "causal-position", "--max-n", "3", "--json", "-")
+    plain = hardsim(*arguments)
+    kept = hardsim(*arguments, "--resume", tmp_path / "run")
+    again = hardsim(*arguments, "--resume", tmp_path / "run")
+    assert plain.code == kept.code == again.code == 2
+    assert plain.json == kept.json == again.json

@@ -1,0 +1,96 @@
+"""A dask cluster of two worker processes on loopback, in processes of its own, and what became of processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+SCRIPT = """
+import sys
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    made = [
+        LocalCluster(n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50)
+        for n in (2, 0)
+    ]
+    print(*(cluster.scheduler_address for cluster in made), flush=True)
+    sys.stdin.readline()
+"""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The address of a scheduler with two workers, that of one without any, and the process that has both."""
+
+    address: str
+    empty: str
+    process: psutil.Process
+
+    def workers(self) -> list[psutil.Process]:
+        """The processes of the workers."""
+        return [one for one in living(self.process) if "spawn_main" in " ".join(one.cmdline())]
+
+
+@contextmanager
+def local_cluster(directory: str) -> Iterator[Cluster]:
+    """Both schedulers, while the block runs; `directory` holds a script and what workers write."""
+    path = f"{directory}/cluster.py"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(SCRIPT)
+    process = subprocess.Popen(
+        [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        cwd=directory,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        address, empty = process.stdout.readline().split()
+        yield Cluster(address, empty, psutil.Process(process.pid))
+    finally:
+        left = living(psutil.Process(process.pid))
+        process.kill()
+        process.communicate()
+        for one in left:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+
+
+def living(process: psutil.Process) -> list[psutil.Process]:
+    """The descendants of a process."""
+    with suppress(psutil.NoSuchProcess):
+        return [one for one in process.children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE]
+    return []
+
+
+def workers_of(process: psutil.Process) -> list[psutil.Process]:
+    """The worker processes that joblib started for a process."""
+    found = []
+    for one in living(process):
+        with suppress(psutil.NoSuchProcess):
+            if any("LokyProcess" in part for part in one.cmdline()):
+                found.append(one)
+    return found
+
+
+def gone(processes: list[psutil.Process], seconds: float = 15) -> bool:
+    """Whether all of some processes end within some seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def words_done(checkpoint: Path) -> int:
+    """How many words a file of `--resume` has; many for a result."""
+    runs = json.loads(checkpoint.read_text())["runs"] if checkpoint.exists() else {}
+    return sum(one.get("words", 10**6) for one in runs.values())
