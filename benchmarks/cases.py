@@ -16,9 +16,9 @@ from hardsim.checking.attention_floats import float_answers, float_errors
 from hardsim.checking.attention_open import AttentionInput
 from hardsim.checking.attention_plan import plan_length, prepare
 from hardsim.checking.attention_words import SoftJudge, batches
+from hardsim.checking.batch import FloatEngine
 from hardsim.checking.open import Input, read_input
-from hardsim.checking.result import FLOAT64, Word
-from hardsim.checking.rigorous import make_engine
+from hardsim.checking.result import Word
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import sample_words
 from hardsim.lang.semantics import Oracle
@@ -30,7 +30,7 @@ from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic, choose_digits
 from hardsim.run.plan import make_plan
 from hardsim.run.soft import SoftModel
-from hardsim.spec.hard import HardInterpreter
+from hardsim.spec.parallel import ParallelHard
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
@@ -94,8 +94,8 @@ def formula_passes(subject: Subject, n: int, effort: Effort) -> tuple[list[Pass]
     seeds = [example.word for example in subject.file.examples]
     words = sample_words(subject.file.alphabet, n, effort.batch, SEED, oracle.accepts, seeds)
     digits = choose_digits(plan, n, None)
-    hard = HardInterpreter(subject.program)
-    hards = [hard.run(word) for word in words]
+    interpreter = ParallelHard(subject.program)
+    hard = interpreter.run(interpreter.symbols(words))
 
     def float_pass() -> Run:
         forward = FloatForward(model, plan)
@@ -110,8 +110,14 @@ def formula_passes(subject: Subject, n: int, effort: Effort) -> tuple[list[Pass]
         return run
 
     def certified() -> Run:
-        engine = make_engine(FLOAT64, subject, plan, None)
-        return lambda: [one.answer if one.decided else None for one in engine.answers(words, hards)]
+        engine = FloatEngine(subject, plan)
+
+        def run() -> Answers:
+            found = engine.batch(words, hard)
+            known = found.accepted | found.rejected
+            return [bool(yes) if sure else None for yes, sure in zip(found.accepted, known, strict=True)]
+
+        return run
 
     def balls() -> Run:
         forward = BallForward(model, plan)

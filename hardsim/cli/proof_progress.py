@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from math import log2
 from typing import TYPE_CHECKING
 
-from hardsim.cli.progress import INTERVAL, LONG, PATIENCE, duration
+from hardsim.cli.estimate import LONG, duration
+from hardsim.cli.progress import INTERVAL, PATIENCE
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

@@ -27,6 +27,9 @@ Column: TypeAlias = Any
 LARGEST_TERM = 2**62
 """Terms that may reach this absolute value are kept in Python's integers."""
 
+WIDEST = 2**16
+"""The range of the values of a term up to which a predicate's truth is kept in a table."""
+
 
 def _shifted(phi: Lanes, by: Literal[1, -1], edge: bool) -> Lanes:
     """The truth at the next position (1) or the one before (-1), `edge` where there is none."""
@@ -161,6 +164,7 @@ class _Batch:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
         self.lanes = count_lanes(self.words)
         self._names: dict[str, Column] = {}
+        self._symbols: dict[str, Lanes] = {}
         self._known: dict[int, Column] = {}
 
     def truth(self) -> Lanes:
@@ -185,7 +189,9 @@ class _Batch:
     def _formula(self, node: ast.Node) -> Column:
         match node:
             case ast.Symbol(name):
-                return pack(self.symbols == self.oracle.file.alphabet.index(name))
+                if name not in self._symbols:
+                    self._symbols[name] = pack(self.symbols == self.oracle.file.alphabet.index(name))
+                return self._symbols[name]
             case ast.Truth(value):
                 return constant(value, self.n, self.lanes)
             case ast.Marker(which):
@@ -217,10 +223,22 @@ class _Batch:
     def _predicate(self, node: ast.Predicate) -> Lanes:
         """A numerical predicate of the position, or of a term: asked once for each value that occurs."""
         holds = self.oracle.predicate(node)
-        terms = self._positions() if node.term is None else self.column(node.term)
-        values, places = np.unique(terms, return_inverse=True)
-        truth = np.array([bool(holds(int(value), self.n)) for value in values], dtype=np.bool_)
-        return pack(truth[places.reshape(terms.shape)])
+        if node.term is None:
+            rows = [constant(bool(holds(i, self.n)), 1, self.lanes) for i in range(1, self.n + 1)]
+            return np.concatenate(rows)
+        terms: Numbers = self.column(node.term)
+        low, high = int(terms.min()), int(terms.max())
+        if high - low >= WIDEST:
+            values, places = np.unique(terms, return_inverse=True)
+            truth = np.array([bool(holds(int(value), self.n)) for value in values], dtype=np.bool_)
+            return pack(truth[places.reshape(terms.shape)])
+        places = (terms - low).astype(np.int64)
+        occurring = np.zeros(high - low + 1, dtype=np.bool_)
+        occurring[places] = True
+        truth = np.zeros_like(occurring)
+        for value in np.flatnonzero(occurring).tolist():
+            truth[value] = holds(value + low, self.n)
+        return pack(truth[places])
 
     def _term(self, node: ast.Node) -> Numbers:
         match node:

@@ -66,6 +66,11 @@ def test_terms_beyond_machine_integers() -> None:
         hold(parse_expression(text.format(huge), ["a", "b"]), 7)
 
 
+def test_predicates_of_terms_near_and_far_apart() -> None:
+    for text in ("SQUARE(#[a] - 2 * #L[b])", "EVEN(100000 * #[a] - #[b])", "PRIME(pos + #[a])", "POW2"):
+        hold(parse_expression(text, ["a", "b"]), 6)
+
+
 def test_what_it_refuses() -> None:
     many = ParallelOracle(parse_expression("a S b", ["a", "b"]))
     with pytest.raises(InputError, match="the symbol 'c' is not in the alphabet"):
