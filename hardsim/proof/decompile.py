@@ -242,7 +242,7 @@ class ProgramMeaning:
 
     def _clipped(self, column: Column) -> Column:
         known = {number: self.facts.diagrams.map("clip", clip, number) for number in set(column)}
-        return tuple(known[number] for number in column)
+        return tuple([known[number] for number in column])
 
     def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
         """A coordinate that is what one head read, at every site."""

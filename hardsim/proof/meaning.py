@@ -73,17 +73,22 @@ class Facts:
 
     def each(self, name: str, function: Callable[[Any, Any], Any], left: Column, right: Column) -> Column:
         """A function of two columns, site by site."""
-        known = {pair: self.diagrams.apply(name, function, *pair) for pair in set(zip(left, right, strict=True))}
-        return tuple(known[pair] for pair in zip(left, right, strict=True))
+        pairs = list(zip(left, right, strict=True))
+        known = {pair: self.diagrams.apply(name, function, *pair) for pair in set(pairs)}
+        return tuple([known[pair] for pair in pairs])
 
     def combine(self, parts: Sequence[tuple[Rational, Column]], constant: Rational) -> Column:
         """A linear combination of columns."""
         if not parts:
             return self.everywhere(self.diagrams.terminal(constant))
         factors = [factor for factor, _ in parts]
+        if len(parts) == 1:
+            (factor, column), = parts
+            single = {number: self.diagrams.linear([(factor, number)], constant) for number in set(column)}
+            return tuple([single[number] for number in column])
         rows = list(zip(*(column for _, column in parts), strict=True))
         known = {row: self.diagrams.linear(zip(factors, row, strict=True), constant) for row in set(rows)}
-        return tuple(known[row] for row in rows)
+        return tuple([known[row] for row in rows])
 
     def encoded(self, values: Sequence[Any]) -> Column:
         """An encoding by site."""

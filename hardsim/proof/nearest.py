@@ -173,7 +173,8 @@ class _Scan:
             own = _Sums(self.alone.wrong.at(rows), None if self.alone.right is None else self.alone.right.at(rows))
             bound = share(own.wrong, own.below(position.pick(self.lone)[:, rows]), self.rows.error[rows],
                           self.rows.longest)  # fmt: skip
-            able = np.broadcast_to(position.flag(self.lonely), self.bound.shape)[:, rows] & self.open[:, rows]
+            able = position.flag(self.lonely)
+            able = (able if able.shape[1] == 1 else able[:, rows]) & self.open[:, rows]
             found.lone[:, sites] = np.where(able, bound, -1.0)
         self.open = self.open & ~position.flag(self.rows.blocked)
         self.alone.add(position, self.rows.after)
@@ -218,19 +219,23 @@ def _near(head: HeadArrays, sites: Numbers) -> tuple[Array, Numbers]:
         left.add(rows.at(j), rows.before)
     win, able = rows.winners(True)
     wrong, right = Running.empty((2, len(rows))), Running.empty((2, len(rows)))
+    rights = False
     open_ = np.ones((1, len(rows)), dtype=bool)
     bound, winner = np.full((2, len(rows)), -1.0), np.zeros((2, len(rows)), dtype=np.int64)
     for j in range(rows.longest - 1, -1, -1):
         size, position, part = rows.counts[j], rows.at(j), before[j]
         above = wrong.first(size).plus(part.wrong.top, part.wrong.mantissa)
         below = part.below(position.pick(win))
-        below = right.first(size).plus(below.top, below.mantissa)
+        if rights:
+            below = right.first(size).plus(below.top, below.mantissa)
         found = share(above, below, rows.error[:size], rows.longest)
         better = position.flag(able) & open_[:, :size] & (found > bound[:, :size])
         bound[:, :size] = np.where(better, found, bound[:, :size])
         winner[:, :size] = np.where(better, j + 1, winner[:, :size])
         wrong.put(wrong.first(size).plus(position.pick(rows.after.wrong)))
-        right.put(right.first(size).plus(position.pick(rows.after.right)))
+        if rows.after.has_right(position):
+            rights = True
+            right.put(right.first(size).plus(position.pick(rows.after.right)))
         open_[:, :size] &= ~position.flag(rows.blocked)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))

@@ -1,10 +1,11 @@
 """Exponentials of whole arrays with a proven relative error, and directed conversions of balls.
 
-e^x for a float x is put together from two tables and a short series: with k = floor(x), m = floor(4096 (x - k)) and
-r = x - k - m/4096 in [0, 2^-12], e^x = e^k e^(m/4096) e^r. The tables come from ball arithmetic, rounded once. With
-u = 2^-53: the remainders x - k and r are off by at most u each, each table entry by 2u (a rounding of a midpoint and
-a radius below 2^-70), the series 1 + r + r^2/2 + r^3/6 leaves out at most r^4/23 < 2u and its evaluation costs 4u,
-the two products 2u: fewer than 15u in all, and `EXP_ERROR` = 2^-48 is 32u. No property of the system's exp is used.
+e^x for a float x is put together from two tables and a short series: with the integer t = floor(4096 x) = 4096 k + m,
+0 <= m < 4096, and r = x - t/4096 in [0, 2^-12], e^x = e^k e^(m/4096) e^r. The tables come from ball arithmetic, rounded
+once. With u = 2^-53: products with a power of two are exact, the remainder r is off by at most u, each table entry by
+2u (a rounding of a midpoint and a radius below 2^-70), the series 1 + r + r^2/2 + r^3/6 leaves out at most r^4/23 < 2u
+and its evaluation costs 4u, the two products 2u: fewer than 14u in all, and `EXP_ERROR` = 2^-48 is 32u. No property of
+the system's exp is used.
 """
 
 from __future__ import annotations
@@ -25,21 +26,22 @@ EXP_ERROR = 2.0**-48
 """The relative error of `exponential` for arguments within the range."""
 RANGE = 640.0
 """Arguments are cut off here: e^-640 and e^640 are far inside the range of float64."""
-STEPS = 4096
+POWER = 12
+STEPS = 1 << POWER
 PRECISION = 120
 """Bits of ball arithmetic."""
 
 
 @lru_cache(maxsize=1)
 def _tables() -> tuple[Array, Array]:
-    """e^k for |k| <= RANGE + 1, and e^(m/4096) for 0 <= m <= 4096."""
+    """e^k for |k| <= RANGE + 1, and e^(m/4096) for 0 <= m < 4096."""
     import numpy as np
     from flint import arb, ctx, fmpq
 
     bound = int(RANGE) + 1
     with ctx.workprec(PRECISION):
         whole = [float(arb(k).exp().mid()) for k in range(-bound, bound + 1)]
-        parts = [float(arb(fmpq(m, STEPS)).exp().mid()) for m in range(STEPS + 1)]
+        parts = [float(arb(fmpq(m, STEPS)).exp().mid()) for m in range(STEPS)]
     return np.array(whole), np.array(parts)
 
 
@@ -48,12 +50,11 @@ def exponential(x: Array) -> Array:
     import numpy as np
 
     whole, parts = _tables()
-    k = np.floor(x)
-    fraction = x - k
-    m = np.minimum(np.floor(fraction * STEPS), STEPS)
-    r = fraction - m / STEPS
+    floor = np.floor(x * STEPS)
+    r = x - floor * (1 / STEPS)
+    steps = floor.astype(np.int64)
     series = 1 + r * (1 + r * (0.5 + r * (1 / 6)))
-    product: Array = whole[k.astype(np.int64) + int(RANGE) + 1] * parts[m.astype(np.int64)] * series
+    product: Array = whole[(steps >> POWER) + (int(RANGE) + 1)] * parts[steps & (STEPS - 1)] * series
     return product
 
 

@@ -149,7 +149,7 @@ class State:
             hard[self.place(encoding.name)] = self.column(self.sites.evaluate(encoding.value))
         zero = [self.diagrams.zero] * len(self.sites)
         for coordinate, column in soft.items():
-            if coordinate in hard or any(number != self.diagrams.zero for number in column):
+            if coordinate in hard or set(column) != {self.diagrams.zero}:
                 self.exact[coordinate] = Exact(column, hard.get(coordinate, zero))
 
     def place(self, name: str) -> int:

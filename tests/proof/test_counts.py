@@ -42,7 +42,7 @@ def test_a_looked_up_number_is_off_by_at_most_the_bound(rate: Fraction, visible:
 )
 def test_a_table_is_off_by_at_most_the_bound(rate: Fraction, column: list[int], data: st.DataObject) -> None:
     size = data.draw(st.integers(1, len(column)))
-    bounds = table_error(rate, np.array(column), size)
+    bounds = one_table_error(rate, column, size)
     for value in (0, 1):
         counts = [count for count in range(size + 1) if column[max(count, 1) - 1] == value]
         assert (bounds[value] >= 0) == bool(counts)
