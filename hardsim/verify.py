@@ -34,12 +34,12 @@ from hardsim.exact import (
     worst,
 )
 
-FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 1, 256
+FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 2, 256
 CLAIM = (
-    "on every word of length 1 to max_n the network's output at the last position is exactly 1 if formula.root holds "
-    "there, and exactly 0 if not"
+    "on every word of length min_n to max_n the network's output at the last position is exactly 1 if formula.root "
+    "holds there, and exactly 0 if not"
 )
-SECTIONS = ("claim", "max_n", "labels", "formula", "model", "meaning", "bounds")
+SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model", "meaning", "bounds")
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
 SIDES = {"future": "L", "past": "R", "none": ""}
@@ -84,7 +84,7 @@ class Checker:
         hold(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
         self.bounds: dict[str, list[Any]] = {name: [] for name in names}
         self.cache: dict[Any, Any] = {}
-        for n in range(1, document["max_n"] + 1):
+        for n in range(document["min_n"], document["max_n"] + 1):
             self._length(n)
 
     def lit(self, data: Any, below: int) -> Lit:
@@ -335,8 +335,7 @@ class Checker:
 
     def _clip(self, k: str, form: Value, ends: dict[Any, Any], i: int) -> Any:
         low, high = (sum(pick(a * end for end in ends[key]) for key, a in form.items()) for pick in (min, max))
-        fine = high <= 0 or low >= 1 or low == high
-        hold(fine, f"the bounds do not settle a clip of '{k}' at position {i} of {self.n}")
+        hold(high <= 0 or low >= 1 or low == high, f"the bounds do not settle a clip of '{k}' at {i} of {self.n}")
         return min(max(low, 0), 1)
 
     def _lemma(self, node: int, name: str, i: int) -> bool:
@@ -384,8 +383,9 @@ def verify(document: dict[str, Any]) -> str | None:
             hold(document["digests"].get(key) == told, f"{key} was altered: its SHA-256 digest is another")
         hold(document["digests"].keys() == set(SECTIONS), "digests: there is one too many")
         hold(document["claim"] == CLAIM, "claim: it is not the one that is checked")
-        length = document["max_n"]
-        hold(type(length) is int and 0 < length <= LARGEST, f"max_n: lengths from 1 to {LARGEST} can be checked")
+        span = document["min_n"], document["max_n"]
+        fine = {*map(type, span)} == {int} and 0 < span[0] <= span[1] <= LARGEST
+        hold(fine, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order")
         found = Checker(document).bounds
         for name in sorted(found.keys() | document["bounds"].keys()):
             wrong = json.dumps(found.get(name)) != json.dumps(document["bounds"].get(name))

@@ -39,8 +39,8 @@ Literal = list[Any]
 """`[node, negated]`."""
 
 
-def certificate(subject: Subject, max_n: int) -> dict[str, Any]:
-    """The certificate of a subject that was proved for words of length 1 to `max_n`, checked.
+def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
+    """The certificate of a subject that was proved for words of length `min_n` to `max_n`, checked.
 
     Raises:
         Undecided: if the checker does not accept it; it knows fewer constructions than the prover.
@@ -52,6 +52,7 @@ def certificate(subject: Subject, max_n: int) -> dict[str, Any]:
             "format": FORMAT,
             "schema_version": SCHEMA_VERSION,
             "claim": CLAIM,
+            "min_n": min_n,
             "max_n": max_n,
             "labels": {
                 "version": __version__,

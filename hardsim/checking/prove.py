@@ -10,21 +10,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hardsim.checking.compare import Judge
-from hardsim.checking.result import AUTO, Mismatch, ModelFacts, Verdict, Word
+from hardsim.checking.result import AUTO, Mismatch, ModelFacts, Verdict, Word, span_text
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.lang.desugar import desugar
 from hardsim.proof.general import GeneralProof, prove_general
+from hardsim.proof.network import Report
 from hardsim.proof.prover import prove
 from hardsim.proof.result import Case, Proof
 
 LONGEST_SUGGESTED = 24
-"""Words that failing worst cases suggest are tried up to so many."""
+"""Words that failing worst cases suggest are tried up to so many,"""
+LONGEST_TRIED = 512
+"""and up to this length: attention to every position from every position."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProveResult:
-    """What is known of all words of length 1 to `max_n`.
+    """What is known of all words of length `min_n` to `max_n`.
 
     `heads_only` says that only the first link was asked for: the network does what its heads' specification says.
     `general` is the proof for the words of every length (None where it was not asked for). `tried` is how many words
@@ -43,6 +46,7 @@ class ProveResult:
     tried: int
     mismatch: Mismatch | None
     general: GeneralProof | None = None
+    min_n: int = 1
 
     @property
     def every_length(self) -> bool:
@@ -51,19 +55,27 @@ class ProveResult:
 
 
 def prove_subject(
-    subject: Subject, max_n: int, heads_only: bool = False, search: int = 2000, all_n: bool = False
+    subject: Subject,
+    max_n: int,
+    heads_only: bool = False,
+    search: int = 2000,
+    all_n: bool = False,
+    *,
+    min_n: int = 1,
+    report: Report | None = None,
 ) -> ProveResult:
-    """Prove a subject for every word of length 1 to `max_n`, or look for a word that refutes it among up to `search`
-    short words and those that the failed proof suggests. `all_n` asks for a proof for every length besides, which rests
-    on other arithmetic.
+    """Prove a subject for every word of length `min_n` to `max_n`, or look for a word that refutes it among up to
+    `search` short words and those that the failed proof suggests. `all_n` asks for a proof for every length besides,
+    which rests on other arithmetic. `report` is told how many of how many heads are done.
 
     Raises:
-        InputError: if the temperature is not positive somewhere.
+        InputError: if the temperature is not positive somewhere, or the lengths have too many positions together.
         InvariantError: if the specification's hard attention is not what it declares, on a word that was tried.
     """
     core = None if heads_only else desugar(subject.file)
     users = {} if heads_only else own_predicates(subject.file)
-    proof = prove(subject.model, subject.program, max_n, core, {name: user for name, (_, user) in users.items()})
+    own = {name: user for name, (_, user) in users.items()}
+    proof = prove(subject.model, subject.program, max_n, core, own, min_n, report)
     general = prove_general(subject.model, subject.program, core, users) if all_n else None
     proved = proof.proved or (general is not None and general.proved)
     tried, mismatch = 0, None
@@ -83,12 +95,13 @@ def prove_subject(
         tried=tried,
         mismatch=mismatch,
         general=general,
+        min_n=min_n,
     )
 
 
 def _reach(proof: Proof, general: GeneralProof | None, heads_only: bool, mismatch: Mismatch | None, tried: int) -> str:
     """What the verdict speaks of, in words."""
-    span = "every word of length 1" + (f" to {proof.max_n}" if proof.max_n > 1 else "")
+    span = f"every word of {span_text(proof.min_n, proof.max_n)}"
     if general is not None and general.proved:
         span = "every word of every length"
     what = "the network accepts exactly what the formula says"
@@ -122,7 +135,7 @@ def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tu
 def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
     """Every word of the lengths that are affordable together, then the words of the failing worst cases."""
     alphabet = subject.file.alphabet
-    budget, n = search, 1
+    budget, n = search, proof.min_n
     while n <= proof.max_n and count_words(len(alphabet), n) <= budget:
         budget -= count_words(len(alphabet), n)
         yield from enumerate_words(alphabet, n)
@@ -130,7 +143,7 @@ def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
     suggested: dict[Word, None] = {}
     for case in sorted(proof.network.cases, key=lambda case: (case.n, case.i)):
         suggested.update(dict.fromkeys(words_of(case, alphabet)))
-    longer = [word for word in suggested if n <= len(word) <= proof.max_n]
+    longer = [word for word in suggested if n <= len(word) <= min(proof.max_n, LONGEST_TRIED)]
     yield from sorted(longer, key=len)[:LONGEST_SUGGESTED]
 
 

@@ -12,7 +12,7 @@ same side: no softmax model is run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -27,7 +27,7 @@ from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubjec
 from hardsim.checking.attention_plan import prepare, refuted_gap
 from hardsim.checking.attention_result import AttentionMismatch, weightier
 from hardsim.checking.attention_words import SoftJudge, batches
-from hardsim.checking.result import Verdict, Word
+from hardsim.checking.result import Verdict, Word, span_text
 from hardsim.checking.words import count_words
 from hardsim.errors import Undecided
 from hardsim.net.model import Schedule, Transformer
@@ -53,7 +53,7 @@ class LengthProof:
 
 @dataclass(frozen=True)
 class AttentionProof:
-    """What is known of all words of length 1 to `max_n`. `tried` words were run in search of a refutation."""
+    """What is known of all words of length `min_n` to `max_n`. `tried` words were run in search of a refutation."""
 
     name: str
     sha256: str
@@ -65,10 +65,11 @@ class AttentionProof:
     reach: str
     tried: int
     mismatch: AttentionMismatch | None
+    min_n: int = 1
 
     @property
     def proved_to(self) -> int:
-        """The length up to which every length is proved."""
+        """The length up to which every length from `min_n` on is proved (0: not even that one)."""
         found = 0
         for length in self.lengths:
             if not length.how:
@@ -78,9 +79,17 @@ class AttentionProof:
 
 
 def prove_attention(
-    subject: AttentionSubject, max_n: int, choice: AttentionOptions, search: int = 2000, every: int = EVERY
+    subject: AttentionSubject,
+    max_n: int,
+    choice: AttentionOptions,
+    search: int = 2000,
+    every: int = EVERY,
+    *,
+    min_n: int = 1,
+    report: Callable[[int, int], None] | None = None,
 ) -> AttentionProof:
-    """Prove every length from 1 to `max_n`; where one is not proved at a given temperature, try up to `search` words.
+    """Prove every length from `min_n` to `max_n`; where one is not proved at a given temperature, try up to `search`
+    words. `report` is told how many of how many lengths are done.
 
     Raises:
         InputError: if the temperature is not positive, or a word leaves the range of a program (OutOfRange).
@@ -88,7 +97,7 @@ def prove_attention(
     lengths: list[LengthProof] = []
     tried, mismatch = 0, None
     schedule = choice.tau or subject.schedule
-    for n in range(1, max_n + 1):
+    for n in range(min_n, max_n + 1):
         found, wrong = prove_length(subject, n, choice, every)
         lengths.append(found)
         mismatch = mismatch or wrong
@@ -99,7 +108,9 @@ def prove_attention(
             mismatch = _refute(subject, words, schedule)
         if mismatch is not None:
             break
-    verdict, reach = _conclude(subject, lengths, max_n, tried, mismatch)
+        if report is not None:
+            report(len(lengths), max_n - min_n + 1)
+    verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch)
     return AttentionProof(
         name=subject.name,
         sha256=subject.sha256,
@@ -111,6 +122,7 @@ def prove_attention(
         reach=reach,
         tried=tried,
         mismatch=mismatch,
+        min_n=min_n,
     )
 
 
@@ -227,8 +239,17 @@ def _refute(subject: AttentionSubject, words: list[Word], schedule: Schedule) ->
     return found
 
 
+def _upto(first: int, last: int) -> str:
+    """The lengths that were proved before one that was not."""
+    return f"to length {last}" if first == 1 else f"for {span_text(first, last)}"
+
+
 def _conclude(
-    subject: AttentionSubject, lengths: list[LengthProof], max_n: int, tried: int, mismatch: AttentionMismatch | None
+    subject: AttentionSubject,
+    lengths: list[LengthProof],
+    span: tuple[int, int],
+    tried: int,
+    mismatch: AttentionMismatch | None,
 ) -> tuple[Verdict, str]:
     if mismatch is not None and mismatch.refutes:
         return Verdict.REFUTED, f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}"
@@ -241,7 +262,7 @@ def _conclude(
         )
     first = next((length for length in lengths if not length.how), None)
     if first is None:
-        return Verdict.PROVED, f"every word of length 1{f' to {max_n}' if max_n > 1 else ''}: {claim}"
-    before = f"proved to length {first.n - 1}; " if first.n > 1 else ""
+        return Verdict.PROVED, f"every word of {span_text(*span)}: {claim}"
+    before = f"proved {_upto(span[0], first.n - 1)}; " if first.n > span[0] else ""
     searched = f" ({tried:,} words tried, none refutes)" if tried else ""
     return Verdict.UNDECIDED, f"{before}not at length {first.n}: {first.reason}{searched}"

@@ -161,3 +161,8 @@ class CheckResult:
     def agreed(self) -> bool:
         """Whether no mismatch was found."""
         return self.mismatch is None
+
+
+def span_text(min_n: int, max_n: int) -> str:
+    """Lengths in words: `length 4,096`, or `length 1 to 64`."""
+    return f"length {min_n:,}" + (f" to {max_n:,}" if max_n > min_n else "")

@@ -178,6 +178,15 @@ MaxLength = Annotated[
         "--max-n", metavar="N", parser=integer(1, LARGEST_LENGTH), help=f"Largest length, from 1 to {LARGEST_LENGTH}."
     ),
 ]
+MinLength = Annotated[
+    int,
+    typer.Option(
+        "--min-n",
+        metavar="N",
+        parser=integer(1, LARGEST_LENGTH),
+        help="Smallest length; the same as --max-n for a single length.",
+    ),
+]
 Exhaustive = Annotated[
     int,
     typer.Option(

@@ -10,8 +10,10 @@ import typer
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.options import ALL, Request
+from hardsim.cli.proof_progress import announcement, bar, certificate_announcement
 from hardsim.cli.session import Session, session
 from hardsim.cli.sink import STDOUT, Sink
+from hardsim.cli.streams import note
 from hardsim.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from hardsim.checking.result import Verdict
     from hardsim.checking.subject import Subject
 
-HELP = """Prove that a compiled transformer is right on every word up to a length, from its weights.
+HELP = """Prove that a compiled transformer is right on every word of some lengths, from its weights.
 
 FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
 (.json), or a directory of them; there may be several.
@@ -40,6 +42,10 @@ Of a program or a hard-attention model it is proved that softmax answers as hard
 of Theorem 26: with the gaps and ranges of the program's constructions where no integer can leave its range, else with
 exact hard attention on every word of a length (up to 20,000 words).
 
+--min-n N proves the lengths from N on, and with the same --max-n a single length, which may be long: every length up
+to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest
+length proves all shorter ones.
+
 With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
 at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
 of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
@@ -50,6 +56,7 @@ Examples:
   hardsim prove flipflop.ltl
   hardsim prove formulas/ --regime all --max-n 64
   hardsim prove formulas/ --regime all --all-n     (every length)
+  hardsim prove flipflop.ltl --min-n 4096 --max-n 4096
   hardsim prove since.ltl --beta 1                (refuted by a word)
   hardsim prove model.json --heads-only           (claims nothing about a formula)
   hardsim prove since.ltl --max-n 16 --certificate since.cert.json
@@ -94,6 +101,7 @@ def prove(
     context: typer.Context,
     files: opt.Files = None,
     max_n: opt.MaxLength = 64,
+    min_n: opt.MinLength = 1,
     all_n: AllLengths = False,
     heads_only: HeadsOnly = False,
     search: Search = 2000,
@@ -113,6 +121,7 @@ def prove(
     """The command; its manual is `HELP`."""
     request = Request(regime, beta, tau, at, single_head, counting, epsilon)
     request.options()
+    _ordered(min_n, max_n, _given(context, "max_n"))
     target = None if certificate is None else _target(certificate, request, heads_only, max_n, json)
     try:
         with session("prove", json, quiet=certificate == STDOUT) as current:
@@ -124,7 +133,7 @@ def prove(
             several = len(given) + len(current.errors) > 1
             if several and target is not None:
                 raise InputError("one certificate is of one input, and there are several", hint="Give one of them.")
-            aim = _Aim(max_n, _given(context, "max_n"), all_n, heads_only, search)
+            aim = _Aim(min_n, max_n, _given(context, "max_n"), all_n, heads_only, search)
             work = _Work(current, request, aim, tables if tables is not None else not several, target)
             for one in given:
                 current.each(one, request, work.prove, work.prove_model)
@@ -150,10 +159,27 @@ def _target(path: str, request: Request, heads_only: bool, max_n: int, json: str
             hint="Leave out one of --certificate and --heads-only.",
         )
     if max_n > LARGEST:
-        raise InputError(f"certificates go up to length {LARGEST}, not {max_n}", hint=f"Use --max-n {LARGEST}.")
+        raise InputError(
+            f"certificates go up to length {LARGEST}, not {max_n:,}",
+            hint=f"Use --max-n {LARGEST} or less (the checker's exact arithmetic takes hours beyond), or leave out "
+            "--certificate.",
+        )
     if path == STDOUT == json:
         raise InputError("--certificate - and --json - both want standard output", hint="Give one of them a file.")
     return Sink(path, "--certificate")
+
+
+def _ordered(min_n: int, max_n: int, given: bool) -> None:
+    """Hold that there is a length to prove.
+
+    Raises:
+        InputError: if the smallest is larger than the largest.
+    """
+    if min_n > max_n:
+        largest = f"--max-n {max_n}" if given else f"the largest, {max_n} unless --max-n says otherwise"
+        raise InputError(
+            f"--min-n {min_n} is larger than {largest}", hint=f"For length {min_n:,} alone add --max-n {min_n}."
+        )
 
 
 def _given(context: typer.Context, name: str) -> bool:
@@ -167,6 +193,7 @@ class _Aim:
     """What is to be proved. `bounded` says that a largest length was asked for: where every length was asked for too
     and is not proved, the proof up to that length is an answer."""
 
+    min_n: int
     max_n: int
     bounded: bool
     all_n: bool
@@ -192,7 +219,13 @@ class _Work:
         from hardsim.report.prove import print_proof, prove_json
 
         aim = self.aim
-        result = prove_subject(subject, aim.max_n, aim.heads_only, aim.search, aim.all_n)
+        warning = announcement(subject, aim.min_n, aim.max_n)
+        if warning is not None:
+            note(f"{subject.name}: {warning}")
+        with bar(subject.name, "heads") as report:
+            result = prove_subject(
+                subject, aim.max_n, aim.heads_only, aim.search, aim.all_n, min_n=aim.min_n, report=report
+            )
         self.results.append(result)
         self.current.results.append(prove_json(result))
         print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
@@ -219,7 +252,10 @@ class _Work:
             self.current.remark(
                 given.name, None, "the error recursion is about one length at a time: proved is what --max-n says"
             )
-        result = prove_attention(given.subject, aim.max_n, self.request.attention(), aim.search)
+        with bar(given.name, "lengths") as report:
+            result = prove_attention(
+                given.subject, aim.max_n, self.request.attention(), aim.search, min_n=aim.min_n, report=report
+            )
         self.current.results.append(attention_proof_json(result))
         print_attention_proof(self.current.screen, result, given.alphabet, self.tables)
         self._conclude(result.verdict, not aim.all_n or aim.bounded)
@@ -242,7 +278,10 @@ class _Work:
         """
         from hardsim.checking.certificate import certificate, certificate_text
 
-        document = certificate(subject, self.aim.max_n)
+        warning = certificate_announcement(subject, self.aim.min_n, self.aim.max_n)
+        if warning is not None:
+            note(f"{subject.name}: {warning}")
+        document = certificate(subject, self.aim.max_n, self.aim.min_n)
         target.write(certificate_text(document))
         self.current.screen.line(f"certificate, checked: {target.path} (model sha256 {document['digests']['model']})")
 

@@ -19,9 +19,9 @@ The checker is small and shares no code with the compiler or the prover: exact r
 the exponential function, its own evaluation of the position encodings. From the weights in the certificate it finds
 the bounds of every head again, and holds that every clip turns whatever lies within them into what is claimed.
 
-ACCEPTED says: on every word of length 1 to N the output of the network in the certificate is exactly 1 if the formula
-in it (its table of nodes) holds at the last position, and exactly 0 if not. REJECTED says why it does not follow; then
-something was altered, since `prove` writes no certificate that is not accepted. The text of the formula and the names
+ACCEPTED says: on every word of the lengths that are named the output of the network in the certificate is exactly 1
+if the formula in it (its table of nodes) holds at the last position, and exactly 0 if not. REJECTED says why it does
+not follow; then something was altered, since `prove` writes no certificate that is not accepted. The text of the formula and the names
 in a certificate are labels: they are held by a digest, and not read.
 
 \b
@@ -42,15 +42,21 @@ def verify(files: Files, json: opt.JsonPath = None) -> None:
             with current.guard(name):
                 result = check(name)
                 current.results.append(result)
-                span = f"every word of length 1 to {result['max_n']}" if result["accepted"] else result["reason"]
+                told = f"every word of {lengths_text(result)}" if result["accepted"] else result["reason"]
                 current.screen.line(f"{name}")
                 if result["accepted"]:
                     current.screen.line(f"  formula  {result['formula']}")
                     current.screen.line(f"  model    regime {result['regime']}, sha256 {result['digests']['model']}")
-                current.screen.line((result["verdict"], "green" if result["accepted"] else "red"), f": {span}")
+                current.screen.line((result["verdict"], "green" if result["accepted"] else "red"), f": {told}")
                 current.screen.flush()
                 if not result["accepted"]:
                     current.codes.append(failures.MISMATCH)
+
+
+def lengths_text(result: dict[str, Any]) -> str:
+    """The lengths that an accepted certificate speaks of."""
+    first, last = result["min_n"], result["max_n"]
+    return f"length {first}" + (f" to {last}" if last > first or first == 1 else "")
 
 
 def check(path: str) -> dict[str, Any]:
@@ -70,6 +76,7 @@ def check(path: str) -> dict[str, Any]:
         "accepted": reason is None,
         "reason": reason,
         "claim": document["claim"] if reason is None else None,
+        "min_n": document["min_n"] if reason is None else None,
         "max_n": document["max_n"] if reason is None else None,
         "formula": labels.get("formula"),
         "regime": labels.get("regime"),

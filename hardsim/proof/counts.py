@@ -29,7 +29,7 @@ from hardsim.run.plan import HeadPlan, Terms
 from hardsim.spec.ir import Affine, Head, Kind, Mask, Rational, plain
 
 if TYPE_CHECKING:
-    from hardsim.proof.outward import Array
+    pass
 
 NEGLIGIBLE = 100
 """Nats: positions that lose as much count with a bound of e^-100 each."""

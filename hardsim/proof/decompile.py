@@ -6,14 +6,14 @@ what reads it is then not proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
+from math import floor
 from typing import Any
 
 from hardsim.proof.counts import common
 from hardsim.proof.diagrams import clip
+from hardsim.proof.found import Compared, Found, Nearest, Number, Sign, Table, back_to_last, threshold
 from hardsim.proof.meaning import Column, Count, Facts
 from hardsim.proof.result import NotProved
 from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Kind, Mask, ProgramLayer, Rational, Weighting
@@ -26,45 +26,6 @@ NEAREST = {
 SIDES = {Mask.FUTURE: "L", Mask.PAST: "R", Mask.NONE: ""}
 SOME = {"L": "S", "R": "U", "": "E"}
 """The fact that some visible position satisfies something: the nearest such position does."""
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """The value at the nearest selected position."""
-
-    op: str
-    where: Column
-    what: Column
-
-
-@dataclass(frozen=True)
-class Number:
-    """max(count, 1)."""
-
-    count: Count
-
-
-@dataclass(frozen=True)
-class Table:
-    """The value of a column, by length, at max(count, 1)."""
-
-    count: Count
-    columns: list[tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
-class Sign:
-    """Whether `sum of coefficient * mean + rest` is positive, where more than one position is visible."""
-
-    side: str
-    means: dict[Count, Rational]
-    rest: list[Rational]
-
-
-Found = Nearest | Number | Table | Sign
-
-Compared = Callable[[Any, int], int]
-"""Compares combinations of counts that differ in a constant alone: the diagram for a constant at a site."""
 
 
 class ProgramMeaning:
@@ -275,11 +236,11 @@ class ProgramMeaning:
             part = selected[start:end]
             if read.op == "U":
                 # The mirror image: the last selected position so far, from the end on.
-                distances += [-distance for distance in _back_to_last(part[::-1])[::-1]]
+                distances += [-distance for distance in back_to_last(part[::-1])[::-1]]
             elif read.op == "S":
-                distances += _back_to_last(part)
+                distances += back_to_last(part)
             else:
-                last = n + _back_to_last(part)[-1]
+                last = n + back_to_last(part)[-1]
                 distances += [last - i for i in range(1, n + 1)]
         return distances
 
@@ -403,19 +364,6 @@ class ProgramMeaning:
         """A combination of counts in lowest terms, as the number of these, and what they are multiplied by (0: there
         are none)."""
         step = common([Fraction(value) for value in counts.values()])
-        return self.facts.number(tuple(sorted((int(value / step), count) for count, value in counts.items() if value))), step
-
-
-def _back_to_last(selected: Sequence[Any]) -> list[int]:
-    """How far it is from every position to the last selected one up to there (negative); 0 where there is none."""
-    last, distances = -1, []
-    for place, here in enumerate(selected):
-        last = place if here else last
-        distances.append(last - place if last >= 0 else 0)
-    return distances
-
-
-def threshold(step: Fraction, offset: Rational) -> int | None:
-    """The least integer t with `clip(step t + offset) = 1`, if the clip is 0 for all smaller ones; else None."""
-    least = ceil((1 - Fraction(offset)) / step)
-    return least if floor(-Fraction(offset) / step) >= least - 1 else None
+        return self.facts.number(
+            tuple(sorted((int(value / step), count) for count, value in counts.items() if value))
+        ), step

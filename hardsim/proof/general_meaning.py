@@ -15,8 +15,9 @@ from typing import Any
 from hardsim.lang.core import Core, Numeric
 from hardsim.proof.classes import LENGTH, QUERY, Classes, Free
 from hardsim.proof.counts import common
-from hardsim.proof.decompile import SOME, Compared, Found, Nearest, ProgramMeaning, Table, threshold
+from hardsim.proof.decompile import SOME, ProgramMeaning
 from hardsim.proof.diagrams import TooLarge, clip
+from hardsim.proof.found import Compared, Found, Nearest, Table, threshold
 from hardsim.proof.meaning import Column, CoreMeaning, Count, Facts
 from hardsim.proof.ratios import Ratio, line, lower, upper
 from hardsim.proof.result import LinkProof, NotProved

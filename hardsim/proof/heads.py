@@ -11,8 +11,8 @@ from typing import Any
 
 from hardsim.proof.counts import look_up
 from hardsim.proof.nearest import head_worst_case
-from hardsim.proof.reading import LocalType, NearestReading
 from hardsim.proof.ratios import simplest
+from hardsim.proof.reading import LocalType, NearestReading
 from hardsim.proof.result import NotProved
 from hardsim.proof.signs import sign_test
 from hardsim.proof.state import SYMBOL, Attended, BooleanHead, Exact, Mean, State

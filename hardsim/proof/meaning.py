@@ -83,7 +83,7 @@ class Facts:
             return self.everywhere(self.diagrams.terminal(constant))
         factors = [factor for factor, _ in parts]
         if len(parts) == 1:
-            (factor, column), = parts
+            ((factor, column),) = parts
             single = {number: self.diagrams.linear([(factor, number)], constant) for number in set(column)}
             return tuple([single[number] for number in column])
         rows = list(zip(*(column for _, column in parts), strict=True))

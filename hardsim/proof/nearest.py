@@ -42,9 +42,7 @@ CHUNK = 2_000_000
 """Numbers in one array."""
 
 
-def head_worst_case(
-    sites: Sites, reading: NearestReading, columns: Columns | None = None
-) -> tuple[Extremes, Extremes]:
+def head_worst_case(sites: Sites, reading: NearestReading, columns: Columns | None = None) -> tuple[Extremes, Extremes]:
     """How much weight wrong values can have where the specified winner has value 0, and where it has value 1.
 
     The head's output is then within that bound of the value. `columns` keeps what was converted for other heads.

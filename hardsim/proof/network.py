@@ -7,6 +7,9 @@ reads. Nothing is taken from the compiler but the specification of what each hea
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from hardsim.errors import InputError
 from hardsim.lang.core import AtLeast, Core, Edge, Node, Numeric, Reach, Step
 from hardsim.lang.numerical import BUILT_IN
 from hardsim.net.model import Transformer
@@ -20,21 +23,57 @@ from hardsim.run.plan import make_plan
 from hardsim.spec.ir import HardProgram
 
 CLAIM = "the softmax network = its hard heads"
+LARGEST = 1_000_000
+"""Positions of all lengths together."""
+Report = Callable[[int, int], None]
+"""Told how many of how many heads are done."""
 
 
 def sites_up_to(
     model: Transformer, program: HardProgram, max_n: int, core: Core | None = None, min_n: int = 1
 ) -> tuple[Sites, bool]:
-    """All sites up to a length, and whether the longest length stands for all (nothing depends on the length)."""
-    functions = [encoding.value for encoding in program.encodings]
-    prefix = independent_of_length(model) and not any("n" in function.variables for function in functions)
-    prefix = prefix and (core is None or not any(looks_ahead(core.nodes[number]) for number in core.live))
+    """All sites of some lengths, and whether the longest length stands for all (nothing depends on the length).
+
+    Raises:
+        InputError: if there are more than `LARGEST`.
+    """
+    prefix = one_for_all(model, program, core)
+    hold_size(max_n if prefix else min_n, max_n)
     if prefix:
         return Sites((max_n,), shortest=min_n), True
     return Sites(tuple(range(min_n, max_n + 1)), only_last=True), False
 
 
-def prove_network(model: Transformer, program: HardProgram, sites: Sites) -> tuple[LinkProof, tuple[HeadProof, ...]]:
+def one_for_all(model: Transformer, program: HardProgram, core: Core | None) -> bool:
+    """Whether one length proves all shorter ones: nothing in network, specification and formula depends on it."""
+    functions = [encoding.value for encoding in program.encodings]
+    prefix = independent_of_length(model) and not any("n" in function.variables for function in functions)
+    return prefix and (core is None or not any(looks_ahead(core.nodes[number]) for number in core.live))
+
+
+def positions(min_n: int, max_n: int) -> int:
+    """How many positions the words of these lengths have, one word of each."""
+    return (max_n * (max_n + 1) - min_n * (min_n - 1)) // 2
+
+
+def hold_size(min_n: int, max_n: int) -> None:
+    """Refuse what does not fit in memory: about 2 kB a position.
+
+    Raises:
+        InputError: saying what fits.
+    """
+    sites = positions(min_n, max_n)
+    if sites > LARGEST:
+        raise InputError(
+            f"every length from {min_n:,} to {max_n:,} is {sites:,} positions to look at, and {LARGEST:,} are the most",
+            hint="Prove fewer lengths at a time with --min-n and --max-n (both the same for one length), or every "
+            "length by another argument, with --all-n.",
+        )
+
+
+def prove_network(
+    model: Transformer, program: HardProgram, sites: Sites, report: Report | None = None
+) -> tuple[LinkProof, tuple[HeadProof, ...]]:
     """Whether the network's output is exactly that of its hard heads at every site, for all words.
 
     Raises:
@@ -43,7 +82,7 @@ def prove_network(model: Transformer, program: HardProgram, sites: Sites) -> tup
     state: State | None = None
     try:
         state = State(model, program, sites)
-        walk(state)
+        walk(state, report=report)
         link = LinkProof(CLAIM)
     except NotProved as failure:
         link = LinkProof(CLAIM, failure.reason, failure.head, failure.cases)
@@ -68,7 +107,7 @@ def looks_ahead(node: Node) -> bool:
             return False
 
 
-def walk(state: State, read: Read = attended, counted: Counted = counted) -> None:
+def walk(state: State, read: Read = attended, counted: Counted = counted, report: Report | None = None) -> None:
     """All layers in order. `read` tells how far the value of a head that attends can be off, `counted` decides a clip
     that compares counts.
 
@@ -86,6 +125,8 @@ def walk(state: State, read: Read = attended, counted: Counted = counted) -> Non
             raise NotProved(f"layer {number} has {len(own.heads)} heads, its specification {len(layer.heads)}")
         for head_plan, head in zip(own.heads, layer.heads, strict=True):
             attend(state, head_plan, head, number, read)
+            if report is not None:
+                report(len(state.heads), len(program.heads))
         state.commit()
         feed_forward(state, own, layer, counted)
     name = state.model.coordinates[state.model.output]

@@ -10,7 +10,7 @@ from hardsim.net.model import Transformer
 from hardsim.proof.decompile import ProgramMeaning
 from hardsim.proof.diagrams import TooLarge
 from hardsim.proof.meaning import CoreMeaning, Facts
-from hardsim.proof.network import prove_network, sites_up_to
+from hardsim.proof.network import Report, prove_network, sites_up_to
 from hardsim.proof.result import LinkProof, NotProved, Proof
 from hardsim.proof.sites import Sites
 from hardsim.spec.ir import HardProgram
@@ -25,19 +25,23 @@ def prove(
     core: Core | None = None,
     users: Mapping[str, NumericalPredicate] | None = None,
     min_n: int = 1,
+    report: Report | None = None,
 ) -> Proof:
-    """Try to prove that a network accepts exactly the words of a formula, for every word of length 1 to `max_n`.
+    """Try to prove that a network accepts exactly the words of a formula, for every word of length `min_n` to `max_n`.
 
     Without a core only the first link is tried: the network does what the specification of its heads says. `users`
-    are the formula's own predicates.
+    are the formula's own predicates. `report` is told how many of how many heads are done.
+
+    A length of n positions costs O(n) to O(n^2), and all lengths to N together O(N^2) where the queries depend on the
+    length alone or one length stands for all: the time grows likewise, which can be measured by calling this.
 
     Raises:
-        InputError: if the temperature is not positive somewhere.
+        InputError: if the temperature is not positive somewhere, or the lengths have too many positions together.
     """
     sites, prefix = sites_up_to(model, program, max_n, core, min_n)
-    network, heads = prove_network(model, program, sites)
+    network, heads = prove_network(model, program, sites, report)
     meaning = None if core is None else prove_meaning(program, core, sites, users or {})
-    return Proof(max_n, network, meaning, heads, prefix)
+    return Proof(max_n, network, meaning, heads, prefix, min_n)
 
 
 def prove_meaning(program: HardProgram, core: Core, sites: Sites, users: Mapping[str, NumericalPredicate]) -> LinkProof:

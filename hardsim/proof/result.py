@@ -69,7 +69,7 @@ class LinkProof:
 
 @dataclass(frozen=True)
 class Proof:
-    """What was proved of a network for all words of length 1 to `max_n`.
+    """What was proved of a network for all words of length `min_n` to `max_n`.
 
     `network` is the first link (soft network = hard heads), `meaning` the second (hard heads = formula; None where it
     was not asked for). `prefix` says that nothing depends on the length, so that one length proved all.
@@ -80,6 +80,7 @@ class Proof:
     meaning: LinkProof | None
     heads: tuple[HeadProof, ...] = field(default=())
     prefix: bool = False
+    min_n: int = 1
 
     @property
     def proved(self) -> bool:

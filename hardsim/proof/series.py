@@ -23,9 +23,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from hardsim.proof.heads import SIDES, local_types, scaled_queries, split
-from hardsim.proof.reading import LocalType
 from hardsim.proof.outward import above, ball, working_precision
 from hardsim.proof.ratios import Domain, Ratio, chain, lower
+from hardsim.proof.reading import LocalType
 from hardsim.proof.result import NotProved
 from hardsim.proof.state import BooleanHead, State
 from hardsim.run.plan import HeadPlan

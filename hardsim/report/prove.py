@@ -113,12 +113,16 @@ def print_proofs(screen: Screen, results: Sequence[ProveResult]) -> None:
             result.name,
             result.model.regime,
             result.verdict.value,
-            "every" if result.every_length else f"1-{result.max_n}",
+            "every" if result.every_length else _lengths(result),
             short(result.proof.margin),
         ]
         for result in results
     ]
     screen.table(SUMMARY_COLUMNS, rows)
+
+
+def _lengths(result: ProveResult) -> str:
+    return f"{result.min_n}-{result.max_n}" if result.max_n > result.min_n or result.min_n == 1 else str(result.max_n)
 
 
 # ---- JSON ----
@@ -131,6 +135,7 @@ def prove_json(result: ProveResult) -> Json:
         "input": result.name,
         "formula": result.formula,
         "model": model_json(result.model),
+        "min_n": result.min_n,
         "max_n": result.max_n,
         "claim": "heads" if result.heads_only else "formula",
         "verdict": result.verdict.value,

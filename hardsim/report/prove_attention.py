@@ -57,6 +57,7 @@ def attention_proof_json(result: AttentionProof) -> dict[str, Any]:
         "input": result.name,
         "kind": result.kind,
         "title": result.title,
+        "min_n": result.min_n,
         "max_n": result.max_n,
         "proved_to": result.proved_to,
         "verdict": result.verdict.value,

@@ -36,12 +36,12 @@ def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> No
     assert hardsim("verify", since).code == 2
     assert hardsim("verify", tmp_path / "none").code == 2
     wrong = tmp_path / "wrong.json"
-    for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 2}', '{"a": 1, "a": 2}', "[" * 10**5):
+    for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 3}', '{"a": 1, "a": 2}', "[" * 10**5):
         wrong.write_text(text, encoding="utf-8")
         outcome = hardsim("verify", wrong)
         assert outcome.code == 2, text[:20]
         assert "error" in outcome.err
-    wrong.write_text('{"format": "hardsim-certificate", "schema_version": 1}', encoding="utf-8")
+    wrong.write_text('{"format": "hardsim-certificate", "schema_version": 2}', encoding="utf-8")
     assert hardsim("verify", wrong).code == 1
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.proof.counts import common, number_error, table_error
+from hardsim.proof.counts import common, number_error
 from hardsim.proof.signs import wrong_sign
+from hardsim.proof.sites import Sites
+from hardsim.proof.tables import table_errors
 from hardsim.spec.ir import Rational
 
 
@@ -42,7 +43,10 @@ def test_a_looked_up_number_is_off_by_at_most_the_bound(rate: Fraction, visible:
 )
 def test_a_table_is_off_by_at_most_the_bound(rate: Fraction, column: list[int], data: st.DataObject) -> None:
     size = data.draw(st.integers(1, len(column)))
-    bounds = one_table_error(rate, column, size)
+    n = len(column)
+    found = table_errors(Sites((n,)), [rate] * n, column, [n] * n, [size] * n)
+    assert (found == found[:, :1]).all()
+    bounds = found[:, 0]
     for value in (0, 1):
         counts = [count for count in range(size + 1) if column[max(count, 1) - 1] == value]
         assert (bounds[value] >= 0) == bool(counts)
