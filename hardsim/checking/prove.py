@@ -21,6 +21,8 @@ from hardsim.proof.result import Case, Proof
 
 LONGEST_SUGGESTED = 24
 """Words that failing worst cases suggest are tried up to so many,"""
+FROM_QUERY = 2
+"""The place among the words of a worst case of the one that starts at the query."""
 LONGEST_TRIED = 512
 """and up to this length: attention to every position from every position."""
 
@@ -113,8 +115,11 @@ def _reach(proof: Proof, general: GeneralProof | None, heads_only: bool, mismatc
         return f"{span}, from the weights: {what}"
     if mismatch is not None:
         return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
+    searched = f"{tried:,} words were tried and none refutes it"
+    if not tried:
+        searched = "no word was tried (none that the worst cases suggest is short enough)"
     return (
-        f"not proved, which does not say that it is wrong: {tried:,} words were tried and none refutes it. Positions "
+        f"not proved, which does not say that it is wrong: {searched}. Positions "
         "are given their worst types independently of each other, which no word may do"
     )
 
@@ -142,9 +147,19 @@ def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
         n += 1
     suggested: dict[Word, None] = {}
     for case in sorted(proof.network.cases, key=lambda case: (case.n, case.i)):
-        suggested.update(dict.fromkeys(words_of(case, alphabet)))
+        suggested.update(dict.fromkeys(lengthened(words_of(case, alphabet), proof.min_n)))
     longer = [word for word in suggested if n <= len(word) <= min(proof.max_n, LONGEST_TRIED)]
     yield from sorted(longer, key=len)[:LONGEST_SUGGESTED]
+
+
+def lengthened(words: list[Word], length: int) -> list[Word]:
+    """Words with what is too short made so long: the whole word and what stands up to the query at the left, what
+    stands from the query on at the right, by the symbol at that end."""
+    result = []
+    for place, word in enumerate(words):
+        more = max(0, length - len(word))
+        result.append(word + word[-1:] * more if place == FROM_QUERY else word[:1] * more + word)
+    return result
 
 
 def words_of(case: Case, alphabet: tuple[str, ...]) -> list[Word]:

@@ -46,9 +46,10 @@ class ProofBar:
         self._shown = now
         if self._progress is None or self._task is None:
             self._progress = _bar()
+            self._task = self._progress.add_task(f"{self.name}: {self.unit} proved", completed=done, total=total)
             self._progress.start()
-            self._task = self._progress.add_task(f"{self.name}: {self.unit} proved", total=total)
-        self._progress.update(self._task, completed=done, total=total)
+        else:
+            self._progress.update(self._task, completed=done, total=total)
 
     def stop(self) -> None:
         """Remove the bar."""

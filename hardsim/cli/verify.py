@@ -21,8 +21,8 @@ the bounds of every head again, and holds that every clip turns whatever lies wi
 
 ACCEPTED says: on every word of the lengths that are named the output of the network in the certificate is exactly 1
 if the formula in it (its table of nodes) holds at the last position, and exactly 0 if not. REJECTED says why it does
-not follow; then something was altered, since `prove` writes no certificate that is not accepted. The text of the formula and the names
-in a certificate are labels: they are held by a digest, and not read.
+not follow; then something was altered, since `prove` writes no certificate that is not accepted. The text of the
+formula and the names in a certificate are labels: they are held by a digest, and not read.
 
 \b
 Examples:
@@ -56,7 +56,7 @@ def verify(files: Files, json: opt.JsonPath = None) -> None:
 def lengths_text(result: dict[str, Any]) -> str:
     """The lengths that an accepted certificate speaks of."""
     first, last = result["min_n"], result["max_n"]
-    return f"length {first}" + (f" to {last}" if last > first or first == 1 else "")
+    return f"length {first}" + (f" to {last}" if last > first else "")
 
 
 def check(path: str) -> dict[str, Any]:

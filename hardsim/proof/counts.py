@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import gcd, lcm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hardsim.proof.outward import above, ball, working_precision
 from hardsim.proof.result import NotProved
@@ -27,9 +27,6 @@ from hardsim.proof.state import Attended, BooleanHead, CountHead, State
 from hardsim.proof.tables import table_errors
 from hardsim.run.plan import HeadPlan, Terms
 from hardsim.spec.ir import Affine, Head, Kind, Mask, Rational, plain
-
-if TYPE_CHECKING:
-    pass
 
 NEGLIGIBLE = 100
 """Nats: positions that lose as much count with a bound of e^-100 each."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def shipped(name: str) -> AttentionSubject:
     return given.subject
 
 
-def prove(subject: AttentionSubject, max_n: int, tau: str | None = None, **given: int) -> AttentionProof:
+def prove(subject: AttentionSubject, max_n: int, tau: str | None = None, **given: Any) -> AttentionProof:
     return prove_attention(subject, max_n, AttentionOptions(None if tau is None else parse_arith(tau)), **given)
 
 

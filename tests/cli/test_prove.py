@@ -111,3 +111,61 @@ def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, si
     # The proof up to a length was asked for as well.
     assert hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "64").code == 0
     assert hardsim("prove", since, "--all-n", "--beta", "1").code == 1
+
+
+def test_a_single_length(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("prove", since, "--min-n", "1500", "--max-n", "1500")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "PROVED: every word of length 1,500, from the weights" in outcome.out
+    (result,) = hardsim("prove", since, "--min-n", "9", "--max-n", "9", "--json", "-").json["results"]
+    assert (result["min_n"], result["max_n"], result["verdict"]) == (9, 9, "PROVED")
+    assert {head["worst"]["n"] for head in result["heads"]} == {9}
+    outcome = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9")
+    assert outcome.code == 0
+    assert outcome.out.count("PROVED: every word of length 5 to 9, from the weights") == 4
+    assert outcome.out.count(" 5-9 ") == 4
+    # The longest length stands for all in the causal regimes, and what is claimed is what was asked for.
+    results = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9", "--json", "-").json["results"]
+    assert [result["prefix"] for result in results] == [False, False, True, True]
+
+
+def test_what_refutes_has_one_of_the_lengths(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("prove", since, "--beta", "1", "--min-n", "5", "--max-n", "6", "--json", "-")
+    assert outcome.code == 1
+    (result,) = outcome.json["results"]
+    assert (result["verdict"], len(result["mismatch"]["word"])) == ("REFUTED", 5)
+    # There are 3^40 words; that of the worst case is made as long as asked for.
+    outcome = hardsim("prove", since, "--beta", "1", "--min-n", "40", "--max-n", "40", "--json", "-")
+    assert outcome.code == 1
+    assert len(outcome.json["results"][0]["mismatch"]["word"]) == 40
+    outcome = hardsim("prove", since, "--beta", "1", "--min-n", "600", "--max-n", "600")
+    assert outcome.code == 3
+    assert "UNDECIDED: not proved, which does not say that it is wrong: no word was tried" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--min-n", "9", "--max-n", "7"), "--min-n 9 is larger than --max-n 7"),
+        (("--min-n", "100"), "--min-n 100 is larger than the largest, 64 unless --max-n says otherwise"),
+        (("--min-n", "0"), "out of range"),
+        (("--max-n", "5000"), "every length from 1 to 5,000 is 12,502,500 positions to look at, and 1,000,000 are"),
+    ],
+)
+def test_lengths_that_cannot_be(hardsim: Any, since: Path, arguments: tuple[str, ...], message: str) -> None:
+    outcome = hardsim("prove", since, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert "--m" in outcome.err.splitlines()[-1]
+
+
+def test_an_interrupted_proof_has_no_verdict(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hardsim.proof.network.feed_forward", interrupt)
+    outcome = hardsim("prove", since, since, "--max-n", "5", "--json", "-")
+    assert outcome.code == 130
+    assert (outcome.json["exit_code"], outcome.json["results"]) == (130, [])
+    assert "interrupted" in outcome.err
+    assert hardsim("prove", since, "--max-n", "5").out == ""

@@ -122,3 +122,23 @@ def test_a_contradicted_proof_is_exit_code_4(hardsim: Any, since: Path, monkeypa
     assert (outcome.code, outcome.out) == (4, "")
     assert "was proved for every word up to 2, but b is a mismatch" in outcome.err
     assert "No verdict was given" in outcome.err
+
+
+def test_a_single_length_of_a_program_and_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
+    path = program(tmp_path, SOME_A)
+    outcome = hardsim("prove", path, "--min-n", "6", "--max-n", "6")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [line.split()[0] for line in outcome.out.splitlines() if " structure " in line] == ["6"]
+    assert "PROVED: every word of length 6: softmax answers as hard attention does" in outcome.out
+    outcome = hardsim("prove", model, "--min-n", "2", "--max-n", "3", "--json", "-")
+    assert outcome.code == 0
+    (result,) = outcome.json["results"]
+    assert (result["min_n"], result["max_n"], result["proved_to"]) == (2, 3, 3)
+    assert [length["n"] for length in result["lengths"]] == [2, 3]
+    assert "every word of length 2 to 3: softmax" in result["reach"]
+    # 2^15 words are too many, and nothing is known of shorter ones.
+    outcome = hardsim("prove", model, "--min-n", "15", "--max-n", "15")
+    assert outcome.code == 3
+    assert "UNDECIDED: not at length 15" in outcome.out
+    outcome = hardsim("prove", model, "--min-n", "14", "--max-n", "15", "--no-tables")
+    assert "UNDECIDED: proved for length 14; not at length 15" in outcome.out

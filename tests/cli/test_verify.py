@@ -66,3 +66,42 @@ def test_options_that_do_not_go_together(hardsim: Any, since: Path, tmp_path: Pa
     assert hardsim("prove", since, "--certificate", "-", "--json", "-").code == 2
     piped = hardsim("prove", since, "--max-n", "2", "--certificate", "-")
     assert json.loads(piped.out)["format"] == "hardsim-certificate"
+
+
+def test_a_certificate_of_a_span_claims_that_span(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "since.cert.json"
+    for first, last, told in ((6, 6, "length 6\n"), (3, 5, "length 3 to 5\n"), (1, 1, "length 1\n")):
+        arguments = ("--min-n", str(first), "--max-n", str(last), "--certificate", target)
+        assert hardsim("prove", since, *arguments).code == 0
+        outcome = hardsim("verify", target)
+        assert outcome.code == 0
+        assert f"ACCEPTED: every word of {told}" in outcome.out
+        (result,) = hardsim("verify", target, "--json", "-").json["results"]
+        assert (result["min_n"], result["max_n"]) == (first, last)
+        assert "length min_n to max_n" in result["claim"]
+
+
+def test_a_certificate_does_not_speak_of_other_lengths(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    from hardsim.verify import digests
+
+    target = tmp_path / "since.cert.json"
+    assert hardsim("prove", since, "--min-n", "4", "--max-n", "5", "--certificate", target).code == 0
+    text = target.read_text(encoding="utf-8")
+    for changes, reason in (
+        ({"min_n": 1}, "bounds of head"),
+        ({"min_n": 5}, "bounds of head"),
+        ({"max_n": 6}, "bounds of head"),
+        ({"min_n": 6}, "lengths from 1 to 256 can be checked, in this order"),
+        ({"min_n": 0}, "lengths from 1 to 256"),
+        ({"min_n": True}, "lengths from 1 to 256"),
+        ({"max_n": 257}, "lengths from 1 to 256"),
+    ):
+        document = json.loads(text) | changes
+        target.write_text(json.dumps(document), encoding="utf-8")
+        assert "was altered" in hardsim("verify", target).out
+        # Even where the digests are made anew.
+        document["digests"] = digests(document)
+        target.write_text(json.dumps(document), encoding="utf-8")
+        outcome = hardsim("verify", target)
+        assert outcome.code == 1
+        assert reason in outcome.out, changes

@@ -78,3 +78,28 @@ def test_common_divisors_of_rationals() -> None:
     assert common([Fraction(1, 2), Fraction(1, 3)]) == Fraction(1, 6)
     assert common([Fraction(-4), Fraction(6)]) == 2
     assert common([]) == 0
+
+
+@given(
+    st.lists(st.fractions(Fraction(1, 8), 8, max_denominator=8), min_size=6, max_size=6),
+    st.lists(st.sampled_from([0, 1]), min_size=6, max_size=6),
+    st.booleans(),
+)
+def test_tables_of_several_lengths_and_rates_are_each_their_own(
+    rates: list[Fraction], values: list[Rational], future: bool
+) -> None:
+    sites = Sites((1, 2, 3))
+    visible = sites.i if future else sites.n
+    found = table_errors(sites, rates, values, visible, sites.i)
+    for n, start, end in sites.words():
+        for site in range(start, end):
+            i, seen = sites.i[site], visible[site]
+            column = values[start : start + seen]
+            for value in (0, 1):
+                shares = [
+                    sum(w for w, own in zip(weights(rates[site], seen, count), column, strict=True) if own != value)
+                    for count in range(i + 1)
+                    if column[max(count, 1) - 1] == value
+                ]
+                assert (found[value, site] >= 0) == bool(shares), n
+                assert found[value, site] >= max(shares, default=-1.0) - 1e-12
