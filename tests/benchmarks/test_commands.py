@@ -25,6 +25,7 @@ def test_output_and_exit_code() -> None:
     assert (done.code, done.out, done.complaint, done.peak) == (5, "given\n", "two", None)
     assert done.seconds > 0
     assert run(python("import sys; sys.exit(4)")).complaint == "exit code 4"
+    assert Finished(2, "", "note: x\n\nerror: no such option\n  hint\n", 0.1, None).complaint == "error: no such option"
 
 
 def test_memory_is_that_of_all_processes() -> None:
