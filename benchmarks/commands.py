@@ -36,9 +36,10 @@ class Finished:
 
     @property
     def complaint(self) -> str:
-        """The last line of standard error, for a note on what failed."""
-        lines = [line for line in self.err.splitlines() if line.strip()]
-        return lines[-1].strip() if lines else f"exit code {self.code}"
+        """What standard error says: its first line that speaks of an error, else its last."""
+        lines = [line.strip() for line in self.err.splitlines() if line.strip()]
+        errors = [line for line in lines if "error" in line.lower()]
+        return errors[0] if errors else lines[-1] if lines else f"exit code {self.code}"
 
 
 def run(command: Sequence[str], text: str = "", memory: bool = False) -> Finished:
