@@ -21,6 +21,7 @@ from hardsim.checking.result import (
     LengthResult,
     Mismatch,
     Verdict,
+    Word,
 )
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, first_of
@@ -102,6 +103,22 @@ def count_requested(subject: Subject, options: CheckOptions) -> int:
     return total
 
 
+def plan_words(subject: Subject, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
+    """The words of length n that are tried, which depend on nothing but the alphabet, examples, options and answers."""
+    tried = effort(options, n)
+    return plan_length(
+        subject.file.alphabet,
+        n,
+        options.exhaustive,
+        tried.samples,
+        options.seed,
+        accepts,
+        tuple(example.word for example in subject.file.examples),
+        tried.structured,
+        tried.pairs,
+    )
+
+
 def default_workers(subject: Subject, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
     heads = max(1, len(subject.program.heads))
@@ -179,7 +196,8 @@ class _Campaign:
         latest = max(self.tallies, default=1)
         known = self.tallies[latest].words if self.tallies else 0
         for n in range(latest, self.options.max_n + 1):
-            words, size = islice(self._plan(n).words, known if n == latest else 0, None), self._shard_size(n)
+            plan = plan_words(self.subject, self.options, n, self.oracle.accepts)
+            words, size = islice(plan.words, known if n == latest else 0, None), self._shard_size(n)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)
 
@@ -188,20 +206,6 @@ class _Campaign:
         if self.options.engine in (AUTO, FLOAT64):
             return max(1, min(BATCH, BATCH_SYMBOLS // n))
         return 1 if self.crew.alone else SHARD
-
-    def _plan(self, n: int) -> WordPlan:
-        tried = effort(self.options, n)
-        return plan_length(
-            self.subject.file.alphabet,
-            n,
-            self.options.exhaustive,
-            tried.samples,
-            self.options.seed,
-            self.oracle.accepts,
-            tuple(example.word for example in self.subject.file.examples),
-            tried.structured,
-            tried.pairs,
-        )
 
     def _advance(self, part: Tally) -> None:
         self.done += part.words

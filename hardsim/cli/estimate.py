@@ -30,6 +30,8 @@ EASY = 2_000
 TIMED_LENGTHS = (4, 8, 16, 32, 64)
 """Lengths at which words are timed: the longest two of which a word takes no longer than PATIENCE."""
 TIMED_WORDS = 256
+GLANCE = 16
+"""The length of the one word whose time says whether a run can be long at all."""
 PATIENCE = 0.2
 """Seconds that a batch of words should take to be timed."""
 
@@ -84,8 +86,9 @@ def duration(seconds: float) -> str:
 
 def formula_cost(subject: Subject, options: CheckOptions) -> Cost | None:
     """The cost of checking a formula; None if it is little."""
-    from hardsim.checking.campaign import count_requested, tallier
+    from hardsim.checking.campaign import count_requested, plan_words, tallier
     from hardsim.checking.execution import Shard
+    from hardsim.lang.semantics import Oracle
 
     def upto(n: int) -> int:
         return count_requested(subject, replace(options, max_n=n))
@@ -94,10 +97,13 @@ def formula_cost(subject: Subject, options: CheckOptions) -> Cost | None:
         return None
     answer = tallier(subject, options.dps, options.engine)
 
+    def plan(n: int) -> int:
+        return len(list(plan_words(subject, _few(options), n, Oracle(subject.file).accepts).words))
+
     def run(words: list[Word]) -> None:
         answer(Shard(len(words[0]), tuple(words)))
 
-    return _cost(subject.file.alphabet, options.max_n, upto, lambda n: n, run)
+    return _cost(subject.file.alphabet, options.max_n, upto, lambda n: n, run, plan)
 
 
 def attention_cost(subject: AttentionSubject, options: CheckOptions, choice: AttentionOptions) -> Cost | None:
@@ -132,7 +138,10 @@ def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions
 
 
 def _attention_cost(subject: AttentionSubject, options: CheckOptions, run: Run) -> Cost | None:
-    from hardsim.checking.attention_campaign import requested
+    from hardsim.checking.attention_campaign import requested, words_of
+
+    def plan(n: int) -> int:
+        return len(words_of(subject, _few(options), n)[0])
 
     def upto(n: int) -> int:
         return sum(requested(subject, options, m) for m in range(1, n + 1))
@@ -143,19 +152,35 @@ def _attention_cost(subject: AttentionSubject, options: CheckOptions, run: Run) 
     if upto(options.max_n) * positions(options.max_n) <= EASY:
         return None
     try:
-        return _cost(subject.alphabet, options.max_n, upto, positions, run)
+        return _cost(subject.alphabet, options.max_n, upto, positions, run, plan)
     except HardsimError:  # the run itself will say it, with the word
         return None
+
+
+def _few(options: CheckOptions) -> CheckOptions:
+    """Options with which choosing the words of a length does not take long."""
+    samples = 20 if options.samples is None else min(20, options.samples)
+    return replace(options, exhaustive=min(256, options.exhaustive), samples=samples)
 
 
 # ---- how ----
 
 
 def _cost(
-    alphabet: tuple[str, ...], max_n: int, upto: Callable[[int], int], positions: Callable[[int], int], run: Run
-) -> Cost:
-    """The cost of words that are counted `upto` a length."""
-    law = _law(_timings(alphabet, max_n, run), positions)
+    alphabet: tuple[str, ...],
+    max_n: int,
+    upto: Callable[[int], int],
+    positions: Callable[[int], int],
+    run: Run,
+    plan: Callable[[int], int],
+) -> Cost | None:
+    """The cost of words that are counted `upto` a length; `plan` chooses some of a length, and says how many. None if
+    it certainly is little: a word alone costs more than one of a batch."""
+    n = min(max_n, GLANCE)
+    one = _timed(_some_words(alphabet, n)[:1], run)
+    if upto(max_n) * one * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
+        return None
+    law = _law(_timings(alphabet, max_n, run, plan), positions)
     brackets: list[tuple[int, int, float]] = []
     before = counted = 0
     for n in _brackets(max_n):
@@ -175,7 +200,9 @@ def _brackets(max_n: int) -> Iterator[int]:
         yield n
 
 
-def _timings(alphabet: tuple[str, ...], max_n: int, run: Run) -> list[tuple[int, float, float]]:
+def _timings(
+    alphabet: tuple[str, ...], max_n: int, run: Run, plan: Callable[[int], int]
+) -> list[tuple[int, float, float]]:
     """The two longest lengths that can be timed quickly (long words say most, since they take most of the time), with
     the seconds that any words of the length take, and those that each word adds."""
     reached: list[int] = []
@@ -183,7 +210,13 @@ def _timings(alphabet: tuple[str, ...], max_n: int, run: Run) -> list[tuple[int,
         reached.append(n)
         if len(reached) > 1 and _timed(_some_words(alphabet, n)[:1], run) > PATIENCE:
             break
-    return [(n, *_seconds(_some_words(alphabet, n), run)) for n in reached[-2:]]
+    found: list[tuple[int, float, float]] = []
+    for n in reached[-2:]:
+        fixed, each = _seconds(_some_words(alphabet, n), run)
+        started = time.perf_counter()
+        planned = plan(n)
+        found.append((n, fixed, each + (time.perf_counter() - started) / max(1, planned)))
+    return found
 
 
 def _timed(words: list[Word], run: Run) -> float:

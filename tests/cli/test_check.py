@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def test_too_soft_is_refuted_and_says_what_to_do(hardsim: Any, since: Path, opti
 
 
 def test_nothing_tried_is_undecided(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def undecided(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
+    def undecided(subject: Subject, options: CheckOptions, *rest: object) -> CheckResult:
         raise Undecided("no answer within 7 seconds")
 
     monkeypatch.setattr("hardsim.checking.combined.check_subject", undecided)
@@ -118,7 +119,7 @@ def test_every_input_runs_and_the_worst_code_wins(
 ) -> None:
     from hardsim.checking import combined
 
-    def faulty(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
+    def faulty(subject: Subject, options: CheckOptions, *rest: object) -> CheckResult:
         if "undecided" in subject.name:
             raise Undecided("no answer")
         if "broken" in subject.name:
@@ -240,10 +241,10 @@ def test_notes_of_a_file_go_to_standard_error(hardsim: Any, tmp_path: Path) -> N
 
 
 def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hardsim.cli import progress
+    from hardsim.cli import estimate
 
-    seconds: Callable[..., float] = lambda subject, n, options: 0.001 * n * n  # noqa: E731
-    monkeypatch.setattr(progress, "_seconds", seconds)
+    timed: Callable[..., float] = lambda words, run: len(words) * 0.001 * len(words[0]) ** 2  # noqa: E731
+    monkeypatch.setattr(estimate, "_timed", timed)
     stop = pytest.MonkeyPatch()
     stop.setattr("hardsim.checking.combined.check_subject", lambda *_: (_ for _ in ()).throw(Undecided("stopped")))
     try:
@@ -252,8 +253,10 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
         stop.undo()
     # 3 + ... + 3^9 = 29523 words; those of length 9 alone take 19683 * 0.081 s = 27 minutes
     assert "29,523 words of up to 9 symbols: about " in outcome.err
-    assert "minutes" in outcome.err
-    monkeypatch.setattr(progress, "_seconds", lambda subject, n, options: 1e-6)
+    found = re.search(r"about (\d+) minutes", outcome.err)
+    assert found is not None
+    assert 27 <= int(found[1]) <= 40
+    monkeypatch.setattr(estimate, "_timed", lambda words, run: 1e-6)
     assert "about" not in hardsim("check", since, "--max-n", "7").err
 
 

@@ -45,7 +45,7 @@ class Clock:
 
 
 @pytest.mark.parametrize(
-    ("fixed", "word", "square"), [(0, 1e-4, 1e-7), (0.02, 1e-3, 0), (0.5, 1e-5, 2e-5), (0, 3.0, 0.01)]
+    ("fixed", "word", "square"), [(0, 1e-3, 1e-5), (0.1, 1e-2, 0), (0.5, 1e-5, 2e-5), (0, 3.0, 0.01)]
 )
 def test_an_estimate_is_what_the_run_takes_where_attention_costs_the_square(
     monkeypatch: pytest.MonkeyPatch, fixed: float, word: float, square: float
@@ -57,8 +57,9 @@ def test_an_estimate_is_what_the_run_takes_where_attention_costs_the_square(
     def upto(n: int) -> int:
         return count_requested(subject, CheckOptions(max_n=n))
 
-    found = estimate._cost(subject.file.alphabet, 60, upto, lambda n: n, clock.work)
+    found = estimate._cost(subject.file.alphabet, 60, upto, lambda n: n, clock.work, lambda n: 1)
     wanted = sum(fixed + (upto(n) - upto(n - 1)) * (word + square * n * n) for n in range(1, options.max_n + 1))
+    assert found is not None
     assert found.words == upto(60)
     assert found.seconds() == pytest.approx(wanted, rel=0.1)
     assert found.seconds(4) == pytest.approx(found.seconds() / 4)
