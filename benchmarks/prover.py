@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+from time import process_time
 
-from benchmarks.commands import HARDSIM, Finished, run
+from benchmarks.commands import HARDSIM, ROOT, Finished, run
 from benchmarks.results import Figure, Results, Target
+from hardsim.checking.open import read_formula
+from hardsim.checking.prove import prove_subject
+from hardsim.checking.result import Verdict
+from hardsim.checking.subject import ModelOptions
+from hardsim.errors import Unsupported
+from hardsim.spec.regimes import PROVEN
 
 GROUP = "prover"
 FILE = "formulas/flipflop.ltl"
@@ -16,6 +23,29 @@ EXPONENT = 2.1
 """n^2 and a twentieth for what a fit to four measured times may be off by."""
 
 
+SHIPPED_TO = 64
+
+
+def slowest_shipped() -> Figure:
+    """The most processor time that it takes to compile and prove one shipped formula in one regime, to length 64."""
+    worst, case, failed = 0.0, "", ""
+    for path in sorted((ROOT / "formulas").glob("*.ltl")):
+        given = read_formula(str(path))
+        for regime in PROVEN:
+            began = process_time()
+            try:
+                subject = given.compile(ModelOptions(regime))
+            except Unsupported:
+                continue
+            result = prove_subject(subject, SHIPPED_TO)
+            took, one = process_time() - began, f"{path.name}, {regime}"
+            if result.verdict is not Verdict.PROVED:
+                failed = f"failed: {one} is {result.verdict}"
+            worst, case = max((worst, case), (took, one))
+    what = f"every length to {SHIPPED_TO}, the slowest of formulas/*.ltl"
+    return Figure(GROUP, what, case, None if failed else worst, "s", Target(2), failed)
+
+
 def span(low: int, high: int) -> Finished:
     """`hardsim prove` of the lengths `low` to `high`."""
     return run((*HARDSIM, "prove", FILE, "--min-n", str(low), "--max-n", str(high), "--no-tables"))
@@ -24,6 +54,7 @@ def span(low: int, high: int) -> Finished:
 def measure() -> Results:
     """Every length up to 256; the length 4,096 alone; the exponent of the growth of single lengths."""
     found = Results()
+    found.figures.append(slowest_shipped())
     found.figures.append(_proof(f"every length to {ALL_TO}", span(1, ALL_TO), Target(20)))
     found.figures.append(_proof(f"the length {LONG:,} alone", span(LONG, LONG), Target(60)))
     start, *done = span(1, 1), *(span(n, n) for n in GROWTH)

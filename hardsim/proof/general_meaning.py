@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from hardsim.lang.core import Core, Numeric
+from hardsim.lang.core import Core, Letters, Lit, Numeric
 from hardsim.proof.classes import LENGTH, QUERY, Classes, Free
 from hardsim.proof.counts import common
 from hardsim.proof.decompile import SOME, ProgramMeaning
@@ -160,7 +160,7 @@ class GeneralCore(CoreMeaning):
         zero = encoded(0, 0, node.offset)
         if set(what) == {facts.diagrams.zero}:
             return zero
-        if set(what) == {facts.diagrams.one}:
+        if self._says_true(node.count.arg):  # what is true without saying so is looked up like other counts
             of_i = {"L": node.scale, "R": -node.scale, "": 0}[side]
             extra = node.scale if side == "R" else 0
             return encoded(of_i, 0 if side == "L" else node.scale, node.offset + extra)
@@ -168,9 +168,15 @@ class GeneralCore(CoreMeaning):
         return tuple(table(facts, (str(side), what), at_zero, facts.texts.get(number))
                      for at_zero, number in zip(zero, read, strict=True))  # fmt: skip
 
+    def _says_true(self, lit: Lit) -> bool:
+        node = self.core.nodes[lit.node]
+        return isinstance(node, Letters) and not lit.negated and node.symbols == frozenset(self.core.alphabet)
+
 
 def table(facts: GeneralFacts, count: Count, at_zero: int, text: str | None) -> int:
     """The predicate of that text of a count, which at 0 is `at_zero`."""
+    if set(count[1]) == {facts.diagrams.zero}:  # nothing is counted, though the formula does not say `false`
+        return at_zero
     if text is None:
         raise NotProved("a predicate of a count is no predicate by name")
     return facts.fact("table", count, at_zero, text)

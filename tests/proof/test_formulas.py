@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Literal
 
@@ -71,7 +70,8 @@ def test_every_shipped_formula_is_proved(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
-def test_every_shipped_formula_is_proved_to_length_64_in_two_seconds(path: Path) -> None:
+def test_every_shipped_formula_is_proved_to_length_64(path: Path) -> None:
+    # How long it takes is measured in benchmarks/.
     given_file = read_input(str(path))
     assert isinstance(given_file, Input)
     for regime in PROVEN:
@@ -79,9 +79,7 @@ def test_every_shipped_formula_is_proved_to_length_64_in_two_seconds(path: Path)
             subject = given_file.compile(ModelOptions(regime))
         except Unsupported:
             continue
-        started = time.process_time()
         assert reasons(proof_of(subject, 64)) == []
-        assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize("regime", PROVEN)

@@ -148,6 +148,15 @@ def test_a_predicate_with_another_definition_is_not_the_formulas() -> None:
     assert not proof.meaning.holds
 
 
+@pytest.mark.parametrize("regime", ["temperature", "position"])
+@pytest.mark.parametrize("body", ["#L[first] <= 0", "#L[first] > 0", "a & !a", "true", "!first | #L[first] > 0"])
+@pytest.mark.parametrize("side", ["L", "R", ""])
+def test_predicates_of_counts_that_are_the_same_for_every_word(body: str, side: str, regime: str) -> None:
+    for name in ("EVEN", "PRIME"):
+        subject = compile_file(parse_expression(f"{name}(#{side}[{body}])", ["a", "b"]), ModelOptions(regime))
+        assert general(subject).reason is None
+
+
 def test_another_formula_is_not_proved() -> None:
     subject = since(Fraction(4))
     for text in ("a S c", "b S b", "a U b", "Y(a S b)", "a S b & pos > 0 & len > 2"):
