@@ -68,9 +68,11 @@ def _read(stream: IO[bytes]) -> str:
 
 
 def environment() -> dict[str, str]:
-    """That of this process, with this checkout's hardsim in front."""
+    """That of this process, with this checkout's hardsim in front, which may keep its compiled modules as it always
+    may (some shells forbid it: then every command would compile all it imports)."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+    known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**known, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
 
 
 def _watch(process: subprocess.Popen[bytes]) -> float:

@@ -31,9 +31,11 @@ from hardsim.lang.semantics import Oracle
 
 SHARD = 64
 """Words that a worker takes at a time, where words are run one by one."""
-BATCH = 512
+BATCH = 4096
 """Words that are run at once in float64, if they are short."""
-BATCH_SYMBOLS = 2**15
+BATCH_SYMBOLS = 2**16
+BATCH_PAIRS = 2**24
+"""Pairs of positions in such a batch: of long words there are few, so that a check shows how far it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ class _Campaign:
     def _shard_size(self, n: int) -> int:
         """Float64 runs batches that do not depend on the number of processes, since roundings may depend on them."""
         if self.options.engine in (AUTO, FLOAT64):
-            return max(1, min(BATCH, BATCH_SYMBOLS // n))
+            return max(1, min(BATCH, BATCH_SYMBOLS // n, BATCH_PAIRS // n**2))
         return 1 if self.crew.alone else SHARD
 
     def _advance(self, part: Tally) -> None:
