@@ -110,9 +110,7 @@ def bound(
     target = None if plot is None else Sink(plot, "--plot")
     paths = _paths(files, gap, expression)
     options = CheckOptions(max_n, exhaustive, samples, seed, engine=engine)
-    unused = {"--dps": dps is not None}
-    if critical:
-        unused |= {"--engine": engine != "auto", "--workers": workers is not None, "--backend": backend != "local"}
+    unused = _unused(critical, engine, dps, workers, backend)
     try:
         with crews(backend, scheduler, workers) as staff, session("bound", json, seed) as current:
             current.without(unused, BALLS if critical else BITS)
@@ -134,6 +132,14 @@ def bound(
     finally:
         if target is not None:
             target.discard()
+
+
+def _unused(critical: bool, engine: str, dps: int | None, workers: int | None, backend: str) -> dict[str, bool]:
+    """Which of the options that every command has were given, and have no use in this report."""
+    unused = {"--dps": dps is not None}
+    if critical:
+        unused |= {"--engine": engine != "auto", "--workers": workers is not None, "--backend": backend != "local"}
+    return unused
 
 
 def _refuse_with_critical(critical: bool, gap: bool, plot: str | None, beta: Fraction | None) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
@@ -278,20 +280,25 @@ def test_an_interrupted_check_leaves_no_process() -> None:
         assert gone(workers_of(psutil.Process()), 5)
 
 
-def test_workers_do_not_outlive_their_parent(tmp_path: Path) -> None:
-    ready, process = tmp_path / "ready", os.fork()
-    if process == 0:  # the parent that is killed
-        try:
-            crew = LocalCrew(2)
-            for _ in crew.run(Job(counting, ()), shards(10**9)):
-                ready.touch()
-        finally:
-            os._exit(1)
-    end = time.monotonic() + 20
-    while not ready.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    workers = workers_of(psutil.Process(process))
-    os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    assert workers
+@pytest.mark.parametrize("ready", [True, False])
+def test_workers_do_not_outlive_their_parent(ready: bool) -> None:
+    """Whether it is killed while they work or while they start."""
+    script = (
+        "from hardsim.checking.execution import Job, LocalCrew, Shard\n"
+        "from tests.checking.test_execution import counting\n"
+        "for _ in LocalCrew(2).run(Job(counting, ()), (Shard(1, (('a',),)) for _ in range(10**9))):\n"
+        "    print('ready', flush=True)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=FORMULAS.parent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout is not None
+    end = time.monotonic() + 60
+    if ready:
+        process.stdout.readline()
+    while len(workers := workers_of(psutil.Process(process.pid))) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate(timeout=30)
+    assert len(workers) == 2
     assert gone(workers)

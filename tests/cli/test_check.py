@@ -248,7 +248,7 @@ def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytes
     stop = pytest.MonkeyPatch()
     stop.setattr("hardsim.checking.combined.check_subject", lambda *_: (_ for _ in ()).throw(Undecided("stopped")))
     try:
-        outcome = hardsim("check", since, "--max-n", "9", "--exhaustive", "20000")
+        outcome = hardsim("check", since, "--max-n", "9", "--exhaustive", "20000", "--workers", "1")
     finally:
         stop.undo()
     # 3 + ... + 3^9 = 29523 words; those of length 9 alone take 19683 * 0.081 s = 27 minutes

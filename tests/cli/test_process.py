@@ -12,7 +12,10 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
+
+from tests.clusters import gone, workers_of
 
 COMMAND = (sys.executable, "-m", "hardsim")
 HEAVY = ("numpy", "mpmath", "flint", "lark", "rich", "gmpy2", "joblib", "distributed", "ray")
@@ -76,6 +79,34 @@ def test_ctrl_c_prints_what_was_found(since: Path) -> None:
     assert "partial" in err
     assert "Traceback" not in err
     assert "CERTIFIED: " in out
+
+
+def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path) -> None:
+    arguments = [*COMMAND, "check", str(since), "--max-n", "40", "--samples", "100000", "--workers", "2"]
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), encoding="utf-8",
+        start_new_session=True,
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while len(workers := workers_of(psutil.Process(process.pid))) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(2)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "is partial" in err
+    assert "PARTIAL" in out
+    assert gone(workers)
+
+
+def test_a_closed_pipe_ends_quietly_with_several_processes(since: Path) -> None:
+    script = (
+        f"'{sys.executable}' -m hardsim check '{since}' '{since}' --max-n 7 --workers 2 --json - "
+        "| true; echo ${PIPESTATUS[0]}"
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment(), timeout=60)
+    assert (done.stdout, done.stderr) == ("141\n", "")
 
 
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
