@@ -116,7 +116,7 @@ def test_an_interrupted_check_keeps_the_verdict_of_its_words() -> None:
 
 
 def test_a_word_that_contradicts_a_proof_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lying(subject: Subject, options: CheckOptions, progress: object = None) -> CheckResult:
+    def lying(subject: Subject, options: CheckOptions, *rest: object) -> CheckResult:
         mismatch = Mismatch(("b", "a"), True, True, False, Fraction(0))
         return replace(check_subject(subject, options), verdict=Verdict.REFUTED, mismatch=mismatch)
 

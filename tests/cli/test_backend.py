@@ -136,7 +136,7 @@ def test_bound_reports_of_a_cluster_are_the_same(hardsim: Cli, inputs: list[Path
 
 # ---- lost workers ----
 
-LONG = ("--max-n", "9", "--exhaustive", "0", "--samples", "1500", "--engine", "ball", "--seed", "2")
+LONG = ("--max-n", "9", "--exhaustive", "0", "--samples", "3000", "--engine", "ball", "--seed", "2")
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
         "    with quiet(whole=True):\n"
         "        cluster = LocalCluster(n_workers=2, threads_per_worker=1, host='127.0.0.1', dashboard_address=None)\n"
         "        try:\n"
-        "            with DaskCrew(cluster.scheduler_address) as crew:\n"
+        "            with DaskCrew(cluster.scheduler_address, 1) as crew:\n"
         "                list(crew.run(Job(deadly, ()), (Shard(n, (('a',),)) for n in range(6))))\n"
         "        except WorkerFailure as error:\n"
         "            print(error, flush=True)\n"
@@ -275,7 +275,8 @@ def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch:
         DaskCrew(cluster.address)
 
 
-def test_a_cluster_that_goes_away_is_an_error(tmp_path: Path) -> None:
+def test_a_cluster_that_goes_away_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "REACH", 2.0)
     with local_cluster(str(tmp_path)) as found, DaskCrew(found.address) as crew:
         results = crew.run(Job(slow, ()), (Shard(n, (("a",),)) for n in range(1000)))
         assert next(results) == 0
