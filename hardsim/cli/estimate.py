@@ -29,7 +29,8 @@ EASY = 2_000
 """Symbols times words below which nothing is estimated: it cannot take long."""
 TIMED_LENGTHS = (4, 8, 16, 32, 64)
 """Lengths at which words are timed: the longest two of which a word takes no longer than PATIENCE."""
-TIMED_WORDS = 256
+TIMED_WORDS = (256, 1024, 4096)
+"""Batches that are timed: larger ones only while they take less than half of PATIENCE."""
 GLANCE = 16
 """The length of the one word whose time says whether a run can be long at all."""
 PATIENCE = 0.2
@@ -177,7 +178,7 @@ def _cost(
     """The cost of words that are counted `upto` a length; `plan` chooses some of a length, and says how many. None if
     it certainly is little: a word alone costs more than one of a batch."""
     n = min(max_n, GLANCE)
-    one = _timed(_some_words(alphabet, n)[:1], run)
+    one = _timed(_some_words(alphabet, n), run)
     if upto(max_n) * one * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
         return None
     law = _law(_timings(alphabet, max_n, run, plan), positions)
@@ -208,11 +209,11 @@ def _timings(
     reached: list[int] = []
     for n in sorted({min(max_n, n) for n in TIMED_LENGTHS}):
         reached.append(n)
-        if len(reached) > 1 and _timed(_some_words(alphabet, n)[:1], run) > PATIENCE:
+        if len(reached) > 1 and _timed(_some_words(alphabet, n), run) > PATIENCE:
             break
     found: list[tuple[int, float, float]] = []
     for n in reached[-2:]:
-        fixed, each = _seconds(_some_words(alphabet, n), run)
+        fixed, each = _seconds(alphabet, n, run)
         started = time.perf_counter()
         planned = plan(n)
         found.append((n, fixed, each + (time.perf_counter() - started) / max(1, planned)))
@@ -225,20 +226,28 @@ def _timed(words: list[Word], run: Run) -> float:
     return time.perf_counter() - started
 
 
-def _some_words(alphabet: tuple[str, ...], n: int) -> list[Word]:
+def _some_words(alphabet: tuple[str, ...], n: int, count: int = 1) -> list[Word]:
     rng = Random(n)
-    return list(dict.fromkeys(tuple(rng.choice(alphabet) for _ in range(n)) for _ in range(TIMED_WORDS)))
+    return list(dict.fromkeys(tuple(rng.choice(alphabet) for _ in range(n)) for _ in range(count)))
 
 
-def _seconds(words: list[Word], run: Run) -> tuple[float, float]:
-    """Seconds whatever the number of words, and for each; when everything is warm."""
+def _seconds(alphabet: tuple[str, ...], n: int, run: Run) -> tuple[float, float]:
+    """Seconds whatever the number of words, and for each; when everything is warm. The least of several times: what
+    else the machine does only adds."""
+    words = _some_words(alphabet, n, TIMED_WORDS[0])
     one = _timed(words[:1], run)
     if one < PATIENCE:
-        one = _timed(words[:1], run)
+        one = min(_timed(words[:1], run) for _ in range(3))
     size = min(len(words), max(2, int(PATIENCE / max(one, 1e-6))))
     if size < 2:
         return 0.0, one
-    each = max(0.0, (_timed(words[:size], run) - one) / (size - 1))
+    several = _timed(words[:size], run)
+    for larger in TIMED_WORDS[1:]:
+        if several > PATIENCE / 2:
+            break
+        words = _some_words(alphabet, n, larger)
+        size, several = len(words), _timed(words, run)
+    each = max(0.0, (several - one) / max(1, size - 1))
     return max(0.0, one - each), each
 
 

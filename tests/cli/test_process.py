@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -45,6 +46,14 @@ def on_terminal(*arguments: str | Path, **extra: str) -> tuple[int, str]:
     return process.wait(60), seen.decode()
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Processes started here are interrupted by SIGINT, even if this one ignores it, as a shell has it with `&`."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_a_closed_pipe_ends_quietly(since: Path) -> None:
     script = f"'{sys.executable}' -m hardsim words '{since}' --max-n 9 | head -n 1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment(), timeout=60)
@@ -63,17 +72,22 @@ def test_a_full_disk_is_no_defect(since: Path) -> None:
         assert "Exception" not in done.stderr
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_prints_what_was_found(since: Path) -> None:
-    arguments = [*COMMAND, "check", str(since), "--max-n", "40", "--samples", "100000"]
+    arguments = [*COMMAND, "check", str(since), "--max-n", "64", "--samples", "100000"]
     process = subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), encoding="utf-8"
     )
-    # It says that it will take long before it starts.
-    assert process.stderr is not None
-    assert select.select([process.stderr], [], [], 60)[0]
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        # It says that it will take long before it starts.
+        assert process.stderr is not None
+        assert select.select([process.stderr], [], [], 60)[0]
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 130
     assert "Ctrl-C" in err
     assert "partial" in err
@@ -81,6 +95,7 @@ def test_ctrl_c_prints_what_was_found(since: Path) -> None:
     assert "CERTIFIED: " in out
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path) -> None:
     arguments = [*COMMAND, "check", str(since), "--max-n", "40", "--samples", "100000", "--workers", "2"]
     process = subprocess.Popen(
