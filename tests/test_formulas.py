@@ -258,6 +258,7 @@ def test_a_file_can_be_printed_and_read_again(file: FormulaFile) -> None:
     assert parse_text(format_file(file)) == file
 
 
+@pytest.mark.sweep
 def test_the_formula_defines_the_language(path: Path, file: FormulaFile) -> None:
     language, oracle = LANGUAGES[path.stem], Oracle(file)
     longest = (LONGEST_COUNTING if path.stem in COUNTING else LONGEST)[len(file.alphabet)]

@@ -22,6 +22,7 @@ WORDS = st.integers(1, 6).flatmap(
 )
 
 
+@pytest.mark.sweep
 @settings(max_examples=200)
 @given(hard_transformers(), WORDS)
 def test_every_value_of_every_layer_is_the_definition_s(model: Transformer, words: list[list[str]]) -> None:

@@ -98,6 +98,7 @@ def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
     assert proof.proved
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "regime", "longest"),
     [("a S b", "temperature", 5), ("Y a", "causal-position", 4), ("b U a", "position", 4),

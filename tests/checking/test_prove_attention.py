@@ -46,6 +46,7 @@ def reasons(proof: AttentionProof) -> list[str]:
 # ---- proved ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("path", sorted(DIRECTORY.glob("*.srasp")), ids=lambda path: path.stem)
 def test_shipped_programs_are_proved(path: Path) -> None:
     subject = shipped(path.name)

@@ -45,6 +45,7 @@ def reasons(proof: Proof) -> list[str | None]:
     return [link.reason for link in (proof.network, proof.meaning) if not link.holds]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
 def test_every_shipped_formula_is_proved(path: Path) -> None:
     given_file = read_input(str(path))
@@ -82,6 +83,7 @@ def test_every_shipped_formula_is_proved_to_length_64(path: Path) -> None:
         assert reasons(proof_of(subject, 64)) == []
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("regime", PROVEN)
 @CALM
 @given(data=st.data())
@@ -94,6 +96,7 @@ def test_random_formulas_are_proved(regime: str, data: st.DataObject) -> None:
     assert general_proof(subject).reason is None
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("counting", ["lookup", "sign"])
 @pytest.mark.parametrize("regime", PROVEN)
 @CALM

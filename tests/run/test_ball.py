@@ -42,6 +42,7 @@ def fraction(value: Any) -> Fraction:
     return -size if value < 0 else size
 
 
+@pytest.mark.sweep
 @settings(max_examples=120, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=10), st.sampled_from([30, 128]))
 def test_balls_contain_the_values_of_the_definition(model: Transformer, word: list[str], bits: int) -> None:

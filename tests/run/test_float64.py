@@ -97,6 +97,7 @@ def batches(draw: st.DrawFn) -> list[tuple[str, ...]]:
     return draw(st.lists(st.tuples(*[st.sampled_from(ALPHABET)] * n), min_size=1, max_size=4))
 
 
+@pytest.mark.sweep
 @settings(max_examples=120, deadline=None)
 @given(transformers(bos=False), batches())
 def test_enclosures_contain_the_balls_on_random_networks(model: Transformer, words: list[tuple[str, ...]]) -> None:

@@ -45,6 +45,7 @@ def check(model: Transformer, words: list[tuple[str, ...]]) -> float:
     return widest
 
 
+@pytest.mark.sweep
 @settings(max_examples=150, deadline=None)
 @given(transformers(), st.integers(1, 7), st.integers(0, 10**6))
 def test_enclosures_contain_the_balls(model: Transformer, n: int, seed: int) -> None:

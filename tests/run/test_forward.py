@@ -18,6 +18,7 @@ from hardsim.run.plan import largest_logit, make_plan
 from tests.networks import ALPHABET, context, dense_forward, number, one_head, transformers
 
 
+@pytest.mark.sweep
 @settings(max_examples=150, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=11))
 def test_forward_agrees_with_the_definition(model: Transformer, word: list[str]) -> None:

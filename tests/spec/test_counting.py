@@ -96,6 +96,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("text", "regime", "method"), RUNS)
 def test_counting_on_all_short_words(text: str, regime: str, method: Method) -> None:
     judge = Judge(compiled(text, regime, None if supported(text, regime) == "=" else method))

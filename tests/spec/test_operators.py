@@ -36,6 +36,7 @@ BOOLEAN = [
 FUTURE_WORDS = {"X", "WX", "F", "G", "U", "R", "W", "M", "last"}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("at", ["last", "first"])
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("text", PAST + FUTURE + BOOLEAN)
@@ -54,6 +55,7 @@ def test_operator_on_all_short_words(text: str, regime: str, at: str) -> None:
         assert found.margin is None or found.margin > 0
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("regime", PROVEN)
 def test_single_head_changes_nothing_but_the_layers(regime: str) -> None:
     file = parse_expression("(Y a -> O b) & (b S !a)", ["a", "b"])

@@ -58,6 +58,7 @@ def some_words(alphabet: Sequence[str], n: int, most: int = 40) -> list[tuple[st
     return [tuple(random.choices(alphabet, k=n)) for _ in range(most)]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
 def test_shipped_formulas_in_every_regime(path: Path) -> None:
     file = load(path)
@@ -74,6 +75,7 @@ def test_shipped_formulas_in_every_regime(path: Path) -> None:
     assert tried
 
 
+@pytest.mark.sweep
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(REGIMES)), st.booleans(), st.integers(1, 6), st.data())
 def test_random_formulas(regime: str, single: bool, n: int, data: st.DataObject) -> None:
@@ -82,6 +84,7 @@ def test_random_formulas(regime: str, single: bool, n: int, data: st.DataObject)
     hold(program, some_words("ab", n))
 
 
+@pytest.mark.sweep
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.sampled_from(sorted(REGIMES)), st.sampled_from([None, "sign"]), st.integers(1, 6), st.data())
 def test_random_counting_formulas(regime: str, counting: Any, n: int, data: st.DataObject) -> None:
