@@ -243,7 +243,7 @@ def killer(crew_process: psutil.Process) -> Callable[[Progress], None]:
 
 
 # Under the engine auto the words of a length are one shard: some must be still to be sent when the worker is killed.
-@pytest.mark.parametrize(("engine", "max_n"), [("auto", 24), ("ball", 9)])
+@pytest.mark.parametrize(("engine", "max_n"), [("auto", 48), ("ball", 9)])
 def test_a_check_that_loses_a_worker_finds_the_same(engine: str, max_n: int) -> None:
     options = CheckOptions(max_n=max_n, exhaustive=0, samples=300, engine=engine)
     said: list[str] = []
