@@ -45,7 +45,7 @@ def hold(condition: object, reason: str) -> None:
 
 
 @lru_cache(maxsize=1 << 18)
-def exp_bounds(x: Fraction) -> tuple[Decimal, Decimal]:
+def exp(x: Fraction) -> tuple[Decimal, Decimal]:
     """Numbers that enclose e^x.
 
     With r = |x| / 2^k < 1/32 the series to r^16/16! is a lower bound of e^r, and what is left out is less than its last
@@ -79,7 +79,7 @@ def distance(logits: list[int], scale: int, values: list[int], goal: int) -> int
     """
     whole, apart, top = ZERO, [ZERO, ZERO], max(logits)
     for logit, value in zip(logits, values, strict=True):
-        low, high = exp_bounds(max(Fraction(logit - top, scale), Fraction(-FAR)))
+        low, high = exp(max(Fraction(logit - top, scale), Fraction(-FAR)))
         whole = DOWN.add(whole, low if top - logit < FAR * scale else ZERO)
         apart[value > goal] = UP.add(apart[value > goal], UP.multiply(high, Decimal(abs(value - goal))))
     return share(max(apart), whole)

@@ -19,20 +19,7 @@ from itertools import chain, product
 from math import lcm
 from typing import Any
 
-from hardsim.exact import (
-    GRID,
-    Rejected,
-    Value,
-    combine,
-    distance,
-    evaluate,
-    exact,
-    exp_bounds,
-    expression,
-    hold,
-    most,
-    worst,
-)
+from hardsim.exact import GRID, Rejected, Value, combine, distance, evaluate, exact, exp, expression, hold, most, worst
 
 FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 2, 256
 CLAIM = (
@@ -234,7 +221,7 @@ class Checker:
         hold(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
         query, order = tuple(query.get(None, 0) for query in queries), tuple(read[::-1] if claim["backwards"] else read)
         if (query, order) not in self.cache:
-            weights = [[(a, b, *exp_bounds(sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0))))
+            weights = [[(a, b, *exp(sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0))))
                         for a, b, *key in types] for types in order]  # fmt: skip
             # Where none is selected, the last one wins.
             alone = [[kind for kind in types if not kind[0]] for types in weights]

@@ -20,7 +20,7 @@ from hardsim.checking.open import read_expression, read_formula
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Undecided
-from hardsim.exact import GRID, Rejected, evaluate, exp_bounds, expression
+from hardsim.exact import GRID, Rejected, evaluate, exp, expression
 from hardsim.verify import Checker, digests, verify
 
 pytestmark = pytest.mark.sweep
@@ -303,7 +303,7 @@ def test_sealed_alterations_are_named() -> None:
 def test_exponentials_are_enclosed_closely(x: str) -> None:
     mp = MPContext()
     mp.dps = 60
-    low, high = exp_bounds(Fraction(x))
+    low, high = exp(Fraction(x))
     true = mp.exp(mp.mpf(Fraction(x).numerator) / Fraction(x).denominator)
     assert mp.mpf(str(low)) <= true <= mp.mpf(str(high))
     assert (high - low) / low < Decimal("1e-24")
