@@ -17,12 +17,13 @@ from hardsim.net.tables import PositionTable
 from hardsim.spec.ir import Mask, Weighting
 from tests.networks import ALPHABET, dense_hard, hard_transformers
 
+pytestmark = pytest.mark.sweep
+
 WORDS = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.sampled_from(ALPHABET), min_size=n, max_size=n), min_size=1, max_size=5)
 )
 
 
-@pytest.mark.sweep
 @settings(max_examples=200)
 @given(hard_transformers(), WORDS)
 def test_every_value_of_every_layer_is_the_definition_s(model: Transformer, words: list[list[str]]) -> None:

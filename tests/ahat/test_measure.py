@@ -7,6 +7,7 @@ from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from hardsim.net.model import Matrix, Transformer
 from hardsim.spec.ir import Mask, Weighting
 from tests.networks import ALPHABET, HardLayer, dense_hard, hard_transformers
 from tests.simulations import one_head, run_hard
+
+pytestmark = pytest.mark.sweep
 
 Words = list[list[str]]
 ANYWHERE = Witness(("any",), 1)

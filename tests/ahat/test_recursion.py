@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from hardsim.spec.ir import Mask, Rational, Weighting
 from hardsim.theory.perturbation import FARTHEST, weight_distance
 from tests.networks import ffns
 from tests.simulations import D, models, one_head, run_hard, tieless
+
+pytestmark = pytest.mark.sweep
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
 SMALL = st.fractions(0, Fraction(1, 4), max_denominator=40)

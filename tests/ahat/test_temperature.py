@@ -53,7 +53,7 @@ def check(found: Sequence[Solution], errors: Sequence[Errors]) -> list[float]:
     return ratios
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_the_theorem_s_temperature_is_never_refuted(seed: int) -> None:
     """50 models, 200 in all, with uniform and tieless layers: all activations after every step, on all binary words to
     length 6.

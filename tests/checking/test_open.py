@@ -19,6 +19,8 @@ from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.spec.regimes import PROVEN
 
+pytestmark = pytest.mark.sweep
+
 TEXT = """// A formula with everything that a stored model must keep
 alphabet: a b
 at: first

@@ -23,6 +23,8 @@ from hardsim.lang.parse import parse_expression
 from hardsim.spec.ir import Kind
 from tests.strategies import all_words
 
+pytestmark = pytest.mark.sweep
+
 HEADER = "alphabet: a b\naccept: aba\npred MID(i, n) = 2*i == n + 1\n"
 BOTH = (
     HEADER

@@ -10,6 +10,8 @@ from hardsim.lang.srasp.parse import parse_program
 from hardsim.rasp.compile import compile_program
 from tests.rasp.harness import agree, words_to
 
+pytestmark = pytest.mark.sweep
+
 # c: how many a so far; s: a minus b so far; both are look-ups, s needs both signs. m is an integer with an offset.
 HEAD = """alphabet: a b
 rel pair = { 'a' 'b', 'b' 'b' }

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from hardsim.run.enclosure import EXP_ERROR, Block, between, bits, combine, fixed, floats, gamma, growth, mean, outward
 from hardsim.spec.ir import Mask
 
+pytestmark = pytest.mark.sweep
+
 RATIONALS = st.fractions(min_value=-1000, max_value=1000, max_denominator=1000)
 N = 5
 

@@ -29,6 +29,8 @@ from tests.counting_strategies import counting_formulas
 from tests.networks import ALPHABET, context, one_head, transformers
 from tests.strategies import formulas
 
+pytestmark = pytest.mark.sweep
+
 SLACK = Fraction(1, 10**25)
 """More than the width of a ball (they have at least 128 bits), far less than that of a float enclosure."""
 
@@ -97,7 +99,6 @@ def batches(draw: st.DrawFn) -> list[tuple[str, ...]]:
     return draw(st.lists(st.tuples(*[st.sampled_from(ALPHABET)] * n), min_size=1, max_size=4))
 
 
-@pytest.mark.sweep
 @settings(max_examples=120, deadline=None)
 @given(transformers(bos=False), batches())
 def test_enclosures_contain_the_balls_on_random_networks(model: Transformer, words: list[tuple[str, ...]]) -> None:

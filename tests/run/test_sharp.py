@@ -27,6 +27,8 @@ from hardsim.run.weights import seen_matrix
 from hardsim.spec.ir import Mask
 from tests.networks import ALPHABET, context, dense_forward, number, one_head, transformers
 
+pytestmark = pytest.mark.sweep
+
 BITS = 24
 CUTOFF = BallArithmetic(BITS).negligible
 """29 nats: 7 (24 + 16)/10 + 1."""

@@ -17,6 +17,8 @@ from hardsim.spec.regimes import REGIMES, expression
 from hardsim.theory.budget import DEFAULT_BETA, look_up_beta
 from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
 
+pytestmark = pytest.mark.sweep
+
 context = MPContext()
 context.dps = 50
 

@@ -15,6 +15,8 @@ from hardsim.errors import InputError
 from hardsim.theory.lemmas import geometric_distance
 from hardsim.theory.tie_breaking import Broken, causal_rightmost, leftmost, rightmost
 
+pytestmark = pytest.mark.sweep
+
 context = MPContext()
 context.dps = 50
 
@@ -77,7 +79,6 @@ def separated(draw: st.DrawFn) -> list[Fraction]:
     return row
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("name", BREAKS)
 @given(row=separated())
 def test_random_longer_rows_of_gap_1(name: str, row: list[Fraction]) -> None:

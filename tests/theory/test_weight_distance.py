@@ -26,6 +26,8 @@ from hardsim.theory.perturbation import (
     weight_distance,
 )
 
+pytestmark = pytest.mark.sweep
+
 context = MPContext()
 context.dps = 60
 

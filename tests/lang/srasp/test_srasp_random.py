@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from hardsim.lang.srasp.pretty import format_program
 from hardsim.lang.srasp.walk import expressions, walk
 from tests.srasp_definitions import run_by_tables
 from tests.srasp_strategies import Shape, programs
+
+pytestmark = pytest.mark.sweep
 
 WORDS = st.lists(st.sampled_from("ab"), min_size=1, max_size=6)
 QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
