@@ -29,8 +29,8 @@ EASY = 2_000
 """Symbols times words below which nothing is estimated: it cannot take long."""
 TIMED_LENGTHS = (4, 8, 16, 32, 64)
 """Lengths at which words are timed: the longest two of which a word takes no longer than PATIENCE."""
-TIMED_WORDS = (256, 1024, 4096)
-"""Batches that are timed: larger ones only while they take less than half of PATIENCE."""
+TIMED_WORDS = (2, 8, 32, 128, 512, 2048)
+"""Words of the batches that are timed, until one takes half of PATIENCE: then its time is far more than its noise."""
 GLANCE = 16
 """The length of the one word whose time says whether a run can be long at all."""
 PATIENCE = 0.2
@@ -226,28 +226,26 @@ def _timed(words: list[Word], run: Run) -> float:
     return time.perf_counter() - started
 
 
-def _some_words(alphabet: tuple[str, ...], n: int, count: int = 1) -> list[Word]:
+def _some_words(alphabet: tuple[str, ...], n: int, most: int = 1) -> list[Word]:
     rng = Random(n)
-    return list(dict.fromkeys(tuple(rng.choice(alphabet) for _ in range(n)) for _ in range(count)))
+    return list(dict.fromkeys(tuple(rng.choice(alphabet) for _ in range(n)) for _ in range(most)))
 
 
 def _seconds(alphabet: tuple[str, ...], n: int, run: Run) -> tuple[float, float]:
-    """Seconds whatever the number of words, and for each; when everything is warm. The least of several times: what
-    else the machine does only adds."""
-    words = _some_words(alphabet, n, TIMED_WORDS[0])
-    one = _timed(words[:1], run)
+    """Seconds whatever the number of words, and for each; when everything is warm. One word, which takes least, is
+    timed several times: what else the machine does only adds."""
+    words = _some_words(alphabet, n)
+    one = _timed(words, run)
     if one < PATIENCE:
-        one = min(_timed(words[:1], run) for _ in range(3))
-    size = min(len(words), max(2, int(PATIENCE / max(one, 1e-6))))
-    if size < 2:
-        return 0.0, one
-    several = _timed(words[:size], run)
-    for larger in TIMED_WORDS[1:]:
+        one = min(_timed(words, run) for _ in range(3))
+    for most in TIMED_WORDS:
+        words = _some_words(alphabet, n, most)
+        several = _timed(words, run)
         if several > PATIENCE / 2:
             break
-        words = _some_words(alphabet, n, larger)
-        size, several = len(words), _timed(words, run)
-    each = max(0.0, (several - one) / max(1, size - 1))
+    if len(words) == 1:
+        return 0.0, one
+    each = max(0.0, (several - one) / (len(words) - 1))
     return max(0.0, one - each), each
 
 

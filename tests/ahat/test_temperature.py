@@ -55,8 +55,8 @@ def check(found: Sequence[Solution], errors: Sequence[Errors]) -> list[float]:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_the_theorem_s_temperature_is_never_refuted(seed: int) -> None:
-    """50 models, 200 in all, with uniform and tieless layers: all activations after every step, on all binary words to
-    length 6.
+    """50 models, 200 with the slow cases, with uniform and tieless layers: all activations after every step, on all
+    binary words to length 6.
 
     That the test can fail is shown by the ratios: many errors are more than a tenth of their bound.
     """

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -46,12 +47,23 @@ def on_terminal(*arguments: str | Path, **extra: str) -> tuple[int, str]:
     return process.wait(60), seen.decode()
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Processes started here are interrupted by SIGINT, even if this one ignores it, as a shell has it with `&`."""
+@contextmanager
+def long_check(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A check of several minutes, in a process group of its own; ended with the block.
+
+    SIGINT interrupts it even if this process ignores that signal, as a shell has it with `&`.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
+    process = subprocess.Popen(
+        [*COMMAND, "check", path, "--max-n", "64", "--samples", "100000", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), encoding="utf-8", start_new_session=True,
+    )  # fmt: skip
     signal.signal(signal.SIGINT, before)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_a_closed_pipe_ends_quietly(since: Path) -> None:
@@ -72,22 +84,14 @@ def test_a_full_disk_is_no_defect(since: Path) -> None:
         assert "Exception" not in done.stderr
 
 
-@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_prints_what_was_found(since: Path) -> None:
-    arguments = [*COMMAND, "check", str(since), "--max-n", "64", "--samples", "100000"]
-    process = subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), encoding="utf-8"
-    )
-    try:
+    with long_check(since) as process:
         # It says that it will take long before it starts.
         assert process.stderr is not None
         assert select.select([process.stderr], [], [], 60)[0]
         time.sleep(4)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.communicate()
     assert process.returncode == 130
     assert "Ctrl-C" in err
     assert "partial" in err
@@ -95,19 +99,14 @@ def test_ctrl_c_prints_what_was_found(since: Path) -> None:
     assert "CERTIFIED: " in out
 
 
-@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path) -> None:
-    arguments = [*COMMAND, "check", str(since), "--max-n", "40", "--samples", "100000", "--workers", "2"]
-    process = subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), encoding="utf-8",
-        start_new_session=True,
-    )  # fmt: skip
-    end = time.monotonic() + 60
-    while len(workers := workers_of(psutil.Process(process.pid))) < 2 and time.monotonic() < end:
-        time.sleep(0.05)
-    time.sleep(2)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    out, err = process.communicate(timeout=60)
+    with long_check(since, "--workers", "2") as process:
+        end = time.monotonic() + 60
+        while len(workers := workers_of(psutil.Process(process.pid))) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(2)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert "is partial" in err
