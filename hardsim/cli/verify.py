@@ -30,6 +30,9 @@ Examples:
   hardsim verify flipflop.cert.json
 """
 
+MAKE_ONE = "Make one with: hardsim prove FILE --certificate NAME.cert.json"
+"""What to do about a file that is no certificate."""
+
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", show_default=False)]
 
 
@@ -117,11 +120,8 @@ def read_certificate(data: bytes, name: str) -> dict[str, Any]:
     try:
         document = json.loads(data, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON that can be read: {error}") from None
+        raise InputError(f"{name}: not JSON that can be read: {error}", hint=MAKE_ONE) from None
     known = isinstance(document, dict) and (document.get("format"), document.get("schema_version"))
     if known != (FORMAT, SCHEMA_VERSION):
-        raise InputError(
-            f"{name}: no certificate of version {SCHEMA_VERSION}",
-            hint="Make one with: hardsim prove FILE --certificate NAME.cert.json",
-        )
+        raise InputError(f"{name}: no certificate of version {SCHEMA_VERSION}", hint=MAKE_ONE)
     return dict(document)

@@ -33,7 +33,10 @@ def test_an_altered_certificate_is_rejected(hardsim: Any, since: Path, tmp_path:
 
 
 def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> None:
-    assert hardsim("verify", since).code == 2
+    text = hardsim("verify", since)
+    assert (text.code, text.out) == (2, "")
+    assert "not JSON" in text.err
+    assert "hardsim prove FILE --certificate" in text.err
     assert hardsim("verify", tmp_path / "none").code == 2
     wrong = tmp_path / "wrong.json"
     for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 3}', '{"a": 1, "a": 2}', "[" * 10**5):
