@@ -9,6 +9,8 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
+from hardsim.visible import visible
+
 _SHOWN = 160
 """Characters of a long line that an error shows around the caret."""
 
@@ -54,7 +56,7 @@ class InputError(HardsimError):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.message + (f"\n  {self.hint}" if self.hint else "")
+        return _advised(self.message, self.hint)
 
 
 class SourceError(InputError):
@@ -73,15 +75,16 @@ class SourceError(InputError):
         number, place, whole = self.source.line_of(self.span.start)
         line, column = _window(whole, place)
         width = max(1, min(self.span.end - self.span.start, len(line) - column + 1))
+        before, marked = _printed(line[: column - 1]), _printed(line[column - 1 : column - 1 + width])
         parts = [
-            f"{self.source.name}:{number}:{place}: error: {self.message}",
-            f"  {line}",
-            f"  {_blank(line[: column - 1])}{'^' * _width(line[column - 1 : column - 1 + width])}",
+            visible(f"{self.source.name}:{number}:{place}: error: {self.message}"),
+            f"  {_printed(line)}",
+            f"  {' ' * _width(before)}{'^' * max(1, _width(marked))}",
         ]
         if self.expected:
-            parts.append(f"  expected: {self.expected}")
+            parts.append(visible(f"  expected: {self.expected}"))
         if self.hint:
-            parts.append(f"  {self.hint}")
+            parts.append(visible(f"  {self.hint}"))
         return "\n".join(parts)
 
 
@@ -111,24 +114,29 @@ class WorkerFailure(HardsimError):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.message + (f"\n  {self.hint}" if self.hint else "")
+        return _advised(self.message, self.hint)
 
 
 class InvariantError(HardsimError):
     """A claim that hardsim makes about its own construction was found false: exit code 4."""
 
 
-def _window(line: str, column: int) -> tuple[str, int]:
-    """The part of a line around a 1-based column that is shown, and the column in that part.
+def _advised(message: str, hint: str) -> str:
+    """A message and on a line of its own what to do; what they quote of a file begins no line."""
+    return visible(message) + (f"\n  {visible(hint)}" if hint else "")
 
-    Control characters other than tabs are replaced, so that no text can drive the terminal.
-    """
+
+def _window(line: str, column: int) -> tuple[str, int]:
+    """The part of a line around a 1-based column that is shown, and the column in that part."""
     start = max(0, min(column - 1 - _SHOWN // 2, len(line) - _SHOWN))
-    part = line[start : start + _SHOWN]
-    part = "".join("\ufffd" if unicodedata.category(char) == "Cc" and char != "\t" else char for char in part)
     before = "..." if start else ""
     after = "..." if start + _SHOWN < len(line) else ""
-    return before + part + after, column - start + len(before)
+    return before + line[start : start + _SHOWN] + after, column - start + len(before)
+
+
+def _printed(text: str) -> str:
+    """A part of a line as an error shows it; a tab is a space, as wide as the caret below counts it."""
+    return visible(text.replace("\t", " "))
 
 
 def _cell(char: str) -> int:
@@ -138,10 +146,6 @@ def _cell(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def _blank(text: str) -> str:
-    """White space as wide as `text` on a terminal, tabs kept."""
-    return "".join(char if char == "\t" else " " * _cell(char) for char in text)
-
-
 def _width(text: str) -> int:
-    return max(1, sum(_cell(char) for char in text))
+    """Terminal cells that a text takes."""
+    return sum(map(_cell, text))

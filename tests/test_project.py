@@ -23,6 +23,7 @@ ROOMS = ("errors", "lang", "spec", "theory", "net", "ahat", "rasp", "run", "proo
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
 OUTSIDE = {
     "version": "errors",
+    "visible": "errors",
     "exact": "errors",
     "verify": "errors",
     "examples": "errors",

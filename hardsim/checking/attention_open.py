@@ -24,6 +24,7 @@ from hardsim.net.model import Schedule
 from hardsim.net.reader import Reader
 from hardsim.net.tables import LengthTable
 from hardsim.version import __version__
+from hardsim.visible import visible_json
 
 
 @dataclass(frozen=True)
@@ -138,4 +139,4 @@ def temperatures(found: Preparation, subject: AttentionSubject, choice: Attentio
 
 def text_of(document: dict[str, Any]) -> str:
     """The text of a document."""
-    return json.dumps({"version": __version__} | document, ensure_ascii=False, indent=1) + "\n"
+    return visible_json(json.dumps({"version": __version__} | document, ensure_ascii=False, indent=1) + "\n")

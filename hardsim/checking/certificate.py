@@ -29,6 +29,7 @@ from hardsim.spec.refuse import Method
 from hardsim.spec.regimes import PARITY, regime_named
 from hardsim.verify import CLAIM, FORMAT, SCHEMA_VERSION, Checker, digests
 from hardsim.version import __version__
+from hardsim.visible import visible_json
 
 SIDES = {Mask.FUTURE: "L", Mask.PAST: "R", Mask.NONE: ""}
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
@@ -81,7 +82,7 @@ def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
 
 def certificate_text(document: Mapping[str, Any]) -> str:
     """A certificate as JSON."""
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return visible_json(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
 # ---- the network ----

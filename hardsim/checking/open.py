@@ -25,6 +25,7 @@ from hardsim.net.tables import LengthTable
 from hardsim.spec.regimes import REGIMES
 from hardsim.theory.budget import Budget
 from hardsim.version import __version__
+from hardsim.visible import visible_json
 
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 1
@@ -192,7 +193,7 @@ def store_text(subject: Subject) -> str:
         "model": transformer_json(subject.model),
         "specification": program_json(subject.program),
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return visible_json(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
 def _read_model(document: Reader, path: str, sha256: str) -> Subject:

@@ -13,6 +13,7 @@ from hardsim.cli import bound, check, compile, eval, examples, failures, prove, 
 from hardsim.cli.failures import CODES
 from hardsim.cli.streams import ClosedPipe, Interrupted, drop_stdout, lost_stream, open_streams, say, use_utf8
 from hardsim.version import __version__
+from hardsim.visible import visible
 
 HELP = """Do soft-attention transformers do what hard attention says?
 
@@ -110,14 +111,16 @@ for _name, _command, _help, _short, _usage in (
     app.command(_name, help=_help, short_help=_short, epilog=CODES, options_metavar=_usage)(_command)
 
 
-def _usage_message(error: Any) -> str:
-    """What a usage error prints, with the way out where a file or a word was taken for an option."""
+def _usage_message(error: Any) -> list[str]:
+    """The lines that a usage error prints, with the way out where a file or a word was taken for an option."""
+    if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the whole help
+        error.message = visible(error.message)
     text = io.StringIO()
     error.show(text)
-    message = text.getvalue().rstrip("\n")
+    lines = text.getvalue().rstrip("\n").split("\n")
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
-        message += "\nFiles and words that start with '-' follow '--', which stands after the options."
-    return message
+        lines.append("Files and words that start with '-' follow '--', which stands after the options.")
+    return lines
 
 
 def dispatch(arguments: list[str] | None = None) -> int:
@@ -130,7 +133,7 @@ def dispatch(arguments: list[str] | None = None) -> int:
         code = app(arguments, prog_name="hardsim", standalone_mode=False)
         return code if isinstance(code, int) else failures.AGREED
     except USAGE_ERROR as error:
-        say(_usage_message(error))
+        say(*_usage_message(error))
         return failures.BAD_INPUT
     except (Interrupted, typer.Abort):
         say("interrupted")

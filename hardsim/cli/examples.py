@@ -35,7 +35,7 @@ def examples(name: Name = None, json: opt.JsonPath = None) -> None:
         if name is not None:
             with current.guard(name):
                 text, _ = _read(current, example_file(name), whole=True)
-                current.screen.raw(text.removesuffix("\n"))
+                current.screen.text(text.removesuffix("\n"))
             return
         rows = [(example_name(path), _read(current, path, whole=False)[1]) for path in example_files()]
         current.screen.table((Column("name", "left"), Column("what it says", "left", fold=True)), rows)

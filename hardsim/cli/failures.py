@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from hardsim.cli.streams import say
 from hardsim.errors import HardsimError, InvariantError, SourceError, WorkerFailure
+from hardsim.visible import visible
 
 AGREED, MISMATCH, BAD_INPUT, UNDECIDED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 CLOSED_PIPE = 141
@@ -37,20 +38,20 @@ def report(error: BaseException, name: str | None = None) -> int:
     """Say on standard error what went wrong with the input of that name; returns the exit code."""
     code = code_of(error)
     if code == INTERNAL and not isinstance(error, WorkerFailure):
-        say(internal(error, name))
+        say(*internal(error, name))
         return code
-    text = str(error)
-    if isinstance(error, SourceError):
-        say(text)
-    else:
-        say(f"error: {text}" if name is None or name in text else f"error: {name}: {text}")
+    # An error has made visible what it quotes: the line breaks that are left are its own.
+    first, *rest = str(error).split("\n")
+    if not isinstance(error, SourceError):
+        first = f"error: {first}" if name is None or visible(name) in first else f"error: {name}: {first}"
+    say(first, *rest)
     return code
 
 
-def internal(error: BaseException, name: str | None = None) -> str:
-    """The message for a defect of hardsim: what, where, and what to report."""
+def internal(error: BaseException, name: str | None = None) -> list[str]:
+    """The lines of the message for a defect of hardsim: what, where, and what to report."""
     if os.environ.get("HARDSIM_DEBUG") == "1":
-        return "".join(traceback.format_exception(error)).rstrip()
+        return "".join(traceback.format_exception(error)).rstrip().split("\n")
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else "unknown place"
     message = f": {error}" if str(error) else ""
@@ -62,4 +63,4 @@ def internal(error: BaseException, name: str | None = None) -> str:
         lines.append("  A claim that hardsim makes about its own construction is false. No verdict was given.")
     lines.append("  This is a defect of hardsim. Please report the command line, the input and these lines;")
     lines.append("  HARDSIM_DEBUG=1 shows the whole traceback.")
-    return "\n".join(lines)
+    return lines

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hardsim.cli.estimate import duration
 from hardsim.report.numbers import count
+from hardsim.visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -52,7 +53,7 @@ class Bar:
         if self._progress is None or self._task is None:
             self._progress = _bar()
             self._progress.start()
-            self._task = self._progress.add_task(self.name, total=state.total)
+            self._task = self._progress.add_task(visible(self.name), total=state.total)
         text = f"length {state.n}, {verdict(state)}, {pace(self._seen, state.total - state.done)}"
         self._progress.update(self._task, completed=state.done, total=state.total, description=text)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hardsim.cli.estimate import LONG, duration
 from hardsim.cli.progress import INTERVAL, PATIENCE
+from hardsim.visible import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -36,7 +37,7 @@ class ProofBar:
     """Shows how many heads or lengths are done, once a proof has lasted a second."""
 
     def __init__(self, name: str, unit: str) -> None:
-        self.name, self.unit = name, unit
+        self.title = f"{visible(name)}: {unit} proved"
         self._started = self._shown = time.monotonic()
         self._progress: RichProgress | None = None
         self._task: TaskID | None = None
@@ -49,7 +50,7 @@ class ProofBar:
         self._shown = now
         if self._progress is None or self._task is None:
             self._progress = _bar()
-            self._task = self._progress.add_task(f"{self.name}: {self.unit} proved", completed=done, total=total)
+            self._task = self._progress.add_task(self.title, completed=done, total=total)
             self._progress.start()
         else:
             self._progress.update(self._task, completed=done, total=total)

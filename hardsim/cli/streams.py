@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from io import BytesIO, TextIOWrapper
 
+from hardsim.visible import visible
+
 
 class ClosedPipe(Exception):
     """Whoever read standard output has gone (`| head -1`): nothing more to do, and nothing to complain about."""
@@ -38,10 +40,11 @@ def lost_stream(error: OSError) -> bool:
     return error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
-def say(text: str) -> None:
-    """One message for the user on standard error; that nobody can read it must not change a verdict's exit code."""
+def say(*lines: str) -> None:
+    """A message for the user on standard error, of one or more lines, whatever is quoted in them; that nobody can read
+    it must not change a verdict's exit code."""
     with suppress(OSError, ValueError):
-        sys.stderr.write(text + "\n")
+        sys.stderr.write("".join(visible(line) + "\n" for line in lines))
         sys.stderr.flush()
 
 

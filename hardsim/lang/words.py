@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang.vocabulary import brief
+from hardsim.visible import OBEYED
 
 _PIECE = re.compile(r"\S+")
 _PRINTABLE = "leave out control characters, and give text as UTF-8"
@@ -34,9 +35,10 @@ def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
 
 def unprintable(symbol: str) -> str:
     """The first character that a terminal obeys instead of printing it, or that is no text at all, by name."""
-    bad = next((letter for letter in symbol if unicodedata.category(letter) in ("Cc", "Cs")), "")
-    if not bad:
+    found = OBEYED.search(symbol)
+    if found is None:
         return ""
+    bad = found[0]
     # The command line turns bytes that are not UTF-8 into lone surrogates, U+DC80 to U+DCFF.
     lone = unicodedata.category(bad) == "Cs"
     return f"{'what is not UTF-8' if lone else 'the control character'} (U+{ord(bad):04X})"

@@ -18,6 +18,7 @@ from hardsim.errors import HardsimError
 from hardsim.report.model import ModelReport
 from hardsim.report.numbers import decimal, digits, rational
 from hardsim.version import __version__
+from hardsim.visible import visible_json
 
 SCHEMA_VERSION = 1
 
@@ -55,9 +56,9 @@ def document(
 
 
 def encode(data: Mapping[str, Any]) -> str:
-    """A document as text; a file name that is not UTF-8 keeps its bytes as escapes."""
-    text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    """A document as text; a file name that is not UTF-8 keeps its bytes as escapes, and nothing in it drives a
+    terminal."""
+    return visible_json(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
 
 
 class Named(Protocol):

@@ -1,7 +1,8 @@
 """Text and tables on standard output, with rich where they need it.
 
 User text (formulas, words, file names) reaches rich only as `Text`, so that nothing in it is read as markup, an emoji
-or a link. Nothing is truncated: a table is as wide as its narrow columns need, whatever the width of the terminal.
+or a link, and every part of a line and every cell is made `visible`, so that nothing in it drives the terminal or
+begins a line. Nothing is truncated: a table is as wide as its narrow columns need, whatever the width of the terminal.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TextIO
+
+from hardsim.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,9 +47,14 @@ class Screen:
         return self.stream.isatty()
 
     def raw(self, text: str = "") -> None:
-        """One line exactly as it is: for words and formulas that are to be copied."""
+        """One line without styles or folding: for words and formulas that are to be copied."""
         if self.enabled:
-            self.stream.write(text + "\n")
+            self.stream.write(visible(text) + "\n")
+
+    def text(self, text: str) -> None:
+        """A text of several lines, as a file has them."""
+        if self.enabled:
+            self.stream.write(visible_lines(text) + "\n")
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """One unwrapped line made of plain texts and (text, style) pairs."""
@@ -58,15 +66,16 @@ class Screen:
         from rich.text import Text
 
         console = self._rich()
+        shown = (visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts)
         with console.capture() as captured:
-            console.print(Text.assemble(*parts), soft_wrap=True)
+            console.print(Text.assemble(*shown), soft_wrap=True)
         self.stream.write(captured.get())
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         """A table of texts; it is as wide as it needs where nobody is looking, folded to the terminal otherwise."""
         if not self.enabled:
             return
-        table = _table(columns, list(rows))
+        table = _table(columns, [[visible(cell) for cell in row] for row in rows])
         console = self._rich()
         from rich.measure import Measurement
 
@@ -104,7 +113,7 @@ class Screen:
         return self._console
 
 
-def _table(columns: Sequence[Column], rows: list[Sequence[str]]) -> Table:
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table

@@ -15,6 +15,7 @@ import pytest
 
 from hardsim.cli.app import run
 from hardsim.report.json import schema
+from hardsim.visible import visible_lines
 
 SINCE = "// a since b\nalphabet: a b c\naccept: ab b ba\nreject: a c bc\na S b\n"
 FUTURE = "// b at some time\nalphabet: a b\nat: first\nF b\n"
@@ -41,7 +42,10 @@ Cli: TypeAlias = Callable[..., Outcome]
 
 @pytest.fixture
 def hardsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """The command `hardsim`, with `stdin` as the bytes on its standard input."""
+    """The command `hardsim`, with `stdin` as the bytes on its standard input.
+
+    Whatever is run, neither of its streams has a character that a terminal would obey instead of printing it.
+    """
     monkeypatch.delenv("HARDSIM_DEBUG", raising=False)
 
     def command(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
@@ -49,6 +53,8 @@ def hardsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         capsys.readouterr()
         code = run([str(argument) for argument in arguments])
         captured = capsys.readouterr()
+        for text in captured:
+            assert text == visible_lines(text)
         return Outcome(code, captured.out, captured.err)
 
     return command

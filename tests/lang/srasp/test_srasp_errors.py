@@ -25,7 +25,7 @@ def marked(error: SourceError) -> str:
 
 def test_the_whole_text_of_an_error() -> None:
     assert str(caught("alphabet: a b\n\nY(i) :=\tQ_a(i) &\n\t  nothing(i)")) == (
-        "p:4:4: error: unknown vector 'nothing'\n  \t  nothing(i)\n  \t  ^^^^^^^\n  expected: a vector (in len pos)"
+        "p:4:4: error: unknown vector 'nothing'\n     nothing(i)\n     ^^^^^^^\n  expected: a vector (in len pos)"
     )
 
 
@@ -159,7 +159,7 @@ MISTAKES = [
     ("P := leftmost[pos(j)<pos(i), 1] 0 : 1", "1:15", "pos(j)<pos(i)", "pos(j)<pos(i) is no mask"),
     ("P := leftmost[1, j<i] 0 : 1", "1:18", "j", "j is a position, not a vector"),
     ("P := 1 + !Q_a = 1", "1:10", "!", "! after + needs brackets"),
-    ("P := Q_a \x1b Q_b", "1:10", "�", "unknown operator U+001B"),
+    ("P := Q_a \x1b Q_b", "1:10", r"\x1b", "unknown operator U+001B"),
     ("P := Q_a # Q_b", "1:10", "#", "unknown operator #"),
     ("P := Q_a ◁ 1", "1:10", "◁", "unknown operator ◁"),
     ("P := in in {in}", "1:13", "in", "in is no quoted symbol"),

@@ -153,7 +153,7 @@ WHOLE_FILES = [
     ("alphabet: a #\npad: len\nY := in", "1:13", "#", "# is not allowed in the alphabet of a program with a pad: line"),
     ("Q_#\npad: len\nY := in", "1:1", "Q_#", "# is not allowed in the alphabet of a program with a pad: line"),
     ("Q_a\nY := Q_b", "2:6", "Q_b", "'b' is not a symbol of the alphabet"),
-    ("Y := Q_'\x07'", "1:6", "Q_'\ufffd'", "this symbol has the control character (U+0007) in it"),
+    ("Y := Q_'\x07'", "1:6", r"Q_'\x07'", "this symbol has the control character (U+0007) in it"),
     ("alphabet: on off\nmap: on -> off -> on\nY := in", "2:16", "->", "more than one arrow"),
     ("alphabet: on off\naccept: onoff\nY := Q_on", "2:9", "onoff", "'onoff' is not a symbol of the alphabet"),
     ("alphabet: 0 1\nY := in = 0", "2:11", "0", "0 is a number, and a symbol is needed here"),
