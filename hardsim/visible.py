@@ -34,5 +34,5 @@ def visible_lines(text: str) -> str:
 
 
 def visible_json(document: str) -> str:
-    r"""A JSON document in which strings escape those characters as JSON does (`\u001b`): the same data, to be printed."""
+    r"""A JSON document in which strings escape those characters as JSON does (`\u001b`): the same data."""
     return OBEYED.sub(lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", document)

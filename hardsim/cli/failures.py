@@ -38,7 +38,7 @@ def report(error: BaseException, name: str | None = None) -> int:
     """Say on standard error what went wrong with the input of that name; returns the exit code."""
     code = code_of(error)
     if code == INTERNAL and not isinstance(error, WorkerFailure):
-        say(*internal(error, name))
+        say(*internal(error, name).split("\n"))
         return code
     # An error has made visible what it quotes: the line breaks that are left are its own.
     first, *rest = str(error).split("\n")
@@ -48,10 +48,10 @@ def report(error: BaseException, name: str | None = None) -> int:
     return code
 
 
-def internal(error: BaseException, name: str | None = None) -> list[str]:
-    """The lines of the message for a defect of hardsim: what, where, and what to report."""
+def internal(error: BaseException, name: str | None = None) -> str:
+    """The message for a defect of hardsim: what, where, and what to report."""
     if os.environ.get("HARDSIM_DEBUG") == "1":
-        return "".join(traceback.format_exception(error)).rstrip().split("\n")
+        return "".join(traceback.format_exception(error)).rstrip()
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else "unknown place"
     message = f": {error}" if str(error) else ""
@@ -63,4 +63,4 @@ def internal(error: BaseException, name: str | None = None) -> list[str]:
         lines.append("  A claim that hardsim makes about its own construction is false. No verdict was given.")
     lines.append("  This is a defect of hardsim. Please report the command line, the input and these lines;")
     lines.append("  HARDSIM_DEBUG=1 shows the whole traceback.")
-    return lines
+    return "\n".join(map(visible, lines))
