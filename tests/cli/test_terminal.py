@@ -59,7 +59,7 @@ def changed(document: Any, place: Place, hostile: str, whole: bool) -> Any:
     inner = changed(document[first], tuple(rest), hostile, whole)
     if isinstance(document, dict):
         return document | {first: inner}
-    return [*document[:first], inner, *document[first + 1 :]]  # type: ignore[operator, misc]
+    return [*document[:first], inner, *document[first + 1 :]]  # type: ignore[operator]
 
 
 @pytest.fixture
