@@ -1,34 +1,35 @@
 """The arithmetic of the checker of certificates: exact rationals, and bounds of e^x that are rounded outwards.
 
 Only e^x is approximated, between bounds from its series. One calculates with bounds in decimals of 34 digits, rounded
-away from what they enclose; results are in units of 10^-12, rounded up.
+away from what they enclose; results are in units of 10^-12, rounded up. Numbers of more than `BITS` bits are refused,
+so that no calculation takes long.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from math import isqrt
-from types import CodeType
+from math import lcm
 from typing import Any
 
 GRID = 10**12
 """Bounds are multiples of 1/GRID."""
 FAR = 100
 """Nats below the largest logit from which on weights are bounded by e^-FAR."""
+BITS = 1 << 15
+"""Of the numerator or the denominator of any number."""
+SQUARINGS = 64
+"""How often the series of e^x is squared at most: |x| is below 2^59."""
+_HUGE = 1 << BITS
 DOWN, UP = (Context(34, way, MIN_EMIN, MAX_EMAX) for way in (ROUND_FLOOR, ROUND_CEILING))
 ZERO, ONE = Decimal(0), Decimal(1)
 RATIONAL = re.compile(r"-?\d{1,2000}(/0*[1-9]\d{0,1999})?", re.ASCII)
-PREDICATES: dict[str, Callable[[Fraction], bool]] = {
-    "PRIME": lambda x: x > 1 and all(x % divisor for divisor in range(2, isqrt(int(x)) + 1)),
-    "SQUARE": lambda x: x >= 0 and isqrt(int(x)) ** 2 == x,
-    "POW2": lambda x: x > 0 and int(x) & (int(x) - 1) == 0,
-}
 
+Rational = int | Fraction
 Value = dict[Any, Any]
 """A linear combination of None (the constant 1), nodes (their truth here), counts (side, literal), and names of heads
 (the Boolean that was attended to; of a number looked up, how far it is off); "" is the T of `Checker.along`."""
@@ -44,6 +45,11 @@ def hold(condition: object, reason: str) -> None:
         raise Rejected(reason)
 
 
+def bits(x: Rational) -> int:
+    """The size of a number: bits of its numerator or of its denominator, whichever has more."""
+    return max(x.numerator.bit_length(), x.denominator.bit_length())
+
+
 @lru_cache(maxsize=1 << 18)
 def exp(x: Fraction) -> tuple[Decimal, Decimal]:
     """Numbers that enclose e^x.
@@ -52,6 +58,7 @@ def exp(x: Fraction) -> tuple[Decimal, Decimal]:
     term; then it is squared k times.
     """
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
+    hold(k <= SQUARINGS, "too large: a logit")
     low, high = (_series(abs(x) / 2**k, k, context) for context in (DOWN, UP))
     return (DOWN.divide(ONE, high), UP.divide(ONE, low)) if x < 0 else (low, high)
 
@@ -115,8 +122,19 @@ def combine(*parts: tuple[Any, Value]) -> Value:
     found: Value = {}
     for a, value in parts:
         for key, b in value.items():
-            found[key] = found.get(key, 0) + a * b
+            found[key] = total = found.get(key, 0) + a * b
+            if not (-_HUGE < total.numerator < _HUGE and total.denominator < _HUGE):
+                raise Rejected(f"too large: a number of more than {BITS} bits")
     return {key: a for key, a in found.items() if a}
+
+
+def common(numbers: Iterable[Rational]) -> int:
+    """The least common denominator."""
+    found = 1
+    for number in numbers:
+        found = lcm(found, number.denominator)
+        hold(found < _HUGE, f"too large: a common denominator of more than {BITS} bits")
+    return found
 
 
 def exact(data: Any) -> Any:
@@ -125,21 +143,3 @@ def exact(data: Any) -> Any:
         return {key: exact(part) for key, part in data.items()} if isinstance(data, dict) else [*map(exact, data)]
     hold(isinstance(data, str) and RATIONAL.fullmatch(data), f"model: {data!r} is not a rational")
     return Fraction(data)
-
-
-@lru_cache(maxsize=1024)
-def expression(text: str) -> CodeType:
-    """An expression in integers, names and predicates, with Python's operators and nothing else of Python; an exponent
-    is a name or a small integer."""
-    fine = re.fullmatch(r"[\w\s+*/%()<>=!-]*", text) and "__" not in text and text.count("**") <= 4
-    fine = fine and not re.search(r"\*\*(?!\s*(\d{1,3}|[^\W\d]\w*)\b(?!\s*(\*\*|\()))", text)
-    # A quotient of truths would be a float.
-    fine = fine and not (re.search("(?<!/)/(?!/)", text) and re.search(r"[<>=]|\b(and|or|not|if)\b|[A-Z]", text))
-    hold(fine, f"the expression {text!r} is not understood")
-    return compile(re.sub(r"\b\d+", r"Fraction(\g<0>)", text), "<expression>", "eval")
-
-
-def evaluate(code: CodeType, **names: int) -> Fraction:
-    """The exact value of an expression."""
-    known = PREDICATES | {name: Fraction(value) for name, value in names.items()}
-    return Fraction(eval(code, {"__builtins__": {}, "Fraction": Fraction}, known))

@@ -13,115 +13,110 @@ The bounds that are claimed must be exactly those found here, so nothing but the
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from hashlib import sha256
 from itertools import chain, product
-from math import lcm
 from typing import Any
 
-from hardsim.exact import GRID, Rejected, Value, combine, distance, evaluate, exact, exp, expression, hold, most, worst
-
-FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 2, 256
-CLAIM = (
-    "on every word of length min_n to max_n the network's output at the last position is exactly 1 if formula.root "
-    "holds there, and exactly 0 if not"
+from hardsim.exact import (
+    GRID,
+    Rational,
+    Rejected,
+    Value,
+    bits,
+    combine,
+    common,
+    distance,
+    exp,
+    hold,
+    most,
+    worst,
 )
-SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model", "meaning", "bounds")
+from hardsim.expressions import Expression, evaluate
+from hardsim.sections import CERTIFICATE, CLAIM, SECTIONS, Claim, printable
+
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
-SIDES = {"future": "L", "past": "R", "none": ""}
-Lit = tuple[int, bool]
-"""A node and whether it is negated."""
+TOGETHER = 16
+"""Truths of nodes and heads that are enumerated at all; beyond it a certificate is rejected."""
+WORK = 10**7, 10**3
+"""Elementary steps that a certificate may take (about a microsecond each): so many, and so many more for each of its
+values and each pair of positions. It is a hundred times what certificates of compiled networks take."""
 
 
-def _well_formed(node: Any) -> bool:
-    """Whether a node has an operator and operands of the right kinds (literals are checked later)."""
-    match node:
-        case ["at least", [*args], [*terms], int()] | ["predicate", [_] as args, str(), [_] as terms, int()]:
-            sides = [side for (a, side) in terms if type(a) is int and side in SIDES.values()]
-            return len(sides) == len(args) == len(terms) and type(node[-1]) is int
-        case ["letters", [], *_] | ["and", [_, *_]] | ["xor" | "S" | "U", [_, _]] | ["Y" | "X", [_]]:
-            return node[0] == "letters" or len(node) == 2
-    return False
-
-
-class Checker:
+class Checker(Claim):
     """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
 
     def __init__(self, document: dict[str, Any]) -> None:
-        formula, model, meaning = document["formula"], document["model"], document["meaning"]
-        self.alphabet, self.nodes, self.output = formula["alphabet"], formula["nodes"], model["output"]
-        hold(model["alphabet"] == self.alphabet, "model.alphabet is not that of the formula")
-        hold(0 < len(set(self.alphabet)) == len(self.alphabet), "formula.alphabet: symbols must differ")
-        for k, node in enumerate(self.nodes):
-            hold(_well_formed(node), f"formula.nodes[{k}] is none that is known")
-        self.lits = [[self.lit(lit, k) for lit in node[1]] for k, node in enumerate(self.nodes)]
-        self.root = self.lit(formula["root"], len(self.nodes))
-        self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
-        self.embedding, self.temperature = exact(model["embedding"]), expression(model["temperature"])
-        self.encodings = {name: expression(text) for name, text in model["encodings"].items()}
-        self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
-                       for layer in model["layers"]]  # fmt: skip
-        sizes = {len(values) for values in self.embedding.values()}
-        hold(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
-        written = [*self.embedding, *(self.encodings.keys() - self.embedding.keys())]
-        written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
-        hold(len(set(written)) == len(written), "model: a coordinate is written twice")
-        names = [name for heads, _ in self.layers for name, *_ in heads]
-        hold(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
-        self.bounds: dict[str, list[Any]] = {name: [] for name in names}
+        super().__init__(document)
+        self.work, self.unit = 0, 1
+        self.allowance = WORK[0] + WORK[1] * self.size * sum(n * n for n in self.lengths)
+        self.values: dict[tuple[Any, ...], Fraction] = {}
+        self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
         self.cache: dict[Any, Any] = {}
-        for n in range(document["min_n"], document["max_n"] + 1):
+        for n in self.lengths:
             self._length(n)
 
-    def lit(self, data: Any, below: int) -> Lit:
-        """A literal of a node before `below`."""
-        match data:
-            case [int() as node, bool() as negated] if 0 <= node < below:
-                return node, negated
-        raise Rejected(f"formula or meaning: {data!r} is no literal of one of {below} nodes")
+    def spend(self, steps: int) -> None:
+        """Note work, and reject what takes too much of it. Large numbers make each step longer."""
+        self.work += steps * self.unit
+        if self.work > self.allowance:
+            raise Rejected(f"too large: it takes more than {self.allowance} steps")
 
-    def _parse(self, head: dict[str, Any], claims: dict[str, Any]) -> tuple[Any, ...]:
-        claim = {"kind": None} | claims.get(head["name"], {})
-        claim |= {key: self.lit(claim[key], len(self.nodes)) for key in ("where", "what", "some") if key in claim}
-        pairs = [*zip(exact(head["query"]), exact(head["key"]), strict=True)]
-        return head["name"], SIDES[head["mask"]], claim, pairs, exact(head["value"]), head["out"]
+    def value(self, text: str, what: Expression, **names: int) -> Fraction:
+        """The value of an expression; one that does not depend on the length is found once."""
+        if "n" in what.names:
+            return evaluate(what, self.spend, n=self.n, **names)
+        key = (text, *names.values())
+        if key not in self.values:
+            self.values[key] = evaluate(what, self.spend, **names)
+        return self.values[key]
 
     def _length(self, n: int) -> None:
         self.n, self.places, self.heads, self.bits = n, range(1, n + 1), dict[str, Any](), list[Any]()
-        for node in self.nodes:
-            column = [self._bit(*node, i=i) for i in self.places]
+        for k, node in enumerate(self.nodes):
+            column = [self._bit(k, *node, i=i) for i in self.places]
             self.bits.append(None if None in column else column)
         self.known = [tuple((k, column[i - 1]) for k, column in enumerate(self.bits) if column) for i in self.places]
-        tau = [evaluate(self.temperature, i=i, n=n) for i in self.places]
+        tau = [self.value(*self.texts[""], i=i) for i in self.places]
         hold(min(tau) > 0, f"model.temperature is not positive at length {n}")
-        self.inverse, self.x = [1 / value for value in tau], dict[str, list[Value]]()
-        for k in (*self.embedding, *self.encodings):
+        self.inverse, self.x, self.unit = [1 / value for value in tau], dict[str, list[Value]](), 1
+        self._weigh(self.inverse)
+        for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys() - {""})):
             values = self.embedding.get(k, [Fraction(0)])
-            added = [evaluate(self.encodings[k], i=i, n=n) if k in self.encodings else 0 for i in self.places]
+            added = [self.value(*self.texts[k], i=i) if k in self.texts else Fraction(0) for i in self.places]
             self.x[k] = [combine((values[0] + more, {None: 1})) for more in added]
+            self._weigh([value.get(None, 0) for value in self.x[k]])
             if len(set(values)) > 1:
+                hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
                 (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
-                told = [int((symbol in self.nodes[node][2:]) != negated) for symbol in self.alphabet]
-                fine = self.nodes[node][0] == "letters" and values == told and k not in self.encodings
+                told = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
+                fine = self.nodes[node][0] == "letters" and values == told and k not in self.texts
                 hold(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
         for heads, clips in self.layers:
             self.x |= {out: self._head(*head) for *head, out in heads}
             self.x |= {k: [self._clips(k, i, *clip) for i in self.places] for k, clip in clips.items()}
+            for k in clips:
+                self._weigh([value.get(None, 0) for value in self.x[k]])
         right = self.x[self.output][-1] == self.truth(self.root, n)
         hold(right, f"the output '{self.output}' is not the root of the formula at length {n}")
 
-    def _bit(self, op: str, args: list[Any], *rest: Any, i: int) -> int | None:
+    def _weigh(self, numbers: list[Rational]) -> None:
+        """Steps take longer with numbers as large as these."""
+        self.unit = max(self.unit, max(map(bits, numbers), default=0) >> 6)
+
+    def _bit(self, k: int, op: str, args: list[Any], *rest: Any, i: int) -> int | None:
         """The truth of a node at a position, if no word changes it."""
+        self.spend(1 + len(args))
         if op == "letters":
-            inside = {int(symbol in rest) for symbol in self.alphabet}
-            return inside.pop() if len(inside) == 1 else None
+            return int(bool(rest)) if len(rest) in (0, len(self.alphabet)) else None
         if op in ("Y", "X", "S", "U") or any(self.bits[k] is None for k, _ in args):
             return None
         if op in ("and", "xor"):
             return self.join(op, [bool(self.truth(lit, i)) for lit in args])
         total = self.linear(args, rest[-2], rest[-1], i).get(None, 0)
-        return int(total >= 0 if op == "at least" else evaluate(expression(rest[0]), x=total, n=self.n))
+        return int(total >= 0 if op == "at least" else self.value(*self.conditions[k], x=int(total)))
 
     def join(self, op: str, bits: list[bool]) -> int:
         """A conjunction or an exclusive or."""
@@ -141,28 +136,36 @@ class Checker:
         parts: list[tuple[Any, Value]] = [(Fraction(constant), {None: 1})]
         for (a, side), (k, negated) in zip(terms, args, strict=True):
             column: list[int] | None = self.bits[k]
+            self.spend(self.n if column else 1)
             known = {None: sum(column[j - 1] ^ negated for j in self.seen(side, i))} if column else None
             parts.append((a, {(side, (k, negated)): 1} if known is None else known))
         return combine(*parts)
 
     def apply(self, row: dict[str, Fraction], i: int, bias: Any = 0) -> Value:
         """A linear form at a position."""
+        self.spend(1 + len(row))
         return combine((bias, {None: 1}), *((a, self.x[k][i - 1]) for k, a in row.items() if k in self.x))
 
     def possible(self, nodes: tuple[int, ...], i: int) -> frozenset[tuple[int, ...]]:
         """All truths that nodes can have together at a position, or more: what attention decides counts as free."""
         key = nodes, self.known[i - 1]
+        self.spend(1 + len(self.known[i - 1]))
         if key not in self.cache:
             leaves, inner, known, found = {*nodes}, list[int](), dict(self.known[i - 1]), set()
             for k in range(max(nodes, default=0), -1, -1):
-                grown = leaves - {k} | {node for node, _ in self.lits[k]}
-                if k in leaves - {*known} and self.nodes[k][0] in ("and", "xor") and len(grown - {*known}) <= WIDE:
-                    leaves, inner = grown, [k, *inner]
-            letters = {k for k in leaves - {*known} if self.nodes[k][0] == "letters"}
-            free = sorted(leaves - {*known} - letters)
-            for symbol, chosen in product(self.alphabet, product((0, 1), repeat=len(free))):
-                truth = known | dict(zip(free, chosen, strict=True))
-                truth |= {k: int(symbol in self.nodes[k][2:]) for k in letters}
+                if k in leaves and k not in known and self.nodes[k][0] in ("and", "xor"):
+                    grown = leaves - {k} | {node for node, _ in self.lits[k]}
+                    self.spend(len(grown))
+                    if len(grown - known.keys()) <= WIDE:
+                        leaves, inner = grown, [k, *inner]
+            letters = sorted(k for k in leaves - known.keys() if self.nodes[k][0] == "letters")
+            free = sorted(leaves - known.keys() - {*letters})
+            hold(len(free) <= TOGETHER, f"too large: {len(free)} truths are read at once")
+            self.spend(len(self.alphabet) * len(letters))
+            here = {tuple(int(symbol in self.symbols[k]) for k in letters) for symbol in self.alphabet}
+            self.spend(len(here) * (len(known) + len(nodes) + 4 * len(inner) + len(free)) << len(free))
+            for told, chosen in product(here, product((0, 1), repeat=len(free))):
+                truth = known | dict(zip(free, chosen, strict=True)) | dict(zip(letters, told, strict=True))
                 for k in inner:
                     truth[k] = self.join(self.nodes[k][0], [bool(truth[a]) != b for a, b in self.lits[k]])
                 found.add(tuple(truth[k] for k in nodes))
@@ -190,7 +193,7 @@ class Checker:
         for i in self.places:
             queries = [combine((self.inverse[i - 1], self.apply(query, i))) for query, _ in pairs]
             size = len(self.seen(claim["count"][1][0][1], i)) if "count" in claim else 0
-            same = (repr(queries), size, self.seen(side, i), i * (kind == "sign"))
+            same = (queries, size, self.seen(side, i), i * (kind == "sign"))
             again = wrong[-1:] if same == before else list[list[Any]]()
             wrong += again or [work(name, claim, queries, [read[j - 1] for j in self.seen(side, i)], i)]
             before = same
@@ -209,8 +212,10 @@ class Checker:
         """The local types of a position: whether it is selected, its value, its keys."""
         lits, found = (claim["where"], claim["what"]), set()
         nodes = tuple(sorted({k for part in (value, *keys) for k in part if k is not None} | {k for k, _ in lits}))
-        for bits in self.possible(nodes, j):
-            truth: Value = dict(zip(nodes, bits, strict=True)) | {None: 1}
+        rows = self.possible(nodes, j)
+        self.spend(len(rows) * (len(nodes) + sum(map(len, (value, *keys)))))
+        for told in rows:
+            truth: Value = dict(zip(nodes, told, strict=True)) | {None: 1}
             own, *key = (sum((a * truth[k] for k, a in part.items()), Fraction(0)) for part in (value, *keys))
             selected, what = (truth[k] ^ negated for k, negated in lits)
             hold(own == what, f"head {name} does not read what is claimed")
@@ -220,7 +225,9 @@ class Checker:
     def _nearest(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
         hold(all({*query} <= {None} for query in queries), f"the query of head {name} depends on the word")
         query, order = tuple(query.get(None, 0) for query in queries), tuple(read[::-1] if claim["backwards"] else read)
+        self.spend(len(order))
         if (query, order) not in self.cache:
+            self.spend(40 * (1 + len(query)) * sum(map(len, order)))
             weights = [[(a, b, *exp(sum((x * y for x, y in zip(query, key, strict=True)), Fraction(0))))
                         for a, b, *key in types] for types in order]  # fmt: skip
             # Where none is selected, the last one wins.
@@ -232,32 +239,39 @@ class Checker:
 
     def _counted(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:
         """Keys and values are fixed; queries are linear in a count c, or in the number T of an `at least` node."""
-        symbol: Any = ""
         values, wrong, kind = [int(value) for value, _ in read], list[Any]([None, None]), claim["kind"]
         hold(values == [value for value, _ in read], f"head {name} reads values that are no integers")
+        hold(kind == "number" or {*values} <= {0, 1}, f"head {name} reads values that are no truths")
+        symbol: Any = None
         if kind == "sign":
             # The larger T, the more weight is on the positive keys: T = 0 and T = -1 are the worst cases.
-            _, args, terms, constant = self.nodes[claim["what"][0]]
-            queries = [self.along(query, self.linear(args, terms, constant, i)) for query in queries]
+            op, args, *rest = self.nodes[claim["what"][0]]
+            hold(op == "at least", f"head {name} does not test a sign as is claimed")
+            symbol, line = "", self.linear(args, rest[0], rest[1], i)
+            queries = [self.along(query, line) for query in queries]
             points = [(0, 1), (-1, 0)] if len(values) > 1 else [(0, int(values[0]))]
             fine = queries[0].get("", 0) >= 0 and all(value == (key[0].get(None, 0) > 0) for value, key in read)
             hold(fine and len(queries) == 1, f"head {name} does not test a sign as is claimed")
         else:
             args, terms = claim["count"]
-            hold(len(args) == 1 and terms[0][0] == 1, f"head {name} looks up one count")
+            hold(terms[0][0] == 1, f"head {name} looks up one count")
             known, size = self.linear(args, terms, 0, i), len(self.seen(terms[0][1], i))
-            symbol = next((key for key in known if key), 0)
+            symbol = next((key for key in known if key is not None), None)
             counts = range(size + 1) if symbol else [int(known.get(None, 0))]
+            hold(max(counts) <= len(values), f"head {name} does not see all positions that are looked up")
             points = [(c, values[max(c, 1) - 1]) for c in counts]
             hold(kind == "table" or values == [*range(1, len(values) + 1)], f"head {name} looks up no number")
         hold(all({*query} <= {None, symbol} for query in queries), f"head {name} depends on what is not claimed")
         # Over a common denominator logits are integers.
-        parts = [query.get(key, 0) for query in queries for key in (None, symbol)]
+        slopes = [query.get(symbol, 0) if symbol is not None else 0 for query in queries]
+        pairs = [(query.get(None, 0), slope) for query, slope in zip(queries, slopes, strict=True)]
         keys = [[key.get(None, 0) for key in keys] for _, keys in read]
-        below = [lcm(*(Fraction(part).denominator for part in some)) for some in (parts, chain(*keys))]
-        pairs, rows = [int(part * below[0]) for part in parts], [[int(b * below[1]) for b in row] for row in keys]
+        below = [common(chain(*pairs)), common(chain(*keys))]
+        whole = [(int(a * below[0]), int(b * below[0])) for a, b in pairs]
+        rows = [[int(b * below[1]) for b in row] for row in keys]
+        self.spend(len(points) * len(rows) * (4 + len(queries)) * (1 + (bits(below[0]) + bits(below[1]) >> 8)))
         for c, goal in points:
-            query = [a + c * b for a, b in zip(pairs[::2], pairs[1::2], strict=True)]
+            query = [a + c * b for a, b in whole]
             logits = [sum(a * b for a, b in zip(query, row, strict=True)) for row in rows]
             bit = 0 if kind == "number" else int(goal)
             wrong[bit] = max(wrong[bit] or 0, distance(logits, below[0] * below[1], values, goal))
@@ -288,22 +302,26 @@ class Checker:
         also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else set()
         also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
         free = sorted(a for a in also | {key for key in used if isinstance(key, int)} if not self.bits[a])
-        hold(len(free) + len(heads) <= 16, f"the coordinate '{k}' reads too much at once")
+        hold(len(free) + len(heads) <= TOGETHER, f"too large: the coordinate '{k}' reads too much at once")
         sizes = {key: (0, len(self.seen(key[0], i))) for key in {*used, *line} if isinstance(key, tuple)}
         counts = [a * sizes[key][1] for key, a in line.items() if key]
         reach = [line.get(None, 0) + sum(pick(a, 0) for a in counts) for pick in (min, max)]
-        key = repr((k, forms, lemmas, edge, line, sizes, [self.heads[name][3][i - 1] for name in heads],
-                    self.known[i - 1], self.n * (op == "predicate")))  # fmt: skip
+        found = [tuple(self.heads[name][3][i - 1]) for name in heads]
+        key = ("clips", k, tuple((a, *form.items()) for a, form in forms), *lemmas, "", edge, *line.items(), "",
+               *sizes.items(), "", *found, self.known[i - 1], self.n * (op == "predicate"))  # fmt: skip
+        self.spend(len(self.known[i - 1]) + sum(map(len, (forms, line, found))))
         if key in self.cache:
             return self.truth((node, negated), i)
         self.cache[key] = True
-        for chosen in product((0, 1), repeat=len(free) + len(heads) + (op == "at least")):
+        ways = len(free) + len(heads) + (op == "at least")
+        self.spend(2 * (2 + len(self.known[i - 1]) + sum(1 + len(form) for _, form in forms)) << ways)
+        for chosen in product((0, 1), repeat=ways):
             truth: Value = dict(zip([*free, *heads, ""], chosen, strict=False)) | dict(self.known[i - 1])
             goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
             if op in ("and", "xor"):
                 goal = self.join(op, [bool(truth[a]) != b for a, b in self.lits[node]])
             elif op == "predicate" and not truth[self.heads[lemmas[0]][1]["some"][0]]:
-                goal = int(evaluate(expression(rest[0]), x=rest[2], n=self.n))
+                goal = int(self.value(*self.conditions[node], x=rest[2]))
             ends: Value = {key: (truth[key],) * 2 for key in (*free, *dict(self.known[i - 1]))} | sizes | {None: (1, 1)}
             ends |= {name: self._ends(name, truth[name], i) for name in heads}
             ends[""] = (max(reach[0], 0), reach[1]) if goal else (reach[0], min(reach[1], -1))
@@ -339,16 +357,18 @@ class Checker:
         if kind == "sign" or op in ("and", "xor"):
             return bool(kind == "sign" and what == (node, False) and len(seen) > 1)
         if kind == "table" and op == "predicate":
-            text, ((scale, of),), offset = rest
-            code, positions = expression(text), range(1, len(self.seen(of, i)) + 1)
-            found = [evaluate(code, x=scale * j + offset, n=self.n) for j in positions]
+            _, ((scale, of),), offset = rest
+            positions = range(1, len(self.seen(of, i)) + 1)
+            found = [self.value(*self.conditions[node], x=scale * j + offset) for j in positions]
             some = self.nodes[claim["some"][0]] == ["at least", args, [[1, of]], -1] and not claim["some"][1]
-            return bool(some and [args, [[1, of]]] == claim["count"] and column[: len(found)] == found)
+            whole = len(column) >= len(found) and column[: len(found)] == found
+            return bool(some and [args, [[1, of]]] == claim["count"] and whole)
         if kind != "nearest" or what != lits[-1]:
             return False
         if op in ("S", "U"):
             nodes, (a, b, c) = zip(where, *lits, strict=True)
             rows = {row for j in self.places for row in self.possible(nodes, j)}
+            self.spend(len(rows) * self.n)
             fine = all(w ^ a == (1 ^ left ^ b | right ^ c) for w, left, right in rows)
             return fine and (side, claim["backwards"]) == (("L", False) if op == "S" else ("R", True))
         if op in ("Y", "X"):
@@ -364,23 +384,29 @@ def digests(document: dict[str, Any]) -> dict[str, str]:
 
 
 def verify(document: dict[str, Any]) -> str | None:
-    """Why a certificate does not prove its claim; None if it does."""
+    """Why a certificate does not prove its claim, in printable characters; None if it does."""
+    return rejection(lambda: _verify(document))
+
+
+def rejection(check: Callable[[], object]) -> str | None:
+    """Why a check does not succeed, in printable characters; None if it does."""
     try:
-        for key, told in digests(document).items():
-            hold(document["digests"].get(key) == told, f"{key} was altered: its SHA-256 digest is another")
-        hold(document["digests"].keys() == set(SECTIONS), "digests: there is one too many")
-        hold(document["claim"] == CLAIM, "claim: it is not the one that is checked")
-        span = document["min_n"], document["max_n"]
-        fine = {*map(type, span)} == {int} and 0 < span[0] <= span[1] <= LARGEST
-        hold(fine, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order")
-        found = Checker(document).bounds
-        for name in sorted(found.keys() | document["bounds"].keys()):
-            wrong = json.dumps(found.get(name)) != json.dumps(document["bounds"].get(name))
-            hold(not wrong, f"bounds of head {name}: they are not what follows from the weights")
+        check()
     except Rejected as error:
-        return str(error)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, SyntaxError, NameError) as error:
-        return f"malformed: {type(error).__name__}: {error}"
+        return printable(str(error))
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        return printable(f"malformed: {type(error).__name__}: {error}")
     except (RecursionError, MemoryError):
-        return "malformed: it is too large"
+        return "too large: it is nested too deeply, or needs too much memory"
     return None
+
+
+def _verify(document: dict[str, Any]) -> None:
+    CERTIFICATE(document, "")
+    for key, told in digests(document).items():
+        hold(document["digests"][key] == told, f"{key} was altered: its SHA-256 digest is another")
+    hold(document["claim"] == CLAIM, "claim: it is not the one that is checked")
+    found = Checker(document).bounds
+    for name in sorted(found.keys() | document["bounds"].keys()):
+        fine = found.get(name) == document["bounds"].get(name)
+        hold(fine, f"bounds of head {name}: they are not what follows from the weights")

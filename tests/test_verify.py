@@ -20,7 +20,8 @@ from hardsim.checking.open import read_expression, read_formula
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Undecided
-from hardsim.exact import GRID, Rejected, evaluate, exp, expression
+from hardsim.exact import GRID, Rejected, exp
+from hardsim.expressions import evaluate, expression
 from hardsim.verify import Checker, digests, verify
 
 pytestmark = pytest.mark.sweep

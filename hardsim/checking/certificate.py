@@ -22,12 +22,13 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file
 from hardsim.net.model import AttentionHead, Matrix, Transformer
 from hardsim.run.plan import make_plan
+from hardsim.sections import CLAIM, FORMAT, SCHEMA_VERSION
 from hardsim.spec.columns import PositionFunction, PredicateColumn
 from hardsim.spec.ir import ONE, Affine, HardProgram, Head, Kind, Mask, Rational, Weighting
 from hardsim.spec.lower import node_coordinates
 from hardsim.spec.refuse import Method
 from hardsim.spec.regimes import PARITY, regime_named
-from hardsim.verify import CLAIM, FORMAT, SCHEMA_VERSION, Checker, digests
+from hardsim.verify import Checker, digests
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 

@@ -115,7 +115,7 @@ def read_certificate(data: bytes, name: str) -> dict[str, Any]:
     """
     import json
 
-    from hardsim.verify import FORMAT, SCHEMA_VERSION
+    from hardsim.sections import FORMAT, SCHEMA_VERSION
 
     try:
         document = json.loads(data, object_pairs_hook=_object)

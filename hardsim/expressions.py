@@ -1,0 +1,298 @@
+"""The expressions of certificates: position encodings, temperatures, and the conditions of predicates.
+
+They are written as Python writes them, and mean what exact arithmetic makes of them; nothing of Python runs them.
+Loosest first: `or`; `and`; `not`; comparisons, which chain (`1 < i <= n`); `+ -`; `* / // %`; signs; `**`, which groups
+to the right (`-2**2` is -4). Operands are integers, the names `i`, `n` and `x`, predicates of a number, and brackets.
+
+Numbers are exact: `/` divides, `//` and `%` round down, a power has a whole exponent. Numbers and truths are kept
+apart: there is no sum of truths, and no `and` of numbers. `and`, `or` and chains look at what follows only if it
+matters. What divides by zero, asks a predicate of a fraction, or becomes too large has no value, and is rejected.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+
+from hardsim.exact import Rational, bits, hold
+
+LONGEST = 1 << 16
+"""Characters of an expression."""
+DIGITS = 2000
+"""Digits of an integer in it."""
+NESTING = 100
+"""Brackets and exponents inside each other."""
+POWER_BITS = 1 << 14
+"""Bits of a numerator or denominator on the way to a value."""
+LARGEST_PRIME = 3_317_044_064_679_887_385_961_981
+"""Below it the Miller-Rabin test with the first 13 primes as bases is exact (Sorenson and Webster 2015)."""
+BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
+
+Names = dict[str, int]
+"""What the names stand for; "" counts the work that large numbers make."""
+Run = Callable[[Names], Rational]
+"""The value, given the names; a truth is a bool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression that was understood: whether it is a truth, the names in it, how many operators it has."""
+
+    truth: bool
+    names: frozenset[str]
+    size: int
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    truth: bool
+    run: Run
+
+
+@lru_cache(maxsize=1024)
+def expression(text: str, names: str = "inx") -> Expression:
+    """Read an expression in some of the names `i`, `n`, `x`.
+
+    Raises:
+        Rejected: if it is none.
+    """
+    hold(len(text) <= LONGEST, f"too large: an expression of {len(text)} characters")
+    reader = _Reader(text, names)
+    part = reader.expression(0)
+    reader.take("")
+    return Expression(part.truth, frozenset(reader.used), len(reader.tokens), part.run)
+
+
+def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int) -> Fraction:
+    """The exact value of an expression, 0 or 1 if it is a truth; `spend` is told how much work that was.
+
+    Raises:
+        Rejected: if it has none.
+    """
+    values = {**names, "": what.size}
+    found = Fraction(what.run(values))
+    spend(values[""])
+    return found
+
+
+# ---- reading ----
+
+_TOKEN = re.compile(r"[ \t\r\n]*(?:([0-9]+|[A-Za-z_][A-Za-z0-9_]*|\*\*|//|[<>=!]=|[-+*/%<>()])|$|(.))")
+_OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER = range(8)
+_LEVELS = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT}
+_LEVELS |= {"**": _POWER} | dict.fromkeys(("<", "<=", "==", "!=", ">=", ">"), _COMPARE)
+
+
+class _Reader:
+    """Precedence climbing; operators of one level make one chain, so that long sums are not deep."""
+
+    def __init__(self, text: str, names: str) -> None:
+        self.text, self.names, self.used, self.depth, self.next = text, names, set[str](), 0, 0
+        self.tokens: list[str] = []
+        for token, other in _TOKEN.findall(text):
+            hold(not other, self.wrong())
+            self.tokens.append(token)
+
+    def wrong(self) -> str:
+        shown = self.text if len(self.text) <= 200 else f"{self.text[:200]}..."
+        return f"the expression {shown!a} is not understood"
+
+    @property
+    def token(self) -> str:
+        return self.tokens[self.next] if self.next < len(self.tokens) else ""
+
+    def take(self, token: str | None = None) -> str:
+        """The next token, which should be this one; "" is the end."""
+        found = self.token
+        hold(token is None or found == token, self.wrong())
+        self.next += 1
+        return found
+
+    def expression(self, level: int) -> _Part:
+        """What operators of at least this level make."""
+        left = self.operand(level)
+        while (own := _LEVELS.get(self.token, -1)) >= level:
+            if own == _POWER:
+                self.take()
+                left = _power(self.number(left), self.number(self.inside(_SIGN)))
+                continue
+            chain = list[tuple[str, _Part]]()
+            while _LEVELS.get(self.token, -1) == own:
+                chain.append((self.take(), self.expression(own + 1)))
+            logical = own in (_OR, _AND)
+            for part in (left, *(part for _, part in chain)):
+                hold(part.truth == logical, f"{self.wrong()}: a truth is no number")
+            make = _logical if logical else _comparison if own == _COMPARE else _arithmetic
+            left = make(left.run, tuple((op, part.run) for op, part in chain))
+        return left
+
+    def operand(self, level: int) -> _Part:
+        """What an operator can stand before or after."""
+        token = self.take()
+        if token in ("+", "-"):
+            minus = token == "-"
+            while self.token in ("+", "-"):
+                minus ^= self.take() == "-"
+            run = self.number(self.expression(_POWER)).run
+            return _Part(False, (lambda names: -run(names)) if minus else run)
+        if token == "not" and level <= _NOT:
+            negated = True
+            while self.token == "not":
+                negated ^= self.take() == "not"
+            part = self.expression(_COMPARE)
+            run = part.run
+            hold(part.truth, f"{self.wrong()}: a number is no truth")
+            return _Part(True, lambda names: bool(run(names)) != negated)
+        if token == "(":
+            part = self.inside(_OR)
+            self.take(")")
+            return part
+        if token in PREDICATES:
+            self.take("(")
+            run, predicate = self.number(self.inside(_OR)).run, PREDICATES[token]
+            self.take(")")
+            return _Part(True, lambda names: predicate(_whole(run(names))))
+        if token.isdigit():
+            hold(len(token) <= DIGITS, f"too large: an integer of {len(token)} digits")
+            value = int(token)
+            return _Part(False, lambda names: value)
+        hold(token and token in self.names and len(token) == 1, self.wrong())
+        self.used.add(token)
+        return _Part(False, lambda names: names[token])
+
+    def inside(self, level: int) -> _Part:
+        """What is inside brackets or an exponent."""
+        self.depth += 1
+        hold(self.depth <= NESTING, f"too large: an expression that is nested beyond {NESTING} levels")
+        part = self.expression(level)
+        self.depth -= 1
+        return part
+
+    def number(self, part: _Part) -> _Part:
+        hold(not part.truth, f"{self.wrong()}: a truth is no number")
+        return part
+
+
+# ---- meaning ----
+
+Chain = tuple[tuple[str, Run], ...]
+
+
+def _divide(a: Rational, b: Rational) -> Rational:
+    hold(b, "an expression divides by zero")
+    return Fraction(a, b)
+
+
+def _floor(a: Rational, b: Rational) -> Rational:
+    hold(b, "an expression divides by zero")
+    return a // b
+
+
+def _remainder(a: Rational, b: Rational) -> Rational:
+    hold(b, "an expression divides by zero")
+    return a % b
+
+
+ARITHMETIC: Mapping[str, Callable[[Rational, Rational], Rational]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divide,
+    "//": _floor,
+    "%": _remainder,
+}
+COMPARISONS: Mapping[str, Callable[[Rational, Rational], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
+def _fit(x: Rational, names: Names) -> Rational:
+    """A number that is not too large; what a large one costs is noted."""
+    size = bits(x)
+    if size > 64:
+        hold(size <= POWER_BITS, f"too large: an expression with a number of more than {POWER_BITS} bits")
+        names[""] += size >> 6
+    return x
+
+
+def _whole(x: Rational) -> int:
+    hold(x.denominator == 1, "an expression needs an integer where it has a fraction")
+    return int(x)
+
+
+def _arithmetic(first: Run, chain: Chain) -> _Part:
+    steps = tuple((ARITHMETIC[op], run) for op, run in chain)
+
+    def run(names: Names) -> Rational:
+        total = first(names)
+        for operation, other in steps:
+            total = _fit(operation(total, other(names)), names)
+        return total
+
+    return _Part(False, run)
+
+
+def _comparison(first: Run, chain: Chain) -> _Part:
+    steps = tuple((COMPARISONS[op], run) for op, run in chain)
+
+    def run(names: Names) -> bool:
+        left = first(names)
+        for compare, other in steps:
+            right = other(names)
+            if not compare(left, right):
+                return False
+            left = right
+        return True
+
+    return _Part(True, run)
+
+
+def _logical(first: Run, chain: Chain) -> _Part:
+    """`and` or `or` of several: the first that is false, or true, decides."""
+    runs, decides = (first, *(run for _, run in chain)), chain[0][0] == "or"
+    return _Part(True, lambda names: next((decides for run in runs if run(names) == decides), not decides))
+
+
+def _power(base: _Part, exponent: _Part) -> _Part:
+    def run(names: Names) -> Rational:
+        b, e = base.run(names), _whole(exponent.run(names))
+        if abs(b) == 1:
+            return b if e % 2 else 1
+        hold(b or e >= 0, "an expression divides by zero")
+        hold(not b or bits(b) * abs(e) <= 2 * POWER_BITS, f"too large: a power of more than {POWER_BITS} bits")
+        if b == 0:
+            return int(e == 0)
+        return _fit(b**e if e >= 0 else Fraction(1, b**-e), names)
+
+    return _Part(False, run)
+
+
+def is_prime(x: int) -> bool:
+    """Whether an integer is a prime, by the Miller-Rabin test with bases for which it is exact."""
+    hold(x < LARGEST_PRIME, f"too large: PRIME is decided below {LARGEST_PRIME}")
+    if x < 2 or any(x % base == 0 for base in BASES):
+        return x in BASES
+    twos = (x - 1 & 1 - x).bit_length() - 1
+    for base in BASES:
+        powers = [pow(base, (x - 1 >> twos) << k, x) for k in range(twos)]
+        if powers[0] != 1 and x - 1 not in powers:
+            return False
+    return True
+
+
+PREDICATES: Mapping[str, Callable[[int], bool]] = {
+    "PRIME": is_prime,
+    "SQUARE": lambda x: x >= 0 and isqrt(x) ** 2 == x,
+    "POW2": lambda x: x > 0 and x & (x - 1) == 0,
+}

@@ -1,0 +1,271 @@
+"""The sections of a certificate: which keys there are, and what kind of value each has.
+
+Nothing else may be there: what the checker would not read, it does not accept. No integer is a truth, no number has a
+decimal point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hardsim.exact import RATIONAL, Rejected, exact, hold
+from hardsim.expressions import Expression, expression
+
+FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 2, 256
+CLAIM = (
+    "on every word of length min_n to max_n the network's output at the last position is exactly 1 if formula.root "
+    "holds there, and exactly 0 if not"
+)
+SECTIONS = ("claim", "min_n", "max_n", "labels", "formula", "model", "meaning", "bounds")
+SIDES = {"future": "L", "past": "R", "none": ""}
+"""The positions that a mask shows: those up to here, those from here on, all."""
+
+Form = Callable[[Any, str], None]
+"""Rejects a value that is not of a kind; the text is the place where it stands."""
+
+
+def text(data: Any, place: str) -> None:
+    """A string."""
+    hold(type(data) is str, f"{place}: this should be a string")
+
+
+def integer(data: Any, place: str) -> None:
+    """An integer, which neither `true` nor 1.0 is."""
+    hold(type(data) is int, f"{place}: this should be an integer")
+    hold(abs(data) < 10**30, f"{place}: too large: an integer of more than 30 digits")
+
+
+def truth(data: Any, place: str) -> None:
+    """`true` or `false`."""
+    hold(type(data) is bool, f"{place}: this should be true or false")
+
+
+def rational(data: Any, place: str) -> None:
+    """A rational as text, `"p"` or `"p/q"`."""
+    hold(type(data) is str and RATIONAL.fullmatch(data), f'{place}: this should be a rational such as "-1/2"')
+
+
+def one_of(*values: str) -> Form:
+    """One of some strings."""
+    return lambda data, place: hold(type(data) is str and data in values, f"{place}: this should be one of {values}")
+
+
+def many(form: Form, least: int = 0) -> Form:
+    """An array."""
+
+    def check(data: Any, place: str) -> None:
+        hold(type(data) is list and len(data) >= least, f"{place}: this should be an array of {least} or more")
+        for k, part in enumerate(data):
+            form(part, f"{place}[{k}]")
+
+    return check
+
+
+def row(*forms: Form) -> Form:
+    """An array with one value of each kind, in this order."""
+
+    def check(data: Any, place: str) -> None:
+        hold(type(data) is list and len(data) == len(forms), f"{place}: this should be an array of {len(forms)}")
+        for k, form in enumerate(forms):
+            form(data[k], f"{place}[{k}]")
+
+    return check
+
+
+def named(form: Form) -> Form:
+    """An object with any names."""
+
+    def check(data: Any, place: str) -> None:
+        hold(type(data) is dict, f"{place}: this should be an object")
+        for key, part in data.items():
+            text(key, place)
+            form(part, f"{place}[{key!a}]")
+
+    return check
+
+
+def keys(**forms: Form) -> Form:
+    """An object with these keys and no others."""
+
+    def check(data: Any, place: str) -> None:
+        hold(type(data) is dict, f"{place or 'the certificate'}: this should be an object")
+        for key in forms:
+            hold(key in data, f"{place or 'the certificate'}: the key {key!a} is missing")
+        for key in data:
+            hold(key in forms, f"{place or 'the certificate'}: the key {key!a} is not known")
+        for key, form in forms.items():
+            form(data[key], f"{place}.{key}" if place else key)
+
+    return check
+
+
+LITERAL = row(integer, truth)
+"""A node and whether it is negated."""
+SIDE = one_of(*SIDES.values())
+COUNT = row(integer, SIDE)
+"""A coefficient and the side on which one counts."""
+ROW = named(rational)
+"""A linear form: coefficients of coordinates."""
+
+
+def node(data: Any, place: str) -> None:
+    """A node: an operator, the literals it is about, and what else it needs."""
+    hold(type(data) is list and len(data) > 1 and type(data[0]) is str, f"{place}: this should be a node")
+    steps, pairs = row(text, row(LITERAL)), row(text, row(LITERAL, LITERAL))
+    forms: dict[str, Form] = {
+        "letters": row(text, row(), *[text] * (len(data) - 2)),
+        "and": row(text, many(LITERAL, 1)),
+        **dict.fromkeys(("Y", "X"), steps),
+        **dict.fromkeys(("xor", "S", "U"), pairs),
+        "at least": row(text, many(LITERAL), many(COUNT), integer),
+        "predicate": row(text, row(LITERAL), text, row(COUNT), integer),
+    }
+    hold(data[0] in forms, f"{place}: the operator {data[0]!a} is not known")
+    forms[data[0]](data, place)
+    hold(data[0] != "at least" or len(data[1]) == len(data[2]), f"{place}: each count needs one literal")
+
+
+def head_claim(data: Any, place: str) -> None:
+    """What a head is claimed to do."""
+    hold(type(data) is dict and type(data.get("kind")) is str, f"{place}: this should be an object with a kind")
+    counted = keys(kind=text, count=row(row(LITERAL), row(COUNT)), some=LITERAL)
+    forms = {
+        "mean": keys(kind=text, what=LITERAL),
+        "sign": keys(kind=text, what=LITERAL),
+        "nearest": keys(kind=text, where=LITERAL, what=LITERAL, backwards=truth),
+        "number": counted,
+        "table": counted,
+    }
+    hold(data["kind"] in forms, f"{place}.kind: {data['kind']!a} is not known")
+    forms[data["kind"]](data, place)
+
+
+def bound(data: Any, place: str) -> None:
+    """A bound: an integer, or `null` where there is nothing to bound."""
+    hold(data is None or type(data) is int, f"{place}: this should be an integer or null")
+
+
+HEAD = keys(name=text, mask=one_of(*SIDES), query=many(ROW), key=many(ROW), value=ROW, out=text)
+LAYER = keys(heads=many(HEAD), clips=named(row(rational, many(row(rational, rational, ROW)))))
+CHECKED = {
+    "min_n": integer,
+    "max_n": integer,
+    "formula": keys(alphabet=many(text, 1), nodes=many(node, 1), root=LITERAL),
+    "model": keys(
+        alphabet=many(text, 1),
+        embedding=named(many(rational, 1)),
+        encodings=named(text),
+        temperature=text,
+        layers=many(LAYER),
+        output=text,
+    ),
+    "meaning": keys(coordinates=named(LITERAL), heads=named(head_claim)),
+}
+"""The sections that a claim is about."""
+LABELS = keys(
+    version=text,
+    source=keys(name=text, sha256=text, text=text),
+    formula=text,
+    at=one_of("first", "last"),
+    regime=text,
+    beta=rational,
+)
+CERTIFICATE = keys(
+    format=one_of(FORMAT),
+    schema_version=integer,
+    claim=text,
+    **CHECKED,
+    labels=LABELS,
+    bounds=named(many(many(bound))),
+    digests=keys(**dict.fromkeys(SECTIONS, text)),
+)
+"""All of a certificate."""
+
+
+Lit = tuple[int, bool]
+"""A node and whether it is negated."""
+
+
+def size(data: Any) -> int:
+    """How many values an array or an object holds."""
+    if isinstance(data, dict):
+        return 1 + sum(map(size, data.values()))
+    return 1 + sum(map(size, data)) if isinstance(data, list) else 1
+
+
+class Claim:
+    """What a document claims, read: lengths, a formula, a network, and what its coordinates and heads stand for.
+
+    Raises:
+        Rejected: if it does not say that.
+    """
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        for key, form in CHECKED.items():
+            form(document.get(key), key)
+        first, last = document["min_n"], document["max_n"]
+        hold(0 < first <= last <= LARGEST, f"min_n, max_n: lengths from 1 to {LARGEST} can be checked, in this order")
+        self.lengths, self.size = range(first, last + 1), sum(size(document[key]) for key in CHECKED)
+        self._formula(document["formula"])
+        self._model(document["model"], document["meaning"])
+
+    def _formula(self, formula: dict[str, Any]) -> None:
+        self.alphabet, self.nodes = formula["alphabet"], formula["nodes"]
+        hold(len(set(self.alphabet)) == len(self.alphabet), "formula.alphabet: symbols must differ")
+        self.symbols, self.conditions = list[frozenset[str]](), dict[int, tuple[str, Expression]]()
+        for k, (op, _, *rest) in enumerate(self.nodes):
+            own = frozenset(rest if op == "letters" else ())
+            fine = own <= {*self.alphabet} and (op != "letters" or len(own) == len(rest))
+            hold(fine, f"formula.nodes[{k}]: symbols must be of the alphabet, and differ")
+            self.symbols.append(own)
+            if op == "predicate":
+                self.conditions[k] = rest[0], expression(rest[0], "xn")
+                hold(self.conditions[k][1].truth, f"formula.nodes[{k}]: the predicate is a number, not a truth")
+        self.lits = [[self.lit(lit, k) for lit in node[1]] for k, node in enumerate(self.nodes)]
+        self.root = self.lit(formula["root"], len(self.nodes))
+
+    def _model(self, model: dict[str, Any], meaning: dict[str, Any]) -> None:
+        hold(model["alphabet"] == self.alphabet, "model.alphabet is not that of the formula")
+        self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
+        self.output, self.embedding = model["output"], exact(model["embedding"])
+        texts = model["encodings"] | {"": model["temperature"]}
+        self.texts = {name: (text, expression(text, "in")) for name, text in texts.items()}
+        hold("" not in model["encodings"], "model.encodings: a coordinate needs a name")
+        hold(not self.texts[""][1].truth, "model.temperature is a truth, not a number")
+        self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
+                       for layer in model["layers"]]  # fmt: skip
+        sizes = {len(values) for values in self.embedding.values()}
+        hold(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
+        written = [*self.embedding, *(model["encodings"].keys() - self.embedding.keys())]
+        written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
+        hold(len(set(written)) == len(written), "model: a coordinate is written twice")
+        hold(self.output in written, "model.output: nothing writes it")
+        names = [name for heads, _ in self.layers for name, *_ in heads]
+        hold(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
+        hold(meaning["heads"].keys() <= {*names}, "meaning.heads: there is one that the network has not")
+
+    def lit(self, data: Any, below: int) -> Lit:
+        """A literal of a node before `below`."""
+        match data:
+            case [int() as node, bool() as negated] if 0 <= node < below:
+                return node, negated
+        raise Rejected(f"formula or meaning: {data!r} is no literal of one of {below} nodes")
+
+    def _parse(self, head: dict[str, Any], claims: dict[str, Any]) -> tuple[Any, ...]:
+        claim = {"kind": None} | claims.get(head["name"], {})
+        same = len(head["query"]) == len(head["key"])
+        hold(same, f"head {head['name']}: query and key have different dimensions")
+        claim |= {key: self.lit(claim[key], len(self.nodes)) for key in ("where", "what", "some") if key in claim}
+        pairs = [*zip(exact(head["query"]), exact(head["key"]), strict=True)]
+        return head["name"], SIDES[head["mask"]], claim, pairs, exact(head["value"]), head["out"]
+
+
+LONGEST_SHOWN = 400
+"""Characters of a text from a certificate that are shown."""
+
+
+def printable(text: str) -> str:
+    """A text that drives no terminal: what is not printable is written as an escape, and a long text is cut."""
+    shown = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
