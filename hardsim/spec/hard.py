@@ -13,7 +13,6 @@ from fractions import Fraction
 from math import ceil, lcm
 from operator import add, mul
 
-from hardsim.errors import InvariantError
 from hardsim.spec.ir import ONE, Affine, HardProgram, Head, Mask, Rational, Weighting, plain
 
 Word = Sequence[str]
@@ -42,7 +41,7 @@ class HardInterpreter:
     def __init__(self, program: HardProgram) -> None:
         self.program = program
         self._encodings: dict[int, dict[str, Column]] = {}
-        self._declared: dict[tuple[str, int, int], list[int]] = {}
+        self._declared: dict[tuple[str, int, int], list[int] | None] = {}
         self._forms: dict[tuple[int, int], _Form] = {}
         self._static = {ONE, *(encoding.name for encoding in program.encodings)}
         self._means = {head.out for head in program.heads if head.weighting is Weighting.AVERAGE}
@@ -52,7 +51,7 @@ class HardInterpreter:
 
         Raises:
             InvariantError: if a row's maximum is not unique, its score gap is smaller than the declared one, or the
-                winner is not the position that the head declares to look for.
+                winner is not the position that the head declares to look for (InputError, where a file declares it).
         """
         n = len(word)
         columns: dict[str, Column] = {ONE: [1] * n}
@@ -97,7 +96,7 @@ class HardInterpreter:
             trace.gaps[head.name] = Fraction(min(gaps)) / unit
         winners = [winner for winner, _ in rows]
         if head.select is not None:
-            _check_selection(head, self._whole(head.select, trace.columns, n)[0], winners)
+            self._check_selection(head, self._whole(head.select, trace.columns, n)[0], winners)
         trace.winners[head.name] = winners
         return [values[winner - 1] for winner in winners]
 
@@ -153,18 +152,37 @@ class HardInterpreter:
 
     def _hold(self, head: Head, rows: list[Row], unit: int, n: int) -> None:
         """Fail loudly where a row does not keep the head's promise."""
-        promise = head.promise
-        if promise is None:
-            return
         key = (head.name, n, unit)
         if key not in self._declared:
-            decays = [promise.evaluate(i=i, n=n) for i in range(1, n + 1)]
-            self._declared[key] = [ceil(decay * unit) for decay in decays]
-        for i, ((winner, gap), declared) in enumerate(zip(rows, self._declared[key], strict=True), start=1):
+            promised = head.promised(n)
+            self._declared[key] = None if promised is None else [ceil(gap * unit) for gap in promised]
+        least = self._declared[key]
+        if least is None:
+            return
+        for i, ((winner, gap), declared) in enumerate(zip(rows, least, strict=True), start=1):
             if gap is not None and gap < declared:
-                raise InvariantError(
+                raise self.program.broken(
                     f"head {head.name}: at position {i} of {n} the score gap is {Fraction(gap) / unit}, less than the "
-                    f"declared {promise.evaluate(i=i, n=n)} (the maximum is at position {winner})"
+                    f"declared {(head.promised(n) or [])[i - 1]} (the maximum is at position {winner})"
+                )
+
+    def _check_selection(self, head: Head, select: Column, winners: list[int]) -> None:
+        """The winner is the rightmost (leftmost) visible position with the largest `select`, found from the
+        definition."""
+        n = len(select)
+        for i, winner in enumerate(winners, start=1):
+            visible = head.mask.visible(i, n)
+            low, high = visible.start - 1, visible.stop - 1
+            seen = select[low:high]
+            largest = max(seen)
+            if head.weighting is Weighting.LEFTMOST:
+                expected = low + seen.index(largest) + 1
+            else:
+                expected = high - seen[::-1].index(largest)
+            if winner != expected:
+                raise self.program.broken(
+                    f"head {head.name}: at position {i} of {n} the maximal score is at position {winner}, but the "
+                    f"{head.weighting} position that it looks for is {expected}"
                 )
 
 
@@ -261,22 +279,3 @@ def _running(scores: Column, mask: Mask) -> list[Row]:
             second = scores[j]
         rows.append((winner + 1, None if second is None else scores[winner] - second))
     return rows if mask is Mask.FUTURE else rows[::-1]
-
-
-def _check_selection(head: Head, select: Column, winners: list[int]) -> None:
-    """The winner is the rightmost (leftmost) visible position with the largest `select`, found from the definition."""
-    n = len(select)
-    for i, winner in enumerate(winners, start=1):
-        visible = head.mask.visible(i, n)
-        low, high = visible.start - 1, visible.stop - 1
-        seen = select[low:high]
-        largest = max(seen)
-        if head.weighting is Weighting.LEFTMOST:
-            expected = low + seen.index(largest) + 1
-        else:
-            expected = high - seen[::-1].index(largest)
-        if winner != expected:
-            raise InvariantError(
-                f"head {head.name}: at position {i} of {n} the maximal score is at position {winner}, but the "
-                f"{head.weighting} position that it looks for is {expected}"
-            )

@@ -13,6 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias
 
+from hardsim.errors import HardsimError, InputError, InvariantError
 from hardsim.lang.arith import Arith
 from hardsim.spec.columns import PositionFunction
 
@@ -174,6 +175,24 @@ class Head:
         """The declared score gap of a row, in i and n."""
         return self.decay or self.gap
 
+    def promised(self, n: int) -> list[Fraction] | None:
+        """The declared score gap at positions 1 to n; None where nothing is declared.
+
+        Raises:
+            InputError: if it is not positive somewhere: of equal scores none would be the largest.
+        """
+        promise = self.promise
+        if promise is None:
+            return None
+        found = [promise.evaluate(i=i, n=n) for i in range(1, n + 1)]
+        wrong = next((i for i, value in enumerate(found, start=1) if value <= 0), None)
+        if wrong is not None:
+            raise InputError(
+                f"head {self.name}: the declared gap {promise} is {found[wrong - 1]} at i = {wrong}, n = {n}",
+                hint="A score gap is positive.",
+            )
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Clip:
@@ -217,6 +236,15 @@ class HardProgram:
     output: str
     meanings: dict[str, str] = field(default_factory=dict)
     """For readers: the subformula that a coordinate holds."""
+    origin: str = field(default="", compare=False)
+    """The place that it was read from, whose promises are a file's own; empty for what was compiled here."""
+
+    def broken(self, reason: str) -> HardsimError:
+        """That a head does not do on some word what is declared of it: the file is wrong that declares it, or hardsim
+        is."""
+        if self.origin:
+            return InputError(f"{self.origin}: {reason}", hint="Correct the file, or compile the formula again.")
+        return InvariantError(reason)
 
     @property
     def heads(self) -> tuple[Head, ...]:
