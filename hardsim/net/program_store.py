@@ -85,7 +85,6 @@ def read_program(data: Reader, users: Users | None = None) -> HardProgram:
         layers=layers,
         output=_known(data.field("output"), known),
         meanings={name: item.text() for name, item in data.field("meanings").members()},
-        origin=f"{data.name}: at {data.path}" if data.path else data.name,
     )
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import ceil, lcm
 from operator import add, mul
 
+from hardsim.errors import InvariantError
 from hardsim.spec.ir import ONE, Affine, HardProgram, Head, Mask, Rational, Weighting, plain
 
 Word = Sequence[str]
@@ -51,7 +52,7 @@ class HardInterpreter:
 
         Raises:
             InvariantError: if a row's maximum is not unique, its score gap is smaller than the declared one, or the
-                winner is not the position that the head declares to look for (InputError, where a file declares it).
+                winner is not the position that the head declares to look for.
         """
         n = len(word)
         columns: dict[str, Column] = {ONE: [1] * n}
@@ -96,7 +97,7 @@ class HardInterpreter:
             trace.gaps[head.name] = Fraction(min(gaps)) / unit
         winners = [winner for winner, _ in rows]
         if head.select is not None:
-            self._check_selection(head, self._whole(head.select, trace.columns, n)[0], winners)
+            _check_selection(head, self._whole(head.select, trace.columns, n)[0], winners)
         trace.winners[head.name] = winners
         return [values[winner - 1] for winner in winners]
 
@@ -161,28 +162,9 @@ class HardInterpreter:
             return
         for i, ((winner, gap), declared) in enumerate(zip(rows, least, strict=True), start=1):
             if gap is not None and gap < declared:
-                raise self.program.broken(
+                raise InvariantError(
                     f"head {head.name}: at position {i} of {n} the score gap is {Fraction(gap) / unit}, less than the "
                     f"declared {(head.promised(n) or [])[i - 1]} (the maximum is at position {winner})"
-                )
-
-    def _check_selection(self, head: Head, select: Column, winners: list[int]) -> None:
-        """The winner is the rightmost (leftmost) visible position with the largest `select`, found from the
-        definition."""
-        n = len(select)
-        for i, winner in enumerate(winners, start=1):
-            visible = head.mask.visible(i, n)
-            low, high = visible.start - 1, visible.stop - 1
-            seen = select[low:high]
-            largest = max(seen)
-            if head.weighting is Weighting.LEFTMOST:
-                expected = low + seen.index(largest) + 1
-            else:
-                expected = high - seen[::-1].index(largest)
-            if winner != expected:
-                raise self.program.broken(
-                    f"head {head.name}: at position {i} of {n} the maximal score is at position {winner}, but the "
-                    f"{head.weighting} position that it looks for is {expected}"
                 )
 
 
@@ -279,3 +261,22 @@ def _running(scores: Column, mask: Mask) -> list[Row]:
             second = scores[j]
         rows.append((winner + 1, None if second is None else scores[winner] - second))
     return rows if mask is Mask.FUTURE else rows[::-1]
+
+
+def _check_selection(head: Head, select: Column, winners: list[int]) -> None:
+    """The winner is the rightmost (leftmost) visible position with the largest `select`, found from the definition."""
+    n = len(select)
+    for i, winner in enumerate(winners, start=1):
+        visible = head.mask.visible(i, n)
+        low, high = visible.start - 1, visible.stop - 1
+        seen = select[low:high]
+        largest = max(seen)
+        if head.weighting is Weighting.LEFTMOST:
+            expected = low + seen.index(largest) + 1
+        else:
+            expected = high - seen[::-1].index(largest)
+        if winner != expected:
+            raise InvariantError(
+                f"head {head.name}: at position {i} of {n} the maximal score is at position {winner}, but the "
+                f"{head.weighting} position that it looks for is {expected}"
+            )

@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias
 
-from hardsim.errors import HardsimError, InputError, InvariantError
+from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.spec.columns import PositionFunction
 
@@ -236,15 +236,6 @@ class HardProgram:
     output: str
     meanings: dict[str, str] = field(default_factory=dict)
     """For readers: the subformula that a coordinate holds."""
-    origin: str = field(default="", compare=False)
-    """The place that it was read from, whose promises are a file's own; empty for what was compiled here."""
-
-    def broken(self, reason: str) -> HardsimError:
-        """That a head does not do on some word what is declared of it: the file is wrong that declares it, or hardsim
-        is."""
-        if self.origin:
-            return InputError(f"{self.origin}: {reason}", hint="Correct the file, or compile the formula again.")
-        return InvariantError(reason)
 
     @property
     def heads(self) -> tuple[Head, ...]:

@@ -90,7 +90,7 @@ class ParallelHard:
 
         Raises:
             InvariantError: if a row's maximum is not unique, its score gap is smaller than the declared one, or the
-                winner is not the position that the head declares to look for (InputError, where a file declares it).
+                winner is not the position that the head declares to look for.
         """
         words, n = symbols.shape
         self._prepare(n)
