@@ -19,7 +19,7 @@ from hardsim.lang.predicate import user_predicates
 from hardsim.lang.words import parse_word
 from hardsim.net.encodings import Users
 from hardsim.net.model import Schedule, Transformer
-from hardsim.net.reader import Reader
+from hardsim.net.reader import Reader, Refused, shown
 from hardsim.net.store import read_transformer, transformer_json
 from hardsim.spec.columns import PredicateColumn
 from hardsim.spec.ir import Weighting
@@ -64,33 +64,50 @@ def read_json(data: bytes, path: str) -> Reader:
     """A JSON document, ready to be read.
 
     Raises:
-        InputError: if it is not UTF-8 or not JSON.
+        InputError: if it is not UTF-8 or not JSON (NaN and Infinity are not), or an object has a key twice or an empty
+            one.
     """
+    refused: list[Refused] = []
+
+    def refuse(reason: str) -> Refused:
+        refused.append(Refused(reason))
+        return refused[-1]
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Refused:
+        found = dict(pairs)
+        if "" in found:
+            return refuse("a key is empty")
+        if len(found) == len(pairs):
+            return found
+        return refuse(f"the key {shown(_twice(pairs))} occurs twice in one object")
+
     try:
-        return Reader(json.loads(data.decode("utf-8-sig"), object_pairs_hook=_object), path)
+        text = data.decode("utf-8-sig")
+        value = json.loads(
+            text, object_pairs_hook=members, parse_constant=lambda found: refuse(f"{found} is no number of JSON")
+        )
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}", hint=REWRITE) from None
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}", hint=REWRITE) from None
-    except _TwiceError as error:
-        raise InputError(f"{path}: the key {error.args[0]!r} occurs twice in one object", hint="Keep one.") from None
     except (RecursionError, ValueError):
         raise InputError(
             f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)", hint=REWRITE
         ) from None
+    document = Reader(value, path)
+    if refused:
+        raise next(document.refusals())
+    return document
 
 
-class _TwiceError(Exception):
-    """A key that occurs twice: one of its values would be lost."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _TwiceError(key)
-        found[key] = value
-    return found
+def _twice(pairs: list[tuple[str, Any]]) -> str:
+    """The first key of which one value would be lost."""
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            break
+        seen.add(key)
+    return key
 
 
 def read_ahat(document: Reader) -> AhatFile:

@@ -13,7 +13,7 @@ from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.measure import HeadFacts
 from hardsim.ahat.recursion import LayerBounds
 from hardsim.checking.attention import AttentionOptions, AttentionSubject
-from hardsim.checking.attention_plan import LengthPlan, Preparation, plan_length, prepare
+from hardsim.checking.attention_plan import LengthPlan, Preparation, added, plan_length, prepare
 from hardsim.checking.attention_result import (
     AttentionLength,
     AttentionMismatch,
@@ -202,6 +202,7 @@ class _Campaign:
     def result(self, partial: bool) -> AttentionResult:
         subject, lengths = self.subject, tuple(self.lengths)
         verdict, reach = judge(lengths, self.mismatch, self.violation, self.engine)
+        broken = () if self.preparation is None else self.preparation.broken
         return AttentionResult(
             name=subject.name,
             sha256=subject.sha256,
@@ -215,7 +216,7 @@ class _Campaign:
             ties=() if self.preparation is None else self.preparation.ties,
             growth=growth(lengths),
             verdict=verdict,
-            reach=reach,
+            reach=reach + added(broken),
             mismatch=self.mismatch,
             violation=self.violation,
             partial=partial,
@@ -258,7 +259,7 @@ def length_result(hard: Transformer, n: int, possible: int, plan: LengthPlan, ta
         gap=plan.facts.gap,
         size=plan.facts.largest,
         tau=(min(temperatures), max(temperatures)),
-        theorem=plan.solution.tau,
+        theorem=None if plan.solution is None else plan.solution.tau,
         epsilon=plan.epsilon,
         error=layers[-1].error if layers else ZERO,
         bound=plan.bounds.final,

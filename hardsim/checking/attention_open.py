@@ -87,7 +87,12 @@ def read_srasp(data: bytes, path: str, sha256: str) -> AttentionInput:
 
 
 def store_hard(subject: Subject) -> str:
-    """A formula's hard-attention program as an `.ahat.json` document."""
+    """A formula's hard-attention program as an `.ahat.json` document.
+
+    Raises:
+        InputError: if the formula's network is another one than the specification makes.
+    """
+    subject.hold_specified("the hard-attention model")
     model = harden(subject.program)
     file = AhatFile(
         model=model,
@@ -132,7 +137,7 @@ def store_model(subject: AttentionSubject, options: CheckOptions, choice: Attent
 
 def temperatures(found: Preparation, subject: AttentionSubject, choice: AttentionOptions) -> Schedule:
     """Theorem 26's temperature at every length that a prepared word can have."""
-    known = {found.facts[n].n: plan_length(found, subject, choice, n).solution.tau for n in found.facts}
+    known = {found.facts[n].n: plan_length(found, subject, choice, n).theorem for n in found.facts}
     lengths = sorted(known)
     return LengthTable(tuple(known[next(m for m in lengths if m >= n)] for n in range(1, lengths[-1] + 1)))
 

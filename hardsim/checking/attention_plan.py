@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,32 +16,48 @@ from hardsim.checking.attention import AttentionOptions, AttentionSubject
 from hardsim.checking.attention_result import Tie, Violation
 from hardsim.checking.attention_words import measure_words
 from hardsim.checking.result import Word
+from hardsim.errors import Undecided
 from hardsim.net.model import Schedule, Transformer
 from hardsim.net.tables import LengthTable
 from hardsim.spec.ir import Weighting
 
+SIDES = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
+
 
 @dataclass(frozen=True)
 class LengthPlan:
-    """One length: the facts of the hard model, the softmax model's temperature, and the bounds at it."""
+    """One length: the facts of the hard model, the softmax model's temperature, and the bounds at it.
+
+    `solution` is Theorem 26's for the error `epsilon`; where a temperature is given there need not be one, and
+    `unsolved` says why.
+    """
 
     facts: LengthFacts
     model: Transformer
     inverse: tuple[Fraction, ...]
     bounds: Bounds
-    solution: Solution
+    solution: Solution | None
+    epsilon: Fraction
     assumption: str
     violation: Violation | None
+    unsolved: str = ""
 
     @property
-    def epsilon(self) -> Fraction:
-        """The error that the theorem's temperature is for."""
-        return self.solution.epsilon
+    def theorem(self) -> Fraction:
+        """Theorem 26's temperature.
+
+        Raises:
+            Undecided: if there is none.
+        """
+        if self.solution is None:
+            raise Undecided(self.unsolved)
+        return self.solution.tau
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """All lengths: `hard` is the model that softmax simulates, with ties of leftmost and rightmost heads broken."""
+    """All lengths: `hard` is the model that softmax simulates, with ties of leftmost and rightmost heads broken, unless
+    its file is that of a softmax model."""
 
     hard: Transformer
     facts: Mapping[int, LengthFacts]
@@ -50,21 +66,30 @@ class Preparation:
     """The heads whose ties were broken."""
 
 
+def added(broken: Collection[str]) -> str:
+    """That a verdict is about a softmax model with other weights than its file; empty if it has no others."""
+    heads = ", ".join(broken)
+    return f"; the softmax model has weights added that break the ties of {heads} (Lemma 8)" if heads else ""
+
+
 def prepare(
     subject: AttentionSubject, words: Mapping[int, Sequence[Word]], exhaustive: Mapping[int, bool]
 ) -> Preparation:
     """Measure the hard model on the words of each length, and break ties that softmax could not break.
 
+    A file of a softmax model is taken with the weights that it has, ties or not.
+
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
     """
     facts = _measure(subject, subject.hard, words, exhaustive)
-    sides = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
     hard = subject.hard
     broken = [
         head.name
         for head in subject.hard.heads
-        if head.weighting in sides and any(found.heads[head.name].tie is not None for found in facts.values())
+        if subject.schedule is None
+        and head.weighting in SIDES
+        and any(found.heads[head.name].tie is not None for found in facts.values())
     ]
     if broken:
         hard = break_ties(hard, {name: _separation(hard, name, facts) for name in broken})
@@ -113,23 +138,51 @@ def plan_length(prepared: Preparation, subject: AttentionSubject, options: Atten
 
     Raises:
         InputError: if a declared gap or the temperature is not positive.
-        Undecided: if no temperature gives the wanted error.
+        Undecided: if no temperature is given, and none gives the wanted error.
     """
     facts, hard = prepared.facts[n], prepared.hard
-    gaps = declared_gaps(hard, facts)
-    solution = solve(hard, facts, _epsilon(facts, options), gaps)
+    gaps, epsilon = declared_gaps(hard, facts), _epsilon(facts, options)
     schedule = options.tau or subject.schedule
-    model = with_softmax(hard, schedule or constant(solution.tau))
-    inverse = tuple(inverses(model, facts.n))
-    bounds = solution.bounds if schedule is None else error_bounds(hard, facts, inverse, gaps)
+    solution, unsolved = None, ""
+    try:
+        solution = solve(hard, facts, epsilon, gaps)
+    except Undecided as failure:
+        if schedule is None:
+            raise
+        unsolved = _why(prepared) or str(failure)
+    if schedule is None:
+        assert solution is not None
+        model, bounds = with_softmax(hard, constant(solution.tau)), solution.bounds
+        inverse = tuple(inverses(model, facts.n))
+    else:
+        model = with_softmax(hard, schedule)
+        inverse = tuple(inverses(model, facts.n))
+        bounds = error_bounds(hard, facts, inverse, gaps)
     return LengthPlan(
         facts=facts,
         model=model,
         inverse=inverse,
         bounds=bounds,
         solution=solution,
+        epsilon=epsilon,
         assumption=assumption(hard, facts),
         violation=refuted_gap(hard, facts),
+        unsolved=unsolved,
+    )
+
+
+def _why(prepared: Preparation) -> str:
+    """Why no temperature is low enough: ties that only added weights would break."""
+    sided = {head.name for head in prepared.hard.heads if head.weighting in SIDES}
+    tie = next((tie for tie in prepared.ties if tie.head in sided), None)
+    return (
+        ""
+        if tie is None
+        else (
+            f"head {tie.head} has ties from length {tie.n} on, and softmax shares its weight among them at every "
+            "temperature; give the hard model alone (leftmost or rightmost as its weighting) to have weights "
+            "added that break ties"
+        )
     )
 
 

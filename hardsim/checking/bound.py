@@ -163,7 +163,7 @@ class _Length:
 
     def _start(self, plan: LengthPlan) -> Fraction:
         """The theorem's temperature as a factor of the schedule: at most it at every position."""
-        return plan.solution.tau / max(self._units(plan.facts.n))
+        return plan.theorem / max(self._units(plan.facts.n))
 
     def _units(self, n: int) -> list[Fraction]:
         """The schedule at every position."""

@@ -93,8 +93,10 @@ def critical(subject: Subject, max_n: int) -> CriticalResult:
     A KeyboardInterrupt ends the search early; what was found is kept and marked partial.
 
     Raises:
-        InputError: if the temperature is not positive somewhere.
+        InputError: if the temperature is not positive somewhere, or the network is another one than the specification
+            makes.
     """
+    subject.hold_specified("a critical beta")
     search = _Search(subject)
     lengths = [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
     rows: list[Bracket] = []

@@ -12,16 +12,19 @@ from typing import Any, Literal
 from hardsim.ahat.file import FORMAT as AHAT
 from hardsim.ahat.file import read_ahat, read_json
 from hardsim.checking.attention_open import AttentionInput, read_model, read_srasp
-from hardsim.checking.subject import ModelOptions, Subject, compile_file, digest, own_predicates
+from hardsim.checking.subject import ModelOptions, Subject, compile_file, counting_of, digest, own_predicates
 from hardsim.errors import InputError
 from hardsim.lang import parse
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.pretty import format_file
 from hardsim.lang.srasp.parse import parse_program_bytes
+from hardsim.net.encodings import Users
+from hardsim.net.model import Transformer
 from hardsim.net.program_store import program_json, read_program
 from hardsim.net.reader import Reader
 from hardsim.net.store import read_transformer, transformer_json
 from hardsim.net.tables import LengthTable
+from hardsim.spec.ir import HardProgram
 from hardsim.spec.regimes import REGIMES
 from hardsim.theory.budget import Budget
 from hardsim.version import __version__
@@ -32,7 +35,10 @@ SCHEMA_VERSION = 1
 PROGRAM = ".srasp"
 PATTERNS = ("*.ltl", "*.srasp", "*.ahat.json", "*.model.json")
 """What a directory stands for."""
-METHODS = {"lookup": "lookup", "sign": "sign"}
+OTHER = (
+    "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
+    "error bounds, declared gaps and what the heads are for of the specification"
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,10 @@ class Input:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on the formula."""
-        return self.file.notes
+        """Remarks on the formula, and on a network that is not what its specification makes."""
+        if self.stored is None or self.stored.specified:
+            return self.file.notes
+        return *self.file.notes, OTHER
 
     def compile(self, options: ModelOptions) -> Subject:
         """The subject to check: compiled with these options, or the stored network.
@@ -202,46 +210,90 @@ def _read_model(document: Reader, path: str, sha256: str) -> Subject:
     Raises:
         InputError: naming the place inside the document.
     """
+    document.only("format", "schema_version", "version", "source", "options", "model", "specification")
     document.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
     source, options = document.field("source"), document.field("options")
+    source.only("name", "sha256", "text")
+    for place, key in ((document, "version"), (source, "name"), (source, "sha256")):
+        if place.has(key):
+            place.field(key).text()
     file = parse.parse_text(source.field("text").text(), f"{path} (source)")
     users = own_predicates(file)
-    model = read_transformer(document.field("model"), users)
-    if not model.soft or model.bos or model.threshold is not None or isinstance(model.temperature, LengthTable):
-        raise document.field("model").error("the softmax network of a formula")
+    model = _read_network(document.field("model"), users)
     specification = document.field("specification")
     program = read_program(specification, users)
     specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
-    places: dict[str, Literal["first", "last"]] = {"first": "first", "last": "last"}
-    file = replace(file, at=options.field("at").choice(places.__getitem__, "first, last"))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):
         if alphabet != file.alphabet:
             raise place.field("alphabet").error(f"the alphabet of the formula, {' '.join(file.alphabet)}")
-    _check_heads(document, model.coordinates, [[head.name for head in layer.heads] for layer in model.layers])
-    beta = Fraction(options.field("beta").rational())
-    if beta <= 0:
-        raise options.field("beta").error("a positive rational")
+    missing = set(program.coordinates) - set(model.coordinates)
+    if missing:
+        raise document.field("model").field("coordinates").error(f"those of the specification too ({min(missing)})")
+    _check_heads(document, [[head.name for head in layer.heads] for layer in model.layers])
     return Subject(
         name=path,
         sha256=sha256,
-        file=file,
+        file=replace(file, at=_read_place(options, file)),
         program=program,
-        budget=Budget(beta, model.temperature, options.field("beta_for_all").boolean()),
+        budget=_read_budget(options, model),
         model=model,
-        single_head=options.field("single_head").boolean(),
-        counting=options.field("counting").choice(METHODS.__getitem__, ", ".join(METHODS))
-        if options.has("counting")
-        else None,
+        single_head=_read_single(options, model),
+        counting=_read_counting(options, program),
     )
 
 
-def _check_heads(document: Reader, coordinates: tuple[str, ...], found: list[list[str]]) -> None:
+def _read_network(data: Reader, users: Users) -> Transformer:
+    """The network of a formula, which has nothing of what only other models have."""
+    data.only("alphabet", "bos", "coordinates", "embedding", "encodings", "layers", "output", "weighting",
+              "temperature", "threshold", "reading")  # fmt: skip
+    model = read_transformer(data, users)
+    if data.has("reading") and model.reading != "last":
+        raise data.field("reading").error("last, where the network of a formula is read")
+    if not model.soft or model.bos or model.threshold is not None or isinstance(model.temperature, LengthTable):
+        raise data.error("the softmax network of a formula")
+    for layer in data.field("layers").items():
+        for head in layer.field("heads").items():
+            head.only("name", "mask", "weighting", "w_q", "w_k", "w_v")
+    return model
+
+
+def _read_place(options: Reader, file: FormulaFile) -> Literal["first", "last"]:
+    """Where the formula is read: what the options say, which its text says too."""
+    options.only("at", "beta", "beta_for_all", "single_head", "counting")
+    places: dict[str, Literal["first", "last"]] = {"first": "first", "last": "last"}
+    found = options.field("at").choice(places.__getitem__, "first, last")
+    if found != file.at:
+        raise options.field("at").error(f"{file.at}, where the formula of the source is read")
+    return found
+
+
+def _read_budget(options: Reader, model: Transformer) -> Budget:
+    beta = Fraction(options.field("beta").rational())
+    if beta <= 0:
+        raise options.field("beta").error("a positive rational")
+    assert not isinstance(model.temperature, LengthTable)
+    return Budget(beta, model.temperature, options.field("beta_for_all").boolean())
+
+
+def _read_single(options: Reader, model: Transformer) -> bool:
+    single = options.field("single_head").boolean()
+    if single and any(len(layer.heads) > 1 for layer in model.layers):
+        raise options.field("single_head").error("false, since a layer has several heads")
+    return single
+
+
+def _read_counting(options: Reader, program: HardProgram) -> str | None:
+    found = options.field("counting").text() if options.has("counting") else None
+    counts = counting_of(program)
+    if found != counts:
+        raise options.field("counting").error(f"{counts or 'null'}, as the heads of the specification count")
+    return found
+
+
+def _check_heads(document: Reader, found: list[list[str]]) -> None:
     """The specification speaks of the network's own heads, layer by layer."""
     layers = document.field("specification").field("layers")
     for index, layer in enumerate(layers.items(len(found))):
         heads = layer.field("heads")
         if [head.field("name").text() for head in heads.items()] != found[index]:
             raise heads.error(f"the heads of the network's layer, {', '.join(found[index]) or 'none'}")
-        for head in heads.items():
-            if head.field("out").text() not in coordinates:
-                raise head.field("out").error("a coordinate of the network")

@@ -24,7 +24,7 @@ from hardsim.ahat.recursion import Bounds, error_bounds
 from hardsim.ahat.static import static_facts
 from hardsim.ahat.temperature import DEFAULT_EPSILON, declared_gaps, inverses, solve
 from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject, settled
-from hardsim.checking.attention_plan import prepare, refuted_gap
+from hardsim.checking.attention_plan import added, prepare, refuted_gap
 from hardsim.checking.attention_result import AttentionMismatch, weightier
 from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.result import Verdict, Word, span_text
@@ -49,6 +49,8 @@ class LengthProof:
     bound: Fraction | None = None
     distance: Fraction | None = None
     reason: str = ""
+    broken: tuple[str, ...] = ()
+    """The heads whose ties softmax breaks with weights that are added to the model's."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,8 @@ def prove_length(
     if broken is not None:
         return LengthProof(n, "", reason=f"{broken.what} does not hold"), None
     facts = replace(found.facts[n], distance=distance)
-    return _settle(subject, found.hard, facts, choice, n, "every word"), None
+    settled_length = _settle(subject, found.hard, facts, choice, n, "every word")
+    return replace(settled_length, broken=found.broken), None
 
 
 def _settle(
@@ -252,8 +255,10 @@ def _conclude(
     mismatch: AttentionMismatch | None,
 ) -> tuple[Verdict, str]:
     if mismatch is not None and mismatch.refutes:
-        return Verdict.REFUTED, f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}"
-    claim = "softmax answers as hard attention does"
+        where = f"on a word of length {len(mismatch.word)}"
+        return Verdict.REFUTED, f"{mismatch.kind} disagree {where}{added(lengths[-1].broken)}"
+    broken = added(dict.fromkeys(name for length in lengths for name in length.broken))
+    claim = f"softmax answers as hard attention does{broken}"
     if subject.kind == "srasp":
         how = {length.how for length in lengths}
         claim += ", and hard attention as the program says" if how == {"every word"} else ""

@@ -86,7 +86,11 @@ def formula_bounds(subject: Subject, scaled: bool = True) -> BoundSubject:
     """The bound report of a formula in a regime: at the regime's temperature and the budget's beta.
 
     `scaled` multiplies the scores of heads with a larger beta of their own, so that one temperature serves all.
+
+    Raises:
+        InputError: if the network is another one than the specification makes.
     """
+    subject.hold_specified("bounds")
     file, program, budget = subject.file, subject.program, subject.budget
     return BoundSubject(
         subject=AttentionSubject(

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from hardsim.checking.result import ModelFacts
+from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
@@ -66,6 +68,24 @@ class Subject:
         """The formula as text in the canonical spelling."""
         return format_formula(self.file.formula)
 
+    @cached_property
+    def specified(self) -> bool:
+        """Whether the network is the one that the specification makes: what is compiled here is, a file may differ."""
+        return soften(self.program, self.budget) == self.model
+
+    def hold_specified(self, what: str) -> None:
+        """Refuse what is worked out from the specification, where the network is another one.
+
+        Raises:
+            InputError: naming `what`.
+        """
+        if not self.specified:
+            raise InputError(
+                f"{self.name}: the network is not the one that its specification makes at its beta, and {what} would "
+                "speak of the specification",
+                hint="Compile the formula again; check, prove, eval and words speak of the network itself.",
+            )
+
     @property
     def facts(self) -> ModelFacts:
         """The network in numbers."""
@@ -105,12 +125,12 @@ def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = 
         budget=budget,
         model=soften(program, budget),
         single_head=options.single_head,
-        counting=_counting(program),
+        counting=counting_of(program),
     )
 
 
-def _counting(program: HardProgram) -> str | None:
-    """What the program's heads say of how it counts."""
+def counting_of(program: HardProgram) -> str | None:
+    """How the heads of a program count; None where they do not."""
     kinds = {head.kind for head in program.heads}
     if kinds & {Kind.SIGN, Kind.SIGN_RAMP}:
         return "sign"

@@ -1,15 +1,17 @@
 """The hard-attention program of a formula, the specification of its network's heads, as JSON and back.
 
-A linear form is an object from coordinate names to rationals. Reading checks every name, rational and kind.
+A linear form is an object from coordinate names to rationals. Reading checks every name, rational and kind: each
+coordinate is written in one place, so that a name means one thing to whoever reads the program.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from hardsim.net.encodings import Users, read_encoding
-from hardsim.net.reader import Reader
-from hardsim.spec.ir import Affine, Clip, Encoding, HardProgram, Head, Kind, Letter, Mask, ProgramLayer, Weighting
+from hardsim.net.reader import Reader, shown
+from hardsim.spec.ir import ONE, Affine, Clip, Encoding, HardProgram, Head, Kind, Letter, Mask, ProgramLayer, Weighting
 
 MASKS = ", ".join(mask.value for mask in Mask if not mask.strict)
 WEIGHTINGS = ", ".join(weighting.value for weighting in Weighting if weighting is not Weighting.SOFTMAX)
@@ -68,67 +70,112 @@ def read_program(data: Reader, users: Users | None = None) -> HardProgram:
     Raises:
         InputError: naming the place, what was expected and what was found.
     """
-    letters = tuple(
-        Letter(item.field("name").text(), frozenset(part.text() for part in item.field("symbols").items()))
-        for item in data.field("letters").items()
-    )
-    encodings = tuple(
-        Encoding(item.field("name").text(), read_encoding(item.field("value"), users))
-        for item in data.field("encodings").items()
-    )
-    known = {"1", *(letter.name for letter in letters), *(encoding.name for encoding in encodings)}
+    data.only("regime", "alphabet", "temperature", "letters", "encodings", "layers", "output", "meanings")
+    alphabet = tuple(item.text() for item in data.field("alphabet").items())
+    known = {ONE}
+    letters = tuple(_read_letter(item, alphabet, known) for item in data.field("letters").items())
+    encodings = tuple(_read_encoding(item, users, known) for item in data.field("encodings").items())
     layers = tuple(_read_program_layer(item, known) for item in data.field("layers").items())
-    meanings = data.field("meanings")
-    if not isinstance(meanings.value, dict):
-        raise meanings.error("an object")
     return HardProgram(
-        alphabet=tuple(item.text() for item in data.field("alphabet").items()),
+        alphabet=alphabet,
         regime=data.field("regime").text(),
         temperature=data.field("temperature").arith(),
         letters=letters,
         encodings=encodings,
         layers=layers,
         output=_known(data.field("output"), known),
-        meanings={name: meanings.field(name).text() for name in meanings.value},
+        meanings={name: item.text() for name, item in data.field("meanings").members()},
     )
+
+
+def _new(data: Reader, known: set[str]) -> str:
+    """The name of a coordinate that is written here, and nowhere before; it joins the known ones."""
+    name = data.text()
+    if not name or name in known:
+        what = "the constant 1" if name == ONE else "another coordinate"
+        raise data.error(f"the name of a new coordinate{f', not that of {what}' if name else ''}")
+    known.add(name)
+    return name
+
+
+def _read_letter(data: Reader, alphabet: tuple[str, ...], known: set[str]) -> Letter:
+    data.only("name", "symbols")
+    symbols: set[str] = set()
+    for item in data.field("symbols").items():
+        if item.text() not in alphabet or item.text() in symbols:
+            raise item.error("symbols of the alphabet, each once")
+        symbols.add(item.text())
+    return Letter(_new(data.field("name"), known), frozenset(symbols))
+
+
+def _read_encoding(data: Reader, users: Users | None, known: set[str]) -> Encoding:
+    data.only("name", "value")
+    return Encoding(_new(data.field("name"), known), read_encoding(data.field("value"), users))
 
 
 def _read_program_layer(data: Reader, known: set[str]) -> ProgramLayer:
-    """One layer; its outputs join the known coordinates."""
-    heads = tuple(_read_head(item, known) for item in data.field("heads").items())
-    known |= {head.out for head in heads}
-    clips = tuple(
-        Clip(
-            out=item.field("out").text(),
-            pre=_read_form(item.field("pre"), known),
-            weight=item.field("weight").integer(-1, 1),
-            counts=item.field("counts").boolean(),
+    """One layer; its outputs join the known coordinates: those of the heads for its clips, all of them for later
+    layers."""
+    data.only("heads", "clips", "ones")
+    before = frozenset(known)
+    heads = tuple(_read_head(item, before, known) for item in data.field("heads").items())
+    attended = frozenset(known)
+    clips: list[Clip] = []
+    for item in data.field("clips").items():
+        item.only("out", "pre", "weight", "counts")
+        # Several clips of a layer may add up in one coordinate.
+        again = item.field("out").value in [clip.out for clip in clips]
+        clips.append(
+            Clip(
+                out=item.field("out").text() if again else _new(item.field("out"), known),
+                pre=_read_form(item.field("pre"), attended),
+                weight=item.field("weight").integer(-1, 1),
+                counts=item.field("counts").boolean(),
+            )
         )
-        for item in data.field("clips").items()
-    )
-    ones = tuple(item.text() for item in data.field("ones").items())
-    known |= {clip.out for clip in clips} | set(ones)
-    return ProgramLayer(heads, clips, ones)
+        if not clips[-1].weight:
+            raise item.field("weight").error("1 or -1")
+    ones: list[str] = []
+    for item in data.field("ones").items():
+        if item.text() not in {clip.out for clip in clips} or item.text() in ones:
+            raise item.error("coordinates that clips of this layer write, each once")
+        ones.append(item.text())
+    return ProgramLayer(heads, tuple(clips), tuple(ones))
 
 
-def _read_head(data: Reader, known: set[str]) -> Head:
+def _read_head(data: Reader, before: Container[str], known: set[str]) -> Head:
+    data.only(
+        "name", "mask", "weighting", "score", "value", "out", "select", "decay", "gap", "kind", "coefficients",
+        "purpose", "theorem",
+    )  # fmt: skip
     score = []
     for item in data.field("score").items():
         query, key = item.items(2)
-        score.append((_read_form(query, known), _read_form(key, known)))
+        pair = _read_form(query, before), _read_form(key, before)
+        for form, place in zip(pair, (query, key), strict=True):
+            if not form.terms:
+                raise place.error(
+                    "a form that is not zero: the product would add nothing to the score, so leave it out"
+                )
+        score.append(pair)
     kind = data.field("kind").choice(Kind, KINDS)
     if (kind is Kind.UNIFORM) == bool(score):
         raise data.field("score").error(
             "no score for a uniform head" if score else "a score, since the head is not uniform"
         )
+    weighting = data.field("weighting").choice(_weighting, WEIGHTINGS)
+    if kind is Kind.UNIFORM and weighting is not Weighting.AVERAGE:
+        raise data.field("weighting").error("average, as a uniform head has it")
+    if weighting is not Weighting.AVERAGE and not (data.has("decay") or data.has("gap")):
+        raise data.error("a head with a decay or a gap: without one its largest score need not be unique")
     return Head(
         name=data.field("name").text(),
         mask=data.field("mask").choice(_mask, MASKS),
-        weighting=data.field("weighting").choice(_weighting, WEIGHTINGS),
-        value=_read_form(data.field("value"), known),
-        out=data.field("out").text(),
+        weighting=weighting,
+        value=_read_form(data.field("value"), before),
+        out=_new(data.field("out"), known),
         score=tuple(score),
-        select=_read_form(data.field("select"), known) if data.has("select") else None,
+        select=_read_form(data.field("select"), before) if data.has("select") else None,
         decay=data.field("decay").arith() if data.has("decay") else None,
         gap=data.field("gap").arith() if data.has("gap") else None,
         kind=kind,
@@ -146,16 +193,16 @@ def _positive(data: Reader) -> int:
     return int(value)
 
 
-def _read_form(data: Reader, known: set[str]) -> Affine:
+def _read_form(data: Reader, known: Container[str]) -> Affine:
     if not isinstance(data.value, dict):
         raise data.error("an object from coordinates to rationals")
     for name in data.value:
         if name not in known:
-            raise data.error(f"coordinates that are known here (not '{name}')")
-    return Affine.of({name: data.field(name).rational() for name in data.value})
+            raise data.error(f"coordinates that are known here (not {shown(name)})")
+    return Affine.of({name: item.rational() for name, item in data.members()})
 
 
-def _known(data: Reader, known: set[str]) -> str:
+def _known(data: Reader, known: Container[str]) -> str:
     name = data.text()
     if name not in known:
         raise data.error("a coordinate of the program")

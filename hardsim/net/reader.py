@@ -1,5 +1,6 @@
 """Reading JSON that a user may have edited: every value is checked, and an error names the place inside the
-document."""
+document.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +17,24 @@ from hardsim.spec.ir import Rational, plain
 V = TypeVar("V")
 
 RATIONAL = re.compile(r"-?\d{1,2000}(/\d{1,2000})?", re.ASCII)
+SHOWN = 60
+"""Characters of a found value that an error shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Stands in a document for what is no value there, until it is known where that is."""
+
+    reason: str
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it: the beginning of it, if it is long."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):
+        return "a value that is nested too deeply to be shown, or a number too long"
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +47,26 @@ class Reader:
 
     def error(self, expected: str) -> InputError:
         """What was expected here, and what was found."""
-        found = repr(self.value)
-        found = found if len(found) <= 60 else found[:57] + "..."
+        return self.refusal(f"expected {expected}, found {shown(self.value)}")
+
+    def refusal(self, reason: str) -> InputError:
+        """What is wrong here."""
         return InputError(
-            f"{self.name}: at {self.path or 'the top level'}: expected {expected}, found {found}",
+            f"{self.name}: at {self.path or 'the top level'}: {reason}",
             hint="Correct the file, or make it again with `hardsim compile`.",
         )
+
+    def refusals(self) -> Iterator[InputError]:
+        """What is wrong with a document in which something stands that is no value, the first first."""
+        waiting = [self]
+        while waiting:
+            place = waiting.pop()
+            if isinstance(place.value, Refused):
+                yield place.refusal(place.value.reason)
+            elif isinstance(place.value, dict):
+                waiting.extend(reversed([place.field(key) for key in place.value]))
+            elif isinstance(place.value, list):
+                waiting.extend(reversed(list(place.items())))
 
     def field(self, key: str) -> Reader:
         """A required member of an object."""
@@ -41,7 +74,7 @@ class Reader:
             raise self.error("an object")
         if key not in self.value:
             raise self.error(f"an object with the key '{key}'")
-        return Reader(self.value[key], self.name, f"{self.path}.{key}" if self.path else key)
+        return Reader(self.value[key], self.name, f"{self.path}{_step(key, bool(self.path))}")
 
     def has(self, key: str) -> bool:
         """Whether a member is there and not null."""
@@ -57,8 +90,15 @@ class Reader:
             raise self.error("an object")
         for key in self.value:
             if key not in keys:
-                raise self.error(f"keys among {', '.join(keys)} (not {key!r})")
+                raise self.error(f"keys among {', '.join(keys)} (not {shown(key)})")
         return self
+
+    def members(self) -> Iterator[tuple[str, Reader]]:
+        """The members of an object, by their keys."""
+        if not isinstance(self.value, dict):
+            raise self.error("an object")
+        for key in self.value:
+            yield key, self.field(key)
 
     def items(self, length: int | None = None) -> Iterator[Reader]:
         """The members of an array, of a given length if any."""
@@ -106,3 +146,10 @@ class Reader:
     def arith(self, variables: tuple[str, ...] = ("i", "n")) -> Arith:
         """An expression in i and n."""
         return parse_arith(self.text(), variables, f"{self.name}: {self.path}")
+
+
+def _step(key: str, inside: bool) -> str:
+    """A key in a path: quoted where it is not one printable word."""
+    if not key.isprintable() or key.split() != [key] or len(key) > SHOWN:
+        return f"[{shown(key)}]"
+    return f".{key}" if inside else key

@@ -194,7 +194,7 @@ def print_verdict(screen: Screen, result: AttentionResult, alphabet: Sequence[st
         screen.raw(word_text(result.mismatch.word, alphabet))
         screen.line(f"  {mismatch_text(result.mismatch, alphabet)}")
         if result.violation is None:
-            screen.line(f"  {next_step(result.mismatch)}")
+            screen.line(f"  {next_step(result.mismatch, tied=bool(result.ties))}")
     if result.violation is not None:
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
@@ -222,12 +222,17 @@ def mismatch_text(mismatch: AttentionMismatch, alphabet: Sequence[str]) -> str:
     )
 
 
-def next_step(mismatch: AttentionMismatch) -> str:
-    """What a user can do about it."""
+def next_step(mismatch: AttentionMismatch, tied: bool = False) -> str:
+    """What a user can do about it; `tied` where some head has several largest scores."""
     if mismatch.oracle is not None and mismatch.oracle != mismatch.hard:
         return "Next: hard attention disagrees with the program: that is a defect of hardsim, please report it."
     if not mismatch.refutes:
         return "Next: move the threshold of the model away from its outputs."
+    if tied:
+        return (
+            "Next: softmax is not sharp enough, or shares its weight among ties, as no leftmost or rightmost head "
+            "does: lower --tau, or give the hard model alone."
+        )
     return "Next: softmax is not sharp enough: lower --tau, or leave it out: Theorem 26's temperature is."
 
 

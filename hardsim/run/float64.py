@@ -41,7 +41,7 @@ class FloatForward:
     """A network ready to run batches in certified float64. What a length needs is kept until another one comes."""
 
     def __init__(self, model: Transformer, plan: Plan | None = None) -> None:
-        if model.bos or model.threshold is not None or not model.soft:
+        if model.bos or model.threshold is not None or model.reading != "last" or not model.soft:
             raise InvariantError("the certified float64 pass of formulas was given another kind of model")
         self.model = model
         self.plan = plan or make_plan(model)

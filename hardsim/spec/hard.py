@@ -42,7 +42,7 @@ class HardInterpreter:
     def __init__(self, program: HardProgram) -> None:
         self.program = program
         self._encodings: dict[int, dict[str, Column]] = {}
-        self._declared: dict[tuple[str, int, int], list[int]] = {}
+        self._declared: dict[tuple[str, int, int], list[int] | None] = {}
         self._forms: dict[tuple[int, int], _Form] = {}
         self._static = {ONE, *(encoding.name for encoding in program.encodings)}
         self._means = {head.out for head in program.heads if head.weighting is Weighting.AVERAGE}
@@ -153,18 +153,18 @@ class HardInterpreter:
 
     def _hold(self, head: Head, rows: list[Row], unit: int, n: int) -> None:
         """Fail loudly where a row does not keep the head's promise."""
-        promise = head.promise
-        if promise is None:
-            return
         key = (head.name, n, unit)
         if key not in self._declared:
-            decays = [promise.evaluate(i=i, n=n) for i in range(1, n + 1)]
-            self._declared[key] = [ceil(decay * unit) for decay in decays]
-        for i, ((winner, gap), declared) in enumerate(zip(rows, self._declared[key], strict=True), start=1):
+            promised = head.promised(n)
+            self._declared[key] = None if promised is None else [ceil(gap * unit) for gap in promised]
+        least = self._declared[key]
+        if least is None:
+            return
+        for i, ((winner, gap), declared) in enumerate(zip(rows, least, strict=True), start=1):
             if gap is not None and gap < declared:
                 raise InvariantError(
                     f"head {head.name}: at position {i} of {n} the score gap is {Fraction(gap) / unit}, less than the "
-                    f"declared {promise.evaluate(i=i, n=n)} (the maximum is at position {winner})"
+                    f"declared {(head.promised(n) or [])[i - 1]} (the maximum is at position {winner})"
                 )
 
 

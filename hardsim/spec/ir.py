@@ -13,6 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias
 
+from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.spec.columns import PositionFunction
 
@@ -173,6 +174,24 @@ class Head:
     def promise(self) -> Arith | None:
         """The declared score gap of a row, in i and n."""
         return self.decay or self.gap
+
+    def promised(self, n: int) -> list[Fraction] | None:
+        """The declared score gap at positions 1 to n; None where nothing is declared.
+
+        Raises:
+            InputError: if it is not positive somewhere: of equal scores none would be the largest.
+        """
+        promise = self.promise
+        if promise is None:
+            return None
+        found = [promise.evaluate(i=i, n=n) for i in range(1, n + 1)]
+        wrong = next((i for i, value in enumerate(found, start=1) if value <= 0), None)
+        if wrong is not None:
+            raise InputError(
+                f"head {self.name}: the declared gap {promise} is {found[wrong - 1]} at i = {wrong}, n = {n}",
+                hint="A score gap is positive.",
+            )
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Mask, ProgramL
 
 Column = Lanes | Exact
 """Lanes by position, (n, lanes), or exact numbers, (words or 1, n)."""
+Place = tuple[int, str, str]
+"""A function of bits: its layer, what it is of, and the coordinate that is written with it."""
 
 
 @dataclass
@@ -76,8 +78,8 @@ class ParallelHard:
         self._length = 0
         self._rows: dict[str, Exact] = {}
         self._orders: dict[str, tuple[list[tuple[Rational, ...]], scan.Orders]] = {}
-        self._declared: dict[str, list[Fraction]] = {}
-        self._functions: dict[tuple[int, str], BitFunction | None] = {}
+        self._declared: dict[str, list[Fraction] | None] = {}
+        self._functions: dict[Place, BitFunction | None] = {}
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
         """Words of one length as rows of symbol numbers, in the order of the program's alphabet."""
@@ -130,12 +132,12 @@ class ParallelHard:
             found = self._scan(head, layer, trace)
         return self._dense(head, trace) if found is None else found
 
-    def _boolean(self, form: Affine, place: tuple[int, str], trace: ParallelTrace) -> Lanes | None:
+    def _boolean(self, form: Affine, place: Place, trace: ParallelTrace) -> Lanes | None:
         """A form as lanes, if it is a function of few bits that is 0 or 1 everywhere."""
         return self._function([(form, 1)], 0, False, place, trace)
 
     def _function(
-        self, forms: Sequence[tuple[Affine, int]], bias: int, clip: bool, place: tuple[int, str], trace: ParallelTrace
+        self, forms: Sequence[tuple[Affine, int]], bias: int, clip: bool, place: Place, trace: ParallelTrace
     ) -> Lanes | None:
         """A sum of weighted forms (clipped if asked) plus a bias, likewise; `place` names it at this length."""
         if place not in self._functions:
@@ -159,10 +161,10 @@ class ParallelHard:
         columns = [column for name in names if not isinstance(column := trace.columns[name], Exact)]
         if len(names) > MOST_BITS or len(columns) < len(names):
             return None
-        value = self._boolean(head.value, (layer, f"value of {head.name}"), trace)
+        value = self._boolean(head.value, (layer, "value", head.out), trace)
         select = None
         if head.select is not None:
-            select = self._boolean(head.select, (layer, f"select of {head.name}"), trace)
+            select = self._boolean(head.select, (layer, "select", head.out), trace)
         if value is None or (select is None and head.select is not None):
             return None
         shifts, orders = self._order(head, names, trace)
@@ -217,13 +219,10 @@ class ParallelHard:
 
     def _least(self, head: Head, i: int, unit: int) -> int | None:
         """The declared gap of a row, rounded up in a unit of scores; None where nothing is declared."""
-        promise = head.promise
-        if promise is None:
-            return None
         if head.name not in self._declared:
-            n = self._length
-            self._declared[head.name] = [promise.evaluate(i=place, n=n) for place in range(1, n + 1)]
-        return ceil(self._declared[head.name][i - 1] * unit)
+            self._declared[head.name] = head.promised(self._length)
+        declared = self._declared[head.name]
+        return None if declared is None else ceil(declared[i - 1] * unit)
 
     def _dense(self, head: Head, trace: ParallelTrace) -> Exact:
         """The head with all its scores, some words at a time."""
@@ -283,7 +282,7 @@ class ParallelHard:
             bias, found = int(out in layer.ones), None
             if out not in self._static:
                 forms = [(clip.pre, clip.weight) for clip in clips]
-                found = self._function(forms, bias, True, (number, out), trace)
+                found = self._function(forms, bias, True, (number, "clips", out), trace)
             written[out] = self._numbers_clipped(out, clips, trace, bias) if found is None else found
         return written
 

@@ -158,12 +158,13 @@ def test_the_plan_of_a_length(tmp_path: Path) -> None:
     plan = plan_length(found, subject, AttentionOptions(), 3)
     # Outputs 0 and 1 are 1/4 from the threshold 3/4; the bound is (n - 1) e^(-1/tau).
     assert (plan.epsilon, plan.assumption, plan.violation) == (Fraction(1, 8), "", None)
-    assert plan.solution.tau <= 1 / log(16) < plan.solution.tau * Fraction(65, 64)
-    assert plan.inverse == (1 / plan.solution.tau,) * 3
-    assert float(plan.bounds.final) == pytest.approx(2 * exp(-1 / plan.solution.tau), rel=1e-12)
+    assert plan.theorem <= 1 / log(16) < plan.theorem * Fraction(65, 64)
+    assert plan.inverse == (1 / plan.theorem,) * 3
+    assert float(plan.bounds.final) == pytest.approx(2 * exp(-1 / plan.theorem), rel=1e-12)
     hotter = plan_length(found, subject, AttentionOptions(parse_arith("1/2"), Fraction(1, 100)), 3)
     assert (hotter.epsilon, hotter.inverse) == (Fraction(1, 100), (Fraction(2),) * 3)
     assert float(hotter.bounds.final) == pytest.approx(2 * exp(-2), rel=1e-12)
+    assert hotter.solution is not None
     assert hotter.solution.bounds.final <= Fraction(1, 100)
     with pytest.raises(InputError, match="is 0 at i = 3, n = 3"):
         plan_length(found, subject, AttentionOptions(parse_arith("3-i")), 3)
