@@ -4,7 +4,7 @@ many words; every activation beside the bound of Theorem 26."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from fractions import Fraction
 from itertools import islice
 from math import log
@@ -351,15 +351,22 @@ def _counted(number: int, noun: str) -> str:
 
 def growth(lengths: Sequence[AttentionLength]) -> tuple[Growth, ...]:
     """Power laws fitted to gap(n), X(n) and 1/tau(n) where there are three lengths or more."""
+    return fitted(
+        {
+            "gap": [(x.n, x.gap) for x in lengths if x.gap],
+            "size": [(x.n, x.size) for x in lengths if x.size],
+            "1/tau": [(x.n, 1 / x.theorem) for x in lengths if x.theorem and x.gap],
+        }
+    )
+
+
+def fitted(series: Mapping[str, Sequence[tuple[int, Fraction]]]) -> tuple[Growth, ...]:
+    """The power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
     found: list[Growth] = []
-    series: Mapping[str, list[tuple[int, Fraction]]] = {
-        "gap": [(x.n, x.gap) for x in lengths if x.gap],
-        "size": [(x.n, x.size) for x in lengths if x.size],
-        "1/tau": [(x.n, 1 / x.theorem) for x in lengths if x.theorem and x.gap],
-    }
     for what, points in series.items():
         if len(points) >= 3:
-            found.append(fit(what, points))
+            with suppress(OverflowError):
+                found.append(fit(what, points))
     return tuple(found)
 
 

@@ -3,51 +3,58 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isfinite
 
 import numpy as np
 
 from hardsim.ahat.exact import Trace as HardTrace
 from hardsim.checking.attention import Answer, AttentionSubject
 from hardsim.checking.attention_tally import ErrorTally
-from hardsim.run.float_model import Booleans, Enclosed, Floats, FloatTrace, as_floats, grown
+from hardsim.errors import Undecided
+from hardsim.run.enclosure import Booleans, Floats, Integers, U, outward, quotients, rounded
+from hardsim.run.float_model import Enclosed, FloatTrace
 from hardsim.spec.integers import Exact
 
 FLOAT_BITS = 53
 
 
-def float_errors(soft: FloatTrace, hard: HardTrace) -> ErrorTally:
-    """Enclosures of the largest error of each coordinate, stage by stage, and of what each head wrote."""
+def float_errors(soft: FloatTrace, hard: HardTrace, words: slice | Integers = slice(None)) -> ErrorTally:
+    """Enclosures of the largest error of each coordinate, stage by stage, and of what each head wrote, over some of
+    the words.
+
+    Raises:
+        Undecided: if some error has no finite bound.
+    """
     total = ErrorTally(bits=FLOAT_BITS)
     before: list[Enclosed] = []
     for number, (stages, layer) in enumerate(zip(soft.layers, hard.layers, strict=True)):
         for stage, (found, exact) in enumerate(zip(stages, (layer.attended, layer.columns), strict=True)):
             for coordinate, column in enumerate(found):
                 if not before or column is not before[coordinate]:
-                    total.errors[number, stage, coordinate] = largest_error(column, exact[coordinate])
+                    total.errors[number, stage, coordinate] = largest_error(column, exact[coordinate], words)
             before = found
         for name, values in layer.results.items():
             for out, result in values.items():
-                total.values[name, out] = largest_error(soft.attended[name, out], result)
+                total.values[name, out] = largest_error(soft.attended[name, out], result, words)
     return total
 
 
-def largest_error(soft: Enclosed, hard: Exact) -> tuple[Fraction, Fraction]:
-    """An enclosure of the largest distance over all words and positions."""
-    wanted, rounding = as_floats(hard.whole, hard.unit)
-    distance = np.abs(soft.mid - wanted)
-    off = np.where(
-        (soft.rad == 0) & (distance == 0) & _whole(wanted), 0.0, grown(soft.rad + rounding + distance * 2.0**-52)
-    )
-    low, high = float(np.max(distance - off)), float(np.max(distance + off))
+def largest_error(soft: Enclosed, hard: Exact, words: slice | Integers = slice(None)) -> tuple[Fraction, Fraction]:
+    """An enclosure of the largest distance over some words and all positions.
+
+    Raises:
+        Undecided: if there is no finite bound.
+    """
+    wanted, rounding = quotients(hard.whole[words], hard.unit)
+    mid, rad = soft.mid[words], soft.rad[words]
+    with np.errstate(all="ignore"):
+        distance = np.abs(mid - wanted)
+        off = outward(rad + rounding + 4 * U * distance)
+        off = np.where((rad == 0) & (rounding == 0) & (distance == 0), 0.0, off)
+        low, high = float(np.max(distance - off)), float(np.max(distance + off))
+    if not isfinite(low) or not isfinite(high):
+        raise Undecided("float64 has no finite bound on an error")
     return Fraction(max(low, 0.0)) * (1 - Fraction(1, 2**50)), Fraction(high) * (1 + Fraction(1, 2**50))
-
-
-def _whole(
-    values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Where a float is an integer that float64 holds exactly."""
-    result: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = (values == np.round(values)) & (np.abs(values) < 2.0**50)
-    return result
 
 
 def float_answers(subject: AttentionSubject, soft: FloatTrace, n: int) -> list[Answer]:
@@ -81,19 +88,20 @@ def float_answers(subject: AttentionSubject, soft: FloatTrace, n: int) -> list[A
 
 def sides(mid: Floats, rad: Floats, threshold: Fraction) -> list[Answer]:
     """On which side of the threshold each value certainly is."""
-    level, off = float(threshold), abs(float(threshold)) * 2.0**-52
-    found: list[Answer] = []
-    for m, r in zip(mid, rad, strict=True):
-        slack = r * (1 + 2.0**-20) + off + abs(m - level) * 2.0**-50
-        found.append(None if not abs(m - level) > slack else bool(m > level))
-    return found
+    column = Enclosed(mid[:, None], rad[:, None])
+    over, under = above(column, threshold, 0), below(column, threshold, 0)
+    return [
+        bool(high) if high or low else None for high, low in zip(over[:, 0].tolist(), under[:, 0].tolist(), strict=True)
+    ]
 
 
 def above(column: Enclosed, threshold: Fraction, first: int) -> Booleans:
     """Where a column certainly is above the threshold, at the positions of the word."""
-    level, off = float(threshold), abs(float(threshold)) * 2.0**-52
-    mid, rad = column.mid[:, first:], grown(column.rad[:, first:])
-    result: Booleans = mid - level > rad + off + np.abs(mid - level) * 2.0**-50
+    level, off = rounded(threshold)
+    mid, rad = column.mid[:, first:], column.rad[:, first:]
+    with np.errstate(all="ignore"):
+        distance = mid - level
+        result: Booleans = np.isfinite(mid) & (distance > outward(rad + off + 4 * U * np.abs(distance)))
     return result
 
 
@@ -105,10 +113,15 @@ def below(column: Enclosed, threshold: Fraction, first: int) -> Booleans:
 def float_margins(subject: AttentionSubject, soft: FloatTrace, n: int) -> list[float]:
     """About how far each word is from another answer: rounded values from their thresholds, outputs from theirs."""
     if subject.rounded:
-        return [float(margin) for margin in soft.margin]
+        return _known(soft.margin)
     outs = [subject.hard.output] if subject.acceptor else [index for _, index in subject.outputs]
     first = subject.hard.reading_index(n) if subject.acceptor else 1 - subject.hard.first
     last = first + 1 if subject.acceptor else None
-    distances = [np.abs(soft.columns[out].mid[:, first:last] - float(subject.threshold)).min(axis=1) for out in outs]
-    least = np.minimum.reduce([soft.margin, *distances])
-    return [float(margin) for margin in least]
+    level, _ = rounded(subject.threshold)
+    distances = [np.abs(soft.columns[out].mid[:, first:last] - level).min(axis=1) for out in outs]
+    return _known(np.minimum.reduce([soft.margin, *distances]))
+
+
+def _known(margins: Floats) -> list[float]:
+    """Margins to sort by: the least where there is none."""
+    return [float(margin) for margin in np.where(np.isnan(margins), -np.inf, margins)]

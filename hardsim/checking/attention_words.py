@@ -7,6 +7,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.exact import Trace as HardTrace
 from hardsim.ahat.measure import LengthFacts, measure
@@ -18,7 +20,8 @@ from hardsim.checking.result import Word
 from hardsim.errors import Undecided
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Column, Value
-from hardsim.run.float_model import FloatModel
+from hardsim.run.float_model import FloatModel, FloatTrace
+from hardsim.run.float_trust import distrust
 from hardsim.run.forward import Trace
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import Engine, SoftModel, SoftTrace, bounds
@@ -67,7 +70,8 @@ class SoftJudge:
         self.subject = subject
         self.exact = ExactModel(hard)
         self.soft = SoftModel(model, engine)
-        self.floats = FloatModel(model) if engine in ("auto", "float64") else None
+        self.distrust = distrust() if engine in ("auto", "float64") else None
+        self.floats = FloatModel(model) if engine in ("auto", "float64") and self.distrust is None else None
 
     def run(self, word: Word) -> SoftTrace:
         """The softmax model on a word of the subject, at a precision that settles the answer."""
@@ -80,18 +84,17 @@ class SoftJudge:
     def answers(self, words: Sequence[Word]) -> tuple[list[Answer], list[float]]:
         """The answers on a batch, in certified float64 with balls where that does not settle them, and about how far
         each word is from another answer; None for an answer that is not settled at the limit."""
-        assert self.floats is not None
         prepared = [self.subject.prepared(word) for word in words]
-        soft = self.floats.run(prepared)
         n = len(prepared[0])
-        found = float_answers(self.subject, soft, n)
+        soft = None if self.floats is None else self.floats.run(prepared)
+        found = [None] * len(words) if soft is None else float_answers(self.subject, soft, n)
         for index, answer in enumerate(found):
             if not settled(answer):
                 try:
                     found[index] = self.subject.soft_answer(self.soft.run(prepared[index], self.is_settled).trace)
                 except Undecided:
                     found[index] = None
-        return found, float_margins(self.subject, soft, n)
+        return found, [0.0] * len(words) if soft is None else float_margins(self.subject, soft, n)
 
     def tally(self, words: Sequence[Word]) -> ErrorTally:
         """All that is asked about words of one length.
@@ -99,6 +102,8 @@ class SoftJudge:
         Raises:
             Undecided: if an answer is not settled at the limit of the precision.
         """
+        if self.distrust is not None and self.soft.engine == "float64":
+            raise Undecided(self.distrust)
         total = ErrorTally()
         prepared = [self.subject.prepared(word) for word in words]
         place = 0
@@ -127,21 +132,39 @@ class SoftJudge:
         return all(isinstance(value, int | Fraction) for out in outs for value in trace.columns[out].values)
 
     def _batch(self, words: Sequence[Word], batch: list[Word], hard: HardTrace, answers: list[Answer]) -> ErrorTally:
-        """A whole batch in certified float64; answers that it does not settle are asked of the balls."""
+        """A whole batch in certified float64; answers and errors that it does not settle are asked of the balls."""
         assert self.floats is not None
         soft = self.floats.run(batch)
-        total = float_errors(soft, hard)
+        total, left = self._float_errors(soft, hard)
         found = float_answers(self.subject, soft, hard.n)
-        for word, prepared, answer, seen in zip(words, batch, answers, found, strict=True):
+        for index, (word, prepared, answer, seen) in enumerate(zip(words, batch, answers, found, strict=True)):
             bits = FLOAT_BITS
-            if settled(answer) and (not settled(seen) or (self.subject.rounded and seen != answer)):
-                if self.soft.engine == "float64":
-                    shown = " ".join(word)
-                    raise Undecided(f"the word {shown} is undecided in float64; --engine auto asks the balls about it")
+            open_answer = settled(answer) and (not settled(seen) or (self.subject.rounded and seen != answer))
+            if (open_answer or index in left) and self.soft.engine == "float64":
+                shown = " ".join(word)
+                raise Undecided(f"the word {shown} is undecided in float64; --engine auto asks the balls about it")
+            if index in left:
+                total.merge(self._word(word, prepared, index, hard, answer))
+                continue
+            if open_answer:
                 run = self.soft.run(prepared, self.is_settled)
                 seen, bits = self.subject.soft_answer(run.trace), run.bits
             total.merge(self._answered(word, answer, seen, bits))
         return total
+
+    def _float_errors(self, soft: FloatTrace, hard: HardTrace) -> tuple[ErrorTally, frozenset[int]]:
+        """The errors of a batch, and the words (by index) that are left out since float64 has no bounds for them."""
+        try:
+            return float_errors(soft, hard), frozenset()
+        except Undecided:
+            bounded = soft.bounded()
+        if bounded.any():
+            try:
+                left = frozenset(np.flatnonzero(~bounded).tolist())
+                return float_errors(soft, hard, np.flatnonzero(bounded)), left
+            except Undecided:  # two finite numbers may have an infinite distance
+                pass
+        return ErrorTally(bits=FLOAT_BITS), frozenset(range(len(bounded)))
 
     def _answered(self, word: Word, hard: Answer, soft: Answer, bits: int) -> ErrorTally:
         """The answers on one word beside each other."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf, isinf
+from sys import float_info
 from typing import TypeAlias
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from hardsim.checking.result import FLOAT64, Word
 from hardsim.checking.soft import Bounds, Decision, SoftAnswer, Watched, undecided
 from hardsim.checking.subject import Subject
-from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, outward
+from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, outward, quotients, rounded
 from hardsim.run.float64 import BatchTrace, FloatForward
 from hardsim.run.plan import Plan
 from hardsim.spec.integers import Exact, largest, widened
@@ -183,41 +185,22 @@ def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool
     return bool((widened(hard, bound) * counts == widened(mine, bound) * wanted.unit).all())
 
 
-def _floats(wanted: Exact, places: Integers) -> tuple[Floats, bool]:
-    """The nearest floats of exact numbers, infinite where there are none, and whether all are small integers."""
-    chosen = wanted.whole[places] if wanted.whole.shape[0] > 1 else wanted.whole
-    small = wanted.unit < WHOLE and wanted.size < WHOLE
-    if small:
-        # A quotient of two floats without error is rounded once.
-        values = chosen.astype(np.float64) / float(wanted.unit)
-    else:
-        values = np.array([[_nearest(int(value), wanted.unit) for value in line] for line in chosen])
-    whole = wanted.unit == 1 or bool((chosen % wanted.unit == 0).all())
-    return np.broadcast_to(values, (len(places), values.shape[1])), whole and wanted.size < WHOLE * wanted.unit
-
-
-def _nearest(whole: int, unit: int) -> float:
-    try:
-        return whole / unit
-    except OverflowError:
-        return float("inf")
-
-
 def _far(block: Block, rows: Integers, wanted: Exact, places: Integers) -> Span:
     """Bounds of the largest distance between a block and hard values over all positions, word by word."""
-    hard, whole = _floats(wanted, places)
-    if not np.isfinite(hard).all():
-        return np.zeros(len(rows)), np.full(len(rows), np.inf)
+    hard, off = quotients(wanted.whole[places] if wanted.whole.shape[0] > 1 else wanted.whole, wanted.unit)
     some = _rows_of(block.mid.shape[0], rows)
     distance = np.abs(block.mid[some] - hard)
+    if block.rad is None and not block.places and not off.any() and wanted.size < WHOLE * wanted.unit:
+        return np.max(distance, axis=1), np.max(distance, axis=1)  # differences of integers
     radius = block.radius[some]
-    if not whole or block.rad is not None:
-        exact_entry = (radius == 0) & (distance == 0) & whole
-        radius = np.where(exact_entry, 0.0, outward(radius + 2 * U * (np.abs(hard) + distance)))
+    exact = (radius == 0) & (off == 0) & (distance == 0)
+    radius = np.where(exact, 0.0, outward(radius + off + 2 * U * (np.abs(hard) + distance)))
     return np.max(np.maximum(distance - radius, 0.0), axis=1), np.max(distance + radius, axis=1)
 
 
 def float_at_most(value: Fraction) -> float:
     """The largest float that is not above a number."""
-    near = float(value)
-    return near if Fraction(near) <= value else float(np.nextafter(near, -np.inf))
+    near, off = rounded(value)
+    if isinf(off):
+        return -inf if value < 0 else float_info.max
+    return near if Fraction(near) <= value else float(np.nextafter(near, -inf))

@@ -15,7 +15,7 @@ from hardsim.checking.attention_campaign import (
     NO_ANSWER,
     engine_of,
     exceeded,
-    fit,
+    fitted,
     kind_of,
     length_result,
     summary,
@@ -326,7 +326,7 @@ def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
             if x.right and x.wrong and x.positions > 1
         ],
     }
-    return tuple(fit(what, points) for what, points in series.items() if len(points) >= 3)
+    return fitted(series)
 
 
 def _over_log(value: Fraction, n: int) -> Fraction:

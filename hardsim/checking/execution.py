@@ -25,6 +25,7 @@ from typing import Any
 
 from hardsim.checking.result import Word
 from hardsim.errors import InputError, InvariantError, WorkerFailure
+from hardsim.run.float_trust import hear, reasons
 from hardsim.version import __version__
 
 AHEAD = 2
@@ -109,9 +110,10 @@ class Crew(ABC):
                 coming = supply.attempt(again_only=careful)
                 results = self._attempt(((*call, shard) for shard in coming), 1 if careful else 0)
                 with closing(results):
-                    for result in results:
+                    for result, found in results:
                         supply.came_back()
                         losses = 0
+                        hear(found)
                         yield result
             except WorkerLost as error:
                 losses += 1
@@ -270,8 +272,8 @@ def parcel(job: Job) -> tuple[str, bytes]:
     return hashlib.sha256(data).hexdigest(), data
 
 
-def work(key: str, data: bytes, shard: Shard) -> Any:
-    """The answer of the job in a parcel on a shard.
+def work(key: str, data: bytes, shard: Shard) -> tuple[Any, tuple[str, ...]]:
+    """The answer of the job in a parcel on a shard, and why this process does not trust float64, if it does not.
 
     Raises:
         InputError: if the parcel is of another version of hardsim.
@@ -287,7 +289,7 @@ def work(key: str, data: bytes, shard: Shard) -> Any:
             _made[key] = make(*parts)
             while len(_made) > KEPT_JOBS:
                 _made.popitem(last=False)
-        return _made[key](shard)
+        return _made[key](shard), reasons()
 
 
 def begin(parent: int) -> None:

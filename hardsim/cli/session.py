@@ -182,8 +182,12 @@ class Session:
 
     def finish(self) -> None:
         """Write the JSON document and leave with the exit code of the run."""
-        from hardsim.report.json import document, encode
+        from hardsim.report.json import document, encode, note_json
+        from hardsim.run.float_trust import reasons
 
+        for reason in reasons():
+            note(reason)
+            self.notes.append(note_json(None, None, reason))
         code = failures.INTERRUPTED if self.interrupted else failures.worst(self.codes)
         self.screen.flush()
         if self.sink is not None:

@@ -9,11 +9,17 @@ matrix product by Strassen's method would not.
 
 Radii are sums of products of non-negative floats, k < 2^22 operations deep, so that the computed one is at least (1
 - 2^-31) of what the formula says, less underflow. `outward` multiplies by 1 + 2^-30 and adds ETA = 2^-1000, which
-covers both. What overflows becomes infinite or NaN; comparisons with those are false, so that nothing is decided by
-them.
+covers both. What overflows becomes infinite or NaN, and decides nothing: what decides asks for a finite midpoint, and
+compares so that NaN makes it false (`clipped`).
+
+Every rational that takes part becomes a float by `rounded` (one), `floats` (several) or `quotients` (an array over a
+common unit), which say how far it is off: by nothing only if the float is the number.
+
+A sum has no radius only if the sum of the *absolute* terms is below 2^53 in units of their finest binary place: then
+every partial sum is a float too, in whatever order they are added. (1 + 2^60 - 2^60 is small, and may come out as 0.)
 
 EXP_ERROR is the one assumption about numpy's exp: results in the normal range are right to that relative error,
-smaller ones to 2^-1020 absolutely. A test holds it against balls.
+smaller ones to 2^-1020 absolutely. `float_trust` holds it, and the rounding mode, against exact numbers.
 """
 
 from __future__ import annotations
@@ -42,8 +48,9 @@ GROW = 1 + 2.0**-30
 EXP_ULPS = 8
 """Units in the last place to which numpy's exp is assumed right (its authors state 4 at most)."""
 EXP_ERROR = EXP_ULPS * 2.0**-52
+LEAST_NORMAL = 2.0**-1022
 LARGEST_EXACT = 2**52
-"""Integers up to this size are exact in float64, and so are their sums."""
+"""Integers up to this size are exact in float64, and so are sums whose absolute terms add up to no more."""
 FINEST = 40
 """Binary places that exact values may have."""
 
@@ -107,6 +114,15 @@ class Block:
         return self.mid if self.rad is None else np.nextafter(self.mid + self.rad, np.inf)
 
 
+def clipped(mid: Floats, rad: Floats) -> tuple[Booleans, Booleans]:
+    """Where values with these enclosures certainly are at most 0, and at least 1: nowhere without finite bounds.
+
+    The difference is rounded once, and so is its product.
+    """
+    finite = np.isfinite(mid)
+    return finite & (mid <= -rad), finite & ((mid - 1) * (1 - 4 * U) >= rad)
+
+
 def fixed(values: Sequence[Rational]) -> Block:
     """Values that are the same for every word, shape (1, n)."""
     exact = tuple(values)
@@ -133,32 +149,54 @@ def numbered(block: Block) -> Integers:
 
 def between(low: Floats, high: Floats, places: int, size: int) -> Block:
     """Values with these bounds, exact where the bounds are equal."""
+    same = (low == high) & np.isfinite(low)
     mid = (low + high) / 2
-    rad = np.where(low == high, 0.0, outward((high - low) / 2 + 2 * U * np.abs(mid)))
-    return Block(np.where(low == high, low, mid), rad, places, size, partly=True)
+    rad = np.where(same, 0.0, outward((high - low) / 2 + 2 * U * np.abs(mid)))
+    return Block(np.where(same, low, mid), rad, places, size, partly=True)
+
+
+def rounded(value: Rational) -> tuple[float, float]:
+    """The nearest float and how far it may be off: 0 only if it is the value, and no subnormal number.
+
+    What is beyond float64 becomes 0, off by infinity. (Python rounds quotients of integers to the nearest float, with
+    integers alone.)
+    """
+    try:
+        near = float(value)
+    except OverflowError:
+        return 0.0, float("inf")
+    if near.as_integer_ratio() == (value.numerator, value.denominator) and not 0 < abs(near) < LEAST_NORMAL:
+        return near, 0.0
+    return near, U * abs(near) * GROW + ETA
 
 
 def floats(values: Sequence[Rational]) -> tuple[Floats, Floats]:
-    """The nearest floats (Python rounds quotients of integers correctly) and how far they may be off.
-
-    What is too large for a float becomes 0, off by infinity.
-    """
-    pairs = [_rounded(value) for value in values]
+    """The same of several numbers."""
+    pairs = [rounded(value) for value in values]
     return np.array([mid for mid, _ in pairs], dtype=np.float64), np.array([rad for _, rad in pairs], dtype=np.float64)
 
 
-def _rounded(value: Rational) -> tuple[float, float]:
-    near = _nearest(value)
-    if near in (float("inf"), float("-inf")):
-        return 0.0, float("inf")
-    return near, 0.0 if Fraction(near) == value else U * abs(near) * GROW + ETA
-
-
-def _nearest(value: Rational) -> float:
+def quotients(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
+    """The same of the numbers `whole / unit`: `whole` holds machine integers, or Python's."""
+    size = max(int(whole.max()), -int(whole.min()), unit) if whole.size else unit
+    if size < LARGEST_EXACT:
+        mid = whole.astype(np.float64) / unit
+        if unit & (unit - 1) == 0:
+            return mid, np.zeros_like(mid)
+        return mid, np.where(whole % unit == 0, 0.0, outward(U * np.abs(mid)))
+    if whole.dtype != object and unit < 2**63:
+        mid = whole.astype(np.float64) / float(unit)  # two conversions and a quotient
+        count = whole // unit
+        exact = (whole % unit == 0) & (np.abs(count) < LARGEST_EXACT)
+        return np.where(exact, count, mid), np.where(exact, 0.0, outward(4 * U * np.abs(mid)))
+    whole = whole.astype(object)
     try:
-        return float(value)
+        mid = (whole / unit).astype(np.float64)
     except OverflowError:
-        return float("inf")
+        mid, rad = floats([Fraction(int(value), unit) for value in whole.ravel()])
+        return mid.reshape(whole.shape), rad.reshape(whole.shape)
+    exact = (whole % unit == 0).astype(np.bool_) & (np.abs(mid) < LARGEST_EXACT)
+    return mid, np.where(exact, 0.0, outward(U * np.abs(mid)))
 
 
 def _places(value: Rational) -> int:
@@ -170,30 +208,31 @@ def _places(value: Rational) -> int:
 def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     """`base` plus the sum of coefficient times block: exact where float64 can hold it, else enclosed.
 
-    With k terms, coefficients rounded once, a product and a sum each: off by at most gamma_(k + 3) times the sum of
-    the absolute values, and by |coefficient| times each radius.
+    With k terms, a product and a sum each: off by at most gamma_(k + 3) times the sum of the absolute values, by
+    |coefficient| times each radius, and by what each coefficient is off times the largest absolute value of its block.
     """
     places = max([base.places, *(_places(value) + block.places for value, block in terms)])
     size = base.size + sum(int(abs(Fraction(value)) * block.size) + 1 for value, block in terms)
     fits = places <= FINEST and size << places < LARGEST_EXACT
     exact = base.rad is None and all(block.rad is None for _, block in terms)
+    factors = [rounded(value) for value, _ in terms]
     mid = base.mid
-    for value, block in terms:
-        mid = mid + (block.mid if value == 1 else -block.mid if value == -1 else _nearest(value) * block.mid)
+    for (factor, _), (_, block) in zip(factors, terms, strict=True):
+        mid = mid + (block.mid if factor == 1 else -block.mid if factor == -1 else factor * block.mid)
     if exact and fits:
         return Block(mid, None, places, size)
-    rad = base.radius
+    rad, share = base.radius, gamma(len(terms) + 3)
     total = np.abs(base.mid)
-    for value, block in terms:
-        weight = abs(_nearest(value))
-        total = total + weight * np.abs(block.mid)
+    for (factor, off), (_, block) in zip(factors, terms, strict=True):
+        # `off` in units of the share; infinite times 0 is NaN, which decides nothing.
+        total = total + (abs(factor) + off / share) * np.abs(block.mid)
         if block.rad is not None:
-            rad = rad + weight * (1 + 4 * U) * block.rad
-    rad = outward(rad + gamma(len(terms) + 3) * total)
+            rad = rad + (abs(factor) * (1 + 4 * U) + off) * block.rad
+    rad = outward(rad + share * total)
     if not fits or base.rad is not None or not all(block.rad is None or block.partly for _, block in terms):
         return Block(mid, rad)
     open_entries = np.logical_or.reduce(
-        np.broadcast_arrays(*(block.rad > 0 for _, block in terms if block.rad is not None))
+        np.broadcast_arrays(*(~(block.rad == 0) for _, block in terms if block.rad is not None))
     )
     return Block(mid, np.where(open_entries, rad, 0.0), places, size, partly=True)
 

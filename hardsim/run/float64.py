@@ -23,6 +23,7 @@ from hardsim.run.float_attention import HeadPass
 from hardsim.run.float_rows import take
 from hardsim.run.float_stage import BatchTrace, Earlier, Prepared, Stage, is_zero, part_of
 from hardsim.run.float_tables import Tables
+from hardsim.run.float_trust import distrust
 from hardsim.run.plan import Plan, make_plan
 from hardsim.run.prefixes import Fork, causal, fork
 from hardsim.spec.ir import Rational, plain
@@ -62,8 +63,11 @@ class FloatForward:
         """Run words of one length: traces, each with the rows that count and the places of their words in `words`.
 
         Yields:
-            pairs of a trace and an integer array (rows, 2): row in the trace, place in `words`. Every place comes once.
+            pairs of a trace and an integer array (rows, 2): row in the trace, place in `words`. Every place comes once;
+            none does where float64 is not to be trusted in this process.
         """
+        if distrust() is not None:
+            return
         for start, symbols in self._batches(words):
             trace = self.run(symbols)
             done = np.flatnonzero(trace.decided)

@@ -3,46 +3,43 @@
 For models whose activations are not rounded to Booleans: scores may read what attention wrote. Every number is a
 midpoint m and a radius r with |x - m| <= r for the exact x. With u = 2^-53 and gamma_k = k u/(1 - k u):
 
- - sums of k products are off by at most gamma_(k + 2) times the sum of the absolute values, whatever their order, with
-   coefficients rounded once (standard model; numpy's matmul may fuse or reorder, which the bound allows);
+ - linear forms are those of `enclosure.combine`, and rationals become floats as they do there;
  - logits are shifted by their row's largest midpoint, so that the largest weight is e^0; a logit off by e changes its
    weight by a factor within 1 +- d, d = expm1(e), and numpy's exp is taken to be right to `run.enclosure`'s EXP_ERROR;
  - with weights w_j off by factors 1 + d_j the mean moves by at most `sum w_j |d_j| |v_j - mean| / sum w_j (1 - |d_j|)`;
    scores are never held for more than a chunk of words or queries (`float_model_heads`);
  - relu does not expand; a clip is one monotone function, exactly 0 or 1 where its enclosure is outside (0, 1).
 
-Radii are computed in float64 too, and multiplied by 1 + SLACK to cover their own rounding: each is a sum of at most
-some thousands of positive terms. Underflow is covered by TINY, far above the least normal number and far below any
-radius that matters.
+Radii are computed in float64 too, and made larger by `enclosure.outward` to cover their own rounding and what
+underflows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardsim.net.model import Transformer
-from hardsim.run.float_model_heads import (
-    TINY,
+from hardsim.run.enclosure import (
+    LARGEST_EXACT,
+    Block,
     Booleans,
-    Enclosed,
     Floats,
-    Scores,
     U,
-    Views,
-    attended,
+    clipped,
+    combine,
+    floats,
     gamma,
-    grown,
+    outward,
+    rounded,
 )
+from hardsim.run.float_model_heads import Enclosed, Scores, Views, attended
 from hardsim.run.plan import LayerPlan, Terms, Unit, make_plan
 from hardsim.spec.ir import Mask, Rational
 
-__all__ = ["Booleans", "Enclosed", "FloatModel", "FloatTrace", "Floats", "as_floats", "gamma", "grown", "nearest"]
+__all__ = ["Enclosed", "FloatModel", "FloatTrace"]
 
 CELLS = 1 << 18
 """Positions of a batch, over all words: two megabytes for each column."""
@@ -62,10 +59,13 @@ class FloatTrace:
     attended: dict[tuple[str, int], Enclosed]
     margin: Floats
 
-
-def nearest(value: Rational) -> float:
-    """The nearest float64."""
-    return float(Fraction(value))
+    def bounded(self) -> Booleans:
+        """Of which words everything has finite bounds."""
+        columns = [column for stages in self.layers for stage in stages for column in stage]
+        found = np.ones(len(self.margin), dtype=np.bool_)
+        for column in (*columns, *self.attended.values()):
+            found &= (np.isfinite(column.mid) & np.isfinite(column.rad)).all(axis=1)
+        return found
 
 
 class FloatModel:
@@ -76,9 +76,11 @@ class FloatModel:
         self.plan = make_plan(model)
         self._rows = model.embedding.rows()
         self._length = 0
-        self._tables: list[tuple[Floats, bool]] = []
-        """By coordinate, embedding plus encoding by symbol and position, and whether all of them are integers."""
+        self._tables: list[tuple[Floats, Floats | None]] = []
+        """By coordinate, embedding plus encoding by symbol and position, and their radii if there are any."""
         self._inverse: Floats = np.zeros(0)
+        self._loose: Floats = np.zeros(0)
+        """How far 1/tau may be off, where that is more than a rounding."""
         self._views: dict[Mask, Views] = {}
 
     def batch_size(self, n: int) -> int:
@@ -110,20 +112,19 @@ class FloatModel:
             old = encoded[index]
             encoded[index] = [a + encoding.evaluate(i=i, n=n) for i, a in zip(positions, old, strict=True)]
         self._tables = [self._table(coordinate, values) for coordinate, values in enumerate(encoded)]
-        self._inverse = np.array([nearest(model.inverse_temperature(i, n)) for i in positions])
+        self._inverse, off = floats([model.inverse_temperature(i, n) for i in positions])
+        self._loose = np.where(off <= 2 * U * self._inverse, 0.0, off)
         self._views = {}
 
-    def _table(self, coordinate: int, encoded: Sequence[Rational]) -> tuple[Floats, bool]:
+    def _table(self, coordinate: int, encoded: Sequence[Rational]) -> tuple[Floats, Floats | None]:
         """Embedding plus encoding of one coordinate, added exactly and rounded once: (symbols, positions)."""
-        rows: dict[Rational, Floats] = {}
-        whole = True
+        rows: dict[Rational, tuple[Floats, Floats]] = {}
         for row in self._rows:
             shared = row.get(coordinate, 0)
             if shared not in rows:
-                exact = [shared + value for value in encoded]
-                rows[shared] = np.array([nearest(value) for value in exact])
-                whole = whole and all(value.denominator == 1 for value in exact)
-        return np.stack([rows[row.get(coordinate, 0)] for row in self._rows]), whole
+                rows[shared] = floats([shared + value for value in encoded])
+        mid, rad = (np.stack([rows[row.get(coordinate, 0)][side] for row in self._rows]) for side in (0, 1))
+        return mid, rad if rad.any() else None
 
     def _seen(self, mask: Mask) -> Views:
         """What each query sees."""
@@ -141,9 +142,9 @@ class FloatModel:
             symbols = np.concatenate([start, symbols], axis=1)
         columns: list[Enclosed] = []
         places = np.arange(symbols.shape[1])
-        for table, whole in self._tables:
+        for table, radii in self._tables:
             mid = table[symbols, places]
-            columns.append(Enclosed(mid, np.zeros_like(mid) if whole else np.abs(mid) * U + TINY))
+            columns.append(Enclosed(mid, np.zeros_like(mid) if radii is None else radii[symbols, places]))
         return columns
 
     # ---- forms ----
@@ -152,15 +153,13 @@ class FloatModel:
         """A linear form; exact where a single coordinate is taken once."""
         if len(form) == 1 and form[0][1] == 1 and not bias:
             return columns[form[0][0]]
-        mid = np.full_like(columns[0].mid, nearest(bias))
-        size = np.abs(mid)
-        rad = np.zeros_like(mid)
-        for index, coefficient in form:
-            factor = nearest(coefficient)
-            mid = mid + factor * columns[index].mid
-            size = size + abs(factor) * np.abs(columns[index].mid)
-            rad = rad + abs(factor) * columns[index].rad
-        return Enclosed(mid, grown(rad * (1 + 4 * U) + gamma(len(form) + 3) * size))
+        start, off = rounded(bias)
+        shape = columns[0].mid.shape
+        found = combine(
+            [(value, Block(columns[index].mid, columns[index].rad)) for index, value in form],
+            Block(np.full(shape, start), np.full(shape, off)),
+        )
+        return Enclosed(found.mid, found.radius)
 
     # ---- attention ----
 
@@ -173,7 +172,7 @@ class FloatModel:
             elif values:
                 queries = [self._form(query, 0, columns) for query, _ in head.scores]
                 keys = [self._form(key, 0, columns) for _, key in head.scores]
-                found = attended(Scores.of(queries, keys, self._inverse), values, self._seen(head.mask))
+                found = attended(Scores.of(queries, keys, self._inverse, self._loose), values, self._seen(head.mask))
             else:
                 found = []
             for (out, _), value, mean in zip(head.values, values, found, strict=True):
@@ -189,14 +188,14 @@ class FloatModel:
         if len(lone):
             mean.mid[:, lone], mean.rad[:, lone] = value.mid[:, key], value.rad[:, key]
         empty = ~(value.mid.any(axis=1) | value.rad.any(axis=1))
-        mean.rad[empty] = 0
+        mean.mid[empty], mean.rad[empty] = 0, 0
         return mean
 
     def _uniform(self, value: Enclosed, mask: Mask) -> Enclosed:
         views = self._seen(mask)
         mid, size = views.means(value.mid), views.means(np.abs(value.mid))
         rad = views.means(value.rad) if value.rad.any() else np.zeros_like(mid)
-        return Enclosed(mid, grown(rad + gamma(views.size + 3) * size))
+        return Enclosed(mid, outward(rad + gamma(views.size + 3) * size))
 
     # ---- the feed-forward network ----
 
@@ -221,34 +220,32 @@ class FloatModel:
         return result
 
     def _exactly(self, form: Terms, bias: Rational, columns: Sequence[Enclosed]) -> Enclosed:
-        """A linear form, without a radius where all numbers are small integers."""
+        """A linear form, without a radius where all numbers are integers whose sizes add up to one that is exact."""
         found = self._form(form, bias, columns)
-        whole = bias.denominator == 1 and all(weight.denominator == 1 for _, weight in form)
-        if not whole or any(columns[index].rad.any() for index, _ in form):
-            return found
-        if (
-            all((columns[index].mid == np.round(columns[index].mid)).all() for index, _ in form)
-            and (np.abs(found.mid) < 2**50).all()
-        ):
-            return Enclosed(found.mid, np.zeros_like(found.rad))
-        return found
+        size = abs(bias)
+        for index, weight in form:
+            column = columns[index]
+            largest = np.abs(column.mid).max()
+            if (
+                weight.denominator != 1
+                or column.rad.any()
+                or not largest < LARGEST_EXACT
+                or not (column.mid == np.round(column.mid)).all()
+            ):
+                return found
+            size += abs(weight) * int(largest)
+        exact = bias.denominator == 1 and size < LARGEST_EXACT
+        return Enclosed(found.mid, np.zeros_like(found.rad)) if exact else found
 
     def _activated(self, unit: Unit, value: Enclosed) -> Enclosed:
+        low, high = clipped(value.mid, value.rad)
         if not unit.clip:
-            low = value.mid + value.rad <= 0
             return Enclosed(np.maximum(value.mid, 0), np.where(low, 0.0, value.rad))
-        settled = (value.mid - value.rad >= 1) | (value.mid + value.rad <= 0)
-        return Enclosed(np.clip(value.mid, 0, 1), np.where(settled, 0.0, value.rad))
+        return Enclosed(np.clip(value.mid, 0, 1), np.where(low | high, 0.0, value.rad))
 
 
 def _sum(left: Enclosed, right: Enclosed) -> Enclosed:
     if not left.mid.any() and not left.rad.any():
         return right
     mid = left.mid + right.mid
-    return Enclosed(mid, grown(left.rad + right.rad + np.abs(mid) * U))
-
-
-def as_floats(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
-    """The numbers `whole / unit` as float64, and bounds of their rounding."""
-    mid = (whole / unit).astype(np.float64)
-    return mid, np.abs(mid) * (4 * U) + TINY
+    return Enclosed(mid, outward(left.rad + right.rad + np.abs(mid) * U))

@@ -4,9 +4,11 @@ Radii of logits come from one matrix product: with query factors q (times 1/tau)
 a logit is off by at most `sum |q| (gamma |k| + k') + q' (|k| + k')`, gamma for the k + 4 roundings of each. With e the
 radius of a distance, rounded once more, the weight is off by the share `e^e - 1 <= e + e^2` for e <= 1, and by exp.
 
-A key whose weight is uncertain by more than that makes its row uncertain (anything the values allow), unless even the
-largest it may be is below e^LEAST of the row's largest: then it is left out, and TINY covers it, as it does weights
-that underflow.
+A key whose weight is uncertain by more than that makes its row uncertain (anything the values allow), unless its logit
+is finite and even the largest it may be is below e^LEAST of the row's largest: then it is left out. What it would add,
+as what weights that underflow would, is below 2^-900 of the largest value, far less than the rounding of the mean. A
+logit is finite where its error is below 1: the sum of its absolute terms is then below 2^53. Keys that are not seen
+have the logit minus infinity, so that a row's largest is that of a key that is seen.
 """
 
 from __future__ import annotations
@@ -15,24 +17,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardsim.errors import InvariantError
-from hardsim.run.enclosure import EXP_ERROR
+from hardsim.run.enclosure import ETA, EXP_ERROR, GROW, Booleans, Floats, U, gamma, outward
 from hardsim.run.weights import View
 from hardsim.spec.ir import Mask
 
-Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
-
-U = 2.0**-53
-SLACK = 2.0**-30
-TINY = 2.0**-900
 CHUNK = 1 << 17
 """Scores at a time: one megabyte for each array of them."""
-HIDDEN = -1e300
-"""The logit of a key that is not seen."""
 LEAST = -690.0
+"""e^LEAST is about 2^-995."""
+UNDERFLOW = 2.0**-900
+"""Products above it are rounded relatively."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +40,8 @@ class Enclosed:
 
     def row(self, word: int) -> tuple[Floats, Floats]:
         """Lower and upper ends for one word, rounded outwards."""
-        mid, rad = self.mid[word], grown(self.rad[word])
-        return mid - rad, mid + rad
-
-
-def gamma(k: int) -> float:
-    """k u/(1 - k u), rounded up."""
-    return k * U / (1 - k * U) * (1 + 4 * U)
-
-
-def grown(radius: Floats) -> Floats:
-    """A radius that covers the rounding of its own computation."""
-    result: Floats = radius * (1 + SLACK) + TINY
-    return result
+        mid, rad = self.mid[word], self.rad[word]
+        return np.nextafter(mid - rad, -np.inf), np.nextafter(mid + rad, np.inf)
 
 
 class Views:
@@ -128,10 +113,12 @@ class Weights:
         with np.errstate(divide="ignore", invalid="ignore"):
             rad = moved * (1 + gamma(2 * keys)) / (least * (1 - gamma(keys + 3)))
         # A row in which nothing is certain is between the extremes of the values.
-        widest = 2 * (reach + value.rad.max(axis=1)[:, None])
-        sure = np.isfinite(rad) & (least > 0) if self.certain is None else np.isfinite(rad) & (least > 0) & self.certain
-        rad = np.where(sure, np.minimum(rad, widest), widest)
-        return Enclosed(mid, grown(rad * (1 + SLACK) + rounding))
+        widest = reach + value.rad.max(axis=1)[:, None]
+        sure = np.isfinite(rad) & np.isfinite(mid) & (least > 0)
+        if self.certain is not None:
+            sure &= self.certain
+        rad = np.where(sure, np.minimum(rad, 2 * widest), widest)
+        return Enclosed(np.where(sure, mid, 0.0), outward(rad * GROW + rounding))
 
 
 def _times(weight: Floats, values: Floats) -> Floats:
@@ -150,13 +137,17 @@ class Scores:
     key_off: Floats
 
     @staticmethod
-    def of(queries: Sequence[Enclosed], keys: Sequence[Enclosed], inverse: Floats) -> Scores:
-        """From the two sides of the score, row by row of W_Q and W_K."""
+    def of(queries: Sequence[Enclosed], keys: Sequence[Enclosed], inverse: Floats, loose: Floats) -> Scores:
+        """From the two sides of the score, row by row of W_Q and W_K; 1/tau is off by its rounding and by `loose`."""
+        query, rad = np.stack([one.mid for one in queries], axis=1), np.stack([one.rad for one in queries], axis=1)
+        scaled, off = query * inverse, rad * inverse
+        if loose.any():
+            off += loose * (np.abs(query) + rad)
+        small = np.abs(scaled) < UNDERFLOW
+        if small.any():
+            off += np.where(small & (query != 0), ETA, 0.0)
         return Scores(
-            np.stack([one.mid for one in queries], axis=1) * inverse,
-            np.stack([one.rad for one in queries], axis=1) * inverse,
-            np.stack([one.mid for one in keys], axis=1),
-            np.stack([one.rad for one in keys], axis=1),
+            scaled, off, np.stack([one.mid for one in keys], axis=1), np.stack([one.rad for one in keys], axis=1)
         )
 
     def weights(self, words: slice, rows: slice, keys: int, seen: Booleans) -> Weights:
@@ -171,16 +162,18 @@ class Scores:
             left.append(off * (1 + 8 * U))
             right.append(reach + loose)
         error = np.matmul(np.concatenate(left, axis=2), np.concatenate(right, axis=1))
-        np.copyto(logit, HIDDEN, where=~seen)
+        np.copyto(logit, -np.inf, where=~seen)
         logit -= logit.max(axis=2, keepdims=True)
         wide = not error.max() < 0.5
+        if wide:
+            np.copyto(error, 0.0, where=~seen)
         error -= 2 * U * logit
-        error *= 1 + SLACK
-        error += TINY
+        error *= GROW
+        error += ETA
         certain = None
         if wide:
-            open_keys = ~(error < 1) & ~(logit + error <= LEAST) & seen
-            certain = ~open_keys.any(axis=2)
+            left_out = np.isfinite(logit) & (logit + error <= LEAST)
+            certain = ((error < 1) | left_out | ~seen).all(axis=2)
         weight = np.exp(logit, out=logit)
         np.minimum(error, 1.0, out=error)
         error *= error + (1 + 2.0**-19)

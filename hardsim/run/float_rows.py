@@ -98,7 +98,7 @@ def quotient(top: Floats, total: Floats, error: Floats, reach: Reach, count: int
     """`top / total`, two sums of `count` terms at most with this relative error, as an enclosure of the mean of values
     with this reach."""
     mid = top / total
-    safe = (error < 0.25) & (total >= LEAST_SUM)
+    safe = (error < 0.25) & (total >= LEAST_SUM) & np.isfinite(mid)
     factor = (4 if reach.signed else 2) * (error + U) / (1 - 2 * np.minimum(error, 0.25))
     rad = factor * (reach.largest if reach.signed else mid)
     rad += UNDERFLOW * (1 + reach.largest) * count

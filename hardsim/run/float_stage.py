@@ -8,11 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
 from hardsim.errors import InvariantError
-from hardsim.run.enclosure import Block, Booleans, Floats, U, between, bits, combine, fixed, mean, outward
+from hardsim.run.enclosure import (
+    Block,
+    Booleans,
+    Floats,
+    U,
+    between,
+    bits,
+    clipped,
+    combine,
+    fixed,
+    mean,
+    outward,
+    rounded,
+)
 from hardsim.run.float_attention import HeadPass
 from hardsim.run.plan import Plan, Terms, Unit
 from hardsim.run.prefixes import Fork, JoinedColumns, JoinedOuts, Kept, Step
@@ -20,6 +34,7 @@ from hardsim.spec.ir import Mask, Rational, plain
 
 Bounds = tuple[Floats, Floats]
 """Lower and upper bounds, one for each word."""
+HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 Place = tuple[int | str, ...]
 """Names a linear form of the network."""
 
@@ -229,8 +244,7 @@ class Stage:
 
     def _clip(self, z: Block, decides: bool) -> Block:
         """0 or 1 where that is certain; the rest as `soft` says."""
-        radius = z.radius
-        low, high = z.mid <= -radius, (z.mid - 1) * (1 - 4 * U) >= radius
+        low, high = clipped(z.mid, z.radius)
         settled = low | high
         if not self.soft or np.all(settled):
             self.trace.decided &= np.all(settled, axis=1)
@@ -258,7 +272,7 @@ class Stage:
             return None
         last = Block(z.mid[:, -1:], None if z.rad is None else z.rad[:, -1:])
         if unit.decides:
-            return _affine((last.lower[:, 0], last.upper[:, 0]), 0.5, 0.25)
+            return _affine((last.lower[:, 0], last.upper[:, 0]), HALF, QUARTER)
         if not any(index in self.unrounded for index, _ in unit.form) or any(abs(w) != 1 for _, w in unit.form):
             return None
         levels: list[Bounds] = []
@@ -275,7 +289,8 @@ class Stage:
         block = self.columns[self.at.plan.model.output]
         low, high, exact = block.lower[:, -1], block.upper[:, -1], block.radius[:, -1] == 0
         low, high = np.where(exact, block.mid[:, -1], low), np.where(exact, block.mid[:, -1], high)
-        sure = exact | ~(((low <= 0) & (high >= 0)) | ((low <= 1) & (high >= 1)) | np.isnan(low) | np.isnan(high))
+        sure = exact | (high < 0) | ((low > 0) & (high < 1)) | (low > 1)
+        sure &= np.isfinite(low) & np.isfinite(high)
         trace.decided &= sure
         trace.accepted = trace.decided & exact & (low == 1)
         trace.rejected = trace.decided & exact & (low == 0)
@@ -311,16 +326,20 @@ def ranked(bounds: Sequence[Bounds], rank: int) -> Bounds:
             low, high = extreme(low, one[0]), extreme(high, one[1])
         return low, high
     low, high = (np.stack(np.broadcast_arrays(*side)) for side in zip(*bounds, strict=True))
-    return np.sort(low, axis=0)[-rank], np.sort(high, axis=0)[-rank]
+    unknown = np.isnan(low).any(axis=0) | np.isnan(high).any(axis=0)  # which sorting would take for the largest
+    low, high = (np.where(unknown, np.nan, np.sort(side, axis=0)[-rank]) for side in (low, high))
+    return low, high
 
 
-def _affine(bounds: Bounds, factor: Rational | float, shift: Rational | float) -> Bounds:
-    """Bounds of factor x + shift, for factors and shifts that are floats; rounded outwards unless nothing changes."""
+def _affine(bounds: Bounds, factor: Rational, shift: Rational) -> Bounds:
+    """Bounds of factor x + shift, rounded outwards unless nothing changes."""
     if factor == 1 and shift == 0:
         return bounds
-    low, high = (np.asarray(bound * float(factor) + float(shift)) for bound in bounds)
+    (times, times_off), (plus, plus_off) = rounded(factor), rounded(shift)
+    low, high = (np.asarray(bound * times + plus) for bound in bounds)
     low, high = (low, high) if factor > 0 else (high, low)
-    slack = outward(4 * U * (np.maximum(np.abs(bounds[0]), np.abs(bounds[1])) * abs(float(factor)) + abs(float(shift))))
+    size = np.maximum(np.abs(bounds[0]), np.abs(bounds[1]))
+    slack = outward(4 * U * (size * abs(times) + abs(plus)) + times_off * size + plus_off)
     return low - slack, high + slack
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value
+from hardsim.run.enclosure import rounded
 from hardsim.run.exponentials import Exponentials, Whole, whole
 from hardsim.run.plan import HeadPlan, Terms
 from hardsim.spec.ir import Rational
@@ -33,8 +34,8 @@ Integers = NDArray[np.int64]
 
 SHARP = 1000
 """A network is sharp at a length where its largest logit may be so many times what is negligible."""
-LARGEST = 2.0**200
-"""Inverse temperatures above this are not screened."""
+LARGEST = 2**200
+"""Inverse temperatures above this, or below its inverse, are not screened."""
 LEAST = 2.0**-500
 UNIT = 2.0**-53
 
@@ -89,7 +90,7 @@ class SharpHead(Generic[T]):
         self.arithmetic = exponentials.arithmetic
         self.inverse = inverse
         self.visible = visible
-        self.scale = np.array([[float(value)] if value < LARGEST else [np.inf] for value in inverse])
+        self.scale = np.array([[float(value)] if 1 / LARGEST < value < LARGEST else [np.inf] for value in inverse])
         self._static: dict[str, Forms] = {}
 
     def rows(self, columns: Sequence[Column], wanted: Sequence[int]) -> list[KeptRow[T]]:
@@ -193,14 +194,8 @@ def _plus(arithmetic: Arithmetic[T], left: Value, right: Value) -> Value:
 
 
 def enclosed(arithmetic: Arithmetic[T], value: Value) -> tuple[float, float]:
-    """A float64 midpoint and radius of a value; infinite where it is beyond float64."""
-    if isinstance(value, int):
-        middle = float(value) if abs(value) < 2**1000 else np.inf
-        return middle, 0.0 if abs(value) < 2**53 else abs(middle) * 2 * UNIT
-    if isinstance(value, Fraction):
-        middle = float(value) if abs(value) < 2**1000 else np.inf
-        return middle, abs(middle) * 2 * UNIT + LEAST**2
-    return arithmetic.approximate(value)
+    """A float64 midpoint and radius of a value; an infinite radius where it is beyond float64."""
+    return rounded(value) if isinstance(value, int | Fraction) else arithmetic.approximate(value)
 
 
 def spread(arithmetic: Arithmetic[T], values: Sequence[Value]) -> Rational | None:

@@ -141,7 +141,7 @@ def test_a_worker_of_another_version_says_so(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_worker_keeps_few_jobs() -> None:
     for number in range(5):
         key, data = parcel(Job(echoing, (str(number),)))
-        assert work(key, data, Shard(number, (("a",),))) == number
+        assert work(key, data, Shard(number, (("a",),))) == (number, ())
     assert len(execution._made) == execution.KEPT_JOBS
 
 

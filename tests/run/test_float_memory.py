@@ -136,7 +136,7 @@ def test_scores_in_chunks_are_the_same_scores(mask: Mask, monkeypatch: pytest.Mo
         return Enclosed(rng.normal(size=(words, size)), rng.uniform(0, 1e-9, (words, size)))
 
     queries, keys, values = [[column() for _ in range(k)] for _ in range(3)]
-    scores, views = Scores.of(queries, keys, np.full(size, 3.0)), Views(mask, size, True)
+    scores, views = Scores.of(queries, keys, np.full(size, 3.0), np.zeros(size)), Views(mask, size, True)
     whole = attended(scores, values, views)
     monkeypatch.setattr(float_model_heads, "CHUNK", 10)
     for one, other in zip(whole, attended(scores, values, views), strict=True):
@@ -161,11 +161,11 @@ def test_an_uncertain_key_is_not_absent_because_its_weight_underflows() -> None:
     0 and 1 may be anything; its middle, -800, has no weight at all."""
     blank = np.zeros((1, 2))
     key = Enclosed(np.array([[0.0, -1.0]]), np.array([[0.0, 2.0]]))
-    scores = Scores.of([Enclosed(np.full((1, 2), 800.0), blank)], [key], np.ones(2))
+    scores = Scores.of([Enclosed(np.full((1, 2), 800.0), blank)], [key], np.ones(2), np.zeros(2))
     (found,) = attended(scores, [Enclosed(np.array([[0.0, 1.0]]), blank)], Views(Mask.NONE, 2, False))
     assert (found.mid - found.rad <= 0).all()
     assert (found.mid + found.rad >= 1).all()
-    sharp = Scores.of([Enclosed(np.full((1, 2), 800.0), blank)], [Enclosed(key.mid, blank)], np.ones(2))
+    sharp = Scores.of([Enclosed(np.full((1, 2), 800.0), blank)], [Enclosed(key.mid, blank)], np.ones(2), np.zeros(2))
     (found,) = attended(sharp, [Enclosed(np.array([[0.0, 1.0]]), blank)], Views(Mask.NONE, 2, False))
     assert (found.mid + found.rad < 1e-9).all()
 

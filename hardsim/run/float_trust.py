@@ -1,0 +1,145 @@
+"""Whether certified float64 may be believed in this process: its assumptions, held against exact numbers once.
+
+The error analysis (`enclosure`) assumes that sums, products and quotients are rounded to the nearest float64, in one
+step and without flushing subnormal numbers to zero, and that numpy's exp is right to EXP_ERROR. A library loaded into
+the process may have changed the first (the rounding mode is a state of the processor), another processor or build of
+numpy the second. So the first certified pass of a process tries both, in a few milliseconds. Where something is wrong
+no float64 pass decides anything, balls do the work, and the reason is told.
+
+What is not tried: that matrix products are sums of products (Strassen's method would not keep the bounds), and that the
+state stays as it was found.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+BITS = 90
+"""Bits of the balls that exp is held against."""
+LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100)
+"""Lengths of arrays: numpy takes other code for what is left over by its vectors."""
+_heard: dict[str, None] = {}
+
+
+@lru_cache(maxsize=1)
+def distrust() -> str | None:
+    """Why certified float64 decides nothing in this process; None where its assumptions hold."""
+    fault = arithmetic_fault() or exp_fault()
+    return (
+        None if fault is None else f"certified float64 decides nothing here, --engine auto asks balls instead: {fault}"
+    )
+
+
+def reasons() -> tuple[str, ...]:
+    """What this process has found, if it was asked, and what it heard of others."""
+    own = distrust() if distrust.cache_info().currsize else None
+    return tuple(dict.fromkeys([*([own] if own else []), *_heard]))
+
+
+def hear(others: tuple[str, ...]) -> None:
+    """Take in what a worker has found."""
+    _heard.update(dict.fromkeys(others))
+
+
+def arithmetic_fault() -> str | None:
+    """What is wrong with sums, products and quotients of float64 arrays."""
+    import numpy as np
+
+    one, least = np.ones(37), np.full(37, 2.0**-1022)
+    half = one * 2.0**-53  # half of the distance between 1 and the next float
+    with np.errstate(all="ignore"):
+        nearest = (
+            (one + half == 1) & (-one - half == -1) & (one + 3 * half == 1 + 2.0**-51) & (one - half / 2 == 1)
+            & (one + (half + 2.0**-66) == 1 + 2.0**-52)
+        )  # fmt: skip
+        kept = (least * 0.5 > 0) & (least * 1.5 - least > 0) & (least * 2.0**-52 * 2.0**100 > 0)
+    if not nearest.all():
+        return "floating-point numbers of this process are not rounded to the nearest float64"
+    if not kept.all():
+        return "floating-point numbers of this process are flushed to zero where they are small"
+    return None if _operations_are_rounded_once() else "an operation of float64 is not rounded once to the nearest"
+
+
+def _operations_are_rounded_once() -> bool:
+    """Sums, products and quotients of some numbers against rationals (which Python rounds with integers alone)."""
+    from fractions import Fraction
+
+    import numpy as np
+
+    left = 1 + (np.arange(1, 14) * 0.7548776662466927) % 1
+    right = (1 + (np.arange(1, 14) * 0.5698402909980532) % 1) * 2.0 ** (np.arange(13) % 7 - 3)
+    found = (left + right, left - right, left * right, left / right)
+    pairs = [(Fraction(a), Fraction(b)) for a, b in zip(left.tolist(), right.tolist(), strict=True)]
+    exact = zip(*((float(a + b), float(a - b), float(a * b), float(a / b)) for a, b in pairs), strict=True)
+    return all((one == np.array(wanted)).all() for one, wanted in zip(found, exact, strict=True))
+
+
+def exp_fault() -> str | None:
+    """What is wrong with numpy's exp, on arguments as the passes have them: at most 0."""
+    import numpy as np
+
+    points = _points()
+    true = _exponentials(points)
+    with np.errstate(all="ignore"):
+        for found, wanted, argument in _tried(points, true):
+            bad = np.flatnonzero(~_right(found, wanted))
+            if len(bad):
+                return f"numpy's exp is off by more than is assumed of it, at {float(argument[bad[0]])!r}"
+    return None
+
+
+def _points() -> Array:
+    """About a thousand: near 0, everywhere down to -745, where results are subnormal, and where they are 0."""
+    import numpy as np
+
+    near = -np.logspace(-18, -1, 120)
+    spread = -np.concatenate([np.linspace(0.07, 40, 380), np.linspace(40.1, 708.39, 210)])
+    powers = -np.log(2) * np.arange(1, 1022, 9.0)  # where the power of two changes
+    small = -np.linspace(708.4, 745.2, 120)
+    none = np.array([-0.0, -745.13, -745.14, -746.0, -1e4, -1e300, -np.inf])
+    return np.concatenate([near, spread, powers, np.nextafter(powers, 0), small, none])
+
+
+def _exponentials(points: Array) -> Array:
+    """The nearest floats, by ball arithmetic."""
+    import numpy as np
+    from flint import arb, ctx
+
+    with ctx.workprec(BITS):
+        return np.array([float(arb(x).exp().mid()) if x > -1000 else 0.0 for x in points.tolist()])
+
+
+def _tried(points: Array, true: Array) -> Any:
+    """Results, what they should be, and arguments: of long and short arrays, strided and in place."""
+    import numpy as np
+
+    yield np.exp(points), true, points
+    yield np.exp(points.copy()[::-1]), true[::-1], points[::-1]
+    for stride in (2, 3):
+        yield np.exp(points[::stride]), true[::stride], points[::stride]
+    square = points[: 30 * (len(points) // 30)].reshape(30, -1)
+    wanted = true[: square.size].reshape(square.shape)
+    yield np.exp(square.T).ravel(), wanted.T.ravel(), square.T.ravel()
+    start = 0
+    for length in LENGTHS * 3:
+        part = slice(start, start + length)
+        here = points[part].copy()
+        yield np.exp(here, out=here), true[part], points[part]
+        start = (start + 7 * length + 1) % (len(points) - LENGTHS[-1])
+
+
+def _right(found: Array, true: Array) -> Any:
+    """Where results are as near as `enclosure` says; the true ones were rounded too."""
+    import numpy as np
+
+    from hardsim.run.enclosure import EXP_ERROR
+
+    normal = np.abs(found - true) <= (EXP_ERROR - 2.0**-51) * true
+    return np.where(true >= 2.0**-1021, normal, (found >= 0) & (np.abs(found - true) <= 2.0**-1021))
