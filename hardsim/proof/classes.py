@@ -23,9 +23,16 @@ QUERY, LENGTH = Ratio.variable("i"), Ratio.variable("n")
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """A predicate of the position or the length: 0 or 1, and known by its text alone."""
+    """A predicate of the position or the length: 0 or 1, of which nothing else is known. Two are the same where their
+    columns are equal: a user's own by its name and definition."""
 
-    text: str
+    column: PredicateColumn
+
+    @property
+    def text(self) -> str:
+        """What it says, for readers."""
+        own = self.column.user is not None
+        return f"{self.column}, which is: {self.column.definition}" if own else str(self.column)
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,6 @@ class Classes(Sites):
         self.classes = tuple(_classes())
         self.i = [QUERY] * len(self.classes)
         self.n = [LENGTH] * len(self.classes)
-        self._texts: dict[tuple[str, str], list[Any]] = {}
 
     def place(self, site: int) -> str:
         """What is said of a class."""
@@ -106,17 +112,17 @@ class Classes(Sites):
         Raises:
             NotProved: if it is none of these.
         """
-        # One text may name two predicates, where a stored network and a formula define it differently.
-        key = (str(function), getattr(function, "definition", ""))
-        if key not in self._texts:
-            self._texts[key] = [self._value(function, one) for one in self.classes]
-        return self._texts[key]
+        if function not in self._known:
+            self._known[function] = [self._value(function, one) for one in self.classes]
+        return self._known[function]
 
     def _value(self, function: PositionFunction, one: SiteClass) -> Value | Free:
         if isinstance(function, PredicateColumn):
             if not function.variables:
                 return int(function.evaluate())
-            return Free(f"{function}, which is: {function.definition}" if function.user else str(function))
+            if function.user is not None and not function.definition:
+                raise NotProved(f"the predicate {function.name} has no definition that it could be known by")
+            return Free(function)
         if not isinstance(function, Arith):
             raise NotProved(f"the encoding {function} is not known for all lengths")
         try:
@@ -129,7 +135,7 @@ class Classes(Sites):
     @property
     def predicates(self) -> tuple[str, ...]:
         """The free Booleans among what was evaluated."""
-        return tuple(sorted({value.text for values in self._texts.values() for value in values
+        return tuple(sorted({value.text for values in self._known.values() for value in values
                              if isinstance(value, Free)}))  # fmt: skip
 
     def inverse(self, temperature: PositionFunction) -> list[Value]:
@@ -143,8 +149,21 @@ class Classes(Sites):
 
     def sizes(self, mask: Mask) -> list[Any]:
         """How many positions are visible."""
-        size: Ratio = QUERY if mask is Mask.FUTURE else LENGTH if mask is Mask.NONE else LENGTH - QUERY + 1
+        match mask:
+            case Mask.FUTURE:
+                size = QUERY
+            case Mask.PAST:
+                size = LENGTH - QUERY + 1
+            case Mask.NONE:
+                size = LENGTH
+            case _:
+                raise NotProved(f"the mask '{mask}' is none of formulas")
         return [size] * len(self.classes)
+
+    def proportional(self, column: Sequence[Any]) -> bool:
+        """Whether a column is a multiple of the position, by a factor that may depend on the length and is not 0."""
+        factors = [Ratio.of(value) * QUERY.inverse() for value in column]
+        return all(factor.simplest != 0 and "i" not in factor.names for factor in factors)
 
     def means(self, column: Sequence[Any], mask: Mask) -> list[Any]:
         """The mean over the visible positions of what is a number in every class.
@@ -164,12 +183,16 @@ class Classes(Sites):
         if one.first and one.last:
             value: Value = column[site]
             return value
-        if mask is Mask.FUTURE:
-            return self._prefix(column, one, QUERY, one.even_i, one.last).simplest
-        whole = self._prefix(column, one, LENGTH, one.even_n, True)
-        if mask is Mask.NONE or one.first:
-            return whole.simplest
-        return (whole - self._prefix(column, one, QUERY - 1, not one.even_i, False)).simplest
+        match mask:
+            case Mask.FUTURE:
+                return self._prefix(column, one, QUERY, one.even_i, one.last).simplest
+            case Mask.NONE | Mask.PAST:
+                whole = self._prefix(column, one, LENGTH, one.even_n, True)
+                if mask is Mask.NONE or one.first:
+                    return whole.simplest
+                return (whole - self._prefix(column, one, QUERY - 1, not one.even_i, False)).simplest
+            case _:
+                raise NotProved(f"the mask '{mask}' is none of formulas")
 
     def _prefix(self, column: Sequence[Any], like: SiteClass, end: Ratio, even: bool, last: bool) -> Ratio:
         """The sum over the positions 1..end of words of a class's lengths, of more than one position; `even` says

@@ -25,7 +25,9 @@ from hardsim.proof.worst import boolean_case, count_case
 from hardsim.run.plan import LayerPlan, Terms, Unit
 from hardsim.spec.ir import Clip, ProgramLayer, Rational, plain
 
-Counted = Callable[[State, list[int], Sequence[tuple[int, Rational]], str], list[int]]
+Which = tuple[int, int]
+"""A clip: the coordinate that it writes, and its number among those that write it."""
+Counted = Callable[[State, list[int], Sequence[tuple[int, Rational]], Which, str], list[int]]
 """Decides a clip of exact inputs and counts (coordinates and coefficients): its value at every site."""
 
 SHOWN_AS_EQUAL = 1e-9
@@ -40,7 +42,7 @@ def feed_forward(state: State, plan: LayerPlan, layer: ProgramLayer, counted: Co
     Raises:
         NotProved: if some clip is not proved to give what is specified.
     """
-    if any(not unit.clip for unit in plan.units):
+    if not all(unit.clip for unit in plan.units):
         raise NotProved("the feed-forward part has a hidden unit that is no clip (a pair relu(z) - relu(z - 1))")
     names = state.model.coordinates
     own: dict[int, list[tuple[Rational, Unit]]] = {}
@@ -62,8 +64,8 @@ def feed_forward(state: State, plan: LayerPlan, layer: ProgramLayer, counted: Co
         ]:
             raise NotProved(f"the weights that write the coordinate '{names[out]}' are not the specified ones")
         parts, attended = [], False
-        for (weight, unit), item in zip(own.get(out, []), wanted.get(out, []), strict=True):
-            column, reads = _clip(state, unit, item, counted)
+        for number, ((weight, unit), item) in enumerate(zip(own.get(out, []), wanted.get(out, []), strict=True)):
+            column, reads = _clip(state, unit, item, (out, number), counted)
             parts.append((weight, column))
             attended = attended or reads
         written[out] = (state.combine(parts, bias), attended)
@@ -85,7 +87,7 @@ def _booleans(state: State, column: list[int], name: str) -> list[int]:
     return [known[number] for number in column]
 
 
-def _clip(state: State, unit: Unit, item: Clip, counted: Counted) -> tuple[list[int], bool]:
+def _clip(state: State, unit: Unit, item: Clip, which: Which, counted: Counted) -> tuple[list[int], bool]:
     """The value of a clip at every site, and whether it reads what attention wrote."""
     what = f"the clip that writes '{item.out}'"
     form = state.soft_terms(item.pre)
@@ -101,7 +103,7 @@ def _clip(state: State, unit: Unit, item: Clip, counted: Counted) -> tuple[list[
         return _rounded(state, own, specified, factors, booleans, what), True
     if own != specified or any(a != b for a, b in factors):
         raise NotProved(f"{what} reads counts with other coefficients than specified")
-    return counted(state, own, list(zip(heads, (a for a, _ in factors), strict=True)), what), True
+    return counted(state, own, list(zip(heads, (a for a, _ in factors), strict=True)), which, what), True
 
 
 def _without(form: Terms, heads: dict[int, None]) -> Terms:
@@ -171,10 +173,10 @@ def _hold(
     import numpy as np
 
     sites = np.array(group)
-    largest = [[max(0.0, float(np.max(head.wrong[bit][sites]))) for bit in (0, 1)] for head in heads]
+    largest = [[head.deviation(bit, group) for bit in (0, 1)] for head in heads]
     # The case that is shown is the first that comes as close as makes no difference: the shortest word.
     places = [
-        [int(sites[np.argmax(head.wrong[bit][sites] >= top[bit] * (1 - SHOWN_AS_EQUAL))]) for bit in (0, 1)]
+        [int(sites[np.argmax(~(head.wrong[bit][sites] < top[bit] * (1 - SHOWN_AS_EQUAL)))]) for bit in (0, 1)]
         for head, top in zip(heads, largest, strict=True)
     ]
     for demand in demands:
@@ -188,8 +190,7 @@ def _hold(
         first = heads[0]
         failing: list[Case] = []
         for site in group:
-            here = [Fraction(max(0.0, float(head.wrong[bit][site])))
-                    for head, bit in zip(heads, demand.bits, strict=True)]  # fmt: skip
+            here = [Fraction(head.deviation(bit, [site])) for head, bit in zip(heads, demand.bits, strict=True)]
             margin = _margin(demand, factors, heads, here)
             if margin < 0 and len(failing) < SHOWN_CASES:
                 failing.append(boolean_case(state, first, site, demand.bits[0], here[0], margin))
@@ -212,13 +213,15 @@ def _margin(
 # ---- clips that compare counts ----
 
 
-def counted(state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], what: str) -> list[int]:
+def counted(
+    state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], which: Which, what: str
+) -> list[int]:
     """A clip of exact inputs, looked-up numbers and means, the same form in network and specification."""
     sizes = [_sizes(state, coordinate, what) for coordinate, _ in inputs]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for site, key in enumerate(zip(rest, *sizes, strict=True)):
         groups.setdefault(key, []).append(site)
-    variable = state.diagrams.variable(("clip", what))
+    variable = state.diagrams.variable(("clip", which))
     result = [0] * len(rest)
     spans: dict[tuple[int, Any], _Span] = {}
     lattices: dict[tuple[Any, ...], _Span] = {}

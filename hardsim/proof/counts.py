@@ -13,7 +13,7 @@ max(c, 1), and what is read there differs from the attended value by at most
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -23,10 +23,11 @@ from typing import Any
 
 from hardsim.proof.outward import above, ball, working_precision
 from hardsim.proof.result import NotProved
+from hardsim.proof.sites import Sites
 from hardsim.proof.state import Attended, BooleanHead, CountHead, State
 from hardsim.proof.tables import table_errors
 from hardsim.run.plan import HeadPlan, Terms
-from hardsim.spec.ir import Affine, Head, Kind, Mask, Rational, plain
+from hardsim.spec.ir import Affine, HardProgram, Head, Kind, Mask, Rational, plain
 
 NEGLIGIBLE = 100
 """Nats: positions that lose as much count with a bound of e^-100 each."""
@@ -128,17 +129,29 @@ def _rate(rows: Sequence[_Row], site: int, length: int, size: int) -> Rational |
     return -square if square < 0 and linear == -2 * square * size and not stray and not twisted else None
 
 
-def _counted(state: State, head: Head) -> int:
-    """The coordinate that holds the mean of a look-up: the one that the score multiplies with j."""
-    for query, key in head.score:
-        terms = state.soft_terms(query)
-        if len(terms) == 1 and terms[0][0] in state.means:
-            column = fixed_values(state, state.hard(key, f"head {head.name}"), head.name)
-            last = state.sites.starts[max(state.sites.lengths)]
-            ratio = column[last + 1] == 2 * column[last] if len(column) > last + 1 else True
-            if ratio and column[last]:
-                return terms[0][0]
-    raise NotProved(f"head {head.name} does not look up a mean", head.name)
+def looked_up(program: HardProgram, head: Head, sites: Sites, column: Callable[[Affine], list[Any]]) -> str:
+    """The mean that a look-up is of: the one that its score multiplies with multiples of j. Both links ask here, so
+    that they speak of one count; `column` gives the values of a form of the specification.
+
+    Raises:
+        NotProved: if there is none, or more than one.
+    """
+    means = {other.out for other in program.heads if other.uniform}
+    rows = [(query.terms[0][0], key) for query, key in head.score if len(query.terms) == 1]
+    names = {name for name, key in rows if name in means and sites.proportional(column(key))}
+    if len(names) != 1:
+        raise NotProved(f"head {head.name} does not look up a count", head.name)
+    return names.pop()
+
+
+def counted_of(state: State, head: Head) -> int:
+    """The coordinate that holds the mean of a look-up."""
+    name = looked_up(state.program, head, state.sites,
+                     lambda key: fixed_values(state, state.hard(key, f"head {head.name}"), head.name))  # fmt: skip
+    place = state.place(name)
+    if place not in state.means:
+        raise NotProved(f"head {head.name} looks up '{name}', which is not known to be a count", head.name)
+    return place
 
 
 def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]) -> Attended:
@@ -151,7 +164,7 @@ def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int
     if soft != hard:
         raise NotProved(f"head {name} reads another value than its specification says", name)
     values = fixed_values(state, hard, name)
-    counted = _counted(state, head)
+    counted = counted_of(state, head)
     visible = _visible(state, head.mask, name)
     sizes = state.means[counted].sizes
     if any(size > seen for size, seen in zip(sizes, visible, strict=True)):

@@ -11,11 +11,12 @@ from fractions import Fraction
 from math import floor
 from typing import Any
 
-from hardsim.proof.counts import common
+from hardsim.proof.counts import common, looked_up
 from hardsim.proof.diagrams import clip
 from hardsim.proof.found import Compared, Found, Nearest, Number, Sign, Table, back_to_last, threshold
 from hardsim.proof.meaning import Column, Count, Facts
 from hardsim.proof.result import NotProved
+from hardsim.proof.state import hold_names
 from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Kind, Mask, ProgramLayer, Rational, Weighting
 
 NEAREST = {
@@ -37,6 +38,7 @@ class ProgramMeaning:
         self.means: dict[str, Count] = {}
         self.reads: dict[str, Found] = {}
         self.why: dict[str, str] = {}
+        hold_names(program)
         if any(head.mask.strict for head in program.heads):
             raise NotProved("the specification has a head that does not see its own position")
         for letter in program.letters:
@@ -131,15 +133,11 @@ class ProgramMeaning:
 
     def _looked_up(self, head: Head) -> Count:
         """What is counted by the mean that the score multiplies with a multiple of j."""
-        for query, key in head.score:
-            if len(query.terms) != 1 or query.terms[0][0] not in self.means:
-                continue
-            keys = self._numbers(self.form(key), f"a key of head {head.name}")
-            starts = self.facts.sites.starts
-            if all(value == keys[starts[n]] * i for value, i, n in zip(keys, self.facts.sites.i, self.facts.sites.n,
-                                                                       strict=True)):  # fmt: skip
-                return self.means[query.terms[0][0]]
-        raise NotProved(f"head {head.name} does not look up a count")
+        name = looked_up(self.program, head, self.facts.sites,
+                         lambda key: self._numbers(self.form(key), f"a key of head {head.name}"))  # fmt: skip
+        if name not in self.means:
+            raise NotProved(f"head {head.name} looks up '{name}', which is not known to be a count")
+        return self.means[name]
 
     def _sign(self, head: Head, values: list[Rational]) -> Sign:
         if len(head.score) != 1:
@@ -154,9 +152,9 @@ class ProgramMeaning:
         """Hold that a head reads which keys are positive, and that neighbours differ in that."""
         if any(not k or value not in (0, 1) or (k > 0) != (value == 1) for k, value in zip(keys, values, strict=True)):
             raise NotProved(f"head {head.name} does not read which keys are positive")
-        for site, size in enumerate(self.facts.sites.sizes(head.mask)):
-            # Neighbouring positions differ, and two or more are visible: both values are seen.
-            if size > 1 and self.facts.sites.i[site] > 1 and values[site] == values[site - 1]:
+        for site, i in enumerate(self.facts.sites.i):
+            # Neighbouring positions differ: who sees two or more sees both values.
+            if i > 1 and values[site] == values[site - 1]:
                 raise NotProved(f"head {head.name} does not read alternating values")
 
     def _means(self, form: Affine) -> tuple[dict[Count, Rational], Column]:

@@ -8,7 +8,7 @@ series in closed form is small enough (`series`, `series_counts`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,7 @@ from hardsim.lang.core import Core
 from hardsim.net.model import Transformer
 from hardsim.proof import series, series_counts
 from hardsim.proof.classes import Classes, Free
+from hardsim.proof.clips import Which
 from hardsim.proof.counts import common
 from hardsim.proof.diagrams import TooLarge, clip
 from hardsim.proof.general_meaning import Definitions, prove_general_meaning
@@ -29,6 +30,17 @@ from hardsim.proof.series import HeadArgument
 from hardsim.proof.state import Attended, CountHead, State
 from hardsim.run.plan import HeadPlan
 from hardsim.spec.ir import HardProgram, Head, Kind, Mask, Rational
+
+Tell = Callable[[State, HeadPlan, Head, int, list[int], list[int]], tuple[Attended, HeadArgument]]
+
+TELL: Mapping[Kind, Tell] = {
+    Kind.NEAREST: series.nearest,
+    Kind.LOOKUP: series_counts.look_up,
+    Kind.TABLE: series_counts.look_up,
+    Kind.SIGN: series_counts.sign_test,
+    Kind.SIGN_RAMP: series_counts.sign_test,
+}
+"""How the heads that attend by scores are argued for, by kind."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +93,7 @@ def prove_general(
     arguments: dict[str, HeadArgument] = {}
 
     def read(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]) -> Attended:
-        tell = (series.nearest if head.kind is Kind.NEAREST
-                else series_counts.look_up if head.kind in (Kind.LOOKUP, Kind.TABLE)
-                else series_counts.sign_test)  # fmt: skip
-        found, arguments[head.name] = tell(state, plan, head, layer, soft, hard)
+        found, arguments[head.name] = TELL[head.kind](state, plan, head, layer, soft, hard)
         return found
 
     classes = Classes()
@@ -97,6 +106,8 @@ def prove_general(
         link = LinkProof(CLAIM, failure.reason, failure.head)
     except (TooLarge, RecursionError):
         link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover")
+    except OverflowError:
+        link = LinkProof(CLAIM, "a weight or an encoding is too large for this prover")
     meaning = None if core is None else prove_general_meaning(program, core, classes, definitions or {})
     return GeneralProof(link, meaning, _heads(state, program, arguments), classes.predicates)
 
@@ -122,7 +133,7 @@ class GeneralState(State):
 
     def column(self, values: Sequence[Any]) -> list[int]:
         """An encoding by class: numbers and rational functions, or a free Boolean."""
-        return [self.diagrams.variable(("predicate", value.text)) if isinstance(value, Free)
+        return [self.diagrams.variable(("predicate", value)) if isinstance(value, Free)
                 else self.diagrams.terminal(value) for value in values]  # fmt: skip
 
     @cached_property
@@ -176,14 +187,16 @@ def _inside(found: Line, steps: Sequence[Fraction]) -> bool:
 # ---- clips that compare counts ----
 
 
-def counted(state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], what: str) -> list[int]:
+def counted(
+    state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], which: Which, what: str
+) -> list[int]:
     """A clip of exact inputs, looked-up numbers and means, in every class.
 
     Where only integers are added (numbers looked up, and means over one position), the input is a constant plus
     multiples of a step, on both sides without end; otherwise it must be on one side of the threshold throughout.
     """
     assert isinstance(state, GeneralState)
-    variable = state.diagrams.variable(("clip", what))
+    variable = state.diagrams.variable(("clip", which))
     result = []
     for site, number in enumerate(rest):
         steps, low, high, error = _inputs(state, inputs, site, what)

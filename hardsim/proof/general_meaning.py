@@ -2,7 +2,7 @@
 
 An integer combination of counts, of i and of n is at least a threshold: that is one fact, in lowest terms, whatever
 the numbers are. Where i = 1 or i = n they are put in, so that both sides come to the same terms. A predicate of a
-position, or of a count, is known by its text.
+position, or of a count, is known as such alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hardsim.proof.decompile import SOME, ProgramMeaning
 from hardsim.proof.diagrams import TooLarge, clip
 from hardsim.proof.found import Compared, Found, Nearest, Table, threshold
 from hardsim.proof.meaning import Column, CoreMeaning, Count, Facts
-from hardsim.proof.ratios import Ratio, line, lower, upper
+from hardsim.proof.ratios import Ratio, line, lower, positive, upper
 from hardsim.proof.result import LinkProof, NotProved
 from hardsim.spec.columns import PredicateColumn, UserPredicate
 from hardsim.spec.ir import HardProgram, Head, Kind, Mask, Rational
@@ -62,15 +62,15 @@ class GeneralFacts(Facts):
     def __init__(self, classes: Classes, alphabet: tuple[str, ...]) -> None:
         super().__init__(classes, alphabet)
         self.classes = classes
-        self.texts: dict[int, str] = {}
+        self.predicates: dict[int, PredicateColumn] = {}
 
     def encoded(self, values: Sequence[Any]) -> Column:
         """An encoding by class; predicates are variables."""
         result = []
         for value in values:
             if isinstance(value, Free):
-                number = self.fact("predicate", value.text)
-                self.texts[number] = value.text
+                number = self.fact("predicate", value)
+                self.predicates[number] = value.column
             else:
                 number = self.diagrams.terminal(value)
             result.append(number)
@@ -165,7 +165,7 @@ class GeneralCore(CoreMeaning):
             extra = node.scale if side == "R" else 0
             return encoded(of_i, 0 if side == "L" else node.scale, node.offset + extra)
         read = encoded(node.scale, 0, node.offset)
-        return tuple(table(facts, (str(side), what), at_zero, facts.texts.get(number))
+        return tuple(table(facts, (str(side), what), at_zero, facts.predicates.get(number))
                      for at_zero, number in zip(zero, read, strict=True))  # fmt: skip
 
     def _says_true(self, lit: Lit) -> bool:
@@ -173,13 +173,13 @@ class GeneralCore(CoreMeaning):
         return isinstance(node, Letters) and not lit.negated and node.symbols == frozenset(self.core.alphabet)
 
 
-def table(facts: GeneralFacts, count: Count, at_zero: int, text: str | None) -> int:
-    """The predicate of that text of a count, which at 0 is `at_zero`."""
+def table(facts: GeneralFacts, count: Count, at_zero: int, predicate: PredicateColumn | None) -> int:
+    """A predicate of the position at a count, which at 0 is `at_zero`."""
     if set(count[1]) == {facts.diagrams.zero}:  # nothing is counted, though the formula does not say `false`
         return at_zero
-    if text is None:
+    if predicate is None:
         raise NotProved("a predicate of a count is no predicate by name")
-    return facts.fact("table", count, at_zero, text)
+    return facts.fact("table", count, at_zero, predicate)
 
 
 class GeneralProgram(ProgramMeaning):
@@ -195,26 +195,15 @@ class GeneralProgram(ProgramMeaning):
     def _head(self, head: Head) -> Found:
         if head.kind is not Kind.TABLE:
             return super()._head(head)
-        texts = {self.facts.texts.get(number) for number in self.form(head.value)}
-        text = texts.pop()
-        if text is None or texts:
+        found = {self.facts.predicates.get(number) for number in self.form(head.value)}
+        predicate = found.pop()
+        if predicate is None or found:
             raise NotProved(f"what head {head.name} reads is no predicate of the position")
-        return Table(self._looked_up(head), [(text,)])
-
-    def _looked_up(self, head: Head) -> Count:
-        for query, key in head.score:
-            if len(query.terms) != 1 or query.terms[0][0] not in self.means:
-                continue
-            keys = {(Ratio.of(value) * QUERY.inverse()).simplest
-                    for value in self._numbers(self.form(key), f"a key of head {head.name}")}  # fmt: skip
-            if all("i" not in Ratio.of(value).names for value in keys):
-                return self.means[query.terms[0][0]]
-        raise NotProved(f"head {head.name} does not look up a count")
+        return Table(self._looked_up(head), [(predicate,)])
 
     def _alternating(self, head: Head, keys: list[Any], values: list[Any]) -> None:
         for one, key, value in zip(self.facts.classes.classes, keys, values, strict=True):
-            bound = lower(key if one.even_i else -Ratio.of(key), one.domain)
-            if value != one.even_i or bound is None or bound < 0:
+            if value != one.even_i or not positive(key if one.even_i else -Ratio.of(key), one.domain):
                 raise NotProved(f"head {head.name} does not read whether a position is even")
 
     # ---- clips ----
@@ -259,7 +248,7 @@ class GeneralProgram(ProgramMeaning):
         both = facts.diagrams.apply("and", lambda a, b: int(a and b), some, variable)
         none = facts.diagrams.linear([(-1, some)], 1)
         choices = {}
-        for zero in (facts.diagrams.zero, facts.diagrams.one, *facts.texts):
+        for zero in (facts.diagrams.zero, facts.diagrams.one, *facts.predicates):
             other = facts.diagrams.apply("and", lambda a, b: int(a and b), none, zero)
             choices[facts.diagrams.linear([(1, both), (1, other)])] = zero
         if any(number not in choices for number in total):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from hardsim.errors import InvariantError
 from hardsim.proof.counts import look_up
 from hardsim.proof.nearest import head_worst_case
 from hardsim.proof.ratios import simplest
@@ -39,11 +40,15 @@ def attended(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[in
     Raises:
         NotProved: if its scores are not those of its kind.
     """
-    if head.kind is Kind.NEAREST:
-        return _nearest(state, plan, head, layer, soft, hard)
-    if head.kind in (Kind.LOOKUP, Kind.TABLE):
-        return look_up(state, plan, head, layer, soft, hard)
-    return sign_test(state, plan, head, layer, soft, hard)
+    match head.kind:
+        case Kind.NEAREST:
+            return _nearest(state, plan, head, layer, soft, hard)
+        case Kind.LOOKUP | Kind.TABLE:
+            return look_up(state, plan, head, layer, soft, hard)
+        case Kind.SIGN | Kind.SIGN_RAMP:
+            return sign_test(state, plan, head, layer, soft, hard)
+        case Kind.UNIFORM:
+            raise InvariantError(f"head {head.name} has no scores")
 
 
 def attend(state: State, plan: HeadPlan, head: Head, layer: int, read: Read) -> None:

@@ -53,6 +53,13 @@ def head_worst_case(sites: Sites, reading: NearestReading, columns: Columns | No
     import numpy as np
 
     head = HeadArrays(sites, reading, columns or Columns())
+    with np.errstate(invalid="ignore", over="ignore"):  # empty sums compared with each other, logits too large
+        return _worst_case(head)
+
+
+def _worst_case(head: HeadArrays) -> tuple[Extremes, Extremes]:
+    import numpy as np
+
     found = _shared(head)
     far = np.flatnonzero(found.near.any(axis=0))
     for part in np.array_split(far, -(-len(far) * int(head.lengths.max()) // CHUNK) or 1):
@@ -63,7 +70,7 @@ def head_worst_case(sites: Sites, reading: NearestReading, columns: Columns | No
             found.winner[:, part] = np.where(own, winner, found.winner[:, part])
     winner = np.where(found.lone > found.bound, head.visible, found.winner)
     bound = np.maximum(found.lone, found.bound)
-    if not reading.rightmost:
+    if not head.reading.rightmost:
         winner = np.where(winner > 0, head.length - winner + 1, 0)
     return Extremes(bound[0], winner[0]), Extremes(bound[1], winner[1])
 
@@ -132,7 +139,7 @@ class _Scan:
         bound = self.bound[:, rows]
         found.bound[:, sites] = bound
         found.winner[:, sites] = np.where(bound >= 0, self.winner[:, rows], 0)
-        found.near[:, sites] = self.gain[:, rows] + 2 * self.rows.error[rows] > -FAR
+        found.near[:, sites] = ~(self.gain[:, rows] + 2 * self.rows.error[rows] <= -FAR)
         if self.open.any():
             self._alone(position, rows, sites, found)
         self.sums.add(position, self.rows.before)

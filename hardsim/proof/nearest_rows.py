@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     Flags = NDArray[bool_]
 
 
+UNDERFLOW = 2.0**-1000
+"""Relative to the other factor, and between numbers: far more than rounding costs where it loses all digits."""
+LARGEST_LOGIT = 2.0**1000
+"""The sizes of the products of a logit together; their float sums then are finite, whatever their rounding."""
+
+
 class HeadArrays:
     """A head's sites, keys and sets of types as arrays.
 
@@ -76,7 +82,11 @@ class HeadArrays:
         return first, of
 
     def rows(self, places: Numbers, visible: Numbers) -> Rows:
-        """The rows of some sites; `visible` is how many positions each sees, in falling order."""
+        """The rows of some sites; `visible` is how many positions each sees, in falling order.
+
+        Raises:
+            OverflowError: if logits may be too large for floats.
+        """
         import numpy as np
 
         queries = [self.columns.floats(column)[places] for column in self.reading.queries]
@@ -85,9 +95,13 @@ class HeadArrays:
         for number, query in enumerate(queries):
             kinds = (float(kind.key[number]) for types in self.reading.types for kind in types)
             varying = max((abs(value) for value in kinds), default=0.0)
-            error = error + np.abs(query) * (self.size[number][length] + varying)
-        # Rationals rounded once, a product, and a sum of two numbers for each row of the score.
-        error = error * ((2 * len(queries) + 4) * 2.0**-53)
+            size = self.size[number][length] + varying
+            error = error + (np.abs(query) * size + (np.abs(query) + size + 1) * UNDERFLOW)
+        if not np.all(error < LARGEST_LOGIT):
+            raise OverflowError("a logit is too large for a float")
+        # Rationals rounded once, a product, and a sum of two numbers for each row of the score; differences of logits
+        # are rounded once more.
+        error = error * ((2 * len(queries) + 6) * 2.0**-53) + len(queries) * UNDERFLOW
         return Rows(self, queries, length, visible, error)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hardsim.errors import InputError
-from hardsim.lang.core import AtLeast, Core, Edge, Node, Numeric, Reach, Step
+from hardsim.errors import InputError, InvariantError
+from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.numerical import BUILT_IN
 from hardsim.net.model import Transformer
 from hardsim.proof.clips import Counted, counted, feed_forward
@@ -96,6 +96,8 @@ def prove_network(
 def looks_ahead(node: Node) -> bool:
     """Whether the truth of a core node at a position can depend on what follows, or on the length."""
     match node:
+        case Letters() | And() | Xor() | Edge("first") | Step("Y") | Reach("S"):
+            return False
         case Edge("last") | Step("X") | Reach("U"):
             return True
         case AtLeast(terms):
@@ -104,7 +106,7 @@ def looks_ahead(node: Node) -> bool:
             # A user's own predicate may depend on the length.
             return count.side != "L" or (name not in BUILT_IN and name != "MOD")
         case _:
-            return False
+            raise InvariantError(f"{node} is no node of a core formula")
 
 
 def walk(state: State, read: Read = attended, counted: Counted = counted, report: Report | None = None) -> None:

@@ -59,23 +59,31 @@ def exponential(x: Array) -> Array:
 
 
 def exp_upper(x: Array, error: Array | float = 0.0) -> Array:
-    """At least e^y for every y <= x + error; +inf beyond the range, and never less than e^-RANGE."""
+    """At least e^y for every y <= x + error; +inf beyond the range and for nan, and never less than e^-RANGE."""
     import numpy as np
 
-    high = np.maximum(x + error, -RANGE)
-    inside = exponential(np.minimum(high, RANGE)) * (1 + 2 * EXP_ERROR)
+    high = x + error
+    inside = exponential(_cut(high)) * (1 + 2 * EXP_ERROR)
     # A float sum x + error is off by one rounding, at most 2^-43 nats inside the range.
-    result: Array = np.where(high >= RANGE, np.inf, inside * (1 + 2.0**-42))
+    result: Array = np.where(high < RANGE, inside * (1 + 2.0**-42), np.inf)
     return result
 
 
 def exp_lower(x: Array, error: Array | float = 0.0) -> Array:
-    """At most e^y for every y >= x - error; 0 below the range, and never more than e^RANGE."""
+    """At most e^y for every y >= x - error; 0 below the range and for nan, and never more than e^RANGE."""
     import numpy as np
 
-    low = np.minimum(x - error, RANGE)
-    inside = exponential(np.maximum(low, -RANGE)) * (1 - 2 * EXP_ERROR)
-    result: Array = np.where(low <= -RANGE, 0.0, inside * (1 - 2.0**-42))
+    low = x - error
+    inside = exponential(_cut(low)) * (1 - 2 * EXP_ERROR)
+    result: Array = np.where(low > -RANGE, inside * (1 - 2.0**-42), 0.0)
+    return result
+
+
+def _cut(x: Array) -> Array:
+    """Arguments within the range; -RANGE for nan, of which the caller says what it is."""
+    import numpy as np
+
+    result: Array = np.fmin(np.fmax(x, -RANGE), RANGE)
     return result
 
 
@@ -90,8 +98,9 @@ def ball(value: Fraction | int) -> arb:
 
 
 def above(value: arb) -> float:
-    """A float that is at least every number of a ball."""
-    return nextafter(float(value.upper()), inf)
+    """A float that is at least every number of a ball; +inf for one of which nothing is known."""
+    top = float(value.upper())
+    return nextafter(top, inf) if top < inf else inf
 
 
 def working_precision() -> Any:

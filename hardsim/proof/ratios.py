@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Variable
+from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Operation, Variable
 from hardsim.proof.result import NotProved
 from hardsim.spec.ir import Rational, plain
 
@@ -42,9 +42,15 @@ def _constant(value: Rational) -> fmpq_mpoly:
 
 
 class Ratio:
-    """A quotient of polynomials in lowest terms; one that is constant is not kept as such (see `simplest`)."""
+    """A quotient of polynomials in lowest terms; one that is constant is not kept as such (see `simplest`).
+
+    Raises:
+        NotProved: if the divisor is 0 everywhere.
+    """
 
     def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> None:
+        if not bottom:
+            raise NotProved(f"{top} is divided by 0")
         common = top.gcd(bottom)
         top, bottom = top / common, bottom / common
         factor = bottom.leading_coefficient()
@@ -104,7 +110,7 @@ class Ratio:
     __rmul__ = __mul__
 
     def inverse(self) -> Ratio:
-        """One over it; it must not be the constant 0."""
+        """One over it; NotProved for the constant 0."""
         return Ratio(self.bottom, self.top)
 
     @property
@@ -154,7 +160,7 @@ def chain(names: Sequence[str], gaps: Sequence[int]) -> dict[str, Ratio]:
 
 def lower(value: Value, domain: Domain) -> Fraction | None:
     """A lower bound of a rational function at all points of a domain; None if comparing coefficients gives none."""
-    found = Ratio.of(value).at(domain)
+    found = _within(value, domain)
     top, bottom = _coefficients(found.top), _coefficients(found.bottom)
     origin = (0,) * len(NAMES)
     if bottom.get(origin, Fraction(0)) < 0:
@@ -172,9 +178,21 @@ def upper(value: Value, domain: Domain) -> Fraction | None:
     return None if found is None else -found
 
 
+def _within(value: Value, domain: Domain) -> Ratio:
+    """A function written with numbers >= 0 alone.
+
+    Raises:
+        NotProved: if it has a variable of which a domain says nothing.
+    """
+    found = Ratio.of(value).at(domain)
+    if not found.names <= set(SLACKS):
+        raise NotProved(f"nothing is known of where {value} is taken")
+    return found
+
+
 def positive(value: Value, domain: Domain) -> bool:
     """Whether a rational function is positive at all points of a domain, as far as its coefficients tell."""
-    found = Ratio.of(value).at(domain)
+    found = _within(value, domain)
     origin = (0,) * len(NAMES)
     signs = []
     for part in (_coefficients(found.top), _coefficients(found.bottom)):
@@ -221,25 +239,39 @@ def ratio_of(function: Arith, sign: Callable[[Line], int], domain: Domain) -> Va
     """
 
     def walk(tree: Expression) -> Value:
-        if isinstance(tree, Constant):
-            return tree.value
-        if isinstance(tree, Variable):
-            return Ratio.variable(tree.name)
-        if isinstance(tree, Negation):
-            return (-Ratio.of(walk(tree.arg))).simplest
-        if isinstance(tree, Indicator):
-            raise NoRatio("it compares")
-        left, right = walk(tree.left), walk(tree.right)
-        if tree.op == "^":
-            return _power(left, right, sign)
-        first, second = Ratio.of(left), Ratio.of(right)
-        if tree.op == "/":
-            if not positive(second, domain) and not positive(-second, domain):
-                raise NoRatio(f"{second} is not known to be other than 0")
-            second = second.inverse()
-        return (first + second if tree.op == "+" else first - second if tree.op == "-" else first * second).simplest
+        match tree:
+            case Constant(value):
+                return value
+            case Variable("i" | "n" as name):
+                return Ratio.variable(name)
+            case Negation(arg):
+                return (-Ratio.of(walk(arg))).simplest
+            case Indicator():
+                raise NoRatio("it compares")
+            case Operation("^", left, right):
+                return _power(walk(left), walk(right), sign)
+            case Operation("+", left, right):
+                return (Ratio.of(walk(left)) + walk(right)).simplest
+            case Operation("-", left, right):
+                return (Ratio.of(walk(left)) - walk(right)).simplest
+            case Operation("*", left, right):
+                return (Ratio.of(walk(left)) * walk(right)).simplest
+            case Operation("/", left, right):
+                return (Ratio.of(walk(left)) * _divisor(walk(right), domain)).simplest
+            case Operation("mod"):
+                raise NoRatio("it takes a remainder")
+            case _:
+                raise NoRatio(f"{tree} is none of its parts")
 
     return walk(function.tree)
+
+
+def _divisor(value: Value, domain: Domain) -> Ratio:
+    """One over it."""
+    divisor = Ratio.of(value)
+    if not positive(divisor, domain) and not positive(-divisor, domain):
+        raise NoRatio(f"{divisor} is not known to be other than 0")
+    return divisor.inverse()
 
 
 def _power(base: Value, exponent: Value, sign: Callable[[Line], int]) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from hardsim.proof.outward import Array
 
-NOTHING = -1e300
-"""The logarithm of an empty sum."""
+NOTHING = -math.inf
+"""The logarithm of an empty sum; every other is finite."""
 
 
 @dataclass
@@ -41,7 +42,8 @@ class Running:
         """With numbers `mantissa * e^top` added."""
         import numpy as np
 
-        part = exponential(np.maximum(-np.abs(self.top - top), -RANGE))
+        # Two empty sums are nan apart, which counts as far: their top stays that of nothing.
+        part = exponential(np.fmax(-np.abs(self.top - top), -RANGE))
         grown = np.where(top > self.top, self.mantissa * part + mantissa, self.mantissa + mantissa * part)
         return Running(np.maximum(top, self.top), grown)
 
@@ -66,9 +68,9 @@ def share(wrong: Running, right: Running, error: Array, terms: int) -> Array:
 
     distance = right.top - wrong.top - 2 * error
     quotient = exp_lower(distance) * (right.mantissa / wrong.mantissa) * (1 - (terms + 8) * 2.0**-45)
-    quotient = np.where(right.top < NOTHING / 2, 0.0, quotient)
+    quotient = np.where(right.top > NOTHING, quotient, 0.0)
     found = (1 + 2.0**-50) / (1 + np.maximum(quotient, 0.0))
-    result: Array = np.where(wrong.top < NOTHING / 2, 0.0, np.minimum(found, 1.0))
+    result: Array = np.where(wrong.top == NOTHING, 0.0, np.where(found < 1.0, found, 1.0))
     return result
 
 

@@ -67,7 +67,8 @@ class HeadArgument:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What a position can hold: the key of every row of W_K as a function of i (the position) and n, and its type."""
+    """What a position can hold: the key of every row of W_K as a function of i (the position) and n, without what
+    depends on the word, and its type, whose key is such a function too."""
 
     keys: tuple[Any, ...]
     kind: LocalType
@@ -168,8 +169,9 @@ class _Case:
         for factor, first, own, second, others in zip(
             query, winner.keys, winner.kind.key, loser.keys, loser.kind.key, strict=True
         ):
-            key = Ratio.of(first).at({"i": WINNER}) + own - Ratio.of(second).at({"i": OTHER}) - others
-            total = total + Ratio.of(factor) * key
+            # What depends on the symbol may depend on the position besides: each is taken at its own.
+            won, lost = (Ratio.of(part) + Ratio.of(more) for part, more in ((first, own), (second, others)))
+            total = total + Ratio.of(factor) * (won.at({"i": WINNER}) - lost.at({"i": OTHER}))
         return total
 
     def _steps(self, differences: Iterable[Any], unit: Ratio, text: str, beyond: bool) -> tuple[Step, ...] | None:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from hardsim.proof.classes import QUERY, Classes
-from hardsim.proof.counts import common, fixed_values, separate
+from hardsim.proof.counts import common, counted_of, fixed_values, separate
 from hardsim.proof.outward import above, ball, working_precision
 from hardsim.proof.ratios import Ratio, Value, line, lower, positive, simplest
 from hardsim.proof.result import NotProved
@@ -51,10 +51,10 @@ def _same(values: Sequence[Any], what: str, name: str) -> Any:
     return values[0]
 
 
-def _keep(steps: dict[str, Step], step: Step) -> None:
-    """Keep the least rate of those that are about the same."""
-    if step.larger not in steps or step.rate < steps[step.larger].rate:
-        steps[step.larger] = step
+def _keep(steps: dict[Value, Step], value: Value, step: Step) -> None:
+    """Keep the least rate of those that are about the same value."""
+    if value not in steps or step.rate < steps[value].rate:
+        steps[value] = step
 
 
 # ---- look-ups ----
@@ -79,7 +79,7 @@ def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int
     name = head.name
     if soft != hard:
         raise NotProved(f"head {name} reads another value than its specification says", name)
-    counted = _counted(state, head)
+    counted = counted_of(state, head)
     if head.mask is Mask.PAST or (head.mask is Mask.FUTURE and state.means[counted].mask is not Mask.FUTURE):
         raise NotProved(f"head {name} may look for a position that it does not see", name)
     size = _same(state.means[counted].sizes, "the number of positions counted", name)
@@ -88,7 +88,7 @@ def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int
     _factors(state, scores, counted, size, False, name)
     assert isinstance(state.sites, Classes)
     rates: list[Fraction] = []
-    steps: dict[str, Step] = {}
+    steps: dict[Value, Step] = {}
     for factor, inverse, one in zip(factors, state.inverse, state.sites.classes, strict=True):
         if ALONE[head.mask](one):
             continue
@@ -96,24 +96,12 @@ def look_up(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int
         if rate is None or rate <= 0:
             raise NotProved(f"head {name}: comparing coefficients gives no positive rate for every length", name)
         rates.append(rate)
-        text = f"l(c) - l(j) = k (j - c)^2 with k = {simplest(factor * inverse)}"
-        _keep(steps, Step(SEVERAL[head.mask], text, rate, "(j - c)^2"))
+        k = (factor * inverse).simplest
+        _keep(steps, k, Step(SEVERAL[head.mask], f"l(c) - l(j) = k (j - c)^2 with k = {k}", rate, "(j - c)^2"))
     shape = f"the position whose number is the count, mask '{head.mask}'"
     if head.kind is Kind.TABLE:
         return _table(state, head, layer, hard, (shape, tuple(steps.values()), min(rates)))
     return _number(state, head, layer, hard, (shape, tuple(steps.values()), min(rates)), size)
-
-
-def _counted(state: State, head: Head) -> int:
-    """The coordinate that holds the mean of a look-up: the one that the score multiplies with j."""
-    for query, key in head.score:
-        terms = state.soft_terms(query)
-        if len(terms) == 1 and terms[0][0] in state.means:
-            column = fixed_values(state, state.hard(key, f"head {head.name}"), head.name)
-            values = [(Ratio.of(value) * QUERY.inverse()).simplest for value in column]
-            if all(value != 0 and "i" not in Ratio.of(value).names for value in values):
-                return terms[0][0]
-    raise NotProved(f"head {head.name} does not look up a mean", head.name)
 
 
 def _factors(
@@ -213,7 +201,7 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
     key = _sizes_of_keys(state, plan.scores[0][1], name, True)
     _sizes_of_keys(state, state.soft_terms(head.score[0][1]), name, False)
     distance, size, factor = _query(state, plan, head)
-    steps: dict[str, Step] = {}
+    steps: dict[Value, Step] = {}
     growing = "i" in key.names
     if growing and head.mask is not Mask.FUTURE:
         raise NotProved(f"the keys of head {name} grow with the position", name)
@@ -230,8 +218,9 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
         rate = lower(loss, one.domain)
         if rate is None or rate <= 0:
             raise NotProved(f"head {name}: comparing coefficients gives no positive rate for every length", name)
-        text = f"{'s' if growing else 'l(right) - l(wrong)'} >= {(scale * inverse).simplest}"
-        _keep(steps, Step(SEVERAL[head.mask], text, rate, unit))
+        least_loss = (scale * inverse).simplest
+        text = f"{'s' if growing else 'l(right) - l(wrong)'} >= {least_loss}"
+        _keep(steps, least_loss, Step(SEVERAL[head.mask], text, rate, unit))
     least = min(step.rate for step in steps.values())
     error, bound = (_ramp(least, name), RAMP_BOUND) if growing else (_share(least), "2x/(1 + 2x)")
     shape = f"the even positions if a number is positive, else the odd ones, mask '{head.mask}'"

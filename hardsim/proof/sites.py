@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from hardsim.net.model import Transformer
-from hardsim.spec.columns import PositionFunction
+from hardsim.spec.columns import PositionFunction, PredicateColumn
 from hardsim.spec.ir import Mask, Rational, plain
 
 
@@ -35,7 +35,7 @@ class Sites:
             self.starts[n] = len(self.i)
             self.i.extend(range(1, n + 1))
             self.n.extend([n] * n)
-        self._known: dict[str, list[Rational]] = {}
+        self._known: dict[PositionFunction, list[Any]] = {}
 
     def __len__(self) -> int:
         return len(self.i)
@@ -61,11 +61,15 @@ class Sites:
         return [end - 1 for _, _, end in self.words()]
 
     def evaluate(self, function: PositionFunction) -> list[Any]:
-        """A position function at every site, exactly; the same text is evaluated once."""
-        text = str(function)
-        if text not in self._known:
-            self._known[text] = self.tabulate(function.variables, lambda i, n: plain(function.evaluate(i=i, n=n)))
-        return self._known[text]
+        """A position function at every site, exactly; equal ones are evaluated once."""
+        if isinstance(function, PredicateColumn) and function.user is not None:
+            return self._evaluate(function)  # two meanings may have one name and text
+        if function not in self._known:
+            self._known[function] = self._evaluate(function)
+        return self._known[function]
+
+    def _evaluate(self, function: PositionFunction) -> list[Any]:
+        return self.tabulate(function.variables, lambda i, n: plain(function.evaluate(i=i, n=n)))
 
     def tabulate(self, names: Collection[str], value: Callable[[int, int], Rational]) -> list[Rational]:
         """A function of i and n at every site, which depends only on those of them that are named."""
@@ -86,6 +90,11 @@ class Sites:
         if mask is Mask.FUTURE:
             return list(self.i)
         return [len(mask.visible(i, n)) for i, n in zip(self.i, self.n, strict=True)]
+
+    def proportional(self, column: Sequence[Any]) -> bool:
+        """Whether a column is a multiple of the position at every length, and never 0."""
+        return all(column[start] != 0 and column[start + k] == column[start] * (k + 1)
+                   for n, start, _ in self.words() for k in range(n))  # fmt: skip
 
     def means(self, column: Sequence[Any], mask: Mask) -> list[Any]:
         """The mean over the visible positions, at every site."""

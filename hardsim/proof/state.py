@@ -67,6 +67,17 @@ class BooleanHead:
     extremes: tuple[Extremes, Extremes] | None = None
     worst: Case | None = None
 
+    def __post_init__(self) -> None:
+        if not all(isinstance(value, int | Fraction) for value in self.values):
+            raise NotProved(f"head {self.name} reads values that depend on the position", self.name)
+
+    def deviation(self, bit: int, sites: Sequence[int]) -> float:
+        """How far x is at most from a bit at some sites: a share of weights, whatever was not found."""
+        import numpy as np
+
+        found = float(np.max(self.wrong[bit][sites]))
+        return 0.0 if found < 0 else found if found < 1 else 1.0
+
 
 @dataclass
 class CountHead:
@@ -80,6 +91,12 @@ class CountHead:
     largest: list[Any]
     error: Array
     worst: Case | None = None
+
+    def __post_init__(self) -> None:
+        import numpy as np
+
+        if not np.all(np.isfinite(self.error)):
+            raise NotProved(f"no bound is found for the number that head {self.name} looks up", self.name)
 
 
 Attended = BooleanHead | CountHead
@@ -114,6 +131,10 @@ class State:
     """What the heads of the layer under way write: none of them reads it."""
 
     def __post_init__(self) -> None:
+        hold_names(self.program)
+        names = [head.name for head in self.model.heads], self.model.coordinates
+        if any(len(set(some)) != len(some) for some in names):
+            raise NotProved("two heads or two coordinates of the network have one name")
         self._embed()
 
     @cached_property
@@ -237,3 +258,20 @@ class State:
         """The values of a static column."""
         value = self.diagrams.value
         return [value(number) for number in column]
+
+
+def hold_names(program: HardProgram) -> None:
+    """Hold that every name of a specification means one thing: the constant, a letter, an encoding, or what is written.
+
+    Raises:
+        NotProved: naming the one that does not.
+    """
+    given = [ONE, *(letter.name for letter in program.letters), *(encoding.name for encoding in program.encodings)]
+    heads = [head.out for head in program.heads]
+    clips = [name for layer in program.layers
+             for name in dict.fromkeys([*(item.out for item in layer.clips), *layer.ones])]  # fmt: skip
+    found: set[str] = set()
+    for name in (*given, *heads, *clips):
+        if name in found:
+            raise NotProved(f"the specification has two meanings for the coordinate '{name}'")
+        found.add(name)

@@ -139,7 +139,7 @@ def test_lines_and_what_is_no_rational_function() -> None:
 
 def test_predicates_are_booleans_and_those_of_numbers_are_decided() -> None:
     classes = Classes()
-    assert set(classes.evaluate(PredicateColumn("PRIME", (), 1, 0, 0))) == {Free("PRIME(i)")}
+    assert set(classes.evaluate(PredicateColumn("PRIME", (), 1, 0, 0))) == {Free(PredicateColumn("PRIME", (), 1, 0, 0))}
     assert set(classes.evaluate(PredicateColumn("PRIME", (), 0, 0, 7))) == {1}
     # One text, two definitions: not the same Boolean.
     own = [PredicateColumn("P", (), 1, 0, 0, text, lambda value, n: True) for text in ("k > 3", "k > 4")]

@@ -1,0 +1,270 @@
+"""Networks and specifications changed together or apart, as someone would who wants a wrong proof.
+
+Where `perturb` changes one number of a network by little, this changes what both links rest on: the specification
+with its network after it, or one of them alone, by numbers beyond float64, other encodings and temperatures, rows,
+names, kinds and masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from random import Random
+
+from hardsim.checking.subject import Subject
+from hardsim.errors import HardsimError
+from hardsim.lang.arith import parse_arith
+from hardsim.net.model import AttentionHead, Matrix, Transformer
+from hardsim.net.soften import soften
+from hardsim.net.tables import LengthTable, PositionTable
+from hardsim.spec.columns import PositionFunction, PredicateColumn
+from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Kind, Letter, Mask, ProgramLayer, Rational, Weighting
+from tests.proof.perturb import perturbed
+
+NUMBERS: tuple[Rational, ...] = (
+    0, 1, -1, 2, -2, 3, Fraction(1, 2), Fraction(-1, 2), Fraction(3, 2), Fraction(9, 10), 20, 2**53 + 1, 10**20,
+    10**400, Fraction(1, 10**400), 10**305, Fraction(1, 10**330), -(10**400),
+)  # fmt: skip
+ENCODINGS = (
+    "({})+(i mod 2)", "({})*(i mod 2)", "({})*[i<3]", "({})+[i=2]", "({})*(1+[n>4])", "({})*(n mod 3+1)", "({})*(i+1)",
+    "({})*(-1)^i", "({})*(-1)^n", "-({})", "({})^2", "({})/i", "({})/n", "({})*n", "({})*10^400", "({})/10^330", "i",
+    "n", "1/i", "1/n", "(-1)^i", "(-1)^(i+1)", "1", "0", "i^2", "n-i", "i mod 2", "[i=1]", "[i=n]", "(1+(-1)^i)/2",
+    "({})+1/10", "({})+10^400-10^400", "2^53+({})-2^53",
+)  # fmt: skip
+TEMPERATURES = (
+    "({})*2", "({})/2", "({})*4", "({})*(n mod 3+1)", "({})*(1+9*[n>4])", "({})*(1+9*[n mod 5 = 4])", "({})*10^400",
+    "({})/10^400", "({})*i", "({})*n", "({})/n", "1", "1/n", "1/(n mod 2+1)", "({})*8*((1/4) mod (1/2))",
+    "({})*(1+[i=2])", "({})*(3+(-1)^n)", "({})*(3+(-1)^i)/2",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What was changed, and the network and the specification that came of it."""
+
+    kind: str
+    model: Transformer
+    program: HardProgram
+
+
+def _form(form: Affine, names: list[str], rng: Random) -> Affine:
+    """A linear form with a coefficient changed or added."""
+    terms = dict(form.terms)
+    name = rng.choice(sorted(terms)) if terms and rng.random() < 0.6 else rng.choice(names)
+    value = rng.choice(NUMBERS)
+    terms[name] = terms[name] * value if name in terms and rng.random() < 0.5 else value
+    return Affine.of(terms)
+
+
+def _swapped(form: Affine, names: list[str], rng: Random) -> Affine:
+    """A linear form that reads another coordinate in the place of one."""
+    terms = dict(form.terms)
+    if not terms:
+        return form
+    value = terms.pop(rng.choice(sorted(terms)))
+    name = rng.choice(names)
+    terms[name] = terms.get(name, 0) + value
+    return Affine.of(terms)
+
+
+def _head(head: Head, names: list[str], rng: Random) -> tuple[str, Head]:
+    """A head of the specification with one thing changed."""
+    what = rng.choice(("value", "score", "score", "row", "mask", "weighting", "kind", "select", "zero"))
+    some = _form if rng.random() < 0.5 else _swapped
+    score = list(head.score)
+    if what == "value":
+        return what, replace(head, value=some(head.value, names, rng))
+    if what == "select" and head.select is not None:
+        return what, replace(head, select=some(head.select, names, rng))
+    if what == "mask":
+        return what, replace(head, mask=rng.choice([Mask.NONE, Mask.FUTURE, Mask.PAST]))
+    if what == "weighting":
+        return what, replace(head, weighting=rng.choice([Weighting.LEFTMOST, Weighting.RIGHTMOST]))
+    if what == "kind" and score:
+        return what, replace(head, kind=rng.choice([kind for kind in Kind if kind is not Kind.UNIFORM]))
+    if what == "score" and score:
+        place = rng.randrange(len(score))
+        query, key = score[place]
+        score[place] = (some(query, names, rng), key) if rng.random() < 0.5 else (query, some(key, names, rng))
+        return what, replace(head, score=tuple(score))
+    if what == "row" and score:
+        row = (_form(Affine(), names, rng), _form(Affine(), names, rng))
+        score.insert(rng.randrange(len(score) + 1), row)
+        return what, replace(head, score=tuple(score))
+    if what == "zero" and score:
+        score.insert(0, (Affine.coordinate(rng.choice(names)), Affine()))
+        return what, replace(head, score=tuple(score))
+    return "", head
+
+
+def _clip(clip: Clip, names: list[str], rng: Random) -> Clip:
+    if rng.random() < 0.2:
+        return replace(clip, weight=-clip.weight)
+    return replace(clip, pre=(_form if rng.random() < 0.5 else _swapped)(clip.pre, names, rng))
+
+
+def _encoding(value: PositionFunction, rng: Random) -> PositionFunction:
+    if isinstance(value, PredicateColumn):
+        return replace(value, of_i=value.of_i + rng.choice((-1, 0, 1)), of_n=value.of_n + rng.choice((0, 0, 1)),
+                       offset=value.offset + rng.choice((-1, 0, 1)))  # fmt: skip
+    kind = rng.random()
+    if kind < 0.1:
+        return PositionTable(1, tuple(value.evaluate(i=i, n=3) for i in (1, 2, 3)), rng.choice(NUMBERS))
+    if kind < 0.2:
+        return LengthTable(tuple(rng.choice((Fraction(1), Fraction(n), Fraction(1, n))) for n in range(1, 100)))
+    if kind < 0.3:
+        return PredicateColumn(rng.choice(("PRIME", "SQUARE", "POW2")), (), 1, 0, 0)
+    return parse_arith(rng.choice(ENCODINGS).format(value))
+
+
+def _program(program: HardProgram, rng: Random) -> tuple[str, HardProgram]:
+    """A specification with one thing changed."""
+    layers = list(program.layers)
+    names = list(program.coordinates)
+    what = rng.choice(("head", "head", "head", "clip", "clip", "encoding", "encoding", "letter", "ones", "name"))
+    number = rng.randrange(len(layers))
+    layer = layers[number]
+    if what == "head" and layer.heads:
+        place = rng.randrange(len(layer.heads))
+        part, changed = _head(layer.heads[place], names, rng)
+        heads = tuple(changed if index == place else old for index, old in enumerate(layer.heads))
+        layers[number] = replace(layer, heads=heads)
+        return f"head {part}", replace(program, layers=tuple(layers))
+    if what == "clip" and layer.clips:
+        place = rng.randrange(len(layer.clips))
+        clips = tuple(_clip(old, names, rng) if index == place else old for index, old in enumerate(layer.clips))
+        layers[number] = replace(layer, clips=clips)
+        return what, replace(program, layers=tuple(layers))
+    if what == "encoding" and program.encodings:
+        place = rng.randrange(len(program.encodings))
+        changed_ones = tuple(replace(old, value=_encoding(old.value, rng)) if index == place else old
+                             for index, old in enumerate(program.encodings))  # fmt: skip
+        return what, replace(program, encodings=changed_ones)
+    if what == "letter" and program.letters:
+        place = rng.randrange(len(program.letters))
+        symbols = frozenset(symbol for symbol in program.alphabet if rng.random() < 0.5)
+        letters = tuple(Letter(old.name, symbols) if index == place else old for index, old in
+                        enumerate(program.letters))  # fmt: skip
+        return what, replace(program, letters=letters)
+    if what == "ones":
+        outs = sorted({clip.out for clip in layer.clips})
+        ones = tuple(name for name in outs if rng.random() < 0.5)
+        layers[number] = ProgramLayer(layer.heads, layer.clips, ones)
+        return what, replace(program, layers=tuple(layers))
+    if what == "name":
+        return what, renamed(program, rng.choice(names[1:]), rng.choice(names))
+    return "", program
+
+
+def renamed(program: HardProgram, old: str, new: str) -> HardProgram:
+    """A specification in which one coordinate is called like another, wherever it is named."""
+
+    def name(one: str) -> str:
+        return new if one == old else one
+
+    def form(one: Affine) -> Affine:
+        return Affine.of([(name(key), value) for key, value in one.terms])
+
+    def layer(one: ProgramLayer) -> ProgramLayer:
+        heads = tuple(
+            replace(head, value=form(head.value), out=name(head.out),
+                    score=tuple((form(query), form(key)) for query, key in head.score),
+                    select=None if head.select is None else form(head.select))
+            for head in one.heads
+        )  # fmt: skip
+        clips = tuple(replace(clip, out=name(clip.out), pre=form(clip.pre)) for clip in one.clips)
+        return ProgramLayer(heads, clips, tuple(name(out) for out in one.ones))
+
+    return replace(
+        program,
+        letters=tuple(replace(letter, name=name(letter.name)) for letter in program.letters),
+        encodings=tuple(replace(encoding, name=name(encoding.name)) for encoding in program.encodings),
+        layers=tuple(layer(one) for one in program.layers),
+        output=name(program.output),
+    )
+
+
+def _entry(matrix: Matrix, rng: Random) -> Matrix:
+    """A matrix with an entry changed or added, by numbers beyond float64 among others."""
+    entries: dict[tuple[int, int], Rational] = {(row, column): value for row, column, value in matrix.entries}
+    rows, columns = matrix.shape
+    if not rows or not columns:
+        return matrix
+    place = rng.choice(sorted(entries)) if entries and rng.random() < 0.6 else (
+        rng.randrange(rows), rng.randrange(columns))  # fmt: skip
+    value = rng.choice(NUMBERS)
+    entries[place] = entries[place] * value if place in entries and rng.random() < 0.6 else value
+    return Matrix.of(rows, columns, entries)
+
+
+def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
+    """A network with one thing changed."""
+    what = rng.choice(("w_q", "w_k", "w_k", "w_v", "w1", "w2", "embedding", "encoding", "more", "tau", "tau", "scale"))
+    number = rng.randrange(len(model.layers))
+    layer = model.layers[number]
+    if what in ("w_q", "w_k", "w_v", "scale"):
+        if not layer.heads:
+            return "", model
+        place = rng.randrange(len(layer.heads))
+        factor = rng.choice(NUMBERS)
+        edit: Callable[[Matrix], Matrix] = lambda matrix: _entry(matrix, rng)  # noqa: E731
+        if what == "scale":
+            edit = lambda matrix: Matrix.of(*matrix.shape, {(r, c): v * factor for r, c, v in matrix.entries})  # noqa: E731
+        part = rng.choice(("w_q", "w_k")) if what == "scale" else what
+
+        def change(head: AttentionHead) -> AttentionHead:
+            return replace(head, **{part: edit(getattr(head, part))})
+
+        heads = tuple(change(old) if index == place else old for index, old in enumerate(layer.heads))
+        new = replace(layer, heads=heads)
+    elif what in ("w1", "w2"):
+        new = replace(layer, ffn=replace(layer.ffn, **{what: _entry(getattr(layer.ffn, what), rng)}))
+    elif what == "embedding":
+        return what, replace(model, embedding=_entry(model.embedding, rng))
+    elif what == "encoding" and model.encodings:
+        place = rng.randrange(len(model.encodings))
+        coordinate, value = model.encodings[place]
+        other = (coordinate, _encoding(value, rng))
+        encodings = tuple(other if index == place else old for index, old in enumerate(model.encodings))
+        return what, replace(model, encodings=encodings)
+    elif what == "more":
+        coordinate = rng.randrange(model.dimension)
+        added = (coordinate, parse_arith(rng.choice(ENCODINGS).format("i")))
+        return what, replace(model, encodings=(*model.encodings, added))
+    else:
+        return "tau", replace(model, temperature=parse_arith(rng.choice(TEMPERATURES).format(model.temperature)))
+    layers = tuple(new if index == number else old for index, old in enumerate(model.layers))
+    return what, replace(model, layers=layers)
+
+
+def mutated(subject: Subject, rng: Random) -> Mutant | None:
+    """One of a subject; None where there is nothing of the kind that was drawn."""
+    program, kinds = subject.program, []
+    if rng.random() < 0.6:
+        for _ in range(rng.choice((1, 1, 2))):
+            kind, program = _program(program, rng)
+            kinds.append(kind)
+    try:
+        budget = replace(subject.budget) if rng.random() < 0.7 else replace(subject.budget, beta=Fraction(3))
+        model = soften(program, budget)
+    except (HardsimError, KeyError, ValueError):
+        return None
+    if not kinds or rng.random() < 0.2:
+        if rng.random() < 0.2:
+            found = perturbed(model, rng)
+            if found is None:
+                return None
+            kind, model = found
+        else:
+            kind, model = _model(model, rng)
+        kinds.append(f"network {kind}")
+    if rng.random() < 0.1:
+        _, program = _program(program, rng)
+        kinds.append("specification alone")
+    if (program, model) == (subject.program, subject.model):
+        return None
+    return Mutant(", ".join(kinds), model, program)
+
+
+assert ONE == "1"
