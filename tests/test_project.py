@@ -24,6 +24,7 @@ ROOMS = ("errors", "lang", "spec", "theory", "net", "ahat", "rasp", "run", "proo
 OUTSIDE = {
     "version": "errors",
     "exact": "errors",
+    "files": "errors",
     "verify": "errors",
     "examples": "errors",
     "api": "report",
