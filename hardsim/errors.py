@@ -25,10 +25,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and the name under which errors cite it (a path, or `<expression>`)."""
+    """A text and the name under which errors cite it (a path, or `<expression>`).
+
+    `first` is the number of its first line, for a line that is read alone.
+    """
 
     name: str
     text: str
+    first: int = 1
 
     def line_of(self, offset: int) -> tuple[int, int, str]:
         """The 1-based line and column of a character offset, and the text of that line."""
@@ -36,7 +40,7 @@ class Source:
         start = self.text.rfind("\n", 0, offset) + 1
         end = self.text.find("\n", offset)
         line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
-        return self.text.count("\n", 0, offset) + 1, offset - start + 1, line
+        return self.text.count("\n", 0, offset) + self.first, offset - start + 1, line
 
 
 class HardsimError(Exception):

@@ -27,6 +27,7 @@ OUTSIDE = {
     "exact": "errors",
     "expressions": "errors",
     "sections": "errors",
+    "files": "errors",
     "verify": "errors",
     "examples": "errors",
     "api": "report",

@@ -19,6 +19,10 @@ from hardsim.net.model import AttentionHead, FeedForward, Transformer
 from hardsim.spec.integers import SAFE, Exact, Integers, combination, largest, widened
 from hardsim.spec.ir import Mask, Rational, Weighting, plain
 
+BLOCK = 1 << 23
+"""Bytes of scores that are held at a time: the queries of long words are taken in blocks, so that memory grows with the
+length and not with its square."""
+
 Word = Sequence[str]
 Terms = tuple[tuple[int, Rational], ...]
 
@@ -135,19 +139,16 @@ class ExactModel:
         layer = LayerTrace(list(columns), [])
         shape = columns[0].whole.shape
         written: dict[int, list[tuple[Exact, Rational]]] = {}
-        for head, (queries, keys, values) in zip(self.model.layers[number].heads, self._forms[number], strict=True):
-            seen = visible(head.mask, shape[1], self.model.bos)
+        for head, (queries, keys, forms) in zip(self.model.layers[number].heads, self._forms[number], strict=True):
+            values = {out: _form(form, 0, columns) for out, form in enumerate(forms) if form}
             if head.uniform and head.weighting in (Weighting.AVERAGE, Weighting.SOFTMAX):
-                chosen = np.broadcast_to(seen, (shape[0], *seen.shape))
+                results = {out: _uniform(head.mask, value, self.model.bos) for out, value in values.items()}
             else:
-                layer.rows[head.name], chosen = _rows(head, queries, keys, columns, seen)
-            layer.values[head.name], layer.results[head.name] = {}, {}
-            for out, form in enumerate(values):
-                if form:
-                    value = _form(form, 0, columns)
-                    layer.values[head.name][out] = value
-                    layer.results[head.name][out] = result = _attend(chosen, value)
-                    written.setdefault(out, []).append((result, 1))
+                pairs = [(_form(q, 0, columns), _form(k, 0, columns)) for q, k in zip(queries, keys, strict=True)]
+                layer.rows[head.name], results = _hardmax(head, pairs, values, shape, self.model.bos)
+            layer.values[head.name], layer.results[head.name] = values, results
+            for out, result in results.items():
+                written.setdefault(out, []).append((result, 1))
         for out, parts in written.items():
             layer.attended[out] = combination([(columns[out], 1), *parts], 0, (shape[0], shape[1]))
         return layer
@@ -170,12 +171,13 @@ class ExactModel:
         return columns
 
 
-def visible(mask: Mask, size: int, bos: bool) -> NDArray[np.bool_]:
-    """Which of the positions (columns) each query (row) sees, by index; with a beginning of sequence every query sees
-    index 0."""
-    query, key = np.indices((size, size))
+def visible(mask: Mask, size: int, bos: bool, queries: slice = slice(None)) -> NDArray[np.bool_]:
+    """Which of the positions (columns) each of the queries (rows) sees, by index; with a beginning of sequence every
+    query sees index 0."""
+    key = np.arange(size)
+    query = key[queries, None]
     seen = {
-        Mask.NONE: key >= 0,
+        Mask.NONE: np.broadcast_to(True, (len(query), size)),
         Mask.FUTURE: key <= query,
         Mask.PAST: key >= query,
         Mask.STRICT_FUTURE: key < query,
@@ -183,6 +185,23 @@ def visible(mask: Mask, size: int, bos: bool) -> NDArray[np.bool_]:
     }[mask]
     result: NDArray[np.bool_] = seen | (key == 0) if bos else seen
     return result
+
+
+def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
+    """The sum of what each query sees of rows of numbers, (..., positions), in time and memory of their size."""
+    upto = whole.cumsum(axis=-1)
+    every = upto[..., -1:]
+    sums: Integers = {
+        Mask.NONE: np.broadcast_to(every, whole.shape),
+        Mask.FUTURE: upto,
+        Mask.PAST: every - upto + whole,
+        Mask.STRICT_FUTURE: upto - whole,
+        Mask.STRICT_PAST: every - upto,
+    }[mask]
+    if bos:
+        unseen = ~visible(mask, whole.shape[-1], False)[:, 0]
+        sums = sums + whole[..., :1] * unseen
+    return sums
 
 
 def _forms(rows: list[dict[int, Rational]]) -> list[Terms]:
@@ -194,24 +213,53 @@ def _form(form: Terms, bias: Rational, columns: Sequence[Exact]) -> Exact:
     return combination([(columns[index], coefficient) for index, coefficient in form], bias, (words, positions))
 
 
-def _scores(pairs: list[tuple[Exact, Exact]], shape: tuple[int, ...]) -> tuple[Integers, int]:
-    """The scores of all keys for all queries, (words, queries, keys), as integers over a unit."""
+def _uniform(mask: Mask, value: Exact, bos: bool) -> Exact:
+    """The mean of a column over all that each query sees."""
+    size = value.whole.shape[1]
+    totals = visible_sums(mask, widened(value.whole, value.size * size), bos)
+    counts = visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
+    return _mean(totals, counts, value.unit)
+
+
+def _hardmax(
+    head: AttentionHead,
+    pairs: list[tuple[Exact, Exact]],
+    values: dict[int, Exact],
+    shape: tuple[int, ...],
+    bos: bool,
+) -> tuple[Rows, dict[int, Exact]]:
+    """What the rows of scores are like, and the mean of each column over the positions that the hardmax attends to."""
     unit = lcm(*(query.unit * key.unit for query, key in pairs))
     factors = [unit // (query.unit * key.unit) for query, key in pairs]
     bound = sum(factor * query.size * key.size for factor, (query, key) in zip(factors, pairs, strict=True))
-    scores: Integers = np.zeros((shape[0], shape[1], shape[1]), dtype=object if bound >= SAFE else np.int64)
-    for factor, (query, key) in zip(factors, pairs, strict=True):
-        left = widened(query.whole, bound) * factor
-        scores = scores + left[:, :, None] * widened(key.whole, bound)[:, None, :]
-    return scores, unit
+    rows: list[tuple[Integers, ...]] = []
+    counts: list[Integers] = []
+    totals: dict[int, list[Integers]] = {out: [] for out in values}
+    wide = {out: widened(value.whole, value.size * shape[1]) for out, value in values.items()}
+    # A Python integer takes 28 bytes and a bit for a bit, a place in an array 8.
+    bytes_each = 8 if bound < SAFE else 36 + bound.bit_length() // 8
+    step = max(1, BLOCK // (bytes_each * shape[0] * shape[1]))
+    for start in range(0, shape[1], step):
+        queries = slice(start, start + step)
+        seen = visible(head.mask, shape[1], bos, queries)
+        scores: Integers = np.zeros((shape[0], *seen.shape), dtype=object if bound >= SAFE else np.int64)
+        for factor, (query, key) in zip(factors, pairs, strict=True):
+            left = widened(query.whole[:, queries], bound) * factor
+            scores = scores + left[:, :, None] * widened(key.whole, bound)[:, None, :]
+        *found, chosen = _rows(head.weighting, scores, seen)
+        rows.append(tuple(found))
+        counts.append(chosen.sum(axis=2))
+        for out, whole in wide.items():
+            totals[out].append(np.where(chosen, whole[:, None, :], 0).sum(axis=2))
+    number = np.concatenate(counts, axis=1)
+    results = {out: _mean(np.concatenate(totals[out], axis=1), number, value.unit) for out, value in values.items()}
+    gap, maxima, reach = (np.concatenate(parts, axis=1) for parts in zip(*rows, strict=True))
+    sizes = tuple(query.magnitude for query, _ in pairs), tuple(key.magnitude for _, key in pairs)
+    return Rows(unit, gap, maxima, reach, *sizes), results
 
 
-def _rows(
-    head: AttentionHead, queries: list[Terms], keys: list[Terms], columns: list[Exact], seen: NDArray[np.bool_]
-) -> tuple[Rows, NDArray[np.bool_]]:
-    """What a row of scores is like, and the positions that its hardmax attends to."""
-    pairs = [(_form(q, 0, columns), _form(k, 0, columns)) for q, k in zip(queries, keys, strict=True)]
-    scores, unit = _scores(pairs, columns[0].whole.shape)
+def _rows(weighting: Weighting, scores: Integers, seen: NDArray[np.bool_]) -> tuple[Integers, ...]:
+    """Gap, number of maxima and reach of some rows of scores, and the positions that their hardmax attends to."""
     low, high = int(scores.min()) - 1, int(scores.max()) + 1
     masked = np.where(seen, scores, low)
     best = masked.max(axis=2)
@@ -220,25 +268,18 @@ def _rows(
     gap = np.where(runner_up == low, -1, best - runner_up)
     reach = best - np.where(seen, scores, high).min(axis=2)
     maxima = top.sum(axis=2)
-    if head.weighting is not Weighting.AVERAGE:
+    if weighting is not Weighting.AVERAGE:
         size = top.shape[2]
-        place = (
-            top.argmax(axis=2) if head.weighting is Weighting.LEFTMOST else size - 1 - top[:, :, ::-1].argmax(axis=2)
-        )
+        place = top.argmax(axis=2) if weighting is Weighting.LEFTMOST else size - 1 - top[:, :, ::-1].argmax(axis=2)
         top = place[:, :, None] == np.arange(size)
-    sizes = tuple(query.magnitude for query, _ in pairs), tuple(key.magnitude for _, key in pairs)
-    return Rows(unit, gap, maxima, reach, *sizes), top
+    return gap, maxima, reach, top
 
 
-def _attend(chosen: NDArray[np.bool_], value: Exact) -> Exact:
-    """The mean of a column over the chosen positions of each query."""
-    size = chosen.shape[2]
-    whole = widened(value.whole, value.size * size)
-    total = np.where(chosen, whole[:, None, :], 0).sum(axis=2)
-    counts = chosen.sum(axis=2)
+def _mean(totals: Integers, counts: Integers, over: int) -> Exact:
+    """`totals / (counts * over)` over one unit."""
     unit = lcm(*(int(count) for count in np.unique(counts)))
     if unit == 1:
-        return Exact.of(total, value.unit)
-    wide = largest(total) * unit >= SAFE or unit >= SAFE
+        return Exact.of(totals, over)
+    wide = largest(totals) * unit >= SAFE or unit >= SAFE
     factors = (unit // counts.astype(object)) if wide else unit // counts
-    return Exact.of((total.astype(object) if wide else total) * factors, value.unit * unit)
+    return Exact.of((totals.astype(object) if wide else totals) * factors, over * unit)

@@ -23,7 +23,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hardsim.ahat.exact import visible
+import numpy as np
+
+from hardsim.ahat.exact import visible_sums
 from hardsim.ahat.measure import HeadFacts, LayerFacts, LengthFacts
 from hardsim.net.model import AttentionHead, FeedForward, Matrix, Transformer
 from hardsim.spec.ir import Weighting
@@ -119,7 +121,7 @@ def _distance(
     """
     if head.weighting in (Weighting.LEFTMOST, Weighting.RIGHTMOST) and max(rows.most) > 1:
         return FARTHEST
-    seen = visible(head.mask, len(inverse), model.bos).sum(axis=1)
+    seen = visible_sums(head.mask, np.ones(len(inverse), dtype=np.int64), model.bos)
     known: dict[tuple[int, int, int, Fraction | None, Fraction], Fraction] = {}
     for query, beta in enumerate(inverse):
         key = int(seen[query]), rows.fewest[query], rows.most[query], gaps[query], beta

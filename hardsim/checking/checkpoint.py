@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from glob import escape
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from hardsim.checking.plain import from_plain, to_plain
 from hardsim.errors import InputError
+from hardsim.files import Draft, read_bytes, refusing, target_of
 from hardsim.version import __version__
 
 FORMAT = "hardsim-checkpoint"
@@ -28,8 +26,8 @@ INTERVAL = 1.0
 """Least seconds between two times that the file is written while words are tried."""
 SHARE = 20
 """Writing takes at most this fraction of the time."""
-STALE = 3600.0
-"""Seconds after which a half-written file is that of a run that was killed."""
+LARGEST = 256 * 2**20
+"""Bytes of the largest checkpoint that is read: what was found of every length up to the largest is in it."""
 OPTION = "--resume"
 
 
@@ -91,13 +89,12 @@ class Checkpoint:
         """By input and regime: `state` and `words`, or `result`."""
         self._plain: dict[str, dict[str, Any]] = {}
         self._next = 0.0
-        self._target = Path(path)
+        self._target = target_of(path, OPTION)
         self.resumed = self._target.exists()
         if self.resumed:
             self._read()
         else:
             self._write()
-        self._sweep()
 
     def memory(self, name: str, regime: str | None) -> Memory:
         """What is known of an input in a regime (None for a hard-attention model)."""
@@ -131,12 +128,7 @@ class Checkpoint:
 
     def _document(self) -> Any:
         """The file's content, after its digest has been held against it."""
-        try:
-            data = self._target.read_bytes()
-        except OSError as error:
-            raise InputError(
-                f"{OPTION} {self.path}: cannot be read ({error.strerror or error})", hint="Give it another name."
-            ) from None
+        data = read_bytes(self.path, LARGEST, OPTION)
         try:
             document = json.loads(data)
         except (ValueError, RecursionError):
@@ -195,41 +187,11 @@ class Checkpoint:
             "inputs": self.inputs,
             "runs": self._plain,
         }
-        self._replace(json.dumps(document | {"sha256": _digest(document)}) + "\n")
+        text = json.dumps(document | {"sha256": _digest(document)}) + "\n"
+        with refusing(self.path, OPTION), closing(Draft(self._target)) as draft:
+            draft.commit(text.encode("ascii"), durable=True)
         now = time.monotonic()
         self._next = now + max(INTERVAL, SHARE * (now - started))
-
-    def _replace(self, text: str) -> None:
-        temporary = ""
-        try:
-            target = self._target.resolve()
-            if target.exists() and not target.is_file():
-                raise IsADirectoryError(0, "it is no file")
-            handle, temporary = tempfile.mkstemp(prefix=self._prefix(target), dir=target.parent)
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-            _sync(target.parent)
-        except (OSError, ValueError, RuntimeError) as error:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise InputError(
-                f"{OPTION} {self.path}: cannot be written ({getattr(error, 'strerror', None) or error})",
-                hint=f"Give {OPTION} a file in a directory that exists and that you can write.",
-            ) from None
-
-    def _prefix(self, target: Path) -> str:
-        return f".{target.name[:100]}.partial."
-
-    def _sweep(self) -> None:
-        """Remove what runs that were killed in the middle of writing left behind."""
-        target = self._target.resolve()
-        for found in target.parent.glob(f"{escape(self._prefix(target))}*"):
-            with suppress(OSError):
-                if time.time() - found.stat().st_mtime > STALE:
-                    found.unlink()
 
     def finish(self) -> None:
         """Say that nothing is left to do."""
@@ -245,16 +207,6 @@ def same_file(left: str, right: str) -> bool:
     with suppress(OSError, ValueError, RuntimeError):
         return Path(left).resolve() == Path(right).resolve()
     return False
-
-
-def _sync(directory: Path) -> None:
-    """Make a new name durable, where directories can be synchronised."""
-    with suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _digest(document: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from hardsim.ahat.file import read_ahat, read_json
 from hardsim.checking.attention_open import AttentionInput, read_model, read_srasp
 from hardsim.checking.subject import ModelOptions, Subject, compile_file, counting_of, digest, own_predicates
 from hardsim.errors import InputError
+from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes
 from hardsim.lang import parse
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.pretty import format_file
@@ -33,8 +34,8 @@ from hardsim.visible import visible_json
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 1
 PROGRAM = ".srasp"
-PATTERNS = ("*.ltl", "*.srasp", "*.ahat.json", "*.model.json")
-"""What a directory stands for."""
+SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".model.json")
+"""Of the files that a directory stands for."""
 OTHER = (
     "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
     "error bounds, declared gaps and what the heads are for of the specification"
@@ -110,7 +111,7 @@ def read_input(path: str) -> Input | AttentionInput:
         InputError: if it cannot be read, or is none of them.
         SourceError: if the formula is wrong.
     """
-    data = parse.read_bytes(path)
+    data = read_bytes(path, None if path.endswith(".json") else LARGEST_TEXT)
     sha256 = digest(data)
     if path.endswith(PROGRAM):
         return read_srasp(data, path, sha256)
@@ -142,7 +143,7 @@ def read_source(path: str) -> SourceText:
     Raises:
         InputError: as `read_input`.
     """
-    data = parse.read_bytes(path)
+    data = read_bytes(path, None if path.endswith(".json") else LARGEST_TEXT)
     sha256 = digest(data)
     if path.endswith(PROGRAM):
         program = parse_program_bytes(data, path)
@@ -164,17 +165,17 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
     """The files that these paths mean: a directory stands for its formulas, programs and models, in order of name.
 
     Raises:
-        InputError: if a directory has none.
+        InputError: if a directory has none, or cannot be read.
     """
     result: list[str] = []
     for path in paths:
-        if not Path(path).is_dir():
+        if not is_directory(path):
             result.append(path)
             continue
-        found = sorted(str(entry) for pattern in PATTERNS for entry in Path(path).glob(pattern))
+        found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith(SUFFIXES))
         if not found:
             raise InputError(
-                f"{path} has no {', '.join(PATTERNS[:-1])} or {PATTERNS[-1]} file", hint="Name the files one by one."
+                f"{path} has no *{', *'.join(SUFFIXES[:-1])} or *{SUFFIXES[-1]} file", hint="Name the files one by one."
             )
         result.extend(found)
     return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ from hardsim.cli.options import ALL, Request
 from hardsim.cli.session import session
 from hardsim.cli.sink import STDOUT, Sink
 from hardsim.errors import InputError
+from hardsim.files import is_directory
 
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
@@ -76,7 +76,7 @@ def compile_model(
         raise InputError("nowhere to write the network", hint="Add -o model.json, or -o - for standard output.")
     if output == STDOUT == json:
         raise InputError("-o - and --json - both want standard output", hint="Give one of them a file.")
-    if file and Path(file).is_dir():
+    if file and is_directory(file):
         raise InputError(f"{file} is a directory, and one file holds one network", hint="Name one formula file.")
     target = Sink(output, "-o")
     try:

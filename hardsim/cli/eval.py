@@ -12,11 +12,10 @@ from hardsim.cli import options as opt
 from hardsim.cli.options import Request
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
-from hardsim.errors import InputError, SourceError
+from hardsim.errors import InputError, Source
 
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
-    from hardsim.checking.result import Word
     from hardsim.checking.subject import Subject
 
 STDIN = "-"
@@ -75,7 +74,7 @@ def evaluate_words(
             current.each(one, request, work.evaluate, work.evaluate_model)
 
 
-def _texts(words: list[str], files: list[str]) -> list[tuple[str, str]]:
+def _texts(words: list[str], files: list[str]) -> list[Source]:
     """The words as written, each with the name under which errors cite it.
 
     Raises:
@@ -86,7 +85,7 @@ def _texts(words: list[str], files: list[str]) -> list[tuple[str, str]]:
         raise InputError(what, hint="Add words, or '-' to read them from standard input, one a line.")
     if words != [STDIN]:
         names = [f"<word {number}>" for number in range(1, len(words) + 1)] if len(words) > 1 else ["<word>"]
-        return list(zip(names, words, strict=True))
+        return [Source(name, word) for name, word in zip(names, words, strict=True)]
     data = sys.stdin.buffer.read()
     try:
         lines = data.decode("utf-8-sig").splitlines()
@@ -96,15 +95,13 @@ def _texts(words: list[str], files: list[str]) -> list[tuple[str, str]]:
         ) from None
     if not lines:
         raise InputError("<stdin> has no word", hint="Write one word a line.")
-    return [(STDIN, "\n" * before + line) for before, line in enumerate(lines)]
+    return [Source("<stdin>", line, number) for number, line in enumerate(lines, start=1)]
 
 
 class _Work:
     """Evaluates the same words on every subject."""
 
-    def __init__(
-        self, current: Session, request: Request, texts: list[tuple[str, str]], dps: int | None, engine: str
-    ) -> None:
+    def __init__(self, current: Session, request: Request, texts: list[Source], dps: int | None, engine: str) -> None:
         self.current = current
         self.request = request
         self.texts = texts
@@ -114,11 +111,12 @@ class _Work:
     def evaluate(self, subject: Subject) -> None:
         """All words on one subject, in one table."""
         from hardsim.checking.compare import evaluate
+        from hardsim.lang.words import parse_word
         from hardsim.report.check import model_line
         from hardsim.report.evaluation import print_evaluations
         from hardsim.report.json import eval_json
 
-        words = [parse(text, name, subject.file.alphabet) for name, text in self.texts]
+        words = [parse_word(text, subject.file.alphabet) for text in self.texts]
         found = list(evaluate(subject, words, self.dps, self.engine))
         self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found))
         screen = self.current.screen
@@ -139,10 +137,11 @@ class _Work:
         from hardsim.checking.attention_campaign import summary
         from hardsim.checking.campaign import CheckOptions
         from hardsim.checking.evaluate import evaluate_attention
+        from hardsim.lang.words import parse_word
         from hardsim.report.attention import print_attention_words, print_oracle_words
         from hardsim.report.attention_json import evaluations_json
 
-        words = [parse(text, name, given.alphabet) for name, text in self.texts]
+        words = [parse_word(text, given.alphabet) for text in self.texts]
         if given.model is None and given.oracle is not None:
             self.current.screen.line((given.name, "bold"), "  semantics alone")
             answers = [(word, given.oracle(word)) for word in words]
@@ -173,22 +172,3 @@ def _advice(engine: str) -> str:
     if engine == FLOAT64:
         return f"float64 cannot tell on which side of a threshold a value lies; use --engine {AUTO}"
     return "a value lies on a threshold, or too close to it for the limit of ball arithmetic; use another --beta"
-
-
-def parse(text: str, name: str, alphabet: tuple[str, ...]) -> Word:
-    """A word, with errors that cite it by name.
-
-    Raises:
-        SourceError: if it is empty, or has a symbol that the alphabet has not.
-    """
-    from hardsim.errors import Source, Span
-    from hardsim.lang.words import parse_word
-
-    try:
-        return parse_word(text, alphabet)
-    except SourceError as error:
-        # A line of standard input comes after empty ones, so that the error cites its number.
-        start = max(error.span.start, text.rfind("\n") + 1)
-        error.span = Span(start, max(error.span.end, start + 1))
-        error.source = Source("<stdin>" if name == STDIN else name, error.source.text)
-        raise

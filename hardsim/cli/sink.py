@@ -1,14 +1,13 @@
-"""Files that are written whole or not at all."""
+"""Where a command writes a text: a file, written whole or not at all, or standard output."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 
 from hardsim.errors import InputError
+from hardsim.files import Draft, refusal, refusing, target_of
 
 STDOUT = "-"
 
@@ -17,8 +16,7 @@ class Sink:
     """A place for one text: a file that appears under its name when complete, or standard output (`-`).
 
     That it can be written is tried when the sink is made, so that a long computation does not end in a missing
-    directory. A device or pipe (`/dev/stdout`, a shell's `>(...)`) is written directly, since nothing can be
-    renamed over it.
+    directory. A character device (`/dev/null`) is written directly, since nothing can be renamed over it.
 
     Raises:
         InputError: if the place cannot be written.
@@ -27,40 +25,15 @@ class Sink:
     def __init__(self, path: str, option: str) -> None:
         self.path = path
         self.option = option
-        self._temporary: Path | None = None
+        self._draft: Draft | None = None
         if path == STDOUT:
             return
-        self._target = self._resolve()
-        if self._target.exists() and not self._target.is_file():
-            self._direct()
-            return
-        try:
-            handle, name = tempfile.mkstemp(prefix=f".{self._target.name[:100]}.", dir=self._target.parent)
-            self._temporary = Path(name)
-            # mkstemp makes private files; the result gets the mode that any new file would have, or keeps its own.
-            os.chmod(handle, self._target.stat().st_mode & 0o777 if self._target.exists() else 0o666 & ~_umask())
-            os.close(handle)
-        except OSError as error:
-            self.discard()
-            raise self._refusal(error.strerror or str(error)) from None
-
-    def _resolve(self) -> Path:
-        if not self.path:
-            raise self._refusal("the name is empty")
-        try:
-            return Path(self.path).resolve()
-        except (OSError, ValueError, RuntimeError) as error:
-            raise self._refusal(str(error)) from None
-
-    def _direct(self) -> None:
-        if self._target.is_dir():
-            raise self._refusal("it is a directory")
-        if not os.access(self._target, os.W_OK):
-            raise self._refusal("permission denied")
-
-    def _refusal(self, reason: str) -> InputError:
-        hint = f"Give {self.option} a file in a directory that exists and that you can write, or '-'."
-        return InputError(f"{self.option} {self.path}: cannot be written ({reason})", hint=hint)
+        self._target = target_of(path, option)
+        with refusing(path, option):
+            if not self._target.exists() or self._target.is_file():
+                self._draft = Draft(self._target)
+            elif not os.access(self._target, os.W_OK):
+                raise refusal(path, option, "permission denied")
 
     def spare(self, path: str) -> None:
         """Hold that this is not a file that is read.
@@ -69,7 +42,7 @@ class Sink:
             InputError: if writing would replace the file of that name.
         """
         with suppress(OSError, ValueError):
-            if self._temporary is not None and self._target.samefile(path):
+            if self._draft is not None and self._target.samefile(path):
                 raise InputError(
                     f"{self.option} {self.path} would overwrite what is read, {path}",
                     hint=f"Give {self.option} another name.",
@@ -91,25 +64,17 @@ class Sink:
             return
         data = text.encode("utf-8", "backslashreplace")
         try:
-            if self._temporary is None:
-                self._target.write_bytes(data)
-            else:
-                self._temporary.write_bytes(data)
-                self._temporary.replace(self._target)
-                self._temporary = None
-        except OSError as error:
-            raise self._refusal(error.strerror or str(error)) from None
+            with refusing(self.path, self.option):
+                if self._draft is None:
+                    self._target.write_bytes(data)
+                else:
+                    self._draft.commit(data)
+                    self._draft = None
         finally:
             self.discard()
 
     def discard(self) -> None:
         """Leave no trace of a text that was never written."""
-        if self._temporary is not None:
-            self._temporary.unlink(missing_ok=True)
-            self._temporary = None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        if self._draft is not None:
+            self._draft.close()
+            self._draft = None

@@ -10,6 +10,7 @@ from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.session import session
 from hardsim.errors import InputError
+from hardsim.files import read_bytes
 
 HELP = """Check a certificate that `hardsim prove --certificate` wrote.
 
@@ -70,7 +71,7 @@ def check(path: str) -> dict[str, Any]:
     """
     from hardsim.verify import verify as verify_document
 
-    document = read_certificate(read_file(path), path)
+    document = read_certificate(read_bytes(path), path)
     reason = verify_document(document)
     labels = document["labels"] if reason is None else {}
     return {
@@ -85,20 +86,6 @@ def check(path: str) -> dict[str, Any]:
         "regime": labels.get("regime"),
         "digests": document["digests"] if reason is None else None,
     }
-
-
-def read_file(path: str) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        InputError: if it cannot be read.
-    """
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{path}: cannot be read: {reason}", hint="Check the path and its permissions.") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -300,11 +300,11 @@ class CoreBuilder:
     def _congruent(self, terms: tuple[tuple[CountOf, int], ...], target: int, modulus: int) -> Lit:
         if not terms:
             return self.true if target == 0 else self.false
-        # From the last count backwards: level[t] says that the counts from here on add up to t.
         last, factor = terms[-1]
+        if len(terms) == 1:  # one node, whatever the modulus
+            return self.numeric("MOD", (modulus, target), factor, last, 0)
+        # From the last count backwards: level[t] says that the counts from here on add up to t.
         level = {wanted: self.numeric("MOD", (modulus, wanted), factor, last, 0) for wanted in range(modulus)}
-        if len(terms) == 1:
-            return level[target]
         for count, coefficient in reversed(terms[:-1]):
             residues = [self.numeric("MOD", (modulus, value), 1, count, 0) for value in range(modulus)]
             level = {

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from hardsim.errors import InputError, Source, SourceError, Span
+from hardsim.errors import Source, SourceError, Span
+from hardsim.files import LARGEST_TEXT, read_bytes
 from hardsim.lang.ast import Example, Formula, FormulaFile, Let, UserPredicate
 from hardsim.lang.condition import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.expression import read_definition, read_formula
@@ -20,9 +21,6 @@ from hardsim.lang.words import check_alphabet, parse_word, read_alphabet, read_w
 
 __all__ = ["FUTURE_NOTE", "load", "parse_expression", "parse_text", "parse_word"]
 
-LARGEST_FILE = 256 * 2**20
-"""Bytes of the largest input file that is read."""
-
 FUTURE_NOTE = (
     "every operator of this formula looks ahead, and it is read at the last position, where F a means a; "
     "for LTLf write at: first"
@@ -34,30 +32,7 @@ def load(path: Path | str) -> FormulaFile:
 
     Raises InputError if there is no such file or it cannot be read, SourceError for what is wrong inside it.
     """
-    return parse_bytes(read_bytes(path), str(path))
-
-
-def read_bytes(path: Path | str) -> bytes:
-    """The bytes of an input file.
-
-    Raises InputError if there is no such file, it is too large or it cannot be read.
-    """
-    place = Path(path)
-    try:
-        if place.is_file() and place.stat().st_size <= LARGEST_FILE:
-            return place.read_bytes()
-        with place.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)  # a device may have no end
-        if len(data) > LARGEST_FILE:
-            raise InputError(f"{path}: larger than {LARGEST_FILE // 2**20} MiB", "is it the file you meant?")
-        return data
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file", "check the path; `hardsim examples` lists the formulas") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a directory, not a file", "give a file inside it") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{path}: cannot be read: {reason}", "check the path and its permissions") from None
+    return parse_bytes(read_bytes(path, LARGEST_TEXT), str(path))
 
 
 def parse_bytes(data: bytes, name: str) -> FormulaFile:

@@ -81,13 +81,13 @@ def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tu
     return [(_letters(source, piece, alphabet), piece[1]) for piece in pieces]
 
 
-def parse_word(text: str, alphabet: Sequence[str]) -> tuple[str, ...]:
+def parse_word(text: str | Source, alphabet: Sequence[str]) -> tuple[str, ...]:
     """One word: symbols of one character, with or without white space between them, or symbols separated by spaces.
 
     Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for an empty word.
     """
-    source = Source("<word>", text)
-    pieces = _pieces(source, Span(0, len(text)))
+    source = text if isinstance(text, Source) else Source("<word>", text)
+    pieces = _pieces(source, Span(0, len(source.text)))
     if not pieces:
         hint = "words are non-empty: positions are 1 to n"
         raise SourceError(source, Span(0, 1), "the empty word is not allowed", "at least one symbol", hint)

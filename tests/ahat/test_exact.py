@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.ahat.exact import ExactModel, visible
+from hardsim.ahat import exact
+from hardsim.ahat.exact import ExactModel, visible, visible_sums
 from hardsim.lang.arith import parse_arith
 from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
 from hardsim.net.tables import PositionTable
@@ -27,8 +29,8 @@ WORDS = st.integers(1, 6).flatmap(
 @settings(max_examples=200)
 @given(hard_transformers(), WORDS)
 def test_every_value_of_every_layer_is_the_definition_s(model: Transformer, words: list[list[str]]) -> None:
-    exact = ExactModel(model)
-    trace = exact.run(words)
+    interpreter = ExactModel(model)
+    trace = interpreter.run(words)
     assert len(trace.layers) == len(model.layers)
     for index, word in enumerate(words):
         for layer, wanted in zip(trace.layers, dense_hard(model, word), strict=True):
@@ -37,7 +39,7 @@ def test_every_value_of_every_layer_is_the_definition_s(model: Transformer, word
                     list(column) for column in zip(*rows, strict=True)
                 ]
         at = {"last": -1, "first": int(model.bos)}[model.reading]
-        assert exact.outputs(trace)[index] == wanted.final[at][model.output]
+        assert interpreter.outputs(trace)[index] == wanted.final[at][model.output]
 
 
 @settings(max_examples=80)
@@ -68,11 +70,11 @@ def test_heads_without_rows_have_no_scores(model: Transformer, words: list[list[
 
 def test_lengths_may_alternate() -> None:
     """What depends on n is kept for one length only: going back to an earlier one gives the same again."""
-    exact = ExactModel(one_head(Weighting.AVERAGE, "-((i - n/2)^2)"))
+    interpreter = ExactModel(one_head(Weighting.AVERAGE, "-((i - n/2)^2)"))
     # The maximum is at n/2, or tied between the two middle positions of an odd length.
-    assert exact.outputs(exact.run(["ab", "ba"])) == [1, 0]
-    assert exact.outputs(exact.run(["abb", "bba"])) == [Fraction(1, 2), 0]
-    assert exact.outputs(exact.run(["ab", "ba"])) == [1, 0]
+    assert interpreter.outputs(interpreter.run(["ab", "ba"])) == [1, 0]
+    assert interpreter.outputs(interpreter.run(["abb", "bba"])) == [Fraction(1, 2), 0]
+    assert interpreter.outputs(interpreter.run(["ab", "ba"])) == [1, 0]
 
 
 def one_head(weighting: Weighting, encoding: str = "0", query: int = 1) -> Transformer:
@@ -95,8 +97,8 @@ def one_head(weighting: Weighting, encoding: str = "0", query: int = 1) -> Trans
     ("weighting", "expected"), [(Weighting.LEFTMOST, 1), (Weighting.RIGHTMOST, 0), (Weighting.AVERAGE, Fraction(3, 4))]
 )
 def test_all_scores_the_same(weighting: Weighting, expected: Fraction) -> None:
-    exact = ExactModel(one_head(weighting))
-    assert exact.outputs(exact.run(["aaab"])) == [expected]
+    interpreter = ExactModel(one_head(weighting))
+    assert interpreter.outputs(interpreter.run(["aaab"])) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -105,8 +107,8 @@ def test_all_scores_the_same(weighting: Weighting, expected: Fraction) -> None:
 )
 def test_two_scores_the_same(weighting: Weighting, expected: list[Fraction]) -> None:
     """Of five positions the second and the fourth win."""
-    exact = ExactModel(one_head(weighting, "1 - i mod 2"))
-    assert exact.outputs(exact.run(["babbb", "abaaa"])) == expected
+    interpreter = ExactModel(one_head(weighting, "1 - i mod 2"))
+    assert interpreter.outputs(interpreter.run(["babbb", "abaaa"])) == expected
 
 
 @pytest.mark.parametrize("weighting", [Weighting.LEFTMOST, Weighting.RIGHTMOST])
@@ -114,9 +116,9 @@ def test_a_uniform_head_may_be_one_sided(weighting: Weighting) -> None:
     """Without any score all visible positions are tied, and one of them is taken."""
     model = one_head(weighting)
     head = replace(model.layers[0].heads[0], w_q=Matrix((0, 4)), w_k=Matrix((0, 4)))
-    exact = ExactModel(replace(model, layers=(replace(model.layers[0], heads=(head,)),)))
-    trace = exact.run(["abb"])
-    assert exact.outputs(trace) == [weighting is Weighting.LEFTMOST]
+    interpreter = ExactModel(replace(model, layers=(replace(model.layers[0], heads=(head,)),)))
+    trace = interpreter.run(["abb"])
+    assert interpreter.outputs(trace) == [weighting is Weighting.LEFTMOST]
     assert trace.layers[0].rows["h"].maxima.tolist() == [[3, 3, 3]]
 
 
@@ -124,9 +126,9 @@ def test_a_uniform_head_may_be_one_sided(weighting: Weighting) -> None:
 def test_large_numbers_stay_exact(size: int) -> None:
     """Scores around size^2, of which the two largest differ by `size`: beyond 2^62 they need Python's integers."""
     keys = PositionTable(1, (size, size + 1, size - 1))
-    exact = ExactModel(replace(one_head(Weighting.AVERAGE, query=size), encodings=((1, keys),)))
-    trace = exact.run(["bab", "aba"])
-    assert exact.outputs(trace) == [1, 0]
+    interpreter = ExactModel(replace(one_head(Weighting.AVERAGE, query=size), encodings=((1, keys),)))
+    trace = interpreter.run(["bab", "aba"])
+    assert interpreter.outputs(trace) == [1, 0]
     rows = trace.layers[0].rows["h"]
     assert {Fraction(int(gap), rows.unit) for gap in rows.gap.flat} == {Fraction(size)}
     assert (rows.gap.dtype == np.int64) == (size < 10**9)
@@ -151,3 +153,41 @@ def test_verdicts() -> None:
     assert [held.verdict(value) for value in (third, half, 1 - third)] == [False, None, True]
     free = ExactModel(replace(model, threshold=None))
     assert [free.verdict(Fraction(value)) for value in (0, 1, 2, half)] == [False, True, None, None]
+
+
+@settings(max_examples=60)
+@given(hard_transformers(), WORDS)
+def test_queries_may_be_taken_one_at_a_time(model: Transformer, words: list[list[str]]) -> None:
+    """Long words are taken in blocks of queries: the blocks do not matter."""
+    whole = ExactModel(model).run(words)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "BLOCK", 1)
+        parts = ExactModel(model).run(words)
+    for layer, found in zip(whole.layers, parts.layers, strict=True):
+        for index in range(len(words)):
+            assert [c.values(index) for c in layer.columns] == [c.values(index) for c in found.columns]
+        for name, rows in layer.rows.items():
+            for wanted, other in ((rows.gap, "gap"), (rows.maxima, "maxima"), (rows.reach, "reach")):
+                assert (wanted == getattr(found.rows[name], other)).all()
+
+
+@pytest.mark.parametrize("bos", [False, True])
+@pytest.mark.parametrize("mask", list(Mask))
+def test_sums_of_what_is_seen(mask: Mask, bos: bool) -> None:
+    whole = np.array([[3, -1, 4, 1, -5], [9, 2, 6, -5, 3]], dtype=object) * 10**30
+    seen = visible(mask, 5, bos)
+    wanted = [[sum(row[j] for j in range(5) if seen[i, j]) for i in range(5)] for row in whole]
+    assert visible_sums(mask, whole, bos).tolist() == wanted
+
+
+@pytest.mark.parametrize("weighting", list(Weighting))
+def test_memory_grows_with_the_length_and_not_with_its_square(weighting: Weighting) -> None:
+    """Of 4,000 symbols a byte for each pair of positions would be 16 MB, and a score for each 128 MB."""
+    model = one_head(weighting, "i", query=int(weighting is not Weighting.SOFTMAX))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "BLOCK", 1 << 20)
+        tracemalloc.start()
+        ExactModel(model).run(["ab" * 2000])
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 16_000_000

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hardsim.errors import Source, SourceError, Span
+from hardsim.files import LARGEST_TEXT, read_bytes
 from hardsim.lang.files import normalised
-from hardsim.lang.parse import decoded, read_bytes
+from hardsim.lang.parse import decoded
 from hardsim.lang.raw import Lexeme
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.header import find_alphabet, given_symbols, read_examples, read_output, read_pad
@@ -23,7 +24,7 @@ def load_program(path: Path | str) -> ast.Program:
 
     Raises InputError if there is no such file or it cannot be read, SourceError for what is wrong inside it.
     """
-    return parse_program_bytes(read_bytes(path), str(path))
+    return parse_program_bytes(read_bytes(path, LARGEST_TEXT), str(path))
 
 
 def parse_program_bytes(data: bytes, name: str) -> ast.Program:
