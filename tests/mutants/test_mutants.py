@@ -1,0 +1,254 @@
+"""Mutants of networks: no verdict is stronger than what a judge finds that reads nothing but the JSON (`judge`).
+
+A file is changed in a place (`mutate`), and asked about by `prove` to a length and for every length, and by `check`
+under every engine. PROVED and CERTIFIED must be true of every short word, and of some beyond length 64; a mismatch
+must be one; engines may leave a word open, but not contradict each other; whatever happens the exit code is never 4.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hardsim import parse
+from hardsim.ahat.file import ahat_json, read_ahat, read_json
+from hardsim.cli.app import run
+from tests.mutants.judge import Answer, Judge
+from tests.mutants.mutate import NETWORK_ONLY, mutant
+
+Word = tuple[str, ...]
+FEW, MANY = 200, 5000
+SHORT = 4
+"""Every word up to this length is judged."""
+LONG = (65, 66)
+"""Of these lengths some words are, where every length is claimed."""
+ENGINES = ("float64", "ball", "auto", "mpmath")
+
+
+def since(word: Word) -> bool:
+    """There is a b, and only a after the last of them."""
+    _, found, after = "".join(word).rpartition("b")
+    return bool(found) and set(after) <= {"a"}
+
+
+def majority(word: Word) -> bool:
+    return word.count("a") > word.count("b")
+
+
+def odd(word: Word) -> bool:
+    return word.count("a") % 2 == 1
+
+
+def yesterday(word: Word) -> bool:
+    return len(word) > 1 and word[-2] == "a" and word[-1] == "b"
+
+
+def prime(word: Word) -> bool:
+    """At some prime position there is an a."""
+    return any(symbol == "a" and i > 1 and all(i % d for d in range(2, i)) for i, symbol in enumerate(word, start=1))
+
+
+BASES: tuple[tuple[str, str, str, Callable[[Word], bool]], ...] = (
+    ("a S b", "a b c", "temperature", since),
+    ("a S b", "a b c", "position", since),
+    ("a S b", "a b c", "causal-temperature", since),
+    ("a S b", "a b c", "causal-position", since),
+    ("#L[a] > #L[b]", "a b", "temperature", majority),
+    ("ODD(#L[a])", "a b", "temperature", odd),
+    ("Y a & b", "a b", "temperature", yesterday),
+    ("O(a & PRIME(pos))", "a b", "position", prime),
+)
+
+
+@cache
+def base(number: int) -> dict[str, Any]:
+    """A compiled file, not changed yet."""
+    formula, alphabet, regime, _ = BASES[number]
+    found: dict[str, Any] = json.loads(parse(f"alphabet: {alphabet}\n{formula}\n").compile(regime).to_json())
+    return found
+
+
+def ask(*arguments: str) -> tuple[int, dict[str, Any] | None, str]:
+    """Exit code, the report's only result where there is one, and standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run([*arguments, "--json", "-"])
+    results = json.loads(out.getvalue())["results"] if out.getvalue() else []
+    return code, results[0] if results else None, err.getvalue()
+
+
+def long_words(alphabet: list[str], n: int) -> Iterator[Word]:
+    """Some words of a length that ask much of heads: a lone symbol at either end of the others."""
+    first, second, *_, last = (*alphabet, alphabet[-1])
+    yield (first,) * (n - 1) + (second,)
+    yield (second,) + (first,) * (n - 1)
+    yield (second,) * (n - 2) + (last, first)
+
+
+class Case:
+    """One mutant on disk, with the judge's answers."""
+
+    def __init__(self, number: int, seed: int, folder: Path) -> None:
+        self.truth = BASES[number][3]
+        self.document, self.said = mutant(base(number), seed)
+        self.path = folder / f"{number}-{seed}.json"
+        self.path.write_text(json.dumps(self.document), encoding="utf-8")
+        self.judge = Judge(self.document["model"])
+        self.alphabet: list[str] = self.document["model"]["alphabet"]
+        self.known: dict[Word, Answer] = {}
+
+    def answer(self, word: Word) -> Answer:
+        """The judge's answer, asked for once."""
+        if word not in self.known:
+            self.known[word] = self.judge.ask(word)
+        return self.known[word]
+
+    def wrong(self, word: Word) -> bool:
+        """Whether the network certainly does not answer what the formula says."""
+        return self.answer(word) not in ("yes" if self.truth(word) else "no", "unknown")
+
+    def first_wrong(self, max_n: int, beyond: bool) -> Word | None:
+        """The first word of those judged that is wrong."""
+        for n in range(1, max_n + 1):
+            for word in product(self.alphabet, repeat=n):
+                if self.wrong(word):
+                    return word
+        for n in LONG if beyond else ():
+            for word in long_words(self.alphabet, n):
+                if self.wrong(word):
+                    return word
+        return None
+
+    def hold(self, arguments: tuple[str, ...]) -> str:
+        """Ask hardsim, and hold what it says against the judge; its verdict, or "" where it refused."""
+        code, result, err = ask(*arguments[:1], str(self.path), *arguments[1:])
+        context = f"{self.said}\n{arguments} {self.path}\n{err}"
+        assert code in (0, 1, 2, 3), context
+        assert (code == 2) == (result is None), context
+        if result is None:
+            assert err.strip(), context
+            return ""
+        verdict: str = result["verdict"]
+        assert code != 0 or verdict in ("PROVED", "CERTIFIED", "OBSERVED"), context
+        if verdict in ("PROVED", "CERTIFIED"):
+            assert code == 0, context
+            found = self.first_wrong(SHORT, "--all-n" in arguments)
+            assert found is None, f"{context}\n{verdict}, but {''.join(found)} is {self.answer(found)}"
+        mismatch = result.get("mismatch") or result.get("counterexample")
+        if code == 1 and mismatch and verdict == "REFUTED":
+            self.hold_mismatch(mismatch, context)
+        return verdict
+
+    def hold_mismatch(self, mismatch: dict[str, Any], context: str) -> None:
+        """What is said of a word must be so; of the hard answer nothing is known here."""
+        word = tuple(mismatch["word"])
+        context += f"\n{mismatch}"
+        assert len(word) <= 12 or mismatch["kind"] != "soft/hard" or self.wrong(word), context
+        if len(word) > 12:
+            return
+        assert mismatch["oracle"] is self.truth(word), context
+        told = {True: "yes", False: "no", None: "neither"}[mismatch["soft"]]
+        assert self.answer(word) in (told, "unknown"), f"{context}: {self.answer(word)}"
+        assert not mismatch["soft"] == mismatch["hard"] == mismatch["oracle"], context
+
+
+def try_mutant(number: int, seed: int, folder: Path) -> None:
+    case = Case(number, seed, folder)
+    case.hold(("prove", "--max-n", "5"))
+    case.hold(("prove", "--all-n", "--max-n", "5"))
+    verdicts = {engine: case.hold(("check", "--max-n", "3", "--engine", engine)) for engine in ENGINES}
+    case.path.unlink()
+    certain = {verdict for verdict in verdicts.values() if verdict in ("PROVED", "CERTIFIED", "REFUTED")}
+    assert not ("REFUTED" in certain and len(certain) > 1), (case.said, verdicts)
+
+
+@pytest.mark.parametrize("number", range(len(BASES)))
+def test_the_judge_agrees_with_the_formulas(number: int) -> None:
+    judge, (*_, truth) = Judge(base(number)["model"]), BASES[number]
+    for n in range(1, SHORT + 1):
+        for word in product(judge.alphabet, repeat=n):
+            assert judge.ask(word) == ("yes" if truth(word) else "no"), word
+
+
+# ---- hard-attention files ----
+
+HARD = ("dyck1_uniform", "majority_ties", "tieless_until_7", "ties")
+"""Those shipped in which every head takes the mean of the largest: their softmax has the same weights."""
+SCHEDULES = ("1/(20*n)", "1/n", "1/1000", "1000", "1/10^302", "2^1400", "1/n^3", "1/(n*(n mod 3 + 1))")
+
+
+@cache
+def hard_base(number: int) -> dict[str, Any]:
+    """A shipped hard-attention model, every matrix as a list of entries."""
+    data = Path(f"formulas/{HARD[number]}.ahat.json").read_bytes()
+    return ahat_json(read_ahat(read_json(data, HARD[number])))
+
+
+def try_hard_mutant(number: int, seed: int, folder: Path) -> None:
+    """Softmax at a temperature against hard attention, both from the file alone."""
+    document, said = mutant({"model": hard_base(number)}, seed, NETWORK_ONLY)
+    tau = SCHEDULES[seed % len(SCHEDULES)]
+    path = folder / f"{number}-{seed}.ahat.json"
+    path.write_text(json.dumps(document["model"]), encoding="utf-8")
+    hard, soft = Judge(document["model"], hard=True), Judge(document["model"], tau=tau)
+
+    def holds(word: Word) -> bool | None:
+        told = {soft.ask(word), hard.ask(word)}
+        return None if "unknown" in told else len(told) == 1
+
+    verdicts = set()
+    asked = [("check", "--engine", engine) for engine in ("float64", "ball", "auto", "mpmath")] + [("prove",)]
+    for command, *options in asked:
+        code, result, err = ask(command, str(path), "--max-n", "3", "--tau", tau, *options)
+        context = f"{said}, tau {tau}, {command} {options}\n{err}"
+        assert code in (0, 1, 2, 3), context
+        if result is None:
+            continue
+        verdicts.add(result["verdict"])
+        if result["verdict"] in ("PROVED", "CERTIFIED"):
+            for n in range(1, 4):
+                for word in product(hard.alphabet, repeat=n):
+                    assert holds(word) is not False, f"{context}\n{result['verdict']}, but {word} is wrong"
+        if result["verdict"] == "REFUTED":
+            assert holds(tuple(result["mismatch"]["word"])) is not True, f"{context}\n{result['mismatch']}"
+    path.unlink()
+    assert not ("REFUTED" in verdicts and verdicts & {"PROVED", "CERTIFIED"}), said
+
+
+# ---- sweeps ----
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("part", range(8))
+def test_no_verdict_about_a_mutant_is_wrong(part: int, tmp_path: Path) -> None:
+    for seed in range(part, FEW, 8):
+        try_mutant(seed // 8 % len(BASES), seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(50))
+def test_no_verdict_about_many_mutants_is_wrong(part: int, tmp_path: Path) -> None:
+    for seed in range(FEW + part, FEW + MANY, 50):
+        try_mutant(seed // 8 % len(BASES), seed, tmp_path)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("number", range(len(HARD)))
+def test_no_verdict_about_a_hard_mutant_is_wrong(number: int, tmp_path: Path) -> None:
+    for seed in range(10):
+        try_hard_mutant(number, seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(HARD)))
+def test_no_verdict_about_many_hard_mutants_is_wrong(number: int, tmp_path: Path) -> None:
+    for seed in range(10, 300):
+        try_hard_mutant(number, seed, tmp_path)
