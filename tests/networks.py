@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -187,6 +187,48 @@ def transformers(draw: st.DrawFn, weightings: tuple[Weighting, ...] = SOFT, bos:
 def hard_transformers() -> st.SearchStrategy[Transformer]:
     """Hard-attention models: small numbers, so that scores are often tied."""
     return transformers(HARD)
+
+
+EXTREME = st.sampled_from(
+    [
+        *(sign * (Fraction(2) ** power + off) for sign in (1, -1) for power in (53, 60) for off in (-1, 0, 1)),
+        *(sign * Fraction(10) ** power for sign in (1, -1) for power in (-400, -330, -300, 155, 300, 308, 400)),
+        *(Fraction(2) ** power for power in (-1075, -1074, -1022, -700, 700, 1023)),
+        Fraction(17, 10) * 10**308,
+        Fraction(1, 3),
+    ]
+)
+"""Rationals at and beyond the ends of float64."""
+TEMPERATURES = ("1", "1/n", "1/10^302", "1/10^400", "10^400", "2^700", "1/2^1060", "2^1400")
+
+
+@st.composite
+def hostile_transformers(draw: st.DrawFn, bos: bool | None = None) -> Transformer:
+    """Random networks in which some numbers are extreme."""
+    model = draw(transformers(bos=bos))
+
+    def number(value: int | Fraction) -> int | Fraction:
+        return draw(EXTREME) if draw(st.integers(0, 5)) == 0 else value
+
+    def matrix(old: Matrix) -> Matrix:
+        return Matrix(old.shape, tuple((row, column, number(value)) for row, column, value in old.entries))
+
+    layers = []
+    for layer in model.layers:
+        heads = tuple(
+            replace(head, w_q=matrix(head.w_q), w_k=matrix(head.w_k), w_v=matrix(head.w_v)) for head in layer.heads
+        )
+        b1, b2 = (tuple(number(bias) for bias in part) for part in (layer.ffn.b1, layer.ffn.b2))
+        w1, w2 = matrix(layer.ffn.w1), layer.ffn.w2  # clips stay clips
+        layers.append(Layer(heads, FeedForward(w1, b1, w2, b2)))
+    extra = draw(st.sampled_from(["3^(10*i)", "2^(60*i)", "10^300*i", "i*[i<3]", "1-[i=2]"]))
+    return replace(
+        model,
+        embedding=matrix(model.embedding),
+        encodings=(*model.encodings, (draw(st.integers(0, D - 1)), parse_arith(extra, ("i", "n"), "test"))),
+        layers=tuple(layers),
+        temperature=parse_arith(draw(st.sampled_from(TEMPERATURES)), ("i", "n"), "test"),
+    )
 
 
 def one_head(temperature: str = "1") -> Transformer:

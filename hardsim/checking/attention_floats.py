@@ -118,7 +118,8 @@ def float_margins(subject: AttentionSubject, soft: FloatTrace, n: int) -> list[f
     first = subject.hard.reading_index(n) if subject.acceptor else 1 - subject.hard.first
     last = first + 1 if subject.acceptor else None
     level, _ = rounded(subject.threshold)
-    distances = [np.abs(soft.columns[out].mid[:, first:last] - level).min(axis=1) for out in outs]
+    with np.errstate(all="ignore"):
+        distances = [np.abs(soft.columns[out].mid[:, first:last] - level).min(axis=1) for out in outs]
     return _known(np.minimum.reduce([soft.margin, *distances]))
 
 

@@ -161,6 +161,8 @@ def rounded(value: Rational) -> tuple[float, float]:
     What is beyond float64 becomes 0, off by infinity. (Python rounds quotients of integers to the nearest float, with
     integers alone.)
     """
+    if isinstance(value, int) and -LARGEST_EXACT < value < LARGEST_EXACT:
+        return float(value), 0.0
     try:
         near = float(value)
     except OverflowError:
@@ -212,7 +214,7 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     |coefficient| times each radius, and by what each coefficient is off times the largest absolute value of its block.
     """
     places = max([base.places, *(_places(value) + block.places for value, block in terms)])
-    size = base.size + sum(int(abs(Fraction(value)) * block.size) + 1 for value, block in terms)
+    size = base.size + sum(abs(value.numerator) * block.size // value.denominator + 1 for value, block in terms)
     fits = places <= FINEST and size << places < LARGEST_EXACT
     exact = base.rad is None and all(block.rad is None for _, block in terms)
     factors = [rounded(value) for value, _ in terms]

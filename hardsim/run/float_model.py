@@ -92,7 +92,7 @@ class FloatModel:
         self._prepare(len(words[0]))
         columns = self._embed(words)
         trace = FloatTrace(columns, [], {}, np.full(len(words), np.inf))
-        with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             for layer in self.plan.layers:
                 attended = self._attention(layer, columns, trace)
                 columns = self._feed_forward(layer, attended, trace)
@@ -222,7 +222,7 @@ class FloatModel:
     def _exactly(self, form: Terms, bias: Rational, columns: Sequence[Enclosed]) -> Enclosed:
         """A linear form, without a radius where all numbers are integers whose sizes add up to one that is exact."""
         found = self._form(form, bias, columns)
-        size = abs(bias)
+        size = abs(bias.numerator)
         for index, weight in form:
             column = columns[index]
             largest = np.abs(column.mid).max()
@@ -233,7 +233,7 @@ class FloatModel:
                 or not (column.mid == np.round(column.mid)).all()
             ):
                 return found
-            size += abs(weight) * int(largest)
+            size += abs(weight.numerator) * int(largest)
         exact = bias.denominator == 1 and size < LARGEST_EXACT
         return Enclosed(found.mid, np.zeros_like(found.rad)) if exact else found
 

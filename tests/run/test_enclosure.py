@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf, isfinite
 
 import numpy as np
 import pytest
@@ -10,19 +11,38 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.run.enclosure import EXP_ERROR, Block, between, bits, combine, fixed, floats, gamma, growth, mean, outward
+from hardsim.run.enclosure import (
+    EXP_ERROR,
+    Block,
+    between,
+    bits,
+    clipped,
+    combine,
+    fixed,
+    floats,
+    gamma,
+    growth,
+    mean,
+    outward,
+    quotients,
+    rounded,
+)
 from hardsim.spec.ir import Mask
+from tests.networks import EXTREME
 
 pytestmark = pytest.mark.sweep
 
 RATIONALS = st.fractions(min_value=-1000, max_value=1000, max_denominator=1000)
+HOSTILE = st.one_of(EXTREME, EXTREME, RATIONALS)
 N = 5
 
 
 def holds(block: Block, i: int, value: Fraction | int) -> bool:
     """Whether an enclosure of the first word contains a rational at position i."""
-    middle = Fraction(float(block.mid[0, i]))
-    return middle == value if block.rad is None else abs(middle - value) <= Fraction(float(block.rad[0, i]))
+    middle, radius = float(block.mid[0, i]), float(block.radius[0, i])
+    if block.rad is not None and not (isfinite(middle) and isfinite(radius)):
+        return True  # nothing is said
+    return abs(Fraction(middle) - value) <= Fraction(radius)
 
 
 def test_exp_is_as_accurate_as_assumed() -> None:
@@ -162,3 +182,94 @@ def test_growth_is_more_than_the_exponential(x: float) -> None:
 def test_gamma_bounds_k_roundings(k: int) -> None:
     u = Fraction(1, 2**53)
     assert Fraction(gamma(k)) >= k * u / (1 - k * u)
+
+
+# ---- beyond what float64 holds ----
+
+
+@given(HOSTILE)
+def test_one_rational(value: Fraction) -> None:
+    mid, rad = rounded(value)
+    if rad == inf:
+        assert abs(value) > 2**1023
+    else:
+        assert abs(Fraction(mid) - value) <= Fraction(rad)
+        assert (rad == 0) == (Fraction(mid) == value and (value == 0 or abs(mid) >= 2.0**-1022))
+
+
+@given(st.lists(st.integers(-(2**70), 2**70) | st.integers(-50, 50), min_size=1, max_size=4), st.data())
+def test_quotients_are_the_rationals(whole: list[int], data: st.DataObject) -> None:
+    unit = data.draw(st.sampled_from([1, 2, 3, 7, 2**53 + 1, 2**62 - 1, 3**50, 10**340]))
+    factor = data.draw(st.sampled_from([1, unit, 10**700]))
+    numbers = [value * factor for value in whole]
+    machine = max(map(abs, numbers)) < 2**62
+    mid, rad = quotients(np.array([numbers], dtype=np.int64 if machine else object), unit)
+    for i, value in enumerate(numbers):
+        exact = Fraction(value, unit)
+        if isfinite(rad[0, i]):
+            assert abs(Fraction(float(mid[0, i])) - exact) <= Fraction(float(rad[0, i]))
+        assert rad[0, i] > 0 or Fraction(float(mid[0, i])) == exact
+
+
+@given(
+    st.lists(st.tuples(HOSTILE, st.lists(HOSTILE, min_size=N, max_size=N)), min_size=1, max_size=4),
+    st.lists(HOSTILE, min_size=N, max_size=N),
+    st.booleans(),
+)
+def test_linear_forms_of_extreme_rationals(
+    terms: list[tuple[Fraction, list[Fraction]]], base: list[Fraction], cancelling: bool
+) -> None:
+    if cancelling:
+        terms = [*terms, *((-value, column) for value, column in terms)]
+    with np.errstate(all="ignore"):
+        found = combine([(value, fixed(column)) for value, column in terms], fixed(base))
+    for i in range(N):
+        assert holds(found, i, base[i] + sum(value * column[i] for value, column in terms))
+
+
+@given(st.sampled_from([52, 53, 60]), st.sampled_from([0, 40]), st.permutations(range(3)))
+def test_a_sum_is_exact_only_if_its_partial_sums_are(power: int, places: int, order: list[int]) -> None:
+    small, large = Fraction(1, 2**places), Fraction(2) ** (power - places)
+    terms = [(small, 1), (large, 1), (-large, 1)]
+    one = bits(np.ones((1, N)))
+    found = combine([(terms[k][0], one) for k in order], fixed([0] * N))
+    assert found.rad is not None
+    assert all(holds(found, i, small) for i in range(N))
+
+
+@pytest.mark.parametrize("mask", [mask for mask in Mask if not mask.strict])
+@given(values=st.lists(HOSTILE, min_size=N, max_size=N))
+def test_means_of_extreme_values(mask: Mask, values: list[Fraction]) -> None:
+    mid, rad = floats(values)
+    with np.errstate(all="ignore"):
+        found = mean(Block(mid[None, :], rad[None, :]), mask)
+    for i in range(N):
+        seen = [values[j - 1] for j in mask.visible(i + 1, N)]
+        assert holds(found, i, Fraction(sum(seen)) / len(seen))
+
+
+FLOATS = st.floats() | st.sampled_from([0.0, 1.0, 1 + 2.0**-52, 2.0**-52, 2.0**-1074, 1.7e308, -1.7e308, inf, -inf])
+
+
+@given(st.lists(st.tuples(FLOATS, FLOATS.map(abs)), min_size=1, max_size=8))
+def test_a_clip_is_decided_by_finite_bounds_alone(enclosures: list[tuple[float, float]]) -> None:
+    mid, rad = (np.array([part]) for part in zip(*enclosures, strict=True))
+    with np.errstate(all="ignore"):
+        low, high = clipped(mid, rad)
+    for i, (middle, radius) in enumerate(enclosures):
+        if not (isfinite(middle) and isfinite(radius)):
+            assert not low[0, i]
+            assert not high[0, i]
+            continue
+        assert low[0, i] == (Fraction(middle) + Fraction(radius) <= 0)
+        assert not high[0, i] or Fraction(middle) - Fraction(radius) >= 1
+
+
+def test_what_is_not_finite_is_never_exact() -> None:
+    with np.errstate(all="ignore"):
+        unknown = between(np.array([[inf, np.nan, 0.0]]), np.array([[inf, np.nan, 0.0]]), 0, 1)
+        sums = combine([(1, unknown), (Fraction(1, 2), unknown)], fixed([0, 0, 0]))
+    for block in (unknown, sums):
+        assert block.rad is not None
+        assert not (block.rad[0, :2] == 0).any()
+        assert (block.mid[0, 2], block.rad[0, 2]) == (0, 0)

@@ -26,7 +26,7 @@ from hardsim.run.plan import make_plan
 from hardsim.run.unrounded import unrounded_output
 from hardsim.spec.regimes import PROVEN
 from tests.counting_strategies import counting_formulas
-from tests.networks import ALPHABET, context, one_head, transformers
+from tests.networks import ALPHABET, context, hostile_transformers, one_head, transformers
 from tests.strategies import formulas
 
 pytestmark = pytest.mark.sweep
@@ -103,6 +103,14 @@ def batches(draw: st.DrawFn) -> list[tuple[str, ...]]:
 @given(transformers(bos=False), batches())
 def test_enclosures_contain_the_balls_on_random_networks(model: Transformer, words: list[tuple[str, ...]]) -> None:
     compare(model, words)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(hostile_transformers(bos=False), batches())
+def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(
+    model: Transformer, words: list[tuple[str, ...]]
+) -> None:
+    compare(model, words, 6000)
 
 
 def subjects(text: str, alphabet: str, beta: Fraction | None = None) -> list[Subject]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hardsim.checking.attention import AttentionOptions
@@ -19,16 +20,16 @@ from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.float_model import Enclosed, FloatModel
 from hardsim.run.forward import Forward
 from hardsim.spec.ir import Mask
-from tests.networks import ALPHABET, transformers
+from tests.networks import ALPHABET, hostile_transformers, transformers
 from tests.programs.shipped import program_of
 
 BITS = 200
 
 
-def check(model: Transformer, words: list[tuple[str, ...]]) -> float:
-    """Hold every column of every stage against balls; the widest enclosure."""
+def check(model: Transformer, words: list[tuple[str, ...]], bits: int = BITS) -> float:
+    """Hold every column of every stage against balls where both have finite bounds; the widest enclosure."""
     found = FloatModel(model).run(words)
-    arithmetic = BallArithmetic(BITS)
+    arithmetic = BallArithmetic(bits)
     forward = Forward(model, arithmetic)
     widest = 0.0
     for index, word in enumerate(words):
@@ -37,11 +38,15 @@ def check(model: Transformer, words: list[tuple[str, ...]]) -> float:
         for stages, others in zip(found.layers, trace.layers, strict=True):
             for columns, balls in zip(stages, others, strict=True):
                 for column, values in zip(columns, balls, strict=True):
-                    low, high = column.row(index)
+                    with np.errstate(all="ignore"):
+                        low, high = column.row(index)
                     for i, value in enumerate(values.values):
+                        ball_is_finite = isinstance(value, int | Fraction) or value.is_finite()
+                        if not (np.isfinite(low[i]) and np.isfinite(high[i]) and ball_is_finite):
+                            continue
                         assert Fraction(low[i]) <= upper(value)
                         assert lower(value) <= Fraction(high[i])
-                        widest = max(widest, float(high[i] - low[i]))
+                        widest = max(widest, float(high[i]) - float(low[i]))
     return widest
 
 
@@ -52,6 +57,69 @@ def test_enclosures_contain_the_balls(model: Transformer, n: int, seed: int) -> 
     draw = random.Random(seed)
     words = [tuple(draw.choices(ALPHABET, k=n)) for _ in range(3)]
     check(model, words)
+
+
+@pytest.mark.sweep
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(hostile_transformers(), st.integers(1, 5), st.integers(0, 10**6))
+def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(model: Transformer, n: int, seed: int) -> None:
+    draw = random.Random(seed)
+    check(model, [tuple(draw.choices(ALPHABET, k=n)) for _ in range(2)], 6000)
+
+
+HUGE = ("1/10^300", "1/10^302", "1/10^310", "1/10^400")
+
+
+@pytest.mark.parametrize("tau", HUGE)
+@pytest.mark.parametrize("mask", [Mask.NONE, Mask.FUTURE, Mask.PAST])
+@pytest.mark.parametrize("score", [-1, 1, -(10**8), Fraction(1, 10**8)])
+def test_logits_beyond_any_float(tau: str, mask: Mask, score: int | Fraction) -> None:
+    """A key that is not seen never has a weight, however low the logits of those that are."""
+    model = one_head(1, mask)
+    (layer,) = model.layers
+    head = replace(layer.heads[0], w_q=Matrix.of(1, 4, {(0, 1): score}))
+    hostile = replace(model, layers=(replace(layer, heads=(head,)),), temperature=parse_arith(tau))
+    check(hostile, [tuple("abab"), tuple("bbba"), tuple("aaaa")], 3000)
+    found = FloatModel(hostile).run([tuple("baaa"), tuple("abbb")])
+    read = found.attended["h", 2]
+    if mask is Mask.FUTURE:  # the first position sees itself alone
+        assert (read.mid[:, 0].tolist(), read.rad[:, 0].tolist()) == ([0, 1], [0, 0])
+
+
+def summed(embedding: Matrix, encodings: list[str], weights: tuple[int, ...]) -> Transformer:
+    """The sum of the coordinates but the last, each of them through a relu, times these weights."""
+    k = len(weights)
+    ffn = FeedForward(
+        Matrix.of(k, k + 1, {(unit, unit): 1 for unit in range(k)}),
+        (0,) * k,
+        Matrix.of(k + 1, k, {(k, unit): weight for unit, weight in enumerate(weights)}),
+        (0,) * (k + 1),
+    )
+    names = tuple(f"x{place}" for place in range(k + 1))
+    functions = tuple((place, parse_arith(text)) for place, text in enumerate(encodings))
+    return Transformer(("a",), names, embedding, functions, (Layer((), ffn),), parse_arith("1"), k)
+
+
+@given(st.sampled_from([40, 51, 52, 53, 60, 200, 1100]), st.permutations(range(3)), st.integers(0, 3))
+def test_what_a_large_term_absorbs_is_not_known(power: int, order: list[int], small: int) -> None:
+    """small + 2^power - 2^power in any order: exact if no partial sum can be off."""
+    terms = ((small, 1), (2**power, 1), (2**power, -1))
+    embedding = Matrix.of(1, 4, {(0, place): terms[k][0] for place, k in enumerate(order)})
+    found = FloatModel(summed(embedding, [], tuple(terms[k][1] for k in order))).run([("a",)]).columns[3]
+    middle, radius = float(found.mid[0, 0]), float(found.rad[0, 0])
+    assert not np.isfinite(radius) or abs(Fraction(middle) - small) <= Fraction(radius)
+    assert (radius == 0) == (small + 2 * 2**power < 2**52)
+
+
+@pytest.mark.parametrize("base", [3, 7])
+def test_powers_beyond_integers_of_float64_are_not_exact(base: int) -> None:
+    """p - (p - 1) = 1 for p = base^i at the last position."""
+    model = summed(Matrix.of(1, 3, {}), [f"{base}^i", f"{base}^i - 1"], (1, -1))
+    for n in (1, 5, 10, 30, 40, 60):
+        found = FloatModel(model).run([("a",) * n]).columns[2]
+        middle, radius = Fraction(float(found.mid[0, -1])), Fraction(float(found.rad[0, -1]))
+        assert abs(middle - 1) <= radius
+        assert (radius == 0) == (2 * base**n - 1 < 2**52)
 
 
 @pytest.mark.parametrize("name", ["dyck2", "map_reverse", "induction_head_2hop", "majority_rules"])
