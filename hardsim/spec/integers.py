@@ -28,7 +28,8 @@ LARGE_UNIT = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The numbers `whole / unit`; `size` bounds |whole|. A column has shape (words, positions)."""
+    """The numbers `whole / unit`; `size` bounds |whole|. A column has shape (words, positions), and machine integers
+    only if the unit is one too."""
 
     whole: Integers
     unit: int
@@ -38,13 +39,13 @@ class Exact:
     def of(whole: Integers, unit: int = 1) -> Exact:
         """Measure the numbers, and cancel what all have in common with a large unit."""
         size = largest(whole)
-        if unit >= LARGE_UNIT:
+        if not size:
+            unit = 1
+        elif unit >= LARGE_UNIT:
             common = gcd(unit, int(np.gcd.reduce(whole, axis=None)))
             if common > 1:
                 whole, unit, size = whole // common, unit // common, size // common
-        if whole.dtype == object and size < SAFE:
-            whole = whole.astype(np.int64)
-        return Exact(whole, unit, size)
+        return Exact(_fitting(whole, max(size, unit)), unit, size)
 
     @staticmethod
     def row(values: Sequence[Rational], words: int) -> Exact:
@@ -52,7 +53,7 @@ class Exact:
         unit = lcm(*(value.denominator for value in values))
         whole = [int(value * unit) for value in values]
         size = max(map(abs, whole), default=0)
-        line = np.array(whole, dtype=np.int64 if size < SAFE else object)
+        line = np.array(whole, dtype=np.int64 if max(size, unit) < SAFE else object)
         return Exact(np.broadcast_to(line, (words, len(whole))), unit, size)
 
     def at(self, word: int, position: int) -> Fraction:
@@ -70,10 +71,9 @@ class Exact:
         whole = self.whole[:, position]
         common = gcd(self.unit, int(np.gcd.reduce(whole, axis=None)))
         if common > 1:
-            whole = whole // common
-        if whole.dtype == object and largest(whole) < SAFE:
-            whole = whole.astype(np.int64)
-        return whole, self.unit // common
+            whole = _fitting(whole, max(largest(whole), common)) // common
+        unit = self.unit // common
+        return _fitting(whole, max(largest(whole), unit)), unit
 
     def values(self, word: int) -> list[Fraction]:
         """The numbers of one word."""
@@ -83,6 +83,12 @@ class Exact:
     def magnitude(self) -> Fraction:
         """The largest absolute value."""
         return Fraction(self.size, self.unit)
+
+
+def _fitting(whole: Integers, bound: int) -> Integers:
+    """The array as machine integers if they hold the bound (the largest size, and the unit), else as Python's."""
+    wide = bound >= SAFE
+    return whole if wide == (whole.dtype == object) else whole.astype(object if wide else np.int64)
 
 
 def over_one_unit(parts: Sequence[Numerators]) -> tuple[list[Integers], int]:
