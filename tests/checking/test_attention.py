@@ -275,7 +275,7 @@ def test_tallies_add_up() -> None:
     assert (left.words, left.accepted, left.bits, left.soft_mismatches, left.hard_mismatches) == (5, 3, 128, 1, 1)
     assert list(left.errors[0, 1, 2]) == [2, 3]
     # Coordinate 2 was written last in layer 1.
-    assert [left.error(0, 0), left.error(0, 1), left.error(1, 0), left.final_error(2)] == [0, 3, HALF, HALF]
+    assert [left.error(0, 0), left.error(0, 1), left.error(1, 0), left.error(1, 1)] == [0, 3, HALF, HALF]
 
 
 def test_a_power_law_is_found() -> None:
