@@ -46,7 +46,7 @@ class SoftModel:
 
     A layer may enlarge an error by the size of its largest logit, so each layer is given that many bits. In balls the
     precision doubles until the answer is settled; in mpmath, which has no enclosures, it is derived from the weights
-    (see `run.mp`).
+    (see `run.mp`), and at least twice that of the first attempt in balls.
     """
 
     def __init__(self, model: Transformer, engine: Engine = "ball", limit: int = LIMIT_BITS) -> None:
@@ -67,7 +67,7 @@ class SoftModel:
         """Bits to begin with at length n, which are all that mpmath takes."""
         if self.engine != "mpmath":
             return self.bits(n)
-        return choose_digits(self.plan, n, None) * 1000 // 301 + 1
+        return max(2 * self.bits(n), choose_digits(self.plan, n, None) * 1000 // 301 + 1)
 
     def run(self, word: Sequence[str], settled: Callable[[Trace[Any]], bool]) -> SoftTrace:
         """Run the model on a word until its answer is settled.
