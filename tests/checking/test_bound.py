@@ -20,7 +20,6 @@ from hardsim.checking.open import read_formula
 from hardsim.checking.result import Verdict
 from hardsim.checking.sources import ASYMPTOTICS, attention_bounds, formula_bounds
 from hardsim.checking.subject import ModelOptions
-from hardsim.errors import Undecided
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.theory.rounding import least_width
 from tests.attention_models import Document, critical, some_a, with_head

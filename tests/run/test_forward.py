@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError
-from hardsim.net.model import Layer, Transformer
+from hardsim.net.model import Layer, Matrix, Transformer
 from hardsim.run import weights
 from hardsim.run.forward import Forward, exact_margin
 from hardsim.run.mp import MOST_DIGITS, MpArithmetic, amplification, choose_digits, digits_needed, mp_forward
@@ -120,6 +120,29 @@ def test_more_digits_than_a_reasonable_number_are_refused() -> None:
         choose_digits(plan, 4, None)
     assert "--engine ball" in caught.value.hint
     assert choose_digits(plan, 4, 30) == 30
+
+
+@settings(max_examples=40, deadline=None)
+@given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=5), st.integers(-30, 30))
+def test_rounding_is_within_its_bound_on_random_networks(model: Transformer, word: list[str], power: int) -> None:
+    # Values scaled up or down, so that large terms cancel.
+    scale = Fraction(10) ** power
+    layers = tuple(
+        Layer(
+            tuple(replace(head, w_v=Matrix(head.w_v.shape, tuple((r, c, v * scale) for r, c, v in head.w_v.entries)))
+                  for head in layer.heads),
+            layer.ffn,
+        )
+        for layer in model.layers
+    )  # fmt: skip
+    scaled = replace(model, layers=layers)
+    plan = make_plan(scaled)
+    digits = digits_needed(plan, len(word))
+    assert Fraction(10) ** (digits - 20) > amplification(plan, len(word))
+    short, long = mp_forward(scaled, digits).run(word), mp_forward(scaled, digits + 40).run(word)
+    for left, right in zip(short.columns, long.columns, strict=True):
+        for a, b in zip(left.values, right.values, strict=True):
+            assert abs(number(a) if isinstance(a, int | Fraction) else a - b) <= context.mpf(10) ** -20 or a == b
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 13, 30])
