@@ -14,20 +14,25 @@ from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard, proc
 from hardsim.checking.result import (
     AUTO,
     BALL,
+    CERTIFY,
     ENGINES,
     FLOAT64,
     MPMATH,
+    OBSERVED_MISMATCH,
     CheckResult,
     LengthResult,
     Mismatch,
     Verdict,
     Word,
+    no_answer,
 )
+from hardsim.checking.soft import MpEngine
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, first_of
 from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length, planned_count
 from hardsim.errors import InputError
 from hardsim.lang.semantics import Oracle
+from hardsim.run.plan import make_plan
 
 SHARD = 64
 """Words that a worker takes at a time, where words are run one by one."""
@@ -44,9 +49,9 @@ class CheckOptions:
 
     Every word of a length is tried where there are at most `exhaustive` of them, otherwise structured words, pairs of
     neighbours that differ in acceptance, and `samples` random words (by default 20 up to length 16 and 4 beyond, with
-    fewer structured words there). `dps` asks for more decimal digits than needed. `engine` is the arithmetic of the
-    network: `auto` (float64 with enclosures, balls for what that cannot decide, mpmath for the digits shown),
-    `float64`, `ball`, or `mpmath`, which encloses nothing.
+    fewer structured words there). `dps` are the decimal digits that balls begin with, or all that mpmath has. `engine`
+    is the arithmetic of the network: `auto` (float64 with enclosures, balls for what that cannot decide and for the
+    digits shown), `float64`, `ball`, or `mpmath`, which encloses nothing.
     """
 
     max_n: int = 8
@@ -141,8 +146,8 @@ def check_subject(
     run is not run again. A KeyboardInterrupt ends it early with a result that is marked partial.
 
     Raises:
-        InputError: if an option is out of range, `dps` is less than needed, or the temperature is not positive at
-            some length.
+        InputError: if an option is out of range, mpmath would need too many digits, or the temperature is not positive
+            at some length.
         WorkerFailure: if workers are lost again and again.
     """
     _validate(subject, options)
@@ -163,9 +168,8 @@ def _validate(subject: Subject, options: CheckOptions) -> None:
     for n in range(1, options.max_n + 1):
         # A temperature depends on n alone, or on i alone: both run through all their values here.
         subject.model.inverse_temperature(n, n)
-    judge = Judge(subject, options.dps)  # in every engine, mpmath says how many digits are needed
-    for n in (1, options.max_n):
-        judge.digits(n)
+    if options.engine == MPMATH:
+        MpEngine(subject, make_plan(subject.model), options.dps).digits(options.max_n)
 
 
 class _Campaign:
@@ -267,7 +271,7 @@ def _result(subject: Subject, options: CheckOptions, campaign: _Campaign, partia
 def _verdict(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine: str) -> Verdict:
     """Never more than was earned: one word without an answer leaves a check undecided."""
     if mismatch is not None:
-        return Verdict.REFUTED
+        return Verdict.REFUTED if mismatch.refutes(engine) else Verdict.OBSERVED
     if not lengths or any(length.undecided for length in lengths):
         return Verdict.UNDECIDED
     return Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
@@ -278,11 +282,12 @@ def _reach(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine:
     if not lengths:
         return "no word was tried"
     if mismatch is not None:
-        return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+        found = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+        return found if mismatch.refutes(engine) else f"{OBSERVED_MISMATCH}: {found}; {CERTIFY}"
     undecided = sum(length.undecided for length in lengths)
     if undecided:
         total = sum(length.words for length in lengths)
-        return f"no answer of the softmax network was reached on {undecided:,} of {total:,} words; the others agree"
+        return f"{no_answer(undecided, total)}; the others agree"
     return f"{_words_tried(lengths)}, {_by(engine, escalated)}"
 
 

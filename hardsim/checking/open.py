@@ -12,7 +12,15 @@ from typing import Any, Literal
 from hardsim.ahat.file import FORMAT as AHAT
 from hardsim.ahat.file import read_ahat, read_json
 from hardsim.checking.attention_open import AttentionInput, read_model, read_srasp
-from hardsim.checking.subject import ModelOptions, Subject, compile_file, counting_of, digest, own_predicates
+from hardsim.checking.subject import (
+    ModelOptions,
+    Subject,
+    compile_file,
+    counting_of,
+    digest,
+    examples_apply,
+    own_predicates,
+)
 from hardsim.errors import InputError
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes
 from hardsim.lang import parse
@@ -63,6 +71,16 @@ class Input:
         if self.stored is None or self.stored.specified:
             return self.file.notes
         return *self.file.notes, OTHER
+
+    def remarks(self, at: str | None) -> tuple[str, ...]:
+        """The remarks that apply where the formula is read at `at` (None: where the file says)."""
+        if at is None or self.stored is not None:
+            return self.notes
+        if not self.file.examples or examples_apply(self.file, at):
+            return ()
+        return (
+            f"its accept: and reject: words were written for at: {self.file.at}, so with --at {at} they are not judged",
+        )
 
     def compile(self, options: ModelOptions) -> Subject:
         """The subject to check: compiled with these options, or the stored network.

@@ -25,7 +25,7 @@ from hardsim.ahat.static import static_facts
 from hardsim.ahat.temperature import DEFAULT_EPSILON, declared_gaps, inverses, solve
 from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject, settled
 from hardsim.checking.attention_plan import added, prepare, refuted_gap
-from hardsim.checking.attention_result import AttentionMismatch, weightier
+from hardsim.checking.attention_result import AttentionMismatch
 from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.result import Verdict, Word, span_text
 from hardsim.checking.words import count_words
@@ -227,19 +227,7 @@ def _refute(subject: AttentionSubject, words: list[Word], schedule: Schedule) ->
     """
     n = len(words[0])
     hard = prepare(subject, {n: words}, {n: True}).hard
-    judge = SoftJudge(subject, with_softmax(hard, schedule), hard, "auto")
-    try:
-        return judge.tally(words).mismatch
-    except Undecided:
-        found: AttentionMismatch | None = None
-    for word in words:
-        try:
-            found = weightier(found, judge.tally([word]).mismatch)
-        except Undecided:
-            continue
-        if found is not None and found.refutes:
-            return found
-    return found
+    return SoftJudge(subject, with_softmax(hard, schedule), hard, "auto").tally(words).mismatch
 
 
 def _upto(first: int, last: int) -> str:

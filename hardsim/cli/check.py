@@ -32,7 +32,8 @@ Each formula is compiled into a transformer with rational weights, which is run 
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
 three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic (hard), and the
 softmax network (soft), whose output must be exactly 0 or exactly 1. The network is run with rigorous error bounds, so
-that agreement is CERTIFIED for the words tried (--engine auto; mpmath is an arithmetic without bounds: OBSERVED).
+that agreement is CERTIFIED for the words tried (--engine auto). mpmath is an arithmetic without bounds: what it finds,
+agreement or a mismatch, is OBSERVED.
 
 Printed are, for each length, the words tried, mismatches, the acceptance gap (least output among accepted words minus
 largest among rejected ones before rounding), the least margin (distance of an attended value from its threshold), the
@@ -96,7 +97,7 @@ def check(
     wanted = opt.required(require)
     options = CheckOptions(max_n, exhaustive, samples, seed, dps, engine=engine)
     with crews(backend, scheduler, workers) as staff, session("check", json, seed) as current:
-        given = list(current.read(files, expression, alphabet))
+        given = list(current.read(files, expression, alphabet, at))
         several = len(given) + len(current.errors) > 1
         kept = None if resume is None else _checkpoint(resume, json, request, options, current)
         if kept is None or not kept.complete:
@@ -178,6 +179,7 @@ class _Work:
 
         if self.current.interrupted:
             return
+        self.current.precision(subject, self.options.max_n, self.options.dps, self.options.engine)
         memory = self._memory(subject.name, subject.program.regime)
         result: CheckResult | None = memory.result
         if result is None:
@@ -225,7 +227,7 @@ class _Work:
         from hardsim.checking.result import Verdict
 
         self.current.screen.flush()
-        if result.verdict is Verdict.REFUTED:
+        if not result.agreed:
             self.current.codes.append(failures.MISMATCH)
         elif result.verdict is Verdict.UNDECIDED:
             self.current.codes.append(failures.UNDECIDED)
@@ -238,7 +240,7 @@ class _Work:
         """Exit code 3 for a verdict that is weaker than `--require` asks for."""
         from hardsim.checking.result import CheckResult
 
-        if self.wanted is None or result.verdict.value == "REFUTED" or result.verdict.reaches(self.wanted):
+        if self.wanted is None or not result.agreed or result.verdict.reaches(self.wanted):
             return
         self.current.codes.append(failures.UNDECIDED)
         message = f"the verdict is {result.verdict}, and --require {self.wanted.value.lower()} was given. "

@@ -135,7 +135,7 @@ def prove(
                 current.outputs.append(target)
                 if current.sink is not None and current.sink.same(target):
                     raise InputError(f"--certificate and --json both write {certificate}", hint="Name two files.")
-            given = list(current.read(files, expression, alphabet))
+            given = list(current.read(files, expression, alphabet, at))
             several = len(given) + len(current.errors) > 1
             if several and target is not None:
                 raise InputError("one certificate is of one input, and there are several", hint="Give one of them.")

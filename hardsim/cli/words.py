@@ -64,7 +64,7 @@ def words(
     several = len(request.options()) > 1
     opt.check_engine(engine)
     with session("words", json) as current:
-        given = list(current.read(files, expression, alphabet))
+        given = list(current.read(files, expression, alphabet, at))
         headings = several or len(given) + len(current.errors) > 1
         work = _Work(current, request, max_n, by, exhaustive, dps, headings, engine)
         for one in given:
@@ -121,6 +121,8 @@ class _Work:
         from hardsim.report.json import words_json
         from hardsim.report.numbers import word_text
 
+        self.current.precision(subject, self.max_n, self.dps if self.by is By.SOFT else None, self.engine)
+        self._observed(subject.name, subject.facts.regime)
         alphabet, screen = subject.file.alphabet, self.current.screen
         if self.headings:
             screen.raw(f"# {subject.name}, {subject.facts.regime}")
@@ -131,6 +133,11 @@ class _Work:
                 kept.append(word)
         tried = words_up_to(len(alphabet), self.max_n)
         self.current.results.append(words_json(subject.name, subject.facts, self.by.value, self.max_n, tried, kept))
+
+    def _observed(self, name: str, regime: str | None) -> None:
+        """Say of what mpmath finds that it is not certified."""
+        if self.by is By.SOFT and self.engine == "mpmath":
+            self.current.remark(name, regime, "OBSERVED: mpmath encloses nothing; --engine ball certifies each answer")
 
     def print_model(self, given: AttentionInput) -> None:
         """The accepted words of a hard-attention model or program.
@@ -151,6 +158,7 @@ class _Work:
             raise InputError(
                 f"{given.name} maps words to words, so it accepts none", hint="hardsim eval prints its outputs."
             )
+        self._observed(given.name, None)
         if self.headings:
             screen.raw(f"# {given.name}")
         kept: list[Word] = []

@@ -199,7 +199,8 @@ def test_errors_stay_within_the_theory(text: str, regime: str) -> None:
         for head in length.heads:
             assert head.error <= head.bound
             if head in mine:
-                assert head.paper_bound == 2 * head.bound
+                assert head.paper_bound is not None
+                assert abs(head.paper_bound - 2 * head.bound) <= head.bound / 2**100  # both are rounded up
             else:
                 assert head.paper_bound is None
 
