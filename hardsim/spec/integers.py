@@ -28,7 +28,10 @@ LARGE_UNIT = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The numbers `whole / unit`; `size` bounds |whole|. A column has shape (words, positions)."""
+    """The numbers `whole / unit`; `size` bounds |whole|. A column has shape (words, positions).
+
+    Where the unit is no machine integer the numbers are Python's, so that they can be held against it.
+    """
 
     whole: Integers
     unit: int
@@ -39,12 +42,9 @@ class Exact:
         """Measure the numbers, and cancel what all have in common with a large unit."""
         size = largest(whole)
         if unit >= LARGE_UNIT:
-            common = gcd(unit, int(np.gcd.reduce(whole, axis=None)))
-            if common > 1:
-                whole, unit, size = whole // common, unit // common, size // common
-        if whole.dtype == object and size < SAFE:
-            whole = whole.astype(np.int64)
-        return Exact(whole, unit, size)
+            whole, unit, common = cancelled(whole, unit)
+            size //= common
+        return Exact(_fitting(whole, max(size, unit)), unit, size)
 
     @staticmethod
     def row(values: Sequence[Rational], words: int) -> Exact:
@@ -52,7 +52,7 @@ class Exact:
         unit = lcm(*(value.denominator for value in values))
         whole = [int(value * unit) for value in values]
         size = max(map(abs, whole), default=0)
-        line = np.array(whole, dtype=np.int64 if size < SAFE else object)
+        line = np.array(whole, dtype=np.int64 if max(size, unit) < SAFE else object)
         return Exact(np.broadcast_to(line, (words, len(whole))), unit, size)
 
     def at(self, word: int, position: int) -> Fraction:
@@ -67,13 +67,8 @@ class Exact:
 
     def place(self, position: int) -> Numerators:
         """What one position holds, in lowest terms."""
-        whole = self.whole[:, position]
-        common = gcd(self.unit, int(np.gcd.reduce(whole, axis=None)))
-        if common > 1:
-            whole = whole // common
-        if whole.dtype == object and largest(whole) < SAFE:
-            whole = whole.astype(np.int64)
-        return whole, self.unit // common
+        whole, unit, _ = cancelled(self.whole[:, position], self.unit)
+        return _fitting(whole, max(largest(whole), unit)), unit
 
     def values(self, word: int) -> list[Fraction]:
         """The numbers of one word."""
@@ -83,6 +78,21 @@ class Exact:
     def magnitude(self) -> Fraction:
         """The largest absolute value."""
         return Fraction(self.size, self.unit)
+
+
+def cancelled(whole: Integers, unit: int) -> tuple[Integers, int, int]:
+    """Numbers and their unit without what all have in common, and that; zeros have the unit 1."""
+    common = gcd(unit, int(np.gcd.reduce(whole, axis=None)))
+    # Of zeros the whole unit is cancelled, which need not be a machine integer.
+    if common > 1:
+        whole = (whole if common < SAFE else whole.astype(object)) // common
+    return whole, unit // common, common
+
+
+def _fitting(whole: Integers, bound: int) -> Integers:
+    """The array with machine integers exactly if the bound is one."""
+    kind = object if bound >= SAFE else np.int64
+    return whole if whole.dtype == kind else whole.astype(kind)
 
 
 def over_one_unit(parts: Sequence[Numerators]) -> tuple[list[Integers], int]:
