@@ -155,6 +155,7 @@ class _Campaign:
         self.stuck: Word | None = known.get("stuck")
         self.tally: ErrorTally = known.get("tally") or ErrorTally()
         """Of the length under way."""
+        _hold_resumed(self.lengths, self.tally, options.max_n)
         self.preparation: Preparation | None = None
         self.before = self.done = sum(length.words for length in self.lengths) + self.tally.words
 
@@ -225,6 +226,16 @@ class _Campaign:
             partial=partial,
             stuck=None if self.mismatch is not None else self.stuck,
         )
+
+
+def _hold_resumed(lengths: Sequence[AttentionLength], tally: ErrorTally, max_n: int) -> None:
+    """Hold that an earlier run left lengths from 1 on and a tally of the next one.
+
+    Raises:
+        ValueError: if it left something else.
+    """
+    if [length.n for length in lengths] != list(range(1, len(lengths) + 1)) or len(lengths) > max_n or tally.words < 0:
+        raise ValueError("other lengths than those from 1 on")
 
 
 # ---- what was found ----

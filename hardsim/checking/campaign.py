@@ -185,7 +185,7 @@ class _Campaign:
         self.memory = memory
         self.judge = Judge(subject, options.dps, options.engine)
         self.oracle = Oracle(subject.file)
-        self.tallies: dict[int, Tally] = {tally.n: tally for tally in memory.state or ()}
+        self.tallies = _resumed(memory.state or [], options.max_n)
         self.total = count_requested(subject, options)
         self.before = self.done = sum(tally.words for tally in self.tallies.values())
 
@@ -227,6 +227,18 @@ class _Campaign:
         for n, tally in sorted(self.tallies.items()):
             if tally.words:
                 yield self.judge.finish(tally, count_words(len(self.subject.file.alphabet), n))
+
+
+def _resumed(state: list[Tally], max_n: int) -> dict[int, Tally]:
+    """The tallies of an earlier run by length.
+
+    Raises:
+        ValueError: if they are something else than those of lengths 1 to some length.
+    """
+    tallies = {tally.n: tally for tally in state}
+    if list(tallies) != list(range(1, len(state) + 1)) or len(state) > max_n or any(t.words < 0 for t in state):
+        raise ValueError("other tallies than those of lengths from 1 on")
+    return tallies
 
 
 def tallier(subject: Subject, dps: int | None, engine: str) -> Answer:

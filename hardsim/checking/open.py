@@ -268,8 +268,12 @@ def _read_network(data: Reader, users: Users) -> Transformer:
     model = read_transformer(data, users)
     if data.has("reading") and model.reading != "last":
         raise data.field("reading").error("last, where the network of a formula is read")
-    if not model.soft or model.bos or model.threshold is not None or isinstance(model.temperature, LengthTable):
-        raise data.error("the softmax network of a formula")
+    if model.threshold is not None:
+        raise data.field("threshold").error("none: the network of a formula says exactly 0 or 1")
+    if isinstance(model.temperature, LengthTable):
+        raise data.field("temperature").error("an expression, as the network of a formula has it")
+    if not model.soft or model.bos:
+        raise data.error("the softmax network of a formula, without a beginning of sequence")
     for layer in data.field("layers").items():
         for head in layer.field("heads").items():
             head.only("name", "mask", "weighting", "w_q", "w_k", "w_v")

@@ -109,7 +109,10 @@ DAMAGES: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda d: a_table(d).update(coefficients="many"), "coefficients"),
     (lambda d: a_table(d).update(coefficients="3/2"), "coefficients: expected a positive integer"),
     (lambda d: a_table(d).update(coefficients="0"), "coefficients: expected a positive integer"),
-    (lambda d: d["options"].update(counting="abacus"), "at options.counting: expected lookup, as the heads of the specification count"),
+    (
+        lambda d: d["options"].update(counting="abacus"),
+        "at options.counting: expected lookup, as the heads of the specification count",
+    ),
     (lambda d: d["model"]["encodings"][14].update(value="MOD(3, 3, i)"), "model.encodings[14].value:1:6"),
     (lambda d: d["model"]["encodings"][14].update(value="PRIME(i + i)"), "model.encodings[14].value:1:1"),
 ]
