@@ -14,12 +14,12 @@ from random import Random
 
 from hardsim.checking.subject import Subject
 from hardsim.errors import HardsimError
-from hardsim.lang.arith import parse_arith
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.net.model import AttentionHead, Matrix, Transformer
 from hardsim.net.soften import soften
 from hardsim.net.tables import LengthTable, PositionTable
 from hardsim.spec.columns import PositionFunction, PredicateColumn
-from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Kind, Letter, Mask, ProgramLayer, Rational, Weighting
+from hardsim.spec.ir import Affine, Clip, HardProgram, Head, Kind, Letter, Mask, ProgramLayer, Rational, Weighting
 from tests.proof.perturb import perturbed
 
 NUMBERS: tuple[Rational, ...] = (
@@ -109,6 +109,8 @@ def _encoding(value: PositionFunction, rng: Random) -> PositionFunction:
         return replace(value, of_i=value.of_i + rng.choice((-1, 0, 1)), of_n=value.of_n + rng.choice((0, 0, 1)),
                        offset=value.offset + rng.choice((-1, 0, 1)))  # fmt: skip
     kind = rng.random()
+    if not isinstance(value, Arith):
+        value = parse_arith("i")
     if kind < 0.1:
         return PositionTable(1, tuple(value.evaluate(i=i, n=3) for i in (1, 2, 3)), rng.choice(NUMBERS))
     if kind < 0.2:
@@ -265,6 +267,3 @@ def mutated(subject: Subject, rng: Random) -> Mutant | None:
     if (program, model) == (subject.program, subject.model):
         return None
     return Mutant(", ".join(kinds), model, program)
-
-
-assert ONE == "1"
