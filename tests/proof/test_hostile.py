@@ -30,7 +30,7 @@ from hardsim.proof.ratios import NoRatio, Ratio, ratio_of
 from hardsim.proof.running import Running, share
 from hardsim.proof.sites import Sites
 from hardsim.spec.columns import PositionFunction, PredicateColumn
-from hardsim.spec.ir import ONE, Affine, Clip, Encoding, HardProgram, Kind, ProgramLayer, plain
+from hardsim.spec.ir import ONE, Affine, Clip, Encoding, HardProgram, Head, Kind, ProgramLayer, Rational, plain
 from hardsim.spec.regimes import PROVEN
 from tests.proof.mutate import mutated, renamed
 from tests.proof.test_perturbed import refuting_word, subjects
@@ -268,29 +268,40 @@ def in_place(form: Affine, names: dict[str, str]) -> Affine:
 
 
 @pytest.mark.parametrize("regime", PROVEN)
-@pytest.mark.parametrize("kind", ["ODD(#L[{}])", "PRIME(#L[{}])", "3*#L[{}] >= 5"])
-def test_a_zero_key_is_not_taken_for_that_of_a_count(regime: str, kind: str) -> None:
-    text, wanted = f"{kind.format('a')} & {kind.format('b')}", desugar(parse_expression(kind.format("b"), ["a", "b"]))
+@pytest.mark.parametrize("kind", ["ODD({})", "PRIME({})", "MOD(3, 1, 2*{} + 1)"])
+@pytest.mark.parametrize("row", [{}, {"i": 1, "n": 1, "n*i": 1}])
+def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
+    regime: str, kind: str, row: dict[str, Rational]
+) -> None:
+    # What is looked up is how many a there are; the score has a row with the number of all positions besides, whose
+    # key is 0, or that a second row takes away again.
+    text, wanted = kind.format("#L[a]"), parse_expression(kind.format("pos"), ["a", "b"])
     try:
-        subject = compile_file(parse_expression(text, ["a", "b"]), ModelOptions(regime, counting="lookup"))
+        subject = subject_of(text, regime, counting="lookup")
     except HardsimError:
         return  # no construction
-    zero = (Affine.coordinate("#L[b].mean"), Affine())
-    some = {"#L[a].some": "#L[b].some"}
+    names = {"[a]": ONE}
+    known = {item.name for item in subject.program.encodings}
+    key = Affine.of({name: value for name, value in row.items() if name in known})
+    rows = [(Affine.coordinate("all.mean"), key)] + [(Affine.coordinate("all.mean").scaled(-1), key)] * bool(key.terms)
 
-    def changed(one: ProgramLayer) -> ProgramLayer:
-        """Look-ups of the number of a, beside what is counted of b."""
-        heads = tuple(replace(head, score=(zero, *head.score))
-                      if any(query == Affine.coordinate("#L[a].mean") for query, _ in head.score) else head
-                      for head in one.heads)  # fmt: skip
-        return replace(one, heads=heads, clips=tuple(replace(clip, pre=in_place(clip.pre, some)) for clip in one.clips))
+    def changed(head: Head) -> list[Head]:
+        if head.out == "#L[a].mean":
+            return [head, replace(head, name="all.mean", out="all.mean", value=Affine.constant(1))]
+        if any(query == Affine.coordinate("#L[a].mean") for query, _ in head.score):
+            return [replace(head, score=(*rows, *head.score))]
+        if head.select is not None and head.out == "#L[a].some.read":
+            score = tuple((query, in_place(other, names)) for query, other in head.score)
+            return [replace(head, score=score, value=Affine.constant(1), select=Affine.constant(1))]
+        return [head]
 
-    program = replace(subject.program, layers=tuple(changed(layer) for layer in subject.program.layers))
-    assert program.heads != subject.program.heads
+    layers = tuple(replace(layer, heads=tuple(new for old in layer.heads for new in changed(old)))
+                   for layer in subject.program.layers)  # fmt: skip
+    program = replace(subject.program, layers=layers)
     model = soften(program, subject.budget)
-    assert refuting_word(replace(subject, file=parse_expression(kind.format("b"), ["a", "b"])), model, 4)
-    assert not prove(model, program, 4, wanted).proved
-    assert not prove_general(model, program, wanted).proved
+    assert refuting_word(replace(subject, file=wanted), model, 4)
+    assert not prove(model, program, 4, desugar(wanted)).proved
+    assert not prove_general(model, program, desugar(wanted)).proved
 
 
 def test_two_clips_of_counts_that_write_one_coordinate_are_not_taken_for_one() -> None:
