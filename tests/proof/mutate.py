@@ -7,7 +7,6 @@ names, kinds and masks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
@@ -210,18 +209,24 @@ def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
             return "", model
         place = rng.randrange(len(layer.heads))
         factor = rng.choice(NUMBERS)
-        edit: Callable[[Matrix], Matrix] = lambda matrix: _entry(matrix, rng)  # noqa: E731
-        if what == "scale":
-            edit = lambda matrix: Matrix.of(*matrix.shape, {(r, c): v * factor for r, c, v in matrix.entries})  # noqa: E731
         part = rng.choice(("w_q", "w_k")) if what == "scale" else what
 
+        def edit(matrix: Matrix) -> Matrix:
+            if what != "scale":
+                return _entry(matrix, rng)
+            return Matrix.of(*matrix.shape, {(r, c): v * factor for r, c, v in matrix.entries})
+
         def change(head: AttentionHead) -> AttentionHead:
-            return replace(head, **{part: edit(getattr(head, part))})
+            if part == "w_q":
+                return replace(head, w_q=edit(head.w_q))
+            return replace(head, w_k=edit(head.w_k)) if part == "w_k" else replace(head, w_v=edit(head.w_v))
 
         heads = tuple(change(old) if index == place else old for index, old in enumerate(layer.heads))
         new = replace(layer, heads=heads)
     elif what in ("w1", "w2"):
-        new = replace(layer, ffn=replace(layer.ffn, **{what: _entry(getattr(layer.ffn, what), rng)}))
+        ffn = layer.ffn
+        changed = replace(ffn, w1=_entry(ffn.w1, rng)) if what == "w1" else replace(ffn, w2=_entry(ffn.w2, rng))
+        new = replace(layer, ffn=changed)
     elif what == "embedding":
         return what, replace(model, embedding=_entry(model.embedding, rng))
     elif what == "encoding" and model.encodings:

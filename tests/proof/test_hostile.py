@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import exp, inf, nan
 from random import Random
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -35,8 +36,10 @@ from hardsim.spec.regimes import PROVEN
 from tests.proof.mutate import mutated, renamed
 from tests.proof.test_perturbed import refuting_word, subjects
 
+Counting = Literal["lookup", "sign"] | None
 
-def subject_of(text: str, regime: str = "temperature", symbols: str = "ab", counting: str | None = None) -> Subject:
+
+def subject_of(text: str, regime: str = "temperature", symbols: str = "ab", counting: Counting = None) -> Subject:
     return compile_file(parse_expression(text, list(symbols)), ModelOptions(regime, counting=counting))
 
 
@@ -72,7 +75,7 @@ def points(one: SiteClass) -> list[tuple[int, int]]:
             if (i == 1, i == n, i % 2 == 0, n % 2 == 0) == (one.first, one.last, one.even_i, one.even_n)]  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.recursive(LEAVES, _deeper, max_leaves=6))
 def test_an_expression_is_for_every_length_what_it_is_at_each(tree: Expression) -> None:
     function = Arith(tree)
@@ -108,7 +111,7 @@ def with_encoding(model: Transformer, name: str, value: PositionFunction) -> Tra
 
 
 @pytest.mark.parametrize("regime", PROVEN)
-@pytest.mark.parametrize("value", ["-i/n", "i/n", "-i", "1/i", "3*(-1)^i", "n-i"])
+@pytest.mark.parametrize("value", ["-i/n", "-i", "1/i", "3*(-1)^i"])
 def test_a_key_or_value_that_depends_on_symbol_and_position_is_proved_where_it_is_right(
     regime: str, value: str
 ) -> None:
@@ -136,23 +139,21 @@ def test_a_key_that_undoes_the_tie_break_is_not_proved(factor: Fraction, value: 
         assert not found
 
 
-@pytest.mark.parametrize("regime", PROVEN)
-def test_values_that_depend_on_the_position_prove_nothing_wrong(regime: str) -> None:
-    for text in ("a S b", "#L[a] > #L[b]"):
-        try:
-            subject = subject_of(text, regime)
-        except HardsimError:
-            continue
-        for number, head in enumerate(subject.model.heads):
-            for place in range(subject.model.dimension):
-                entries = {(row, column): value for row, column, value in head.w_v.entries}
-                out = next(iter(entries))[0]
-                changed = replace(head, w_v=Matrix.of(*head.w_v.shape, {**entries, (out, place): 1000}))
-                model = replace(subject.model, layers=tuple(
-                    replace(layer, heads=tuple(changed if one is head else one for one in layer.heads))
-                    for layer in subject.model.layers))  # fmt: skip
-                if proved(subject, model, max_n=3):  # 1000 times a Boolean is none that depends on the position
-                    assert refuting_word(subject, model, 3) is None, (text, number, place)
+@pytest.mark.parametrize(("text", "regime"), [("a S b", regime) for regime in PROVEN] + [
+    ("#L[a] > #L[b]", "causal-position"), ("#L[a] > #L[b]", "temperature"), ("PRIME(#L[a])", "position")])  # fmt: skip
+def test_values_that_depend_on_the_position_are_refused(text: str, regime: str) -> None:
+    subject = subject_of(text, regime)
+    places = [place for place, _ in subject.model.encodings]
+    for head in subject.model.heads[-1:]:
+        for place in places:
+            entries = {(row, column): value for row, column, value in head.w_v.entries}
+            out = next(iter(entries))[0]
+            changed = replace(head, w_v=Matrix.of(*head.w_v.shape, {**entries, (out, place): 1000}))
+            model = replace(subject.model, layers=tuple(
+                replace(layer, heads=tuple(changed if one is head else one for one in layer.heads))
+                for layer in subject.model.layers))  # fmt: skip
+            if changed != head:
+                assert not proved(subject, model, max_n=3), (text, place)
 
 
 # ---- caches ----
@@ -171,9 +172,11 @@ def test_two_tables_of_one_length_are_two(first: tuple[Fraction, ...], second: t
 
 def test_two_meanings_of_one_name_are_two() -> None:
     sites = Sites((4,))
-    for meaning in (0, 1):
-        column = PredicateColumn("P", (), 1, 0, 0, "P(x)", lambda value, n, meaning=meaning: value % 2 == meaning)
-        assert sites.evaluate(column) == [int(i % 2 == meaning) for i in range(1, 5)]
+
+    def column(rest: int) -> PredicateColumn:
+        return PredicateColumn("P", (), 1, 0, 0, "P(x)", lambda value, n: value % 2 == rest)
+
+    assert [sites.evaluate(column(rest)) for rest in (0, 1)] == [[0, 1, 0, 1], [1, 0, 1, 0]]
 
 
 # ---- numbers beyond float64 ----
@@ -238,13 +241,11 @@ def test_numbers_of_any_size_prove_nothing_wrong(query: Fraction, key: Fraction,
 def test_a_name_with_two_meanings_proves_nothing(text: str) -> None:
     subject = subject_of(text)
     names = subject.program.coordinates
-    for new in names:
-        for old in names[1:]:
-            if old == new:
-                continue
+    for place, new in enumerate(names):
+        for old in names[place + 1 :]:
             program = renamed(subject.program, old, new)
             for model in (subject.model, soften(program, subject.budget)):
-                assert not proved(subject, model, program, max_n=3), (old, new)
+                assert not proved(subject, model, program, max_n=2), (old, new)
 
 
 def test_two_heads_of_one_name_prove_nothing() -> None:
@@ -376,9 +377,9 @@ def sweep(count: int, longest: int, seed: int) -> Counter[str]:
 
 @pytest.mark.sweep
 def test_nothing_changed_is_proved_and_refuted() -> None:
-    found = sweep(60, 4, seed=5)
+    found = sweep(40, 4, seed=5)
     assert found["finite and every"] >= 3
-    assert found["not proved"] >= 30
+    assert found["not proved"] >= 20
 
 
 @pytest.mark.slow
