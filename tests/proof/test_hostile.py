@@ -144,7 +144,8 @@ def test_a_key_that_undoes_the_tie_break_is_not_proved(factor: Fraction, value: 
 def test_values_that_depend_on_the_position_are_refused(text: str, regime: str) -> None:
     subject = subject_of(text, regime)
     # What a sign test reads depends on the parity anyway.
-    places = [place for place, value in subject.model.encodings if str(value) != "(-1)^i"]
+    places = [place for place, value in subject.model.encodings
+              if "i" in value.variables and str(value) != "(-1)^i"]  # fmt: skip
     for head in subject.model.heads[-1:]:
         for place in places:
             entries = {(row, column): value for row, column, value in head.w_v.entries}
