@@ -182,7 +182,7 @@ def prove_length(
         facts = static_facts(subject.hard, size, [out for _, out in subject.outputs])
         return _settle(subject, subject.hard, facts, choice, n, "structure"), None
     if n > longest(subject, n, every):
-        return LengthProof(n, "", reason=_too_many(subject, n, every)), None
+        return LengthProof(n, "", reason=_too_many(subject, n)), None
     words: list[Word] = list(product(subject.alphabet, repeat=n))
     wrong, distance = _run_hard(subject, ExactModel(subject.hard), words)
     if wrong is not None:
@@ -284,6 +284,11 @@ def _refute(subject: AttentionSubject, words: list[Word], schedule: Schedule) ->
     return found
 
 
+def _upto(first: int, last: int) -> str:
+    """The lengths that were proved before one that was not."""
+    return f"to length {last}" if first == 1 else f"for {span_text(first, last)}"
+
+
 def confirmed(subject: AttentionSubject, result: AttentionProof) -> AttentionProof:
     """A result with words run after it, if it is PROVED; a KeyboardInterrupt ends them early. REFUTED instead, where
     hard attention is not the program on one of them, which a proof by structure does not claim.
@@ -303,16 +308,16 @@ def confirmed(subject: AttentionSubject, result: AttentionProof) -> AttentionPro
     return replace(result, verdict=Verdict.REFUTED, reach=reach, mismatch=wrong)
 
 
-def _too_many(subject: AttentionSubject, n: int, every: int) -> str:
+def _too_many(subject: AttentionSubject, n: int) -> str:
     """Why nothing is known of a length with more words than are run."""
     size = len(subject.alphabet)
     possible = f"{size}^{n}" if n * log10(size) > MANY_DIGITS else f"{count_words(size, n):,}"
-    what = (
-        "its integers may leave their range on some of its words"
-        if subject.kind == "srasp"
-        else "a gap that is measured, or declared by the file, says nothing of words that were not run"
+    if subject.kind == "srasp":
+        return f"its integers may leave their range on some of the {possible} words, which are too many to be tried"
+    return (
+        "a gap that is measured, or declared by the file, says nothing of words that were not tried, and "
+        f"{possible} words are too many"
     )
-    return f"{what}, and of {possible} words {every:,} are the most that are run"
 
 
 def _split(subject: AttentionSubject, facts: LengthFacts) -> list[str]:
@@ -342,10 +347,11 @@ def _conclude(
     first = next((length for length in lengths if not length.how), None)
     if first is None:
         return Verdict.PROVED, f"every word of {span_text(*span)}: {claim}"
-    before = f"every word of {span_text(span[0], first.n - 1)} is proved; " if first.n > span[0] else ""
+    before = f"proved {_upto(span[0], first.n - 1)}; " if first.n > span[0] else ""
     searched = f" ({tried:,} words tried, none refutes)" if tried else ""
     least = f"--min-n {span[0]} " if span[0] > 1 else ""
-    after = f"Next: {least}--max-n {first.n - 1} is proved, and `hardsim check` tries longer words"
-    if first.n == span[0]:
-        after = "Next: `hardsim check` tries words"
-    return Verdict.UNDECIDED, f"{before}not length {first.n}: {first.reason}{searched}. {after}"
+    after = f". Next: {least}--max-n {first.n - 1} is proved" if first.n > span[0] else ". Next"
+    after += f"{', and' if first.n > span[0] else ':'} `hardsim check` tries words of any length"
+    if mismatch is not None:
+        after = ""
+    return Verdict.UNDECIDED, f"{before}not at length {first.n}: {first.reason}{searched}{after}"
