@@ -13,7 +13,7 @@ from hardsim.cli import failures
 from hardsim.cli.options import ALL, Request
 from hardsim.cli.sink import STDOUT, Sink
 from hardsim.cli.streams import lost_stream, note, say
-from hardsim.errors import InputError, InvariantError
+from hardsim.errors import Contradiction, InputError, InvariantError
 
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
@@ -232,11 +232,12 @@ def _act(given: Input, options: ModelOptions, action: Callable[[Subject], None])
 
     Raises:
         InputError: if the claims in a compiled model do not hold of its own network.
+        Contradiction: if a proof is contradicted, which no file may bring about.
     """
     try:
         action(given.compile(options))
     except InvariantError as error:
-        if given.stored is None:
+        if given.stored is None or isinstance(error, Contradiction):
             raise
         raise InputError(
             f"{given.name}: the specification in this model does not hold: {error}",
