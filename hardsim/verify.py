@@ -40,9 +40,9 @@ WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
 TOGETHER = 16
 """Truths of nodes and heads that are enumerated at all; beyond it a certificate is rejected."""
-WORK = 10**7, 10**3
+WORK = 10**7, 15
 """Elementary steps that a certificate may take (about a microsecond each): so many, and so many more for each of its
-values and each pair of positions. It is a hundred times what certificates of compiled networks take."""
+values and each pair of positions. Compiled networks take up to 3 of the latter."""
 
 
 class Checker(Claim):

@@ -295,7 +295,7 @@ def test_sealed_alterations_are_named() -> None:
     assert "max_n" in reason(document, "max_n", 0)
     assert "claim" in reason(document, "claim", "anything")
     assert "model.alphabet" in reason(document["model"], "alphabet", ["a", "b"])
-    assert "malformed" in reason(document, "model", {})
+    assert "the key 'alphabet' is missing" in reason(document, "model", {})
     assert "not understood" in reason(document["model"], "temperature", "__import__('os')")
     assert "not understood" in reason(document["model"], "temperature", "9**9**9**9")
 
@@ -311,10 +311,10 @@ def test_exponentials_are_enclosed_closely(x: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["i.real", "'a'", "i[0]", "lambda", "(i > 0)/3", "2**(1/2)", "i**n**i", "1_0", "open(i)"]
+    "text", ["i.real", "'a'", "i[0]", "lambda", "(i > 0)/3", "2**(1/2)", "10**i**99", "1_0", "open(i)"]
 )
 def test_expressions_have_nothing_but_exact_arithmetic(text: str) -> None:
-    with pytest.raises((Rejected, SyntaxError, NameError)):
+    with pytest.raises(Rejected):
         evaluate(expression(text), i=2, n=3)
 
 

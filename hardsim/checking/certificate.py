@@ -17,7 +17,7 @@ from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import Undecided
 from hardsim.exact import Rejected
 from hardsim.lang.ast import UserPredicate
-from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor
+from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file
 from hardsim.net.model import AttentionHead, Matrix, Transformer
@@ -28,7 +28,7 @@ from hardsim.spec.ir import ONE, Affine, HardProgram, Head, Kind, Mask, Rational
 from hardsim.spec.lower import node_coordinates
 from hardsim.spec.refuse import Method
 from hardsim.spec.regimes import PARITY, regime_named
-from hardsim.verify import Checker, digests
+from hardsim.verify import Checker, digests, rejection
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
@@ -64,19 +64,15 @@ def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
                 "regime": subject.program.regime,
                 "beta": str(subject.budget.beta),
             },
-            "formula": {
-                "alphabet": list(core.alphabet),
-                "nodes": claims.nodes,
-                "root": [core.root.node, core.root.negated],
-            },
+            "formula": formula_json(core, claims.nodes),
             "model": network_json(subject.model, claims.users),
             "meaning": {"coordinates": claims.coordinates, "heads": claims.heads},
         }
-        document["bounds"] = Checker(document).bounds
+        reason = rejection(lambda: document.update(bounds=Checker(document).bounds))
     except Rejected as error:
-        raise Undecided(
-            f"{subject.name}: proved, but there is no certificate: the checker does not follow ({error})"
-        ) from None
+        reason = str(error)
+    if reason is not None:
+        raise Undecided(f"{subject.name}: proved, but there is no certificate: the checker does not follow ({reason})")
     document["digests"] = digests(document)
     return document
 
@@ -84,6 +80,50 @@ def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
 def certificate_text(document: Mapping[str, Any]) -> str:
     """A certificate as JSON."""
     return visible_json(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+# ---- the formula ----
+
+
+def formula_json(core: Core, nodes: list[list[Any]]) -> dict[str, Any]:
+    """A formula as the table of its nodes, in primitive operators."""
+    return {"alphabet": list(core.alphabet), "nodes": nodes, "root": [core.root.node, core.root.negated]}
+
+
+def core_nodes(core: Core, users: Mapping[str, UserPredicate]) -> list[list[Any]]:
+    """The nodes of a core as a certificate has them."""
+    true = core.nodes.index(Letters(frozenset(core.alphabet)))
+    return [_node(node, true, users) for node in core.nodes]
+
+
+def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any]:
+    def lit(of: Lit) -> Literal:
+        return [of.node, of.negated]
+
+    match node:
+        case Letters(symbols):
+            return ["letters", [], *sorted(symbols)]
+        case Edge(which):
+            return ["at least", [[true, False]], [[-1, "L" if which == "first" else "R"]], 1]
+        case And(args):
+            return ["and", [lit(arg) for arg in args]]
+        case Xor(left, right):
+            return ["xor", [[left, False], [right, False]]]
+        case Step(op, arg):
+            return [op, [lit(arg)]]
+        case Reach(op, left, right, _):
+            return [op, [lit(left), lit(right)]]
+        case AtLeast(terms, constant):
+            return [
+                "at least",
+                [lit(count.arg) for _, count in terms],
+                [[k, count.side] for k, count in terms],
+                constant,
+            ]
+        case Numeric(name, params, scale, CountOf(side, arg), offset):
+            text = predicate_text(name, params, "x", users)
+            return ["predicate", [lit(arg)], text, [[scale, side]], offset]
+    raise AssertionError(node)
 
 
 # ---- the network ----
@@ -106,7 +146,7 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
         "alphabet": list(model.alphabet),
         "embedding": {name: values for name, values in embedding.items() if set(values) != {"0"}},
         "encodings": {names[k]: function_text(value, users) for k, value in model.encodings},
-        "temperature": str(model.temperature).replace("^", "**"),
+        "temperature": _python(model.temperature),
         "layers": layers,
         "output": names[model.output],
     }
@@ -130,10 +170,15 @@ def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
+def _python(function: object) -> str:
+    """An expression as Python writes it."""
+    return str(function).replace("^", "**").replace(" mod ", " % ")
+
+
 def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:
     """A position encoding as an expression in i and n with Python's operators."""
     if not isinstance(function, PredicateColumn):
-        return str(function).replace("^", "**")
+        return _python(function)
     text = f"{function.of_i}*i + {function.of_n}*n + {function.offset}"
     simple = (function.of_i, function.of_n, function.offset) == (1, 0, 0)
     return predicate_text(function.name, function.params, "i" if simple else f"({text})", users)
@@ -170,7 +215,7 @@ class _Claims:
         subject, program = self.subject, self.subject.program
         self.users = {item.name: item for item in subject.file.predicates}
         self.true = self.core.nodes.index(Letters(frozenset(self.core.alphabet)))
-        self.nodes = [self._node(node) for node in self.core.nodes]
+        self.nodes = core_nodes(self.core, self.users)
         regime, method = regime_named(program.regime), METHODS.get(subject.counting or "")
         named = node_coordinates(self.core, regime, method, own_predicates(subject.file))
         self.coordinates = {name: [number, False] for number, name in named.items() if name != ONE}
@@ -186,35 +231,6 @@ class _Claims:
         if node not in self.nodes:
             self.nodes.append(node)
         return self.nodes.index(node)
-
-    def _node(self, node: Any) -> list[Any]:
-        def lit(of: Lit) -> Literal:
-            return [of.node, of.negated]
-
-        match node:
-            case Letters(symbols):
-                return ["letters", [], *sorted(symbols)]
-            case Edge(which):
-                return ["at least", [[self.true, False]], [[-1, "L" if which == "first" else "R"]], 1]
-            case And(args):
-                return ["and", [lit(arg) for arg in args]]
-            case Xor(left, right):
-                return ["xor", [[left, False], [right, False]]]
-            case Step(op, arg):
-                return [op, [lit(arg)]]
-            case Reach(op, left, right, _):
-                return [op, [lit(left), lit(right)]]
-            case AtLeast(terms, constant):
-                return [
-                    "at least",
-                    [lit(count.arg) for _, count in terms],
-                    [[k, count.side] for k, count in terms],
-                    constant,
-                ]
-            case Numeric(name, params, scale, CountOf(side, arg), offset):
-                text = predicate_text(name, params, "x", self.users)
-                return ["predicate", [lit(arg)], text, [[scale, side]], offset]
-        raise AssertionError(node)
 
     def _letters(self, symbols: frozenset[str]) -> Literal:
         own, other = (["letters", [], *sorted(part)] for part in (symbols, frozenset(self.core.alphabet) - symbols))

@@ -246,8 +246,8 @@ def _act(given: Input, options: ModelOptions, action: Callable[[Subject], None])
         ) from None
 
 
-def check_source(paths: list[str], expression: str | None, alphabet: str | None) -> None:
-    """Hold that there is something to read, and only one kind of it.
+def check_source(paths: list[str], expression: str | None, alphabet: str | None, needed: bool = True) -> None:
+    """Hold that there is something to read (if that is needed), and only one kind of it.
 
     Raises:
         InputError: saying what to type.
@@ -268,7 +268,7 @@ def check_source(paths: list[str], expression: str | None, alphabet: str | None)
         )
     if "" in paths:
         raise InputError("a file name is empty", hint="Give the name of a file, or '.' for this directory.")
-    if expression is None and not paths:
+    if needed and expression is None and not paths:
         raise InputError(
             "nothing to read: give a formula file, or a formula with -e and --alphabet",
             hint="`hardsim examples` lists formulas to start from: hardsim examples flipflop > flipflop.ltl",
