@@ -7,6 +7,7 @@ decimal point.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from hardsim.exact import RATIONAL, Rejected, exact, hold
@@ -241,6 +242,10 @@ class Claim:
         written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
         hold(len(set(written)) == len(written), "model: a coordinate is written twice")
         hold(self.output in written, "model.output: nothing writes it")
+        rows = [row for heads, _ in self.layers for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
+        rows += [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
+        strange = {*chain(*rows)} - {*written} - self.claims.keys()
+        hold(not strange, f"model: it reads coordinates that are nowhere written: {sorted(strange)[:3]!a}")
         names = [name for heads, _ in self.layers for name, *_ in heads]
         hold(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
         hold(meaning["heads"].keys() <= {*names}, "meaning.heads: there is one that the network has not")

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 def test_a_certificate_is_written_and_accepted(hardsim: Any, since: Path, tmp_path: Path) -> None:
     target = tmp_path / "since.cert.json"
@@ -108,3 +110,178 @@ def test_a_certificate_does_not_speak_of_other_lengths(hardsim: Any, since: Path
         outcome = hardsim("verify", target)
         assert outcome.code == 1
         assert reason in outcome.out, changes
+
+
+def resealed(path: Path, change: Any) -> None:
+    """Alter a certificate, with digests that fit."""
+    from hardsim.verify import digests
+
+    document = json.loads(path.read_text(encoding="utf-8"))
+    change(document)
+    document["digests"] = digests(document)
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+@pytest.fixture
+def proved(hardsim: Any, since: Path, tmp_path: Path) -> Path:
+    """The certificate of `a S b`."""
+    target = tmp_path / "since.cert.json"
+    assert hardsim("prove", since, "--max-n", "3", "--certificate", target).code == 0
+    return target
+
+
+def test_a_certificate_is_compared_with_files(hardsim: Any, since: Path, proved: Path, tmp_path: Path) -> None:
+    model, other = tmp_path / "since.model.json", tmp_path / "other.model.json"
+    assert hardsim("compile", since, "-o", model).code == 0
+    assert hardsim("compile", since, "--beta", "5", "-o", other).code == 0
+    alone = hardsim("verify", proved)
+    assert "not compared with a file: the formula and the model (--formula and --model)" in alone.out
+    assert "4: 1 S 2" in alone.out
+    both = hardsim("verify", proved, "--formula", since, "--model", model, "--json", "-")
+    assert both.code == 0
+    (result,) = both.json["results"]
+    assert result["compared"] == {"formula": str(since), "model": str(model)}
+    assert "not compared" not in hardsim("verify", proved, "--formula", since, "--model", model).out
+    assert "the model (--model)" in hardsim("verify", proved, "--formula", since).out
+    wrong = hardsim("verify", proved, "--model", other)
+    assert wrong.code == 1
+    assert f"INVALID: model.layers[0].heads[0].query[0].1: it is not what {other} has" in wrong.out
+
+
+@pytest.mark.parametrize(
+    ("formula", "place"),
+    [
+        ("(a S b)", None),
+        ("!!(a S b)", None),
+        ("!(a S b)", "formula.root"),
+        ("b S a", "formula.nodes[1]"),
+        ("a S (b | c)", "formula.nodes[2]"),
+        ("Y (a S b)", "formula.nodes[4]"),
+        ("#[a] > 1", "formula.nodes[4]"),
+    ],
+)
+def test_the_first_difference_of_formulas_is_named(hardsim: Any, proved: Path, formula: str, place: str | None) -> None:
+    outcome = hardsim("verify", proved, "-e", formula, "--alphabet", "c b a")
+    assert outcome.code == (1 if place else 0)
+    assert (f"INVALID: {place}" if place else "VALID: every") in outcome.out
+    assert hardsim("verify", proved, "-e", formula, "--alphabet", "c b a", "--at", "first").code == 1
+    assert "formula.alphabet" in hardsim("verify", proved, "-e", formula, "--alphabet", "c b a d").out
+
+
+def test_what_cannot_be_compared(hardsim: Any, since: Path, proved: Path, tmp_path: Path) -> None:
+    model = tmp_path / "since.model.json"
+    assert hardsim("compile", since, "-o", model).code == 0
+    for options in (
+        ("--formula", model),
+        ("--formula", tmp_path / "none.ltl"),
+        ("--model", since),
+        ("--model", proved),
+        ("--formula", since, "-e", "a S b", "--alphabet", "a b c"),
+        ("-e", "a S b"),
+        ("--alphabet", "a b"),
+        ("--at", "first"),
+        ("--formula", since, "--at", "middle"),
+        ("--formula", since, "--json", since),
+    ):
+        outcome = hardsim("verify", proved, *options)
+        assert (outcome.code, outcome.out) == (2, ""), options
+        assert "error" in outcome.err
+
+
+def test_a_source_text_of_another_formula_is_no_label(hardsim: Any, proved: Path) -> None:
+    honest = proved.read_text(encoding="utf-8")
+    for key, value in (
+        ("text", "alphabet: a b c\nODD(#[b])\n"),
+        ("text", "alphabet: a b c\nat: first\na S b\n"),
+        ("text", "PARITY"),
+        ("text", ""),
+        ("formula", "ODD(#[b])"),
+        ("at", "first"),
+    ):
+        proved.write_text(honest, encoding="utf-8")
+
+        def change(document: Any, key: str = key, value: str = value) -> None:
+            labels = document["labels"]
+            (labels["source"] if key == "text" else labels)[key] = value
+
+        resealed(proved, change)
+        outcome = hardsim("verify", proved)
+        assert outcome.code == 1, value
+        assert "INVALID: " in outcome.out
+        assert "ODD" not in outcome.out
+        assert "PARITY" not in outcome.out
+
+
+def test_labels_that_nobody_checks_are_not_shown(hardsim: Any, proved: Path) -> None:
+    def change(document: Any) -> None:
+        document["labels"] |= {"version": "PARITY", "regime": "PARITY", "beta": "77777/2"}
+        document["labels"]["source"] |= {"name": "PARITY", "sha256": "PARITY"}
+
+    resealed(proved, change)
+    for options in ((), ("--json", "-")):
+        outcome = hardsim("verify", proved, *options)
+        assert outcome.code == 0
+        assert "VALID" in outcome.out
+        assert "PARITY" not in outcome.out
+        assert "77777" not in outcome.out
+
+
+def test_names_in_a_certificate_drive_no_terminal(hardsim: Any, proved: Path) -> None:
+    evil = "\x1b[2J\x07\u202e\x9b"
+
+    def change(document: Any) -> None:
+        document["model"]["layers"][0]["heads"][0]["mask"] = evil
+
+    resealed(proved, change)
+    assert "INVALID" in hardsim("verify", proved).out
+
+    def rename(document: Any) -> None:
+        document["model"]["layers"][0]["heads"][0]["mask"] = "future"
+        text = json.dumps(document).replace("S4.read", json.dumps(evil)[1:-1]).replace('"0"', '"1/7"')
+        document |= json.loads(text)
+
+    resealed(proved, rename)
+    out = hardsim("verify", proved).out
+    assert "INVALID" in out
+    assert all(char.isprintable() or char == "\n" for char in out)
+
+
+@pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_json_is_no_certificate(hardsim: Any, proved: Path, literal: str) -> None:
+    text = proved.read_text(encoding="utf-8")
+    proved.write_text(text.replace('"min_n": 1', f'"min_n": {literal}'), encoding="utf-8")
+    outcome = hardsim("verify", proved)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"{literal} is no number of JSON" in outcome.err
+
+
+def test_kinds_of_numbers_are_told_apart(hardsim: Any, proved: Path) -> None:
+    text = proved.read_text(encoding="utf-8")
+    for old, new, code in (
+        ('"schema_version": 2', '"schema_version": 2.0', 2),
+        ('"min_n": 1', '"min_n": 1.0', 1),
+        ('"min_n": 1', '"min_n": true', 1),
+        ('"min_n": 1', '"min_n": 1, "min_n": 1', 2),
+        ('"min_n": 1', '"min_n": 1e0', 1),
+    ):
+        proved.write_text(text.replace(old, new), encoding="utf-8")
+        assert hardsim("verify", proved).code == code, new
+
+
+def test_a_file_that_is_too_large_is_no_certificate(
+    hardsim: Any, proved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.cli.verify.LARGEST_FILE", 2**20)
+    proved.write_text(proved.read_text(encoding="utf-8") + " " * 2**20, encoding="utf-8")
+    outcome = hardsim("verify", proved)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "larger than 1 MiB" in outcome.err
+
+
+def test_long_formulas_are_shown_in_part(hardsim: Any, tmp_path: Path) -> None:
+    path, target = tmp_path / "long.ltl", tmp_path / "long.cert.json"
+    path.write_text("alphabet: a b\n" + " & ".join(f"#L[a] != {k}" for k in range(12)) + "\n", encoding="utf-8")
+    assert hardsim("prove", path, "--max-n", "1", "--certificate", target).code == 0
+    out = hardsim("verify", target).out
+    assert "... and " in out
+    assert len(out.splitlines()) < 30

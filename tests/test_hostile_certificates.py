@@ -1,0 +1,405 @@
+"""Certificates that nobody honest wrote: what is false, unread or endless in them is rejected, sealed or not."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.checking.certificate import certificate, certificate_text
+from hardsim.checking.open import read_formula
+from hardsim.checking.subject import ModelOptions
+from hardsim.sections import CLAIM, printable
+from hardsim.verify import Checker, digests, rejection, verify
+from tests.certificate_definitions import false_on
+
+FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
+CASES = [
+    ("since", "temperature"),
+    ("flipflop", "position"),
+    ("majority", "causal-position"),
+    ("mod3", "temperature"),
+    ("middle_one", "position"),
+    ("ones_divide_length", "temperature"),
+    ("co_existence", "causal-position"),
+    ("parity_no_predicate", "temperature"),
+    ("bigram_next", "position"),
+]
+PLACES = ("formula", "model", "meaning", "min_n", "max_n")
+
+
+@cache
+def _text(name: str, regime: str, max_n: int) -> str:
+    subject = read_formula(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime))
+    return certificate_text(certificate(subject, max_n))
+
+
+def made(name: str, regime: str, max_n: int = 3) -> dict[str, Any]:
+    """The certificate of a shipped formula, as it is read back."""
+    document: dict[str, Any] = json.loads(_text(name, regime, max_n))
+    return document
+
+
+def sealed(document: dict[str, Any]) -> str | None:
+    """Why a document is rejected when its bounds and digests are made to fit; None if it is not."""
+    rejection(lambda: document.update(bounds=Checker(document).bounds))
+    document["digests"] |= digests(document)
+    return verify(document)
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values."""
+    yield path
+    if isinstance(data, dict | list):
+        for key, part in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from places(part, (*path, key))
+
+
+def at(data: Any, path: tuple[Any, ...]) -> Any:
+    """The value at a place."""
+    for key in path:
+        data = data[key]
+    return data
+
+
+# ---- what nobody reads ----
+
+FREE = ("embedding", "encodings", "clips", "coordinates", "query", "key", "value")
+"""Objects whose keys are names of coordinates."""
+
+
+def read_by_key(path: tuple[Any, ...]) -> bool:
+    """Whether an object's keys have a meaning each, and none is a name."""
+    named = [part for part in path if not isinstance(part, int)]
+    return path != ("bounds",) and path[:1] != ("digests",) and not (named and named[-1] in FREE and len(path) > 1)
+
+
+@pytest.mark.parametrize(("name", "regime"), CASES[:4])
+def test_keys_that_are_not_known_are_rejected_everywhere(name: str, regime: str) -> None:
+    document = made(name, regime, 2)
+    objects = [path for path in places(document) if isinstance(at(document, path), dict) and read_by_key(path)]
+    assert {path[0] for path in objects if path} == {"labels", "formula", "model", "meaning"}
+    for path in objects:
+        if path == ("meaning", "heads"):
+            continue
+        for key, value in (("scale", "1/1000"), ("weighting", "average"), ("ffn", {}), ("Name", "x"), ("", None)):
+            changed = copy.deepcopy(document)
+            at(changed, path)[key] = value
+            assert "is not known" in (sealed(changed) or ""), (path, key)
+        for key in at(document, path):
+            changed = copy.deepcopy(document)
+            del at(changed, path)[key]
+            assert (sealed_as_it_is(changed) if path else verify(changed)) is not None, (path, key)
+    changed = copy.deepcopy(document)
+    changed["meaning"]["heads"]["none"] = next(iter(document["meaning"]["heads"].values()), {"kind": "sign"})
+    assert sealed(changed) is not None
+
+
+def sealed_as_it_is(document: dict[str, Any]) -> str | None:
+    """The same where a section may be missing, so that there is nothing to seal."""
+    try:
+        return sealed(document)
+    except KeyError:
+        return verify(document)
+
+
+def other_kind(value: Any) -> list[Any]:
+    """Values of other kinds, also those that Python takes for equal."""
+    kinds: list[Any] = [None, True, False, 0, 1, 1.0, "1", [], {}, float("nan"), float("inf")]
+    if isinstance(value, int):
+        kinds += [float(value), str(value), bool(value)]
+    return [kind for kind in kinds if type(kind) is not type(value)]
+
+
+@pytest.mark.parametrize(("name", "regime"), [*CASES[:1], CASES[2], CASES[3]])
+def test_values_of_other_kinds_are_rejected_everywhere(name: str, regime: str) -> None:
+    document, rng = made(name, regime, 2), Random(name)
+    everywhere = [path for path in places(document) if path and path[0] not in ("bounds", "digests")]
+    for path in everywhere:
+        for value in rng.sample(other_kind(at(document, path)), 4):
+            changed = copy.deepcopy(document)
+            at(changed, path[:-1])[path[-1]] = value
+            assert sealed_as_it_is(changed) is not None, (path, value)
+
+
+def test_bounds_and_digests_have_one_form() -> None:
+    document = made("since", "temperature", 2)
+    for path in [path for path in places(document) if path and path[0] in ("bounds", "digests")]:
+        for value in other_kind(at(document, path)):
+            changed = copy.deepcopy(document)
+            at(changed, path[:-1])[path[-1]] = value
+            if path[0] == "bounds":
+                changed["digests"] = digests(changed)
+            assert verify(changed) is not None, (path, value)
+    for key in ("bounds", "digests"):
+        changed = copy.deepcopy(document)
+        changed[key]["more"] = at(document, ("bounds", "S4.read")) if key == "bounds" else "0"
+        changed["digests"] |= digests(changed)
+        assert verify(changed) is not None
+
+
+# ---- what is false ----
+
+
+def handmade(nodes: list[Any], root: list[Any], n: int, **model: Any) -> dict[str, Any]:
+    """A certificate about words of length n over {a, b}."""
+    meaning = {"coordinates": model.pop("coordinates", {}), "heads": model.pop("heads", {})}
+    network = {"embedding": {}, "encodings": {}, "temperature": "1", "layers": []} | model
+    labels = {"version": "1", "source": {"name": "", "sha256": "", "text": ""}, "formula": "", "at": "last",
+              "regime": "", "beta": "1"}  # fmt: skip
+    return {
+        "format": "hardsim-certificate",
+        "schema_version": 2,
+        "claim": CLAIM,
+        "min_n": n,
+        "max_n": n,
+        "labels": labels,
+        "formula": {"alphabet": ["a", "b"], "nodes": nodes, "root": root},
+        "model": {"alphabet": ["a", "b"], "output": "out"} | network,
+        "meaning": meaning,
+        "bounds": {},
+        "digests": {},
+    }
+
+
+TRUE: list[Any] = ["letters", [], "a", "b"]
+SOME: list[Any] = ["at least", [[1, False]], [[1, "L"]], -1]
+
+
+def looked_up(kind: str, query: dict[str, str], value: dict[str, str], clip: Any, **more: Any) -> dict[str, Any]:
+    """A head that looks up the position, which every word agrees on, and a clip that should make it true."""
+    head = {"name": "h", "mask": "none", "query": [query], "key": [{"i": "1"}], "value": value, "out": "h"}
+    claim = {"kind": kind, "count": [[[1, False]], [[1, "L"]]], "some": [2, False]}
+    nodes = [["letters", [], "a"], TRUE, SOME, ["and", [[1, False]]]]
+    return handmade(
+        nodes,
+        [3, False],
+        2,
+        embedding={"a": ["1", "0"], "1": ["1", "1"]},
+        encodings={"i": "i"} | more,
+        layers=[{"heads": [head], "clips": {"out": ["0", [clip]]}}],
+        coordinates={"a": [0, False], "out": [3, False]},
+        heads={"h": claim},
+    )
+
+
+def test_a_truth_is_no_count() -> None:
+    """A query that depends on the word through node 0 is none that depends on a count."""
+    document = looked_up("number", {"a": "100"}, {"i": "1"}, ["1", "-6", {"h": "4"}])
+    assert false_on(document)
+    assert "depends on what is not claimed" in (sealed(document) or "")
+
+
+@pytest.mark.parametrize(("value", "clip"), [("-1", ["1", "0", {"h": "1"}]), ("2", ["1", "2", {"h": "-1"}])])
+def test_what_a_table_holds_is_true_or_false(value: str, clip: Any) -> None:
+    document = looked_up("table", {"1": "0"}, {"v": "1"}, clip, v=value)
+    assert false_on(document)
+    assert "no truths" in (sealed(document) or "")
+
+
+def test_a_table_is_read_nowhere_beyond_true_and_false() -> None:
+    """Every word looks up position 1, where there is a 1; what leaks in from position 2 is larger than 1."""
+    document = looked_up("table", {"1": "-5"}, {"v": "1"}, ["1", "2", {"h": "-1"}], v="5 - 4*(1//i)")
+    document["formula"]["nodes"][2] = ["at least", [[1, False]], [[-1, "L"]], 1]
+    document["formula"]["nodes"].insert(3, ["at least", [[2, False]], [[1, "L"]], -1])
+    document["formula"]["nodes"][4] = ["and", [[1, False]]]
+    document["formula"]["root"] = document["meaning"]["coordinates"]["out"] = [4, False]
+    document["meaning"]["heads"]["h"] |= {"count": [[[2, False]], [[1, "L"]]], "some": [3, False]}
+    assert false_on(document)
+    assert "no truths" in (sealed(document) or "")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "wrong"),
+    [("i - 49*((i//1)/(49//1))", "not the root"), ("x*5", "not understood"), ("(i < 2) + 1", "a truth is no number")],
+)
+def test_encodings_are_exact_and_of_one_kind(encoding: str, wrong: str) -> None:
+    clips = {"out": ["0", [["1", "0", {"e": "100000000000000000"}]]]}
+    encodings = {"e": encoding, "one": "1"}
+    document = handmade([TRUE], [0, False], 1, encodings=encodings, layers=[{"heads": [], "clips": clips}])
+    assert wrong in (sealed(document) or "")
+
+
+@pytest.mark.parametrize("text", ["x*5", "1", "x", "x - x", "(x > 2)*1"])
+def test_a_predicate_is_a_truth(text: str) -> None:
+    nodes = [TRUE, ["predicate", [[0, False]], text, [[1, "L"]], 0]]
+    assert sealed(handmade(nodes, [1, False], 3, encodings={"out": "5*i"})) is not None
+
+
+# ---- what is altered at random ----
+
+
+def altered(document: dict[str, Any], rng: Random) -> tuple[Any, ...]:
+    """Change one thing that keeps its form, and say where: a value, or a part left out, doubled, moved or exchanged."""
+    everywhere = [path for path in places(document) if path and path[0] in PLACES]
+    path = rng.choice(everywhere)
+    owner, key = at(document, path[:-1]), path[-1]
+    value = owner[key]
+    like = [other for other in everywhere if type(at(document, other)) is type(value) and _kind(other) == _kind(path)]
+    choice = rng.randrange(4)
+    if choice == 0 and like:
+        owner[key] = copy.deepcopy(at(document, rng.choice(like)))
+    elif choice == 1 and isinstance(owner, list):
+        if rng.random() < 0.5:
+            del owner[key]
+        else:
+            owner.insert(rng.randrange(len(owner) + 1), copy.deepcopy(value))
+    elif choice == 1 and isinstance(owner, dict) and len(path) > 2:
+        name = rng.choice([*owner])
+        owner[name] = owner.pop(key) if rng.random() < 0.5 else copy.deepcopy(value)
+    elif isinstance(value, bool):
+        owner[key] = not value
+    elif isinstance(value, int):
+        owner[key] = value + rng.choice((-1, 1))
+    elif isinstance(value, str):
+        owner[key] = _other(value, rng)
+    return path
+
+
+def _kind(path: tuple[Any, ...]) -> tuple[Any, ...]:
+    return path[0], len(path), path[-1] if isinstance(path[-1], str) and len(path) < 5 else ""
+
+
+def _other(value: str, rng: Random) -> str:
+    swaps = [("i", "n"), ("n", "i"), ("1", "2"), ("2", "3"), ("+", "-"), ("and", "xor"), ("S", "U"), ("L", "R")]
+    swaps += [("R", ""), ("future", "none"), ("past", "future"), ("none", "past"), ("nearest", "mean"), ("Y", "X")]
+    swaps += [("number", "table"), ("/", "*"), ("==", "<=")]
+    changed = [value.replace(a, b) for a, b in swaps if a in value]
+    numeric = value.lstrip("-").replace("/", "").isdigit()
+    if numeric:
+        changed += [
+            f"-{value}" if value[0] != "-" else value[1:],
+            "0",
+            "1",
+            "1/2",
+            f"{value}9" if "/" in value else "7",
+        ]
+    return rng.choice(changed or [value])
+
+
+def check_mutants(name: str, regime: str, tries: int, seed: str) -> None:
+    """What is accepted of certificates that are altered up to three times is true."""
+    document, rng, valid, distinct = made(name, regime), Random(f"{name} {regime} {seed}"), 0, 0
+    before = json.dumps([document[key] for key in PLACES])
+    for _ in range(tries):
+        changed = copy.deepcopy(document)
+        where = [altered(changed, rng) for _ in range(rng.randint(1, 3)) if changed]
+        if json.dumps([changed[key] for key in PLACES]) == before:
+            continue
+        distinct += 1
+        if sealed(changed) is None:
+            valid += 1
+            assert false_on(changed, 3) == [], where
+    assert distinct > tries // 3
+    assert valid < distinct
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("name", "regime"), CASES)
+def test_what_is_altered_and_sealed_anew_is_rejected_or_true(name: str, regime: str) -> None:
+    check_mutants(name, regime, 40, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [*map(str, range(5))])
+@pytest.mark.parametrize(("name", "regime"), CASES)
+def test_many_alterations(name: str, regime: str, seed: str) -> None:
+    check_mutants(name, regime, 400, seed)
+
+
+# ---- what would take long ----
+
+
+def wide(count: int) -> dict[str, Any]:
+    """The network of since, that many times over, and a head that reads all of them at once."""
+    document = made("since", "temperature", 2)
+    model, meaning, nodes = document["model"], document["meaning"], document["formula"]["nodes"]
+    layer, own, names = model["layers"][0], copy.deepcopy(nodes[4]), [f"X{k}" for k in range(count)]
+    for k, name in enumerate(names):
+        layer["heads"].append(layer["heads"][0] | {"name": name, "out": f"{name}.read"})
+        layer["clips"][name] = ["0", [["1", "-1/2", {f"{name}.read": "2"}]]]
+        nodes.append(own)
+        meaning["coordinates"][name] = [5 + k, False]
+        meaning["heads"][name] = meaning["heads"]["S4.read"]
+    reads = {
+        "name": "all",
+        "query": [{"1": "1"}],
+        "key": [dict.fromkeys(names, "1")],
+        "value": {"X0": "1"},
+        "out": "all",
+    }
+    model["layers"].append({"heads": [reads | {"mask": "future"}], "clips": {}})
+    literal = [5, False]
+    meaning["heads"]["all"] = {"kind": "nearest", "where": literal, "what": literal, "backwards": False}
+    return document
+
+
+def test_wide_enumerations_are_refused() -> None:
+    assert "too large: 40 truths" in (sealed(wide(40)) or "")
+    assert sealed(wide(10)) is None
+    nodes: list[Any] = [["letters", [], "a"], *(["S", [[k, False], [0, False]]] for k in range(40))]
+    document = handmade([*nodes, ["and", [[k, False] for k in range(1, 41)]]], [41, False], 3)
+    document["model"]["layers"] = [{"heads": [], "clips": {"out": ["0", [["1", "0", {"a": "1"}]]]}}]
+    document["model"]["embedding"] = {"a": ["1", "0"]}
+    document["meaning"]["coordinates"] = {"a": [0, False], "out": [41, False]}
+    assert "too large" in (sealed(document) or "")
+
+
+@pytest.mark.parametrize(
+    "text", ["2**(10**9)", "(((9**999)**999)**999)", "(n+9)**9**9", "1/(" + "*".join(["(9**999 + i)"] * 9) + ")"]
+)
+def test_large_numbers_are_refused(text: str) -> None:
+    document = made("since", "temperature")
+    document["model"]["temperature"] = text
+    assert "too large" in (sealed(document) or "")
+
+
+def test_numbers_that_grow_from_layer_to_layer_are_refused() -> None:
+    layers = [
+        {"heads": [], "clips": {f"c{k + 1}": ["0", [[f"1/{7 ** (2000 + k)}", "0", {f"c{k}": f"1/{3 ** (2000 + k)}"}]]]}}
+        for k in range(200)
+    ]
+    encodings = {"c0": "1", "out": "1"}
+    assert "too large" in (sealed(handmade([TRUE], [0, False], 3, encodings=encodings, layers=layers)) or "")
+    row = {f"c{k}": f"1/{10**1999 - k}" for k in range(300)}
+    layers = [{"heads": [], "clips": {"d": ["0", [["1", "0", row]]]}}]
+    encodings = {f"c{k}": "1" for k in range(300)} | {"out": "1"}
+    assert "too large" in (sealed(handmade([TRUE], [0, False], 3, encodings=encodings, layers=layers)) or "")
+
+
+def test_work_without_end_is_refused() -> None:
+    text = "+".join(f"1/(i+{k}**300)" for k in range(2, 30))
+    encodings = {f"e{k}": f"{text} + {k}*n" for k in range(60)} | {"out": "1"}
+    document = handmade([TRUE], [0, False], 60, encodings=encodings)
+    assert "too large" in (sealed(document) or "")
+
+
+def test_far_logits_are_refused() -> None:
+    document = made("since", "temperature")
+    document["model"]["layers"][0]["heads"][0]["query"] = [{"1": "9" * 2000}]
+    assert "too large: a logit" in (sealed(document) or "")
+
+
+# ---- what is shown ----
+
+
+@given(st.text())
+def test_what_is_shown_drives_no_terminal(text: str) -> None:
+    assert printable(text).isprintable()
+
+
+def test_reasons_are_printable() -> None:
+    document = made("since", "temperature")
+    document["model"]["layers"][0]["clips"]["\x1b[2J\u202e\ud800"] = document["model"]["layers"][0]["clips"].pop("S4")
+    reason = sealed(document) or ""
+    assert reason.isprintable()
+    document["\x1b]0;x\x07"] = 1
+    assert (verify(document) or "").isprintable()
