@@ -13,7 +13,7 @@ The bounds that are claimed must be exactly those found here, so nothing but the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from itertools import chain, product
@@ -102,7 +102,7 @@ class Checker(Claim):
         right = self.x[self.output][-1] == self.truth(self.root, n)
         hold(right, f"the output '{self.output}' is not the root of the formula at length {n}")
 
-    def _weigh(self, numbers: list[Rational]) -> None:
+    def _weigh(self, numbers: Sequence[Rational]) -> None:
         """Steps take longer with numbers as large as these."""
         self.unit = max(self.unit, max(map(bits, numbers), default=0) >> 6)
 

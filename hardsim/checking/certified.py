@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from hardsim.checking.certificate import core_nodes, formula_json, network_json
@@ -30,10 +29,11 @@ def check_labels(document: Mapping[str, Any]) -> None:
     text = labels["source"]["text"]
     hold(len(text) <= LONGEST_TEXT, f"too large: labels.source.text has {len(text)} characters")
     try:
-        file = replace(parse.parse_text(text, "labels.source.text"), at=labels["at"])
+        file = parse.parse_text(text, "labels.source.text")
         check_formula(document, file, "labels.source.text")
     except HardsimError:
         raise Rejected("labels.source.text: it is no formula that can be read") from None
+    hold(labels["at"] == file.at, "labels.at: it is not that of labels.source.text")
     hold(labels["formula"] == format_formula(file.formula), "labels.formula: it is not that of labels.source.text")
 
 

@@ -109,7 +109,7 @@ def _meant(
     from hardsim.checking.open import Input, read_expression, read_formula
 
     check_source([] if formula is None else [formula], expression, alphabet, needed=False)
-    Request(at=at).options()
+    (options,) = Request(at=at).options()
     given: Input | None = None
     if formula is not None or expression is not None:
         given = read_formula(formula) if formula is not None else read_expression(expression or "", alphabet or "")
@@ -120,8 +120,10 @@ def _meant(
     stored = None if model is None else read_formula(model)
     if stored is not None and stored.stored is None:
         raise InputError(f"{model} is no compiled model", hint="Make one with: hardsim compile FILE -o NAME.model.json")
-    file = None if given is None else replace(given.file, at=at or given.file.at)
-    return Meant(file, given and given.name, stored and stored.stored, model)
+    subject = None if stored is None else stored.stored
+    if given is None:
+        return Meant(model=subject, model_name=model)
+    return Meant(replace(given.file, at=options.at or given.file.at), given.name, subject, model)
 
 
 def lengths_text(result: dict[str, Any]) -> str:
