@@ -78,8 +78,7 @@ FREE = ("embedding", "encodings", "clips", "coordinates", "query", "key", "value
 
 def read_by_key(path: tuple[Any, ...]) -> bool:
     """Whether an object's keys have a meaning each, and none is a name."""
-    named = [part for part in path if not isinstance(part, int)]
-    return path != ("bounds",) and path[:1] != ("digests",) and not (named and named[-1] in FREE and len(path) > 1)
+    return path[:1] not in (("bounds",), ("digests",)) and not {*path} & {*FREE}
 
 
 @pytest.mark.parametrize(("name", "regime"), CASES[:4])

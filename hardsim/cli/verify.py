@@ -106,9 +106,11 @@ def _meant(
     Raises:
         InputError: if a file cannot be read, is of another kind, or options do not go together.
     """
+    check_source([] if formula is None else [formula], expression, alphabet, needed=False)
+    if (formula, model, at, expression) == (None,) * 4:
+        return Meant()
     from hardsim.checking.open import Input, read_expression, read_formula
 
-    check_source([] if formula is None else [formula], expression, alphabet, needed=False)
     (options,) = Request(at=at).options()
     given: Input | None = None
     if formula is not None or expression is not None:
@@ -134,12 +136,13 @@ def lengths_text(result: dict[str, Any]) -> str:
 
 def text_lines(result: dict[str, Any]) -> list[str]:
     """What a certificate is about, and what it was compared with, in printable characters."""
-    from hardsim.checking.certified import literal_text, node_lines
     from hardsim.sections import printable
 
     lines, compared = [printable(result["input"])], result["compared"]
     if not result["valid"]:
         return lines
+    from hardsim.checking.certified import literal_text, node_lines
+
     if compared["formula"] is not None:
         lines.append(f"  formula  that of {printable(compared['formula'])}")
     else:
@@ -162,7 +165,6 @@ def check(path: str, meant: Meant | None = None) -> dict[str, Any]:
     Raises:
         InputError: if it is no certificate.
     """
-    from hardsim.checking.certified import check_formula, check_labels, check_model
     from hardsim.verify import rejection
     from hardsim.verify import verify as verify_document
 
@@ -170,6 +172,8 @@ def check(path: str, meant: Meant | None = None) -> dict[str, Any]:
     document = read_certificate(read_bytes(path, LARGEST_FILE), path)
 
     def compare() -> None:
+        from hardsim.checking.certified import check_formula, check_labels, check_model
+
         check_labels(document)
         if meant.formula is not None:
             check_formula(document, meant.formula, meant.formula_name or "")
