@@ -241,7 +241,7 @@ class Claim:
         written = [*self.embedding, *(model["encodings"].keys() - self.embedding.keys())]
         written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
         hold(len(set(written)) == len(written), "model: a coordinate is written twice")
-        hold(self.output in written, "model.output: nothing writes it")
+        hold(self.output in (*written, *self.claims), "model.output: nothing writes it")
         rows = [row for heads, _ in self.layers for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
         rows += [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
         strange = {*chain(*rows)} - {*written} - self.claims.keys()

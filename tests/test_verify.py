@@ -12,17 +12,25 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from mpmath import MPContext
 
 from hardsim.checking.certificate import certificate, certificate_text
+from hardsim.checking.certified import check_formula, check_labels, check_model
 from hardsim.checking.open import read_expression, read_formula
 from hardsim.checking.prove import prove_subject
-from hardsim.checking.subject import ModelOptions
+from hardsim.checking.subject import ModelOptions, compile_file
 from hardsim.errors import Undecided
 from hardsim.exact import GRID, Rejected, exp
 from hardsim.expressions import evaluate, expression
+from hardsim.lang import ast
+from hardsim.lang.parse import parse_text
+from hardsim.lang.pretty import format_file
 from hardsim.verify import Checker, digests, verify
 from tests.certificate_definitions import false_on
+from tests.counting_strategies import counting_formulas
+from tests.strategies import formulas
 
 pytestmark = pytest.mark.sweep
 
@@ -248,3 +256,42 @@ def test_since_at_the_critical_temperature() -> None:
     assert verify(made("since", "temperature", 12, beta=Fraction(14, 5))) is None
     with pytest.raises(Undecided):
         made("since", "temperature", 24, beta=Fraction(27, 10))
+
+
+def check_random_certificate(formula: ast.Formula, options: ModelOptions) -> None:
+    """What `certificate` writes of any formula is valid, about that formula and network, and true."""
+    written = ast.FormulaFile(("a", "b"), formula, at=options.at or "last")
+    subject = compile_file(parse_text(format_file(written), "random"), options)
+    try:
+        document = json.loads(certificate_text(certificate(subject, 3)))
+    except Undecided:
+        return
+    assert verify(document) is None
+    check_labels(document)
+    check_formula(document, subject.file, "file")
+    check_model(document, subject, "model")
+    assert false_on(document, 3) == []
+
+
+OPTIONS = st.builds(
+    ModelOptions,
+    regime=st.sampled_from(["temperature", "position"]),
+    at=st.sampled_from(["first", "last"]),
+    single_head=st.booleans(),
+    counting=st.sampled_from([None, "sign"]),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(formulas("ab", 3), counting_formulas("ab")), OPTIONS)
+@example(ast.Not(ast.Truth(True)), ModelOptions())
+@example(ast.Truth(True), ModelOptions())
+def test_certificates_of_random_formulas_are_valid_and_true(formula: ast.Formula, options: ModelOptions) -> None:
+    check_random_certificate(formula, options)
+
+
+@pytest.mark.slow
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(formulas("ab", 4), counting_formulas("ab")), OPTIONS)
+def test_certificates_of_many_random_formulas_are_valid_and_true(formula: ast.Formula, options: ModelOptions) -> None:
+    check_random_certificate(formula, options)

@@ -13,8 +13,9 @@ from hardsim.exact import Rejected, hold
 from hardsim.lang import parse
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
-from hardsim.lang.pretty import format_formula
+from hardsim.lang.pretty import format_file
 
+LINE = "\n"
 LONGEST_TEXT = 1 << 20
 """Characters of the formula's text in a certificate."""
 
@@ -31,10 +32,13 @@ def check_labels(document: Mapping[str, Any]) -> None:
     try:
         file = parse.parse_text(text, "labels.source.text")
         check_formula(document, file, "labels.source.text")
+        # The formula is the last line of a file as it is written; the label may have brackets that are not needed.
+        own = f"{format_file(file).rstrip().rpartition(LINE)[0]}{LINE}{labels['formula']}"
+        same = LINE not in labels["formula"] and parse.parse_text(own, "labels.formula").formula == file.formula
     except HardsimError:
         raise Rejected("labels.source.text: it is no formula that can be read") from None
     hold(labels["at"] == file.at, "labels.at: it is not that of labels.source.text")
-    hold(labels["formula"] == format_formula(file.formula), "labels.formula: it is not that of labels.source.text")
+    hold(same, "labels.formula: it is not that of labels.source.text")
 
 
 def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> None:
