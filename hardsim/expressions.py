@@ -21,7 +21,7 @@ from math import isqrt
 
 from hardsim.exact import Rational, bits, hold
 
-LONGEST = 1 << 16
+LONGEST = 1 << 14
 """Characters of an expression."""
 DIGITS = 2000
 """Digits of an integer in it."""

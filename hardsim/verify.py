@@ -48,7 +48,7 @@ values and each pair of positions. Compiled networks take up to 3 of the latter.
 class Checker(Claim):
     """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: dict[str, Any], told: dict[str, list[Any]] | None = None) -> None:
         super().__init__(document)
         self.work, self.unit = 0, 1
         self.allowance = WORK[0] + WORK[1] * self.size * sum(n * n for n in self.lengths)
@@ -56,7 +56,16 @@ class Checker(Claim):
         self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
         self.cache: dict[Any, Any] = {}
         for n in self.lengths:
+            self._compare(told)
             self._length(n)
+        self._compare(told, whole=True)
+
+    def _compare(self, told: dict[str, list[Any]] | None, whole: bool = False) -> None:
+        """Hold bounds that are claimed against those found up to now: what is wrong shows at the first length."""
+        hold(told is None or told.keys() == self.bounds.keys(), "bounds: there is not one list for each head")
+        for name, rows in (told or {}).items():
+            fine = self.bounds[name] == (rows if whole else rows[: len(self.bounds[name])])
+            hold(fine, f"bounds of head {name}: they are not what follows from the weights")
 
     def spend(self, steps: int) -> None:
         """Note work, and reject what takes too much of it. Large numbers make each step longer."""
@@ -407,7 +416,4 @@ def _verify(document: dict[str, Any]) -> None:
     for key, told in digests(document).items():
         hold(document["digests"][key] == told, f"{key} was altered: its SHA-256 digest is another")
     hold(document["claim"] == CLAIM, "claim: it is not the one that is checked")
-    found = Checker(document).bounds
-    for name in sorted(found.keys() | document["bounds"].keys()):
-        fine = found.get(name) == document["bounds"].get(name)
-        hold(fine, f"bounds of head {name}: they are not what follows from the weights")
+    Checker(document, document["bounds"])

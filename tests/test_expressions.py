@@ -147,7 +147,7 @@ def test_other_texts_are_rejected_or_mean_the_same(text: str) -> None:
         "2**" * 101 + "1",
         "9" * 2001,
         "PRIME(10**30)",
-        "i + " * 20000 + "i",
+        "i + " * 5000 + "i",
     ],
 )
 def test_what_would_take_long_is_rejected_at_once(text: str) -> None:

@@ -50,9 +50,10 @@ def made(name: str, regime: str, max_n: int = 3) -> dict[str, Any]:
 
 def sealed(document: dict[str, Any]) -> str | None:
     """Why a document is rejected when its bounds and digests are made to fit; None if it is not."""
-    rejection(lambda: document.update(bounds=Checker(document).bounds))
+    reason = rejection(lambda: document.update(bounds=Checker(document).bounds))
     document["digests"] |= digests(document)
-    return verify(document)
+    told = verify(document)
+    return told and (reason or told)
 
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -138,18 +138,18 @@ def text_lines(result: dict[str, Any]) -> list[str]:
     """What a certificate is about, and what it was compared with, in printable characters."""
     from hardsim.sections import printable
 
-    lines, compared = [printable(result["input"])], result["compared"]
+    lines, compared = [result["input"]], result["compared"]
     if not result["valid"]:
         return lines
     from hardsim.checking.certified import literal_text, node_lines
 
     if compared["formula"] is not None:
-        lines.append(f"  formula  that of {printable(compared['formula'])}")
+        lines.append(f"  formula  that of {compared['formula']}")
     else:
         nodes = node_lines(result["formula"], MOST_LINES)
         lines.append(f"  formula  node {literal_text(result['formula']['root'])} at the last position, of")
         lines += [printable(f"             {line}") for line in nodes]
-    told = f"that of {printable(compared['model'])}, " if compared["model"] is not None else ""
+    told = f"that of {compared['model']}, " if compared["model"] is not None else ""
     lines.append(f"  model    {told}sha256 {result['digests']['model']}")
     options = {"formula": "--formula", "model": "--model"}
     missing = [key for key, name in compared.items() if name is None]
