@@ -123,8 +123,11 @@ class Ratio:
         return self
 
     def at(self, places: Mapping[str, Value]) -> Ratio:
-        """With variables replaced by polynomials or numbers."""
-        arguments = [Ratio.of(places[name]).top if name in places else gen
+        """With variables replaced by polynomials or numbers; NotProved for other quotients."""
+        put = {name: Ratio.of(place) for name, place in places.items()}
+        if not all(place.bottom.is_constant() for place in put.values()):
+            raise NotProved(f"{self} is taken at a quotient, not at a position")
+        arguments = [put[name].top if name in put else gen
                      for name, gen in zip(NAMES, _context().gens(), strict=True)]  # fmt: skip
         return Ratio(self.top.compose(*arguments), self.bottom.compose(*arguments))
 
