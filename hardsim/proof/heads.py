@@ -13,7 +13,7 @@ from hardsim.errors import InvariantError
 from hardsim.proof.counts import look_up
 from hardsim.proof.nearest import head_worst_case
 from hardsim.proof.ratios import simplest
-from hardsim.proof.reading import LocalType, NearestReading
+from hardsim.proof.reading import Example, LocalType, NearestReading
 from hardsim.proof.result import NotProved
 from hardsim.proof.signs import sign_test
 from hardsim.proof.state import SYMBOL, Attended, BooleanHead, Exact, Mean, State
@@ -186,12 +186,12 @@ def local_types(
     return tuple(kinds), tuple(found), (values.get(0, 0), values.get(1, 1))
 
 
-def describe(state: State, path: dict[object, int]) -> tuple[tuple[str, str], ...]:
-    """An assignment as pairs of what and which: ("symbol", "a"), or a coordinate and its value."""
-    pairs = []
+def describe(state: State, path: dict[object, int]) -> Example:
+    """An assignment as pairs of what and which."""
+    pairs: list[tuple[str | None, str]] = []
     for name, branch in path.items():
         if name == SYMBOL:
-            pairs.append(("symbol", state.model.alphabet[branch]))
+            pairs.append((None, state.model.alphabet[branch]))
         elif isinstance(name, tuple):
             pairs.append((str(name[-1]), str(branch)))
     return tuple(pairs)

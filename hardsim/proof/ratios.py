@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Operation, Variable
+from hardsim.lang.arith import MAX_POWER_BITS, Arith, Constant, Expression, Indicator, Negation, Operation, Variable
 from hardsim.proof.result import NotProved
 from hardsim.spec.ir import Rational, plain
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 NAMES = ("i", "n", "j", "w", "a", "b", "c", "d")
 """The query, the length, another position and the winner; then what a chain of positions is written with."""
 SLACKS = ("a", "b", "c", "d")
-LARGEST_POWER = 16
-"""The largest constant exponent that is multiplied out."""
+LARGEST_DEGREE = 16
+"""The largest degree of an expression, and the largest constant exponent that is multiplied out: bounds are found among
+thousands of coefficients at it, and among millions at twice as much."""
 
 
 @lru_cache(maxsize=1)
@@ -122,8 +123,11 @@ class Ratio:
         return self
 
     def at(self, places: Mapping[str, Value]) -> Ratio:
-        """With variables replaced by polynomials or numbers."""
-        arguments = [Ratio.of(places[name]).top if name in places else gen
+        """With variables replaced by polynomials or numbers; NotProved for other quotients."""
+        put = {name: Ratio.of(place) for name, place in places.items()}
+        if not all(place.bottom.is_constant() for place in put.values()):
+            raise NotProved(f"{self} is taken at a quotient, not at a position")
+        arguments = [put[name].top if name in put else gen
                      for name, gen in zip(NAMES, _context().gens(), strict=True)]  # fmt: skip
         return Ratio(self.top.compose(*arguments), self.bottom.compose(*arguments))
 
@@ -251,13 +255,13 @@ def ratio_of(function: Arith, sign: Callable[[Line], int], domain: Domain) -> Va
             case Operation("^", left, right):
                 return _power(walk(left), walk(right), sign)
             case Operation("+", left, right):
-                return (Ratio.of(walk(left)) + walk(right)).simplest
+                return _held(Ratio.of(walk(left)) + walk(right))
             case Operation("-", left, right):
-                return (Ratio.of(walk(left)) - walk(right)).simplest
+                return _held(Ratio.of(walk(left)) - walk(right))
             case Operation("*", left, right):
-                return (Ratio.of(walk(left)) * walk(right)).simplest
+                return _held(Ratio.of(walk(left)) * walk(right))
             case Operation("/", left, right):
-                return (Ratio.of(walk(left)) * _divisor(walk(right), domain)).simplest
+                return _held(Ratio.of(walk(left)) * _divisor(walk(right), domain))
             case Operation("mod"):
                 raise NoRatio("it takes a remainder")
             case _:
@@ -280,9 +284,20 @@ def _power(base: Value, exponent: Value, sign: Callable[[Line], int]) -> Value:
         if found is None or any(part.denominator != 1 for part in (found.constant, found.of_i, found.of_n)):
             raise NoRatio("the exponent of -1 is no integer that is linear in i and n")
         return sign(found)
-    if not isinstance(exponent, int) or not 0 <= exponent <= LARGEST_POWER:
-        raise NoRatio(f"a power whose exponent is no integer from 0 to {LARGEST_POWER}")
-    result = Ratio.of(1)
+    if not isinstance(exponent, int) or not 0 <= exponent <= LARGEST_DEGREE:
+        raise NoRatio(f"a power whose exponent is no integer from 0 to {LARGEST_DEGREE}")
+    result: Value = 1
     for _ in range(exponent):
-        result = result * base
-    return result.simplest
+        result = _held(Ratio.of(result) * base)
+    return result
+
+
+def _held(value: Ratio) -> Value:
+    """A quotient of a degree and of numbers that can be multiplied out."""
+    for part in (value.top, value.bottom):
+        for powers, c in part.to_dict().items():
+            if sum(powers) > LARGEST_DEGREE:
+                raise NoRatio(f"it has a degree above {LARGEST_DEGREE}")
+            if max(int(c.p).bit_length(), int(c.q).bit_length()) > MAX_POWER_BITS:
+                raise NoRatio(f"it has numbers of more than {MAX_POWER_BITS} bits")
+    return value.simplest

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from hardsim.proof.outward import Array
 
 
+Example = tuple[tuple[str | None, str], ...]
+"""What holds at a position: coordinates and their values, and the symbol, which has no name."""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalType:
     """What a head can find at a position: the part of its key that depends on the word (one number for each row of
@@ -22,7 +26,7 @@ class LocalType:
     key: tuple[Rational, ...]
     selected: bool
     value: int
-    example: tuple[tuple[str, str], ...] = ()
+    example: Example = ()
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def boolean_case(state: State, head: BooleanHead, site: int, bit: int, error: Fr
         runs.append((places[0][0], places[-1][0], text(places[0][1]) + role))
     symbols = [""] * n
     for j, kind in chosen:
-        symbols[j - 1] = dict(kind.example).get("symbol", "")
+        symbols[j - 1] = dict(kind.example).get(None, "")
     return Case(n, i, Fraction(bit), size, margin, winner, tuple(runs), tuple(symbols))
 
 
@@ -41,7 +41,7 @@ def count_case(state: State, head: CountHead, site: int, margin: Fraction) -> Ca
 
 def text(kind: LocalType) -> str:
     """A local type for readers."""
-    parts = [value if name == "symbol" else f"{name} = {value}" for name, value in kind.example]
+    parts = [value if name is None else f"{name} = {value}" for name, value in kind.example]
     own = f"{'selected' if kind.selected else 'not selected'}, value {kind.value}"
     return f"{', '.join(parts)} [{own}]" if parts else f"[{own}]"
 

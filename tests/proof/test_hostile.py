@@ -88,7 +88,8 @@ def test_an_expression_is_for_every_length_what_it_is_at_each(tree: Expression) 
             assert Ratio.of(found).at({"i": i, "n": n}).simplest == plain(function.evaluate(i=i, n=n))
 
 
-@pytest.mark.parametrize("part", ["i mod 2", "1/4 mod (1/2)", "[i = 1]", "2^n", "n^(1/2)", "2^(0-1)", "1/(n-n)"])
+@pytest.mark.parametrize("part", ["i mod 2", "1/4 mod (1/2)", "[i = 1]", "2^n", "n^(1/2)", "2^(0-1)", "1/(n-n)",
+                                  "((i^16)^16)^16", "(i*n)^9", "((((10^16)^16)^16)^16)^16"])  # fmt: skip
 def test_what_is_no_rational_function_is_refused(part: str) -> None:
     for one in Classes().classes:
         with pytest.raises((NoRatio, SourceError)):
@@ -342,6 +343,15 @@ def test_a_sign_test_whose_neighbours_are_alike_somewhere_is_not_proved(regime: 
     assert program.heads != subject.program.heads
     found = proved(subject, model, program, max_n=5)
     assert not found or refuting_word(subject, model, 5) is None
+
+
+def test_a_coordinate_called_symbol_is_no_symbol_of_a_word() -> None:
+    subject = subject_of("a S Y b")
+    step = next(name for name in subject.program.coordinates if name.startswith("Y") and "." not in name)
+    program = renamed(subject.program, step, "symbol")
+    cases = prove(soften(program, replace(subject.budget, beta=Fraction(1))), program, 4).network.cases
+    assert cases
+    assert {symbol for case in cases for symbol in case.symbols or ()} <= {"", "a", "b"}
 
 
 def test_the_constant_is_no_letter() -> None:

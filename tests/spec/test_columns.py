@@ -65,7 +65,7 @@ def test_every_name_of_the_oracle_has_a_column_or_is_a_congruence() -> None:
     assert set(numerical.BUILT_IN) - {"EVEN", "ODD"} | {"MOD"} == set(BUILT_IN)
 
 
-@pytest.mark.parametrize("root", [10**7 - 1, 10**8, 3 * 10**9 + 1, 10**12 + 7])
+@pytest.mark.parametrize("root", [10**7 - 1, 10**8, 3 * 10**9 + 1, 10**12 + 7, 10**18 + 9, 10**30 + 57])
 def test_large_squares_are_told_from_their_neighbours(root: int) -> None:
     for shift, wanted in ((-1, 0), (0, 1), (1, 0)):
         assert column("SQUARE").evaluate(i=root * root + shift, n=1) == wanted
