@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf, isinf
+from math import inf, isinf, nextafter
 from sys import float_info
 from typing import TypeAlias
 
@@ -203,4 +203,4 @@ def float_at_most(value: Fraction) -> float:
     near, off = rounded(value)
     if isinf(off):
         return -inf if value < 0 else float_info.max
-    return near if Fraction(near) <= value else float(np.nextafter(near, -inf))
+    return near if Fraction(near) <= value else nextafter(near, -inf)

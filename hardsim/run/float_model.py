@@ -222,20 +222,17 @@ class FloatModel:
     def _exactly(self, form: Terms, bias: Rational, columns: Sequence[Enclosed]) -> Enclosed:
         """A linear form, without a radius where all numbers are integers whose sizes add up to one that is exact."""
         found = self._form(form, bias, columns)
+        whole = bias.denominator == 1 and all(weight.denominator == 1 for _, weight in form)
+        if not whole or any(columns[index].rad.any() for index, _ in form):
+            return found
         size = abs(bias.numerator)
         for index, weight in form:
-            column = columns[index]
-            largest = np.abs(column.mid).max()
-            if (
-                weight.denominator != 1
-                or column.rad.any()
-                or not largest < LARGEST_EXACT
-                or not (column.mid == np.round(column.mid)).all()
-            ):
+            mid = columns[index].mid
+            largest = np.abs(mid).max()
+            if not largest < LARGEST_EXACT or not (mid == np.round(mid)).all():
                 return found
             size += abs(weight.numerator) * int(largest)
-        exact = bias.denominator == 1 and size < LARGEST_EXACT
-        return Enclosed(found.mid, np.zeros_like(found.rad)) if exact else found
+        return Enclosed(found.mid, np.zeros_like(found.rad)) if size < LARGEST_EXACT else found
 
     def _activated(self, unit: Unit, value: Enclosed) -> Enclosed:
         low, high = clipped(value.mid, value.rad)

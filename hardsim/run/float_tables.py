@@ -25,7 +25,8 @@ ONE_BLOCK = 256
 BLOCK_CELLS = 2**19
 """Entries of a block of a table at greater lengths: four megabytes."""
 DEEPEST = 750.0
-"""e^-750 underflows: references further apart than this are as good as infinitely far."""
+"""e^-750 is below 2^-1080: a distance beyond it may be off by any share, since its exponential, and the computed one
+with it, is 0 up to what the bounds allow for underflow."""
 
 
 @dataclass(frozen=True, slots=True)

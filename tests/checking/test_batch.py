@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import nextafter
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from hardsim.checking.tally import Extreme, Tally, extreme
 from hardsim.lang.parse import parse_expression
 from hardsim.run.enclosure import Integers
 from hardsim.run.float64 import BatchTrace
+from tests.networks import EXTREME
 
 FORMULAS = ["(a S b) & !(G a)", "Y a | X b", "2 * #L[a] > #R[b] + 1"]
 
@@ -115,3 +117,11 @@ def test_the_extreme_of_a_batch_bounds_all_and_stands_against_all(pairs: list[tu
 def test_a_float_at_most_a_number(value: Fraction) -> None:
     found = float_at_most(value)
     assert Fraction(found) <= value < Fraction(float(np.nextafter(found, np.inf)))
+
+
+@given(EXTREME)
+def test_the_largest_float_below_a_number(value: Fraction) -> None:
+    found = float_at_most(value)
+    above = nextafter(found, np.inf)
+    assert found == -np.inf or Fraction(found) <= value
+    assert above == np.inf or value < Fraction(above)

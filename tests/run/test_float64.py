@@ -22,11 +22,12 @@ from hardsim.run import float_attention
 from hardsim.run.ball import BallForward, BallTrace, lower, upper
 from hardsim.run.enclosure import Block, bits, fixed
 from hardsim.run.float64 import BatchTrace, FloatForward
+from hardsim.run.float_stage import _affine, ranked
 from hardsim.run.plan import make_plan
 from hardsim.run.unrounded import unrounded_output
 from hardsim.spec.regimes import PROVEN
 from tests.counting_strategies import counting_formulas
-from tests.networks import ALPHABET, context, hostile_transformers, one_head, transformers
+from tests.networks import ALPHABET, EXTREME, context, hostile_transformers, one_head, transformers
 from tests.strategies import formulas
 
 pytestmark = pytest.mark.sweep
@@ -272,3 +273,22 @@ def test_the_radius_of_the_values_reaches_the_mean(way: str, monkeypatch: pytest
     for middle, radius in zip(found.mid[0], found.rad[0], strict=True):
         assert middle - radius <= 2
         assert 4 <= middle + radius < 4.001
+
+
+def test_ranks_of_what_has_no_bounds_are_unknown() -> None:
+    bounds = [(np.array([1.0, 1.0]), np.array([2.0, 2.0])) for _ in range(3)]
+    bounds[1] = np.array([np.nan, 0.0]), np.array([np.nan, 1.0])
+    for rank in (1, 2, 3):
+        low, high = ranked(bounds, rank)
+        assert np.isnan([low[0], high[0]]).all()
+        assert (low[1], high[1]) == ((0.0, 1.0) if rank == 3 else (1.0, 2.0))
+
+
+@given(st.fractions(-9, 9, max_denominator=8), st.one_of(EXTREME, st.just(Fraction(2))), EXTREME)
+def test_multiples_of_bounds_by_extreme_rationals(value: Fraction, factor: Fraction, shift: Fraction) -> None:
+    near = np.array([float(value)])
+    with np.errstate(all="ignore"):
+        low, high = _affine((near, near), factor, shift)
+    exact = factor * value + shift
+    assert not np.isfinite(low[0]) or Fraction(float(low[0])) <= exact
+    assert not np.isfinite(high[0]) or exact <= Fraction(float(high[0]))

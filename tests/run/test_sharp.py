@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.lang.arith import parse_arith
-from hardsim.net.model import Transformer
+from hardsim.net.model import Matrix, Transformer
 from hardsim.run import forward as forward_module
 from hardsim.run.arithmetic import Column, Value
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.exponentials import Exponentials, whole
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
-from hardsim.run.plan import HeadPlan
+from hardsim.run.plan import HeadPlan, make_plan
 from hardsim.run.sharp import SharpHead, enclosed, spread
 from hardsim.run.weights import seen_matrix
 from hardsim.spec.ir import Mask
-from tests.networks import ALPHABET, context, dense_forward, number, one_head, transformers
+from tests.networks import ALPHABET, EXTREME, context, dense_forward, number, one_head, transformers
 
 pytestmark = pytest.mark.sweep
 
@@ -169,3 +169,23 @@ def test_an_exponential_is_computed_once() -> None:
     assert asked == [3, 3]
     exponentials.product(half, half)
     assert asked[2:] == [Fraction(37, 4)]
+
+
+@given(EXTREME)
+def test_enclosures_of_extreme_rationals(value: Fraction) -> None:
+    middle, radius = enclosed(BallArithmetic(64), value)
+    assert not np.isfinite(radius) or abs(Fraction(middle) - value) <= Fraction(radius)
+
+
+@pytest.mark.parametrize("temperature", ["2^1060", "1/2^1060", "10^400", "1/10^400"])
+def test_temperatures_that_no_float_holds_leave_nothing_out(temperature: str) -> None:
+    """Scores of 10^300 and more, so that only exact products tell which logits are far apart."""
+    model = one_head(temperature)
+    (layer,) = model.layers
+    loud = tuple(replace(head, w_q=Matrix.of(1, 4, {(0, 1): Fraction(10) ** 310})) for head in layer.heads)
+    hostile = replace(model, layers=(replace(layer, heads=loud),))
+    plan = make_plan(hostile).layers[0].heads[0]
+    inverse = [hostile.inverse_temperature(i, 3) for i in range(1, 4)]
+    head = SharpHead(plan, Exponentials(BallArithmetic(64)), inverse, seen_matrix(Mask.FUTURE, 3, False))
+    columns = [Column([0, 1, 1]), Column([1, 2, 3]), Column([0] * 3), Column([0] * 3)]
+    assert [len(row.keys) for row in head.rows(columns, range(3))] == [1, 2, 3]
