@@ -87,7 +87,7 @@ class SoftJudge:
         prepared = [self.subject.prepared(word) for word in words]
         n = len(prepared[0])
         soft = None if self.floats is None else self.floats.run(prepared)
-        found = [None] * len(words) if soft is None else float_answers(self.subject, soft, n)
+        found: list[Answer] = [None] * len(words) if soft is None else float_answers(self.subject, soft, n)
         decided = [True] * len(words)
         for index, answer in enumerate(found):
             if not settled(answer):
