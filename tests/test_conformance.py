@@ -13,6 +13,7 @@ import pytest
 
 from hardsim.checking.compare import Judge
 from hardsim.checking.result import AUTO
+from hardsim.checking.soft import MpEngine
 from hardsim.checking.subject import ModelOptions, compile_file
 from hardsim.spec.regimes import PROVEN, REGIMES
 from tests.conformance import ROWS, Row
@@ -23,10 +24,11 @@ At = Literal["first", "last"]
 def disagreements(row: Row, regime: str, at: At, longest: int) -> list[str]:
     """Words up to a length on which hard attention or the network, in mpmath, is not what the row says."""
     judge = Judge(compile_file(row.file(at), ModelOptions(regime)))
+    assert isinstance(judge.engine, MpEngine)
     found: list[str] = []
     for word, expected in zip(row.words(longest), row.expected(at, longest), strict=True):
         hard = judge.hard.run(word).accepted
-        soft = judge.forward(len(word)).run(word).verdict(judge.subject.model)
+        soft = judge.engine.forward(len(word)).run(word).verdict(judge.subject.model)
         if hard is not expected or soft is not expected:
             found.append("".join(word))
     return found

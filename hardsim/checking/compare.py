@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from hardsim.checking.figures import settle, settle_answer, settle_mismatch
-from hardsim.checking.result import AUTO, HeadResult, LengthResult, Mismatch, Word, undecided_word
+from hardsim.checking.result import AUTO, MPMATH, HeadResult, LengthResult, Mismatch, Word, undecided_word
 from hardsim.checking.rigorous import AutoEngine, BatchEngine, make_engine
 from hardsim.checking.soft import Bounds, SoftAnswer, allowed_error
 from hardsim.checking.subject import Subject
@@ -67,7 +67,7 @@ class Evaluation:
 class Judge:
     """A subject ready to be asked about words, one length at a time; `engine` is the arithmetic of the network."""
 
-    def __init__(self, subject: Subject, dps: int | None = None, engine: str = AUTO) -> None:
+    def __init__(self, subject: Subject, dps: int | None = None, engine: str = MPMATH) -> None:
         self.subject = subject
         self.oracle = Oracle(subject.file)
         self.hard = HardInterpreter(subject.program)

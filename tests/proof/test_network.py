@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hardsim.checking.compare import Judge
+from hardsim.checking.soft import MpEngine
 from hardsim.checking.subject import ModelOptions, Subject, compile_file
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
@@ -168,8 +169,9 @@ def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
 def _attended(judge: Judge, word: tuple[str, ...]) -> list[tuple[Any, Rational]]:
     """What the only head read at every position, in the network and in hard attention."""
     subject = judge.subject
+    assert isinstance(judge.engine, MpEngine)
     (head,) = subject.program.heads
-    soft = judge.forward(len(word)).run(word).attended[head.name]
+    soft = judge.engine.forward(len(word)).run(word).attended[head.name]
     (column,) = soft.values()
     return list(zip(column.values, judge.hard.run(word).columns[head.out], strict=True))
 
