@@ -114,9 +114,7 @@ def test_what_stands_for_no_value_is_refused(data: Any) -> None:
     value=st.sampled_from([3, True, None, "a", {"tuple": []}, {"tuple": [1]}, {"fraction": "1/2"}, {"float": "0x1p0"}]),
 )
 def test_fields_of_other_types_are_refused_with_their_place(field: str, value: Any) -> None:
-    right: dict[str, Any] = {
-        "word": {"tuple": ["a"]}, "oracle": True, "hard": False, "soft": None, "value": {"fraction": "1/3"}
-    }  # fmt: skip
+    right = to_plain(Mismatch(("a",), True, False, None, Fraction(1, 3)))["Mismatch"]
     types = {"word": (tuple,), "oracle": (bool,), "hard": (bool,), "soft": (bool, type(None)), "value": (Fraction,)}
     found = from_plain(value)
     fits = type(found) in types[field] and found != (1,)

@@ -127,7 +127,7 @@ def test_a_softmax_file_is_judged_with_the_weights_that_it_has(
     document = with_head(sided(weighting), weighting="softmax", hardmax=weighting)
     document |= {"temperature": tau, "threshold": str(threshold)}
     subject = subject_of(tmp_path_factory.mktemp("soft"), document)
-    sharp = exp(min(1 / Fraction(tau), 700))
+    sharp = exp(min(float(1 / Fraction(tau)), 700.0))
 
     def soft(word: tuple[str, ...]) -> bool:
         a, b, c = (word.count(symbol) for symbol in "abc")

@@ -120,7 +120,7 @@ def test_a_damaged_program_is_named_by_its_place(path: list[str | int], value: A
 @given(st.data())
 def test_no_two_coordinates_of_a_program_have_one_name(data: st.DataObject) -> None:
     _, document = documents(data.draw(st.sampled_from(PROVEN)))
-    names = [["letters", n, "name"] for n in range(len(document["letters"]))]
+    names: list[list[str | int]] = [["letters", n, "name"] for n in range(len(document["letters"]))]
     names += [["encodings", n, "name"] for n in range(len(document["encodings"]))]
     for number, layer in enumerate(document["layers"]):
         for kind in ("heads", "clips"):
@@ -129,7 +129,7 @@ def test_no_two_coordinates_of_a_program_have_one_name(data: st.DataObject) -> N
             names += [["layers", number, kind, n, "out"] for n in members]
     places = data.draw(st.lists(st.sampled_from(range(len(names))), min_size=2, max_size=2, unique=True).map(sorted))
     earlier, later = (names[place] for place in places)
-    taken = document
+    taken: Any = document
     for key in earlier:
         taken = taken[key]
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in later).removeprefix(".")
