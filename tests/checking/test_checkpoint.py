@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -106,6 +107,50 @@ def test_what_is_no_result_has_no_place() -> None:
 def test_what_stands_for_no_value_is_refused(data: Any) -> None:
     with pytest.raises(ValueError, match=r"^no |without a name|^invalid|not enough|not a valid|other fields"):
         from_plain(data)
+
+
+@given(
+    field=st.sampled_from(["word", "oracle", "hard", "soft", "value"]),
+    value=st.sampled_from([3, True, None, "a", {"tuple": []}, {"tuple": [1]}, {"fraction": "1/2"}, {"float": "0x1p0"}]),
+)
+def test_fields_of_other_types_are_refused_with_their_place(field: str, value: Any) -> None:
+    right = to_plain(Mismatch(("a",), True, False, None, Fraction(1, 3)))["Mismatch"]
+    types = {"word": (tuple,), "oracle": (bool,), "hard": (bool,), "soft": (bool, type(None)), "value": (Fraction,)}
+    found = from_plain(value)
+    fits = type(found) in types[field] and found != (1,)
+    data = [{"Mismatch": right | {field: value}}]
+    if fits:
+        assert getattr(from_plain(data)[0], field) == found
+        return
+    with pytest.raises(ValueError, match=rf"at runs\[0\].Mismatch.{field}, where a Mismatch has something else"):
+        from_plain(data, "runs")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda d: d.pop("request"), "expected an object with the key 'request'"),
+        (lambda d: d.update(inputs=3), "at inputs: expected an array"),
+        (lambda d: d["inputs"].append(["a"]), "at inputs[1]: expected an array of 3"),
+        (lambda d: d["inputs"][0].__setitem__(2, [1]), "at inputs[0][2][0]: expected a string"),
+        (lambda d: d.update(complete="yes"), "at complete: expected true or false"),
+        (lambda d: d.update(scale=2), "expected keys among format, schema_version"),
+        (lambda d: d.update(runs={"a": {"words": -1}}), "at runs.a.words: expected an integer from 0"),
+        (lambda d: d.update(runs={"a": {"state": {"Tally": {}}}}), "other fields than those of a Tally"),
+        (lambda d: d.update(runs={"a": {"later": 1}}), "at runs.a: expected keys among state, words, result"),
+    ],
+)
+def test_a_crafted_file_is_refused_with_its_place(damage: Any, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    Checkpoint(str(path), REQUEST, INPUTS)
+    document = json.loads(path.read_text(encoding="ascii"))
+    del document["sha256"]
+    damage(document)
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    path.write_text(json.dumps(document | {"sha256": hashlib.sha256(text.encode()).hexdigest()}), encoding="ascii")
+    with pytest.raises(InputError, match="the checkpoint is damaged") as caught:
+        Checkpoint(str(path), REQUEST, INPUTS)
+    assert message in str(caught.value)
 
 
 def test_tallies_and_results_come_back() -> None:

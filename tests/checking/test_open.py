@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from hardsim.checking.attention_open import store_hard
 from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.open import expand_paths, read_expression, read_formula, store_text
+from hardsim.checking.critical import critical
+from hardsim.checking.open import OTHER, expand_paths, read_expression, read_formula, store_text
 from hardsim.checking.result import Verdict
+from hardsim.checking.sources import formula_bounds
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
@@ -117,7 +120,30 @@ DAMAGES: list[tuple[Any, str]] = [
     (lambda d: d["options"].update(beta="0"), "at options.beta: expected a positive rational"),
     (lambda d: d["options"].update(at="middle"), "at options.at: expected one of first, last"),
     (lambda d: d["options"].update(single_head="no"), "at options.single_head: expected true or false"),
+    (lambda d: d["options"].update(single_head=True), "at options.single_head: expected false"),
+    (
+        lambda d: d["options"].update(at="last"),
+        "at options.at: expected first, where the formula of the source is read",
+    ),
+    (lambda d: d["options"].update(counting="sign"), "at options.counting: expected null"),
+    (lambda d: d["options"].update(scale="2"), "at options: expected keys among at, beta"),
+    (lambda d: d["source"].update(scale="2"), "at source: expected keys among name, sha256, text"),
+    (lambda d: d["source"].update(sha256=3), "at source.sha256: expected a string, found 3"),
+    (lambda d: d.update(scale="2"), "at the top level: expected keys among format, schema_version"),
+    (lambda d: d["model"].update(reading="first"), "at model.reading: expected last"),
+    (lambda d: d["model"].update(threshold="1/2"), "at model.threshold: expected none"),
+    (lambda d: d["model"].update(temperature=["1", "2"]), "at model.temperature: expected an expression"),
+    (lambda d: d["model"].update(bos=True), "at model"),
+    (lambda d: d["model"].update(scale="2"), "at model: expected keys among alphabet"),
+    (lambda d: head_of(d).update(hardmax="leftmost"), "expected keys among name, mask, weighting, w_q, w_k, w_v"),
+    (lambda d: head_of(d).update(gap="1"), "expected keys among name, mask, weighting, w_q, w_k, w_v"),
+    (lambda d: head_of(d).update(weighting="rightmost"), "at model: expected the softmax network of a formula"),
 ]
+
+
+def head_of(document: Any) -> Any:
+    """A head of the network."""
+    return next(head for layer in document["model"]["layers"] for head in layer["heads"])
 
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGES)
@@ -130,6 +156,22 @@ def test_a_damaged_model_is_refused_with_its_place(formula: Path, damage: Any, m
         read_formula(str(path))
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_what_is_worked_out_from_the_specification_is_refused_for_another_network(formula: Path) -> None:
+    path = stored(formula, ModelOptions())
+    document = json.loads(path.read_text(encoding="utf-8"))
+    given = read_formula(str(path))
+    assert given.stored is not None
+    assert (given.stored.specified, given.notes) == (True, given.file.notes)
+    document["options"]["beta"] = "5"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    given = read_formula(str(path))
+    assert given.stored is not None
+    assert given.notes == (*given.file.notes, OTHER)
+    for worked_out in (formula_bounds, store_hard, lambda subject: critical(subject, 1)):
+        with pytest.raises(InputError, match="the network is not the one that its specification makes"):
+            worked_out(given.stored)
 
 
 def test_a_head_of_another_name_is_refused(formula: Path) -> None:

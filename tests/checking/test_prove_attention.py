@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from math import exp
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject
@@ -109,6 +113,46 @@ def test_ties_of_one_side_are_broken(tmp_path: Path, weighting: str) -> None:
     assert (found.verdict, found.proved_to, found.mismatch) == (Verdict.UNDECIDED, 1, None)
     assert found.tried == 9
     assert check(subject, 2, AttentionOptions(parse_arith("1/4"))).verdict is Verdict.CERTIFIED
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    weighting=st.sampled_from(["leftmost", "rightmost"]),
+    tau=st.sampled_from(["1/1000", "1/7", "1/3", "1", "2"]),
+    threshold=st.integers(1, 100).map(lambda above: Fraction(above, 101)),
+)
+def test_a_softmax_file_is_judged_with_the_weights_that_it_has(
+    weighting: str, tau: str, threshold: Fraction, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    document = with_head(sided(weighting), weighting="softmax", hardmax=weighting)
+    document |= {"temperature": tau, "threshold": str(threshold)}
+    subject = subject_of(tmp_path_factory.mktemp("soft"), document)
+    sharp = exp(min(float(1 / Fraction(tau)), 700.0))
+
+    def soft(word: tuple[str, ...]) -> bool:
+        a, b, c = (word.count(symbol) for symbol in "abc")
+        return a * sharp / (a * sharp + b * sharp + c) > threshold
+
+    def hard(word: tuple[str, ...]) -> bool:
+        letters = [symbol for symbol in word if symbol != "c"] or ["c"]
+        return letters[0 if weighting == "leftmost" else -1] == "a"
+
+    wrong = [word for n in (1, 2, 3) for word in product("abc", repeat=n) if soft(word) != hard(word)]
+    found = prove(subject, 3)
+    assert (found.verdict is Verdict.REFUTED) == bool(wrong)
+    assert found.mismatch is None or found.mismatch.word in wrong
+    checked = check(subject, 3, AttentionOptions())
+    assert (checked.verdict is Verdict.REFUTED) == bool(wrong)
+    assert sum(length.soft_mismatches for length in checked.lengths) == len(wrong)
+
+
+def test_added_weights_are_said(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, sided("rightmost"))
+    said = "the softmax model has weights added that break the ties of some a"
+    assert said in prove(subject, 2).reach
+    assert said in check(subject, 2, AttentionOptions()).reach
+    tieless = subject_of(tmp_path, some_a())
+    assert "added" not in prove(tieless, 2).reach + check(tieless, 2, AttentionOptions()).reach
 
 
 def test_an_epsilon_beyond_the_distance_proves_nothing(tmp_path: Path) -> None:

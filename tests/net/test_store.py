@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hardsim.errors import HardsimError
 from hardsim.lang.desugar import desugar
@@ -72,6 +74,34 @@ PROGRAM = [
     (["letters", 0, "symbols"], "a", "at letters[0].symbols: expected an array"),
     (["meanings"], [], "at meanings: expected an object"),
     (["regime"], 3, "at regime: expected a string, found 3"),
+    (["letters", 0, "symbols"], ["a", "a"], "at letters[0].symbols[1]: expected symbols of the alphabet, each once"),
+    (["letters", 0, "symbols"], ["c"], "at letters[0].symbols[0]: expected symbols of the alphabet, each once"),
+    (
+        ["letters", 0, "name"],
+        "1",
+        "at letters[0].name: expected the name of a new coordinate, not that of the constant",
+    ),
+    (["letters", 0, "name"], "", "at letters[0].name: expected the name of a new coordinate"),
+    (
+        ["layers", 1, "heads", 0, "score", 0, 1],
+        {},
+        "at layers[1].heads[0].score[0][1]: expected a form that is not zero",
+    ),
+    (
+        ["layers", 1, "heads", 0, "score", 0, 0],
+        {"1": "0"},
+        "at layers[1].heads[0].score[0][0]: expected a form that is",
+    ),
+    (["layers", 1, "heads", 0, "scale"], "2", "at layers[1].heads[0]: expected keys among name, mask, weighting"),
+    (["layers", 1, "heads", 0, "decay"], None, "at layers[1].heads[0]: expected a head with a decay or a gap"),
+    (["layers", 0, "heads", 0, "weighting"], "rightmost", "at layers[0].heads[0].weighting: expected average"),
+    (["layers", 0, "clips", 0, "weight"], 0, "at layers[0].clips[0].weight: expected 1 or -1"),
+    (["layers", 0, "clips", 0, "bias"], "1", "at layers[0].clips[0]: expected keys among out, pre, weight, counts"),
+    (["layers", 0, "ones"], ["later"], "at layers[0].ones[0]: expected coordinates that clips of this layer write"),
+    (["letters", 0, "scale"], "1", "at letters[0]: expected keys among name, symbols"),
+    (["encodings", 0, "scale"], "1", "at encodings[0]: expected keys among name, value"),
+    (["layers", 0, "bias"], [], "at layers[0]: expected keys among heads, clips, ones"),
+    (["threshold"], "1", "at the top level: expected keys among regime, alphabet"),
 ]
 
 
@@ -85,6 +115,35 @@ def test_a_damaged_network_is_named_by_its_place(path: list[str | int], value: A
 def test_a_damaged_program_is_named_by_its_place(path: list[str | int], value: Any, message: str) -> None:
     _, document = documents("temperature")
     check_damage(document, path, value, message, read_program)
+
+
+@given(st.data())
+def test_no_two_coordinates_of_a_program_have_one_name(data: st.DataObject) -> None:
+    _, document = documents(data.draw(st.sampled_from(PROVEN)))
+    names: list[list[str | int]] = [["letters", n, "name"] for n in range(len(document["letters"]))]
+    names += [["encodings", n, "name"] for n in range(len(document["encodings"]))]
+    for number, layer in enumerate(document["layers"]):
+        for kind in ("heads", "clips"):
+            # Clips of one layer may add up in one coordinate: its first stands for all.
+            members = range(len(layer[kind]) if kind == "heads" else min(1, len(layer[kind])))
+            names += [["layers", number, kind, n, "out"] for n in members]
+    places = data.draw(st.lists(st.sampled_from(range(len(names))), min_size=2, max_size=2, unique=True).map(sorted))
+    earlier, later = (names[place] for place in places)
+    taken: Any = document
+    for key in earlier:
+        taken = taken[key]
+    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in later).removeprefix(".")
+    check_damage(document, later, taken, f"at {path}: expected the name of a new coordinate", read_program)
+
+
+@given(st.text(min_size=1))
+def test_symbols_may_be_called_anything_that_can_be_printed(symbol: str) -> None:
+    _, document = documents("temperature")
+    document["alphabet"][0] = symbol
+    for letter in document["letters"]:
+        letter["symbols"] = [symbol if one == "a" else one for one in letter["symbols"]]
+    if symbol != "b":
+        assert read_program(Reader(document, "m")).alphabet == (symbol, "b")
 
 
 def check_damage(
