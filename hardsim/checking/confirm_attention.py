@@ -88,10 +88,11 @@ def _not_the_program(
 def _hold(judge: SoftJudge, words: Sequence[Word], answers: Sequence[Answer], balls: int) -> tuple[int, int]:
     """Hold softmax against hard attention, in certified float64, then in balls for words of as many symbols as there
     are left for these; on how many words no answer was reached, and how many symbols are left then."""
-    assert judge.floats is not None
     subject, undecided = judge.subject, 0
-    prepared = [subject.prepared(word) for word in words]
-    found = float_answers(subject, judge.floats.run(prepared), len(prepared[0]))
+    found: list[Answer] = [None] * len(words)
+    if judge.floats is not None:
+        prepared = [subject.prepared(word) for word in words]
+        found = float_answers(subject, judge.floats.run(prepared), len(prepared[0]))
     for word, hard, soft in zip(words, answers, found, strict=True):
         answer, reached = soft, settled(soft)
         if not reached and len(word) <= balls:

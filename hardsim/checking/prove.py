@@ -117,12 +117,12 @@ def prove_subject(
 
 
 def confirmed(subject: Subject, result: ProveResult) -> ProveResult:
-    """A result with words run after it, if it is PROVED; a KeyboardInterrupt ends them early.
+    """A result with words run after it, if its lengths are proved; a KeyboardInterrupt ends them early.
 
     Raises:
         Contradiction: naming a word that is not answered as was proved.
     """
-    if result.verdict is not Verdict.PROVED:
+    if not result.proof.proved:
         return result
     cases = [head.case for head in result.proof.heads if head.case is not None and head.case.margin is not None]
     words: dict[Word, None] = {}

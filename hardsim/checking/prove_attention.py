@@ -9,8 +9,8 @@ By the error recursion of Theorem 26. What it needs to know of the hard model (g
 If the bound at the output is then smaller than the distance of every hard output from the threshold, softmax is on the
 same side: no softmax model is run for that. After a proof some words are run all the same (`confirm_attention`).
 
-What is proved is the softmax network that was opened, or the one that hardsim makes of a hard-attention model: ties of
-leftmost and rightmost heads are broken in the second only.
+What is proved is the softmax network that was opened, or the one that hardsim makes of a hard-attention model; ties of
+leftmost and rightmost heads are broken in the second only (`prepare`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from hardsim.checking.result import Verdict, Word, span_text
 from hardsim.checking.words import count_words
 from hardsim.errors import Contradiction, Undecided
 from hardsim.net.model import Schedule, Transformer
-from hardsim.spec.ir import Weighting
 
 EVERY = 20_000
 """Words of a length that are run one by one where structure says nothing."""
@@ -188,10 +187,6 @@ def prove_length(
     if wrong is not None:
         return LengthProof(n, "", reason=AMISS if wrong.refutes else UNDECIDING), wrong
     found = prepare(subject, {n: words}, {n: True})
-    split = _split(subject, found.facts[n]) if not found.broken else found.broken
-    if subject.schedule is not None and split:
-        reason = f"head {split[0]} has ties on some word, and the softmax network in the file attends to all of them"
-        return LengthProof(n, "", reason=reason), None
     broken = refuted_gap(found.hard, found.facts[n])
     if broken is not None:
         return LengthProof(n, "", reason=f"{broken.what} does not hold"), None
@@ -268,7 +263,7 @@ def _refute(subject: AttentionSubject, words: list[Word], schedule: Schedule) ->
     Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing.
     """
     n = len(words[0])
-    hard = subject.hard if subject.schedule is not None else prepare(subject, {n: words}, {n: True}).hard
+    hard = prepare(subject, {n: words}, {n: True}).hard
     return SoftJudge(subject, with_softmax(hard, schedule), hard, "auto").tally(words).mismatch
 
 
@@ -278,15 +273,15 @@ def _upto(first: int, last: int) -> str:
 
 
 def confirmed(subject: AttentionSubject, result: AttentionProof) -> AttentionProof:
-    """A result with words run after it, if it is PROVED; a KeyboardInterrupt ends them early. REFUTED instead, where
-    hard attention is not the program on one of them, which a proof by structure does not claim.
+    """A result with words run after it, of the lengths that are proved; a KeyboardInterrupt ends them early. REFUTED
+    instead, where hard attention is not the program on one of them, which a proof by structure does not claim.
 
     Raises:
         Contradiction: naming a word that is not answered as was proved.
     """
-    if result.verdict is not Verdict.PROVED:
-        return result
     networks = {length.n: length.network for length in result.lengths if length.network is not None}
+    if result.verdict is Verdict.REFUTED or not networks:
+        return result
     found, wrong = confirm_attention(subject, networks)
     if wrong is None:
         return replace(result, confirmed=found)
@@ -306,12 +301,6 @@ def _too_many(subject: AttentionSubject, n: int) -> str:
         "a gap that is measured, or declared by the file, says nothing of words that were not tried, and "
         f"{possible} words are too many"
     )
-
-
-def _split(subject: AttentionSubject, facts: LengthFacts) -> list[str]:
-    """The leftmost and rightmost heads that have ties."""
-    sides = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
-    return [head.name for head in subject.hard.heads if head.weighting in sides and facts.heads[head.name].tie]
 
 
 def _conclude(

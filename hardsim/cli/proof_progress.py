@@ -42,7 +42,7 @@ class ProofBar:
     """Shows how many heads or lengths are done, once a proof has lasted a second."""
 
     def __init__(self, name: str, unit: str) -> None:
-        self.title = f"{visible(name)}: {unit} proved"
+        self.name, self.title = name, f"{visible(name)}: {unit} proved"
         self._started = self._shown = time.monotonic()
         self._progress: RichProgress | None = None
         self._task: TaskID | None = None

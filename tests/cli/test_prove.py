@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from hardsim.checking.batch import FloatEngine
+from hardsim.proof.general import GeneralProof, prove_general
+from hardsim.proof.prover import prove
+from hardsim.proof.result import LinkProof, Proof
 
 
 def test_prove_proves_every_word(hardsim: Any, since: Path) -> None:
@@ -110,7 +116,7 @@ def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, si
     assert "UNDECIDED: not proved for every length: 2^(-n) is not recognised" in outcome.out
     assert "; every word of length 1 to 64 is proved. Next: --all-n with --max-n 64 asks for these" in outcome.out
     (result,) = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--json", "-").json["results"]
-    assert (result["verdict"], result["confirmed"]) == ("UNDECIDED", None)
+    assert (result["verdict"], result["confirmed"]["longest"]) == ("UNDECIDED", 64)
     # The proof up to a length was asked for as well.
     outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "64")
     assert outcome.code == 0
@@ -175,3 +181,141 @@ def test_an_interrupted_proof_has_no_verdict(hardsim: Any, since: Path, monkeypa
     assert (outcome.json["exit_code"], outcome.json["results"]) == (130, [])
     assert "interrupted" in outcome.err
     assert hardsim("prove", since, "--max-n", "5").out == ""
+
+
+# ---- words after a proof ----
+
+
+@pytest.fixture
+def believing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prover that takes every network for right."""
+
+    def believe(*arguments: Any) -> Proof:
+        found = prove(*arguments)
+        links = [None if link is None else LinkProof(link.claim) for link in (found.network, found.meaning)]
+        assert links[0] is not None
+        return replace(found, network=links[0], meaning=links[1])
+
+    monkeypatch.setattr("hardsim.checking.prove.prove", believe)
+
+
+def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("prove", since, "--max-n", "4")
+    assert outcome.code == 0
+    # 3 + 9 + 27 + 81.
+    assert "\n  120 words were run besides, every one of length 1 to 4: each is answered as proved\n" in outcome.out
+    (result,) = hardsim("prove", since, "--max-n", "4", "--json", "-").json["results"]
+    assert result["confirmed"] == {"words": 120, "every_word_to": 4, "longest": 4, "undecided": 0, "partial": False}
+    longer = hardsim("prove", since, "--no-tables").out
+    assert "words were run besides, every one of length 1 to 5 and some of up to 64 symbols: each is" in longer
+    assert (
+        "no word was run besides: words of this length"
+        in hardsim("prove", since, "--min-n", "2500", "--max-n", "2500").out
+    )
+    # There is nothing to confirm where nothing is proved.
+    assert hardsim("prove", since, "--beta", "1", "--json", "-").json["results"][0]["confirmed"] is None
+
+
+@pytest.mark.parametrize("arguments", [(), ("--heads-only",), ("--all-n",), ("--max-n", "2"), ("--regime", "position")])
+def test_a_word_that_contradicts_a_proof_is_exit_code_4(
+    hardsim: Any, since: Path, believing: None, arguments: tuple[str, ...]
+) -> None:
+    outcome = hardsim("prove", since, "--beta", "1", *arguments)
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "was proved for words of length 2, but the word b c contradicts it" in outcome.err
+    assert "beta 1, read at the last position" in outcome.err
+    assert "No verdict was given" in outcome.err
+    assert "Please report the command line, the input and these lines" in outcome.err
+    document = hardsim("prove", since, "--beta", "1", *arguments, "--json", "-").json
+    assert (document["exit_code"], document["results"]) == (4, [])
+
+
+def test_a_stored_network_that_contradicts_a_proof_is_exit_code_4_too(
+    hardsim: Any, since: Path, tmp_path: Path, believing: None
+) -> None:
+    target = tmp_path / "since.model.json"
+    assert hardsim("compile", since, "--beta", "1", "-o", target).code == 0
+    outcome = hardsim("prove", target)
+    assert (outcome.code, outcome.out) == (4, "")
+    assert f"{target} was proved for words of length 2, but the word b c contradicts it" in outcome.err
+    # `check` asks the prover too, and runs its own words.
+    for given in ((target,), (since, "--beta", "1")):
+        outcome = hardsim("check", *given, "--max-n", "3")
+        assert (outcome.code, outcome.out) == (4, "")
+        assert "was proved for every word up to 3, but b c is a mismatch (soft/hard; regime temperature" in outcome.err
+
+
+def test_no_certificate_of_what_a_word_contradicts(hardsim: Any, since: Path, tmp_path: Path, believing: None) -> None:
+    target = tmp_path / "since.cert.json"
+    assert hardsim("prove", since, "--beta", "1", "--max-n", "4", "--certificate", target).code == 4
+    assert not target.exists()
+
+
+def test_two_proofs_that_contradict_each_other_are_exit_code_4(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def believe(*arguments: Any) -> GeneralProof:
+        return replace(prove_general(*arguments), network=LinkProof("claim"))
+
+    monkeypatch.setattr("hardsim.checking.prove.prove_general", believe)
+    outcome = hardsim("prove", since, "--all-n", "--beta", "1")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "every word of every length was proved, but not length 1 to 64: the word b c contradicts" in outcome.err
+    # No word is tried: what fails is the head's bound.
+    outcome = hardsim("prove", since, "--all-n", "--beta", "1", "--search", "0", "--min-n", "600", "--max-n", "600")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "but not length 600: head S4.read can be so far off that the clip" in outcome.err
+
+
+def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, since: Path) -> None:
+    """2 ln 4 = 2.772588722239781...: for the series it is enough to be above it; the numerical bounds are rounded."""
+    outcome = hardsim(
+        "prove", since, "--all-n", "--max-n", "24", "--search", "0", "--beta", "2.77258872224", "--no-tables"
+    )
+    assert outcome.code in (0, 3)
+    assert ("PROVED" in outcome.out) is (outcome.code == 0) is ("-- not proved" not in outcome.out)
+    if outcome.code:
+        assert "not by the other, numerical one for length 1 to 24, for want of precision: head S4.read" in outcome.out
+
+
+def test_a_limit_of_the_prover_is_the_reason_that_is_given(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.proof.diagrams.LIMIT", 1)
+    outcome = hardsim("prove", since, "--max-n", "4", "--no-tables")
+    assert outcome.code == 3
+    assert "UNDECIDED: not proved, which does not say that it is wrong: 120 words were tried and none" in outcome.out
+    assert "The formula's Boolean functions are too large for this prover. Next: fewer lengths" in outcome.out
+    assert "worst types" not in outcome.out
+
+
+def test_undecided_words_decide_nothing_and_are_counted(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FloatEngine, "decisions", lambda self, words: [(False, None)] * len(words))
+    monkeypatch.setattr("hardsim.checking.confirm.IN_BALLS", 3)
+    outcome = hardsim("prove", since, "--max-n", "2")
+    assert outcome.code == 0
+    assert (
+        "12 words were run besides, every one of length 1 to 2: each is answered as proved; on 9 of them no"
+        in outcome.out
+    )
+    (result,) = hardsim("prove", since, "--max-n", "2", "--json", "-").json["results"]
+    assert (result["verdict"], result["confirmed"]["undecided"]) == ("PROVED", 9)
+
+
+def test_an_interruption_after_a_proof_leaves_it_printed(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FloatEngine, "decisions", interrupt)
+    outcome = hardsim("prove", since, since, "--regime", "all", "--max-n", "5")
+    assert outcome.code == 130
+    assert outcome.out.count("PROVED: every word of length 1 to 5") == 1
+    assert "no word was run besides (interrupted: more were to be run)" in outcome.out
+    assert "interrupted" in outcome.err
+    document = hardsim("prove", since, since, "--max-n", "5", "--json", "-").json
+    assert (document["exit_code"], len(document["results"])) == (130, 1)
+    assert document["results"][0]["confirmed"]["partial"] is True

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from hardsim.ahat.harden import with_softmax
 from hardsim.checking import combined
+from hardsim.checking.attention import AttentionOptions, AttentionSubject
 from hardsim.checking.campaign import check_subject
+from hardsim.checking.prove_attention import LengthProof
 from hardsim.checking.result import CheckResult, Mismatch, Verdict
-from tests.attention_models import HEAD, majority, some_a, with_head, write
+from tests.attention_models import HEAD, majority, sided, some_a, with_head, write
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
 
 
@@ -142,3 +145,112 @@ def test_a_single_length_of_a_program_and_of_a_model(hardsim: Any, tmp_path: Pat
     assert "UNDECIDED: not at length 15" in outcome.out
     outcome = hardsim("prove", model, "--min-n", "14", "--max-n", "15", "--no-tables")
     assert "UNDECIDED: proved for length 14; not at length 15" in outcome.out
+
+
+# ---- how far, and words after a proof ----
+
+
+def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_path: Path) -> None:
+    letters = [chr(ord("a") + k) for k in range(26)]
+    embedding = {letter: {"1": "1"} | ({"a": "1"} if letter == "a" else {}) for letter in letters}
+    path = write(tmp_path, some_a(alphabet=letters, embedding=embedding))
+    outcome = hardsim("prove", path, "--no-tables")
+    assert outcome.code == 0
+    # 26^3 = 17,576 words, 26^4 = 456,976.
+    assert "length 4 has more than 20,000: proved is up to length 3" in outcome.err
+    assert "PROVED: every word of length 1 to 3: softmax answers as hard attention does" in outcome.out
+    (result,) = hardsim("prove", path, "--json", "-").json["results"]
+    assert (result["verdict"], result["max_n"], result["proved_to"]) == ("PROVED", 3, 3)
+    # A length that was asked for is another matter, and it is said before.
+    outcome = hardsim("prove", path, "--max-n", "100000", "--no-tables")
+    assert outcome.code == 3
+    assert "of that and longer ones there is no proof (--max-n 3 goes as far as there is)" in outcome.err
+    assert "UNDECIDED: proved to length 3; not at length 4:" in outcome.out
+    assert "456,976 words are too many. Next: --max-n 3 is proved, and `hardsim check` tries words" in outcome.out
+    outcome = hardsim("prove", path, "--min-n", "5000", "--max-n", "6000", "--no-tables")
+    assert outcome.code == 3
+    assert "26^5000 words are too many. Next: `hardsim check` tries words" in outcome.out
+
+
+def test_every_length_of_a_program_or_model_is_undecided_at_once(
+    hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = program(tmp_path, SOME_A)
+    # With a length besides that is what is proved.
+    assert "PROVED: every word of length 1 to 2" in hardsim("prove", path, "--all-n", "--max-n", "2").out
+
+    def never(*arguments: object, **named: object) -> None:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr("hardsim.checking.prove_attention.prove_length", never)
+    for given in (path, model):
+        outcome = hardsim("prove", given, "--all-n")
+        assert (outcome.code, outcome.err) == (3, "")
+        assert "PROVED" not in outcome.out
+        assert "UNDECIDED: there is no argument for every length of programs and hard-attention models" in outcome.out
+        assert "Next: leave out --all-n" in outcome.out
+        (result,) = hardsim("prove", given, "--all-n", "--json", "-").json["results"]
+        assert (result["verdict"], result["lengths"], result["proved_to"]) == ("UNDECIDED", [], 0)
+
+
+def test_words_are_run_after_a_proof_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
+    for given in (program(tmp_path, SOME_A), model):
+        outcome = hardsim("prove", given, "--max-n", "3", "--json", "-")
+        confirmed = {"words": 14, "every_word_to": 3, "longest": 3, "undecided": 0, "partial": False}
+        assert outcome.json["results"][0]["confirmed"] == confirmed
+    assert (
+        "  14 words were run besides, every one of length 1 to 3: each is"
+        in hardsim("prove", model, "--max-n", "3").out
+    )
+
+
+def test_a_word_that_contradicts_the_proof_of_a_model_is_exit_code_4(
+    hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def believe(subject: AttentionSubject, n: int, choice: AttentionOptions, every: int) -> tuple[LengthProof, None]:
+        assert choice.tau is not None
+        return LengthProof(n, "every word", network=with_softmax(subject.hard, choice.tau)), None
+
+    monkeypatch.setattr("hardsim.checking.prove_attention.prove_length", believe)
+    outcome = hardsim("prove", model, "--tau", "1", "--max-n", "3")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "was proved for words of length 2, but the word a b contradicts it" in outcome.err
+    assert "hard attention: accept; softmax: reject (temperature 1)" in outcome.err
+    assert "No verdict was given" in outcome.err
+    assert hardsim("prove", model, "--tau", "1/10", "--max-n", "3").code == 0
+
+
+@pytest.mark.parametrize("side", ["leftmost", "rightmost"])
+def test_softmax_of_a_file_is_proved_or_refuted_as_it_is(hardsim: Any, tmp_path: Path, side: str) -> None:
+    """The first (last) of the letters counts; at two letters that differ the file's own softmax is half of each."""
+    hard = write(tmp_path, sided(side), "hard.ahat.json")
+    assert hardsim("prove", hard, "--max-n", "3").code == 0
+    document = with_head(sided(side), weighting="softmax", hardmax=side) | {"temperature": "1/100", "threshold": "2/5"}
+    soft = write(tmp_path, document, "soft.ahat.json")
+    outcome = hardsim("prove", soft, "--max-n", "3", "--no-tables")
+    assert outcome.code == 1
+    assert "PROVED" not in outcome.out
+    assert "REFUTED: soft/hard disagree on a word of length 2" in outcome.out
+
+
+def test_a_proof_of_a_model_that_takes_long_is_announced(
+    hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+
+    def read() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    path = program(tmp_path, SOME_A)
+    monkeypatch.setattr("hardsim.cli.proof_progress.time.perf_counter", read)
+    # Lengths 8 and 16 take a second each: so do all of the 64.
+    monkeypatch.setattr("hardsim.checking.prove_attention.prove_attention", interrupted)
+    outcome = hardsim("prove", path)
+    assert outcome.code == 130
+    assert "a proof of lengths up to 64 takes about 64 seconds. Ctrl-C ends it without a verdict" in outcome.err
+    assert "takes about" not in hardsim("prove", path, "--max-n", "50").err
+
+
+def interrupted(*arguments: object, **named: object) -> None:
+    raise KeyboardInterrupt
