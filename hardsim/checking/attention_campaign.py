@@ -115,10 +115,12 @@ def words_of(subject: AttentionSubject, options: CheckOptions, n: int) -> tuple[
 
 def attention_workers(subject: AttentionSubject, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
-    total = 0
+    total, heads = 0, max(1, len(subject.hard.heads))
     for n in range(1, options.max_n + 1):
         total += requested(subject, options, n) * (len(subject.prepared((subject.alphabet[0],) * n)) + 1) ** 2
-    return 1 if total * max(1, len(subject.hard.heads)) < QUICK else processors()
+        if total * heads >= QUICK:  # whatever the longer lengths add
+            return processors()
+    return 1
 
 
 def requested(subject: AttentionSubject, options: CheckOptions, n: int) -> int:

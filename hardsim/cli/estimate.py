@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hardsim.cli.streams import note
 from hardsim.errors import HardsimError
@@ -35,7 +35,10 @@ GLANCE = 16
 """The length of the one word whose time says whether a run can be long at all."""
 PATIENCE = 0.2
 """Seconds that a batch of words should take to be timed."""
+WATCHED = 1.0
+"""Seconds of a task after which the rest is foreseen."""
 
+T = TypeVar("T")
 Run = Callable[[list["Word"]], None]
 
 
@@ -80,6 +83,36 @@ def duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{round(seconds / size):,} {unit}"
     return f"{round(seconds)} seconds"
+
+
+class Foresight:
+    """Says once how long the rest of a task will take, from how long its first parts took, if that is over a minute:
+    for parts of which the later ones cost as much as the first, or more."""
+
+    def __init__(self, name: str, parts: str, also: Callable[[int, int], None] | None = None) -> None:
+        self._name, self._parts, self._also = name, parts, also
+        self._started = time.monotonic()
+        self._said = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Called after every part."""
+        passed = time.monotonic() - self._started
+        left = passed * (total - done) / done
+        if not self._said and passed > WATCHED and left > LONG:
+            self._said = True
+            note(
+                f"{self._name}: {count(total - done)} more {self._parts}: about {duration(left)}, or more. Ctrl-C ends it."
+            )
+        if self._also is not None:
+            self._also(done, total)
+
+
+def foreseen(items: Iterable[T], name: str, parts: str, total: int) -> Iterator[T]:
+    """The same items, with a remark where they will take long."""
+    told = Foresight(name, parts)
+    for done, item in enumerate(items, start=1):
+        yield item
+        told(done, total)
 
 
 # ---- what is timed ----

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 ALL = "all"
 LARGEST_LENGTH = 100_000
 LARGEST_COUNT = 10**9
-LARGEST_DIGITS = 1_000_000
+LARGEST_DIGITS = 100_000
+"""With more of them a single exponential takes seconds."""
 LARGEST_BETA = 1_000_000
 """Errors shrink like exp(-beta/2), so that beyond it they have more digits than can be worked with."""
 LARGEST_WORKERS = 256
