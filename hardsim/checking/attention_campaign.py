@@ -3,7 +3,7 @@ many words; every activation beside the bound of Theorem 26."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from fractions import Fraction
 from itertools import islice
@@ -71,6 +71,8 @@ def check_attention(
     return campaign.result(partial)
 
 
+MOST_SYMBOLS = 5 * 10**7
+"""Of all words that a model or program is measured on: each takes eight bytes, and a word sixty more."""
 HOW = {
     "auto": "in certified float64 and ball arithmetic",
     "float64": "in certified float64",
@@ -111,6 +113,37 @@ def words_of(subject: AttentionSubject, options: CheckOptions, n: int) -> tuple[
         tried.pairs if subject.acceptor else 0,
     )  # fmt: skip
     return list(plan.words), plan.exhaustive
+
+
+def words_by_length(
+    subject: AttentionSubject, options: CheckOptions, lengths: Iterable[int]
+) -> tuple[dict[int, list[Word]], dict[int, bool]]:
+    """The words of these lengths that are tried, and whether they are all of the length.
+
+    Raises:
+        InputError: if they are too many to be held at once.
+    """
+    chosen = list(lengths)
+    hold_affordable(subject, options, chosen)
+    found = {n: words_of(subject, options, n) for n in chosen}
+    return {n: words for n, (words, _) in found.items()}, {n: whole for n, (_, whole) in found.items()}
+
+
+def hold_affordable(subject: AttentionSubject, options: CheckOptions, lengths: Iterable[int]) -> None:
+    """Refuse a request that does not fit in memory: a model is measured on all words before the first is run.
+
+    Raises:
+        InputError: saying what fits.
+    """
+    symbols = 0
+    for n in lengths:
+        symbols += n * requested(subject, options, n)
+        if symbols > MOST_SYMBOLS:
+            raise InputError(
+                f"{subject.name}: the words up to length {n:,} alone have more than {MOST_SYMBOLS:,} symbols, the most "
+                "that is measured at once",
+                hint="Give a smaller --max-n, --exhaustive or --samples.",
+            )
 
 
 def attention_workers(subject: AttentionSubject, options: CheckOptions) -> int:
@@ -162,10 +195,7 @@ class _Campaign:
         self.before = self.done = sum(length.words for length in self.lengths) + self.tally.words
 
     def run(self) -> None:
-        words: dict[int, list[Word]] = {}
-        whole: dict[int, bool] = {}
-        for n in range(1, self.options.max_n + 1):
-            words[n], whole[n] = words_of(self.subject, self.options, n)
+        words, whole = words_by_length(self.subject, self.options, range(1, self.options.max_n + 1))
         self.preparation = prepare(self.subject, words, whole)
         total = sum(len(some) for some in words.values())
         for n in range(len(self.lengths) + 1, self.options.max_n + 1):

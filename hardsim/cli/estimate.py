@@ -7,14 +7,15 @@ length.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 from hardsim.cli.streams import note
 from hardsim.errors import HardsimError
-from hardsim.report.numbers import count
+from hardsim.report.numbers import count, plural
 
 if TYPE_CHECKING:
     from hardsim.checking.attention import AttentionOptions, AttentionSubject
@@ -33,8 +34,12 @@ TIMED_WORDS = (2, 8, 32, 128, 512, 2048)
 """Words of the batches that are timed, until one takes half of PATIENCE: then its time is far more than its noise."""
 GLANCE = 16
 """The length of the one word whose time says whether a run can be long at all."""
+SLOW = 2.0
+"""Seconds of one short word after which no more are timed."""
 PATIENCE = 0.2
 """Seconds that a batch of words should take to be timed."""
+PROBE = 128
+"""Symbols of a word that takes no time worth mentioning."""
 WATCHED = 1.0
 """Seconds of a task after which the rest is foreseen."""
 
@@ -100,9 +105,8 @@ class Foresight:
         left = passed * (total - done) / done
         if not self._said and passed > WATCHED and left > LONG:
             self._said = True
-            note(
-                f"{self._name}: {count(total - done)} more {self._parts}: about {duration(left)}, or more. Ctrl-C ends it."
-            )
+            told = f"{count(total - done)} more {self._parts}"
+            note(f"{self._name}: {told}: about {duration(left)}, or more. Ctrl-C ends it.")
         if self._also is not None:
             self._also(done, total)
 
@@ -113,6 +117,22 @@ def foreseen(items: Iterable[T], name: str, parts: str, total: int) -> Iterator[
     for done, item in enumerate(items, start=1):
         yield item
         told(done, total)
+
+
+def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], object]) -> None:
+    """Say before given words are run how long that will take, if some are long and it is over a minute: the beginning
+    of one is timed."""
+    longest = max(words, key=len)
+    if len(longest) <= PROBE:
+        return
+    started = time.perf_counter()
+    with suppress(HardsimError):  # the run itself will say it, with the word
+        run(longest[:PROBE])
+    one = time.perf_counter() - started
+    seconds = one * sum((len(word) / PROBE) ** 2 for word in words)
+    if seconds > LONG:
+        told = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
+        note(f"{name}: {told}: about {duration(seconds)}. Ctrl-C ends it.")
 
 
 # ---- what is timed ----
@@ -172,7 +192,9 @@ def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions
 
 
 def _attention_cost(subject: AttentionSubject, options: CheckOptions, run: Run) -> Cost | None:
-    from hardsim.checking.attention_campaign import requested, words_of
+    from hardsim.checking.attention_campaign import hold_affordable, requested, words_of
+
+    hold_affordable(subject, options, range(1, options.max_n + 1))
 
     def plan(n: int) -> int:
         return len(words_of(subject, _few(options), n)[0])
@@ -210,11 +232,15 @@ def _cost(
 ) -> Cost | None:
     """The cost of words that are counted `upto` a length; `plan` chooses some of a length, and says how many. None if
     it certainly is little: a word alone costs more than one of a batch."""
-    n = min(max_n, GLANCE)
-    one = _timed(_some_words(alphabet, n), run)
+    for n in sorted({min(max_n, GLANCE // 4), min(max_n, GLANCE)}):
+        one = _timed(_some_words(alphabet, n), run)
+        if one > SLOW:
+            break
     if upto(max_n) * one * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
         return None
-    law = _law(_timings(alphabet, max_n, run, plan), positions)
+    # Where one word takes seconds no more are timed: it costs the square of its length.
+    rough = [(max(1, n // 2), 0.0, one / 4), (n, 0.0, one)]
+    law = _law(rough if one > SLOW else _timings(alphabet, max_n, run, plan), positions)
     brackets: list[tuple[int, int, float]] = []
     before = counted = 0
     for n in _brackets(max_n):

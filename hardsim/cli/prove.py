@@ -161,7 +161,7 @@ def _target(path: str, request: Request, heads_only: bool, max_n: int, json: str
     Raises:
         InputError: if there cannot be one, or it cannot be written there.
     """
-    from hardsim.verify import LARGEST
+    from hardsim.sections import LARGEST
 
     if request.regime == ALL:
         raise InputError("one certificate is of one network: --regime all is several", hint="Name one regime.")
