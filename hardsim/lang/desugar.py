@@ -45,11 +45,11 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     if (at or file.at) == "first":
         root = builder.reach("S", builder.true, builder.both([builder.edge("first"), root]))
     core = builder.build(root, file.source)
-    _hold_size(core)
+    _hold_size(core, file.formula.span)
     return core
 
 
-def _hold_size(core: Core) -> None:
+def _hold_size(core: Core, place: Span) -> None:
     live = core.live
     attending = sum(not isinstance(core.nodes[number], Letters | Edge | And | Xor) for number in live)
     for found, most, what in (
@@ -59,7 +59,7 @@ def _hold_size(core: Core) -> None:
         if found > most:
             raise Unsupported(
                 core.source,
-                core.mentions[core.root.node].span if core.root.node in core.mentions else Span(0, 1),
+                place,
                 f"this formula has {found:,} {what}, and at most {most:,} are compiled",
                 hint="Check its parts one by one.",
             )
