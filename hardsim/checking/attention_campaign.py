@@ -3,13 +3,12 @@ many words; every activation beside the bound of Theorem 26."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from fractions import Fraction
 from itertools import islice
 from math import log
 
-from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.measure import HeadFacts
 from hardsim.ahat.recursion import LayerBounds
 from hardsim.checking.attention import AttentionOptions, AttentionSubject
@@ -24,15 +23,15 @@ from hardsim.checking.attention_result import (
     Violation,
     weightier,
 )
+from hardsim.checking.attention_samples import requested, words_by_length
 from hardsim.checking.attention_tally import ErrorTally, resolved
 from hardsim.checking.attention_words import SoftJudge
-from hardsim.checking.campaign import CheckOptions, Progress, Report, effort
+from hardsim.checking.campaign import CheckOptions, Progress, Report
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Answer as ShardAnswer
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.result import CERTIFY, MPMATH, OBSERVED_MISMATCH, Verdict, Word, no_answer
-from hardsim.checking.words import count_words, planned_count
-from hardsim.checking.words import plan_length as plan_words
+from hardsim.checking.words import count_words
 from hardsim.errors import InputError
 from hardsim.net.model import Transformer
 from hardsim.run.soft import Engine
@@ -71,8 +70,6 @@ def check_attention(
     return campaign.result(partial)
 
 
-MOST_SYMBOLS = 5 * 10**7
-"""Of all words that a model or program is measured on: each takes eight bytes, and a word sixty more."""
 HOW = {
     "auto": "in certified float64 and ball arithmetic",
     "float64": "in certified float64",
@@ -95,57 +92,6 @@ def engine_of(name: str) -> Engine:
     return ENGINES[name]
 
 
-def words_of(subject: AttentionSubject, options: CheckOptions, n: int) -> tuple[list[Word], bool]:
-    """The words of one length that are tried, and whether they are all."""
-    exact = ExactModel(subject.hard)
-
-    def accepts(word: Word) -> bool:
-        if not subject.acceptor:
-            return False
-        if subject.oracle is not None:
-            return subject.oracle(word) is True
-        return exact.verdict(exact.outputs(exact.run([subject.prepared(word)]))[0]) is True
-
-    tried = effort(options, n)
-    examples = tuple(word for word, _ in subject.examples)
-    plan = plan_words(
-        subject.alphabet, n, options.exhaustive, tried.samples, options.seed, accepts, examples, tried.structured,
-        tried.pairs if subject.acceptor else 0,
-    )  # fmt: skip
-    return list(plan.words), plan.exhaustive
-
-
-def words_by_length(
-    subject: AttentionSubject, options: CheckOptions, lengths: Iterable[int]
-) -> tuple[dict[int, list[Word]], dict[int, bool]]:
-    """The words of these lengths that are tried, and whether they are all of the length.
-
-    Raises:
-        InputError: if they are too many to be held at once.
-    """
-    chosen = list(lengths)
-    hold_affordable(subject, options, chosen)
-    found = {n: words_of(subject, options, n) for n in chosen}
-    return {n: words for n, (words, _) in found.items()}, {n: whole for n, (_, whole) in found.items()}
-
-
-def hold_affordable(subject: AttentionSubject, options: CheckOptions, lengths: Iterable[int]) -> None:
-    """Refuse a request that does not fit in memory: a model is measured on all words before the first is run.
-
-    Raises:
-        InputError: saying what fits.
-    """
-    symbols = 0
-    for n in lengths:
-        symbols += n * requested(subject, options, n)
-        if symbols > MOST_SYMBOLS:
-            raise InputError(
-                f"{subject.name}: the words up to length {n:,} alone have more than {MOST_SYMBOLS:,} symbols, the most "
-                "that is measured at once",
-                hint="Give a smaller --max-n, --exhaustive or --samples.",
-            )
-
-
 def attention_workers(subject: AttentionSubject, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
     total, heads = 0, max(1, len(subject.hard.heads))
@@ -154,14 +100,6 @@ def attention_workers(subject: AttentionSubject, options: CheckOptions) -> int:
         if total * heads >= QUICK:  # whatever the longer lengths add
             return processors()
     return 1
-
-
-def requested(subject: AttentionSubject, options: CheckOptions, n: int) -> int:
-    """How many words of a length are tried at most."""
-    tried = effort(options, n)
-    seeds = sum(len(word) == n for word, _ in subject.examples)
-    pairs = tried.pairs if subject.acceptor else 0
-    return planned_count(len(subject.alphabet), n, options.exhaustive, tried.samples, seeds, tried.structured, pairs)
 
 
 class _Campaign:

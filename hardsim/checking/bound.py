@@ -20,10 +20,10 @@ from hardsim.checking.attention_campaign import (
     kind_of,
     length_result,
     summary,
-    words_by_length,
 )
 from hardsim.checking.attention_plan import LengthPlan, Preparation, plan_length, prepare
 from hardsim.checking.attention_result import AttentionLength, Growth, Violation
+from hardsim.checking.attention_samples import words_by_length
 from hardsim.checking.attention_tally import ErrorTally
 from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult

@@ -9,9 +9,10 @@ from typing import Literal
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject, settled
-from hardsim.checking.attention_campaign import engine_of, words_by_length
+from hardsim.checking.attention_campaign import engine_of
 from hardsim.checking.attention_plan import Preparation, plan_length, prepare
 from hardsim.checking.attention_result import AttentionMismatch
+from hardsim.checking.attention_samples import words_by_length
 from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.result import Word, undecided_word

@@ -192,7 +192,7 @@ def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions
 
 
 def _attention_cost(subject: AttentionSubject, options: CheckOptions, run: Run) -> Cost | None:
-    from hardsim.checking.attention_campaign import hold_affordable, requested, words_of
+    from hardsim.checking.attention_samples import hold_affordable, requested, words_of
 
     hold_affordable(subject, options, range(1, options.max_n + 1))
 

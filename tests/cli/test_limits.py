@@ -67,7 +67,7 @@ def test_a_formula_may_be_too_large(hardsim: Any, tmp_path: Path) -> None:
 
 def test_an_alphabet_may_be_too_large(hardsim: Any, tmp_path: Path) -> None:
     symbols = [f"s{k}" for k in range(LARGEST_ALPHABET + 1)]
-    for suffix, rest in ((".ltl", "F s1"), (".srasp", "output x\nx = Q_s1")):
+    for suffix, rest in ((".ltl", "F s1"), (".srasp", "x(i) := Q_s1(i)")):
         path = tmp_path / f"large{suffix}"
         path.write_text(f"alphabet: {' '.join(symbols)}\n{rest}\n", encoding="utf-8")
         outcome = hardsim("show", path)
