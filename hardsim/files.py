@@ -14,15 +14,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
+from importlib.util import find_spec
 from pathlib import Path
 
 from hardsim.errors import InputError
 
-try:
+with suppress(ImportError):  # not on every system: there no draft is known to be nobody's
     import fcntl
-except ImportError:  # not on every system: then no draft is known to be nobody's
-    fcntl = None  # type: ignore[assignment]
 
+_LOCKS = find_spec("fcntl") is not None
 LARGEST_FILE = 64 * 2**20
 """Bytes of the largest JSON document that is read: as Python's objects it takes up to thirty times as much memory."""
 LARGEST_TEXT = 4 * 2**20
@@ -231,7 +231,7 @@ def _prefix(target: Path) -> str:
 
 def _sweep(target: Path) -> None:
     """Remove the drafts of this file that belong to no process any more."""
-    if fcntl is None:
+    if not _LOCKS:
         return
     with suppress(OSError):
         for found in list(target.parent.glob(f"{escape(_prefix(target))}*")):
@@ -247,7 +247,7 @@ def _sweep(target: Path) -> None:
 def _lock(handle: int) -> bool:
     """Lock a draft until it is closed; whether that was possible."""
     with suppress(OSError):
-        if fcntl is not None:
+        if _LOCKS:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
     return False

@@ -9,7 +9,6 @@ from fractions import Fraction
 from itertools import islice
 from math import log
 
-from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.measure import HeadFacts
 from hardsim.ahat.recursion import LayerBounds
 from hardsim.checking.attention import AttentionOptions, AttentionSubject
@@ -24,15 +23,15 @@ from hardsim.checking.attention_result import (
     Violation,
     weightier,
 )
+from hardsim.checking.attention_samples import requested, words_by_length
 from hardsim.checking.attention_tally import ErrorTally, resolved
 from hardsim.checking.attention_words import SoftJudge
-from hardsim.checking.campaign import CheckOptions, Progress, Report, effort
+from hardsim.checking.campaign import CheckOptions, Progress, Report
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Answer as ShardAnswer
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.result import CERTIFY, MPMATH, OBSERVED_MISMATCH, Verdict, Word, no_answer
-from hardsim.checking.words import count_words, planned_count
-from hardsim.checking.words import plan_length as plan_words
+from hardsim.checking.words import count_words
 from hardsim.errors import InputError
 from hardsim.net.model import Transformer
 from hardsim.run.soft import Engine
@@ -93,40 +92,14 @@ def engine_of(name: str) -> Engine:
     return ENGINES[name]
 
 
-def words_of(subject: AttentionSubject, options: CheckOptions, n: int) -> tuple[list[Word], bool]:
-    """The words of one length that are tried, and whether they are all."""
-    exact = ExactModel(subject.hard)
-
-    def accepts(word: Word) -> bool:
-        if not subject.acceptor:
-            return False
-        if subject.oracle is not None:
-            return subject.oracle(word) is True
-        return exact.verdict(exact.outputs(exact.run([subject.prepared(word)]))[0]) is True
-
-    tried = effort(options, n)
-    examples = tuple(word for word, _ in subject.examples)
-    plan = plan_words(
-        subject.alphabet, n, options.exhaustive, tried.samples, options.seed, accepts, examples, tried.structured,
-        tried.pairs if subject.acceptor else 0,
-    )  # fmt: skip
-    return list(plan.words), plan.exhaustive
-
-
 def attention_workers(subject: AttentionSubject, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
-    total = 0
+    total, heads = 0, max(1, len(subject.hard.heads))
     for n in range(1, options.max_n + 1):
         total += requested(subject, options, n) * (len(subject.prepared((subject.alphabet[0],) * n)) + 1) ** 2
-    return 1 if total * max(1, len(subject.hard.heads)) < QUICK else processors()
-
-
-def requested(subject: AttentionSubject, options: CheckOptions, n: int) -> int:
-    """How many words of a length are tried at most."""
-    tried = effort(options, n)
-    seeds = sum(len(word) == n for word, _ in subject.examples)
-    pairs = tried.pairs if subject.acceptor else 0
-    return planned_count(len(subject.alphabet), n, options.exhaustive, tried.samples, seeds, tried.structured, pairs)
+        if total * heads >= QUICK:  # whatever the longer lengths add
+            return processors()
+    return 1
 
 
 class _Campaign:
@@ -160,10 +133,7 @@ class _Campaign:
         self.before = self.done = sum(length.words for length in self.lengths) + self.tally.words
 
     def run(self) -> None:
-        words: dict[int, list[Word]] = {}
-        whole: dict[int, bool] = {}
-        for n in range(1, self.options.max_n + 1):
-            words[n], whole[n] = words_of(self.subject, self.options, n)
+        words, whole = words_by_length(self.subject, self.options, range(1, self.options.max_n + 1))
         self.preparation = prepare(self.subject, words, whole)
         total = sum(len(some) for some in words.values())
         for n in range(len(self.lengths) + 1, self.options.max_n + 1):

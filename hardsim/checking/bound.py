@@ -20,10 +20,10 @@ from hardsim.checking.attention_campaign import (
     kind_of,
     length_result,
     summary,
-    words_of,
 )
 from hardsim.checking.attention_plan import LengthPlan, Preparation, plan_length, prepare
 from hardsim.checking.attention_result import AttentionLength, Growth, Violation
+from hardsim.checking.attention_samples import words_by_length
 from hardsim.checking.attention_tally import ErrorTally
 from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
@@ -244,10 +244,7 @@ class _Report:
         self.unsettled = ""
 
     def run(self) -> None:
-        words: dict[int, list[Word]] = {}
-        whole: dict[int, bool] = {}
-        for n in range(1, self.options.max_n + 1):
-            words[n], whole[n] = words_of(self.subject, self.options, n)
+        words, whole = words_by_length(self.subject, self.options, range(1, self.options.max_n + 1))
         self.prepared = prepare(self.subject, words, whole)
         total, done = sum(len(some) for some in words.values()), 0
         job = Job(reporter, (self.target, self.options, self.wanted, self.prepared))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -103,10 +104,10 @@ def effort(options: CheckOptions, n: int) -> Effort:
 def count_requested(subject: Subject, options: CheckOptions) -> int:
     """How many words a check will try at most, over all lengths."""
     size, total = len(subject.file.alphabet), 0
+    seeds = Counter(len(example.word) for example in subject.file.examples)
     for n in range(1, options.max_n + 1):
         tried = effort(options, n)
-        seeds = sum(len(example.word) == n for example in subject.file.examples)
-        total += planned_count(size, n, options.exhaustive, tried.samples, seeds, tried.structured, tried.pairs)
+        total += planned_count(size, n, options.exhaustive, tried.samples, seeds[n], tried.structured, tried.pairs)
     return total
 
 

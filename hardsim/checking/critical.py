@@ -87,8 +87,9 @@ class CriticalResult:
     partial: bool = False
 
 
-def critical(subject: Subject, max_n: int) -> CriticalResult:
-    """The brackets of lengths 1 to `max_n`, of a few longer ones, and of every length.
+def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | None = None) -> CriticalResult:
+    """The brackets of lengths 1 to `max_n`, of a few longer ones, and of every length. `report` is told how many of how
+    many lengths are done.
 
     A KeyboardInterrupt ends the search early; what was found is kept and marked partial.
 
@@ -102,7 +103,10 @@ def critical(subject: Subject, max_n: int) -> CriticalResult:
     rows: list[Bracket] = []
     partial = False
     try:
-        rows.extend(search.length(n) for n in dict.fromkeys(lengths))
+        for n in dict.fromkeys(lengths):
+            rows.append(search.length(n))
+            if report is not None:
+                report(len(rows), len(lengths))
     except KeyboardInterrupt:
         partial = True
     every, proof, reason = search.every(rows)

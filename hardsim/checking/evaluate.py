@@ -9,9 +9,10 @@ from typing import Literal
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject, settled
-from hardsim.checking.attention_campaign import engine_of, words_of
+from hardsim.checking.attention_campaign import engine_of
 from hardsim.checking.attention_plan import Preparation, plan_length, prepare
 from hardsim.checking.attention_result import AttentionMismatch
+from hardsim.checking.attention_samples import words_by_length
 from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.result import Word, undecided_word
@@ -55,10 +56,8 @@ def preparation(
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
     """
-    words: dict[int, list[Word]] = {}
-    whole: dict[int, bool] = {}
-    for n in lengths:
-        found, whole[n] = words_of(subject, options, n)
+    words, whole = words_by_length(subject, options, lengths)
+    for n, found in words.items():
         known = set(found)
         words[n] = [*found, *dict.fromkeys(word for word in extra if len(word) == n and word not in known)]
     try:

@@ -34,7 +34,7 @@ from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.confirm import Confirmation
 from hardsim.checking.confirm_attention import confirm_attention
 from hardsim.checking.result import Verdict, Word, span_text
-from hardsim.checking.words import count_words
+from hardsim.checking.words import count_words, count_words_upto
 from hardsim.errors import Contradiction, Undecided
 from hardsim.net.model import Schedule, Transformer
 
@@ -147,7 +147,8 @@ def prove_attention(
         found, wrong = prove_length(subject, n, choice, every)
         lengths.append(found)
         mismatch = mismatch or wrong
-        affordable = count_words(len(subject.alphabet), n) <= search - tried
+        left = search - tried
+        affordable = count_words_upto(len(subject.alphabet), n, left + 1) <= left
         if not found.how and mismatch is None and schedule is not None and affordable:
             words = list(product(subject.alphabet, repeat=n))
             tried += len(words)

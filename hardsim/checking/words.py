@@ -29,6 +29,13 @@ def count_words(k: int, n: int) -> int:
     return int(k**n)
 
 
+def count_words_upto(k: int, n: int, most: int) -> int:
+    """The same, or `most` if there are more: a power that is not asked for is not computed."""
+    if k > 1 and n > most.bit_length():
+        return most
+    return min(count_words(k, n), most)
+
+
 def enumerate_words(alphabet: Sequence[str], n: int) -> Iterator[Word]:
     """Every word of length n, in lexicographic order with the symbols ordered as in the alphabet."""
     return product(alphabet, repeat=n)
@@ -142,11 +149,11 @@ def planned_count(
     pairs: int = PAIRS,
 ) -> int:
     """At most how many words `plan_length` plans over k symbols, without planning them; `seeds` is their number."""
-    possible = count_words(k, n)
-    if possible <= max(exhaustive_limit, samples):
-        return possible
+    whole = max(exhaustive_limit, samples)
     structured = min(structured_limit, k + 4 * k * (k - 1))
-    return min(possible, seeds + structured + 2 * pairs + samples)
+    chosen = seeds + structured + 2 * pairs + samples
+    possible = count_words_upto(k, n, max(whole, chosen) + 1)
+    return possible if possible <= whole else min(possible, chosen)
 
 
 def plan_length(

@@ -10,7 +10,7 @@ import typer
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.crews import Crews, crews
-from hardsim.cli.estimate import announce, bound_cost
+from hardsim.cli.estimate import Foresight, announce, bound_cost
 from hardsim.cli.options import Request
 from hardsim.cli.progress import bar
 from hardsim.cli.session import Session, session
@@ -200,7 +200,7 @@ class _Critical:
         from hardsim.checking.critical import critical
         from hardsim.report.critical import critical_json, print_critical
 
-        result = critical(subject, self.max_n)
+        result = critical(subject, self.max_n, Foresight(subject.name, "lengths"))
         self.results.append(result)
         self.current.results.append(critical_json(result))
         print_critical(self.current.screen, result, subject.file.alphabet, self.tables)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hardsim.cli import options as opt
+from hardsim.cli.estimate import announce, attention_cost
 from hardsim.cli.options import ALL, Request
 from hardsim.cli.session import session
 from hardsim.cli.sink import STDOUT, Sink
@@ -111,6 +112,9 @@ def _attention(given: AttentionInput, request: Request, hard: bool, max_n: int) 
     from hardsim.checking.attention_open import store_model
     from hardsim.checking.campaign import CheckOptions
 
-    text = store_model(given.subject, CheckOptions(max_n=max_n), request.attention(), hard)
+    options, choice = CheckOptions(max_n=max_n), request.attention()
+    if not hard and choice.tau is None:
+        announce(given.name, attention_cost(given.subject, options, choice), 1)
+    text = store_model(given.subject, options, choice, hard)
     line = summary(given.subject, None)
     return text, line, {"kind": given.subject.kind, "summary": line}

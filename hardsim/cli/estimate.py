@@ -7,14 +7,15 @@ length.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hardsim.cli.streams import note
 from hardsim.errors import HardsimError
-from hardsim.report.numbers import count
+from hardsim.report.numbers import count, plural
 
 if TYPE_CHECKING:
     from hardsim.checking.attention import AttentionOptions, AttentionSubject
@@ -33,9 +34,16 @@ TIMED_WORDS = (2, 8, 32, 128, 512, 2048)
 """Words of the batches that are timed, until one takes half of PATIENCE: then its time is far more than its noise."""
 GLANCE = 16
 """The length of the one word whose time says whether a run can be long at all."""
+SLOW = 2.0
+"""Seconds of one short word after which no more are timed."""
 PATIENCE = 0.2
 """Seconds that a batch of words should take to be timed."""
+PROBE = 128
+"""Symbols of a word that takes no time worth mentioning."""
+WATCHED = 1.0
+"""Seconds of a task after which the rest is foreseen."""
 
+T = TypeVar("T")
 Run = Callable[[list["Word"]], None]
 
 
@@ -80,6 +88,51 @@ def duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{round(seconds / size):,} {unit}"
     return f"{round(seconds)} seconds"
+
+
+class Foresight:
+    """Says once how long the rest of a task will take, from how long its first parts took, if that is over a minute:
+    for parts of which the later ones cost as much as the first, or more."""
+
+    def __init__(self, name: str, parts: str, also: Callable[[int, int], None] | None = None) -> None:
+        self._name, self._parts, self._also = name, parts, also
+        self._started = time.monotonic()
+        self._said = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Called after every part."""
+        passed = time.monotonic() - self._started
+        left = passed * (total - done) / done
+        if not self._said and passed > WATCHED and left > LONG:
+            self._said = True
+            told = f"{count(total - done)} more {self._parts}"
+            note(f"{self._name}: {told}: about {duration(left)}, or more. Ctrl-C ends it.")
+        if self._also is not None:
+            self._also(done, total)
+
+
+def foreseen(items: Iterable[T], name: str, parts: str, total: int) -> Iterator[T]:
+    """The same items, with a remark where they will take long."""
+    told = Foresight(name, parts)
+    for done, item in enumerate(items, start=1):
+        yield item
+        told(done, total)
+
+
+def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], object]) -> None:
+    """Say before given words are run how long that will take, if some are long and it is over a minute: the beginning
+    of one is timed."""
+    longest = max(words, key=len)
+    if len(longest) <= PROBE:
+        return
+    started = time.perf_counter()
+    with suppress(HardsimError):  # the run itself will say it, with the word
+        run(longest[:PROBE])
+    one = time.perf_counter() - started
+    seconds = one * sum((len(word) / PROBE) ** 2 for word in words)
+    if seconds > LONG:
+        told = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
+        note(f"{name}: {told}: about {duration(seconds)}. Ctrl-C ends it.")
 
 
 # ---- what is timed ----
@@ -139,7 +192,9 @@ def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions
 
 
 def _attention_cost(subject: AttentionSubject, options: CheckOptions, run: Run) -> Cost | None:
-    from hardsim.checking.attention_campaign import requested, words_of
+    from hardsim.checking.attention_samples import hold_affordable, requested, words_of
+
+    hold_affordable(subject, options, range(1, options.max_n + 1))
 
     def plan(n: int) -> int:
         return len(words_of(subject, _few(options), n)[0])
@@ -177,11 +232,15 @@ def _cost(
 ) -> Cost | None:
     """The cost of words that are counted `upto` a length; `plan` chooses some of a length, and says how many. None if
     it certainly is little: a word alone costs more than one of a batch."""
-    n = min(max_n, GLANCE)
-    one = _timed(_some_words(alphabet, n), run)
+    for n in sorted({min(max_n, GLANCE // 4), min(max_n, GLANCE)}):
+        one = _timed(_some_words(alphabet, n), run)
+        if one > SLOW:
+            break
     if upto(max_n) * one * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
         return None
-    law = _law(_timings(alphabet, max_n, run, plan), positions)
+    # Where one word takes seconds no more are timed: it costs the square of its length.
+    rough = [(max(1, n // 2), 0.0, one / 4), (n, 0.0, one)]
+    law = _law(rough if one > SLOW else _timings(alphabet, max_n, run, plan), positions)
     brackets: list[tuple[int, int, float]] = []
     before = counted = 0
     for n in _brackets(max_n):

@@ -9,6 +9,7 @@ import typer
 
 from hardsim.cli import failures
 from hardsim.cli import options as opt
+from hardsim.cli.estimate import announce_words, foreseen
 from hardsim.cli.options import Request
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
@@ -118,7 +119,9 @@ class _Work:
 
         words = [parse_word(text, subject.file.alphabet) for text in self.texts]
         self.current.precision(subject, max(map(len, words)), self.dps, self.engine)
-        found = list(evaluate(subject, words, self.dps, self.engine))
+        answers = evaluate(subject, words, self.dps, self.engine)
+        announce_words(subject.name, words, lambda word: list(evaluate(subject, [word], self.dps, self.engine)))
+        found = list(foreseen(answers, subject.name, "words", len(words)))
         self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found))
         screen = self.current.screen
         screen.line((subject.name, "bold"), f"  {model_line(subject.facts)}")
@@ -148,7 +151,10 @@ class _Work:
             answers = [(word, given.oracle(word)) for word in words]
             print_oracle_words(self.current.screen, answers, given.alphabet)
         options = CheckOptions(max_n=max(map(len, words)), engine=self.engine)
-        found = list(evaluate_attention(given.subject, words, options, self.request.attention()))
+        choice = self.request.attention()
+        evaluations = evaluate_attention(given.subject, words, options, choice)
+        announce_words(given.name, words, lambda word: list(evaluate_attention(given.subject, [word], options, choice)))
+        found = list(foreseen(evaluations, given.name, "words", len(words)))
         line = summary(given.subject, None)
         self.current.results.append(evaluations_json(given.name, line, found))
         self.current.screen.line((given.name, "bold"), f"  {line}")

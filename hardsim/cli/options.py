@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 ALL = "all"
 LARGEST_LENGTH = 100_000
 LARGEST_COUNT = 10**9
-LARGEST_DIGITS = 1_000_000
+LARGEST_SAMPLE = 10**6
+"""Random words of a length are held in memory, so that none is drawn twice."""
+LARGEST_DIGITS = 100_000
+"""With more of them a single exponential takes seconds."""
 LARGEST_BETA = 1_000_000
 """Errors shrink like exp(-beta/2), so that beyond it they have more digits than can be worked with."""
 LARGEST_WORKERS = 256
@@ -210,7 +213,7 @@ Samples = Annotated[
     typer.Option(
         "--samples",
         metavar="K",
-        parser=integer(0, LARGEST_COUNT),
+        parser=integer(0, LARGEST_SAMPLE),
         help="Random words per length that is not tried in full, besides structured ones "
         "(default: 20 up to length 16, 4 beyond).",
     ),

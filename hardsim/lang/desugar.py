@@ -15,13 +15,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from hardsim.errors import Unsupported
+from hardsim.errors import Span, Unsupported
 from hardsim.lang import ast
-from hardsim.lang.core import Core, CoreBuilder, CountOf, Lit
+from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Xor
 from hardsim.lang.walk import walk
 
 LARGEST_MODULUS = 64
 """Of a congruence between several counts, each of which takes one head a residue."""
+
+MOST_OPERATORS = 1_000
+"""Of those that a network attends or looks up for: each is a head or two, and proofs, estimates and certified passes
+take at least their square."""
+MOST_NODES = 20_000
+"""Of all distinct operators: each connective is a unit of a feed-forward network."""
 
 
 def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -> Core:
@@ -30,14 +36,33 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     `at: first` compiles as `O(first & formula)` at the last position.
 
     Raises:
-        Unsupported: for a predicate of a sum of several counts (other than MOD, EVEN and ODD).
+        Unsupported: for a predicate of a sum of several counts (other than MOD, EVEN and ODD), and for a formula with
+            more than MOST_OPERATORS or MOST_NODES distinct operators.
     """
     desugarer = _Desugarer(file)
     root = desugarer.formula(file.formula)
     builder = desugarer.builder
     if (at or file.at) == "first":
         root = builder.reach("S", builder.true, builder.both([builder.edge("first"), root]))
-    return builder.build(root, file.source)
+    core = builder.build(root, file.source)
+    _hold_size(core, file.formula.span)
+    return core
+
+
+def _hold_size(core: Core, place: Span) -> None:
+    live = core.live
+    attending = sum(not isinstance(core.nodes[number], Letters | Edge | And | Xor) for number in live)
+    for found, most, what in (
+        (attending, MOST_OPERATORS, "distinct temporal operators, comparisons and predicates"),
+        (len(live), MOST_NODES, "distinct operators"),
+    ):
+        if found > most:
+            raise Unsupported(
+                core.source,
+                place,
+                f"this formula has {found:,} {what}, and at most {most:,} are compiled",
+                hint="Check its parts one by one.",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang.vocabulary import brief
 from hardsim.visible import OBEYED
 
+LARGEST_ALPHABET = 10_000
+"""Symbols: a network has a row for each, and a word of two symbols is one of their square."""
+
 _PIECE = re.compile(r"\S+")
 _PRINTABLE = "leave out control characters, and give text as UTF-8"
 
@@ -23,6 +26,8 @@ def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
     symbols = tuple(alphabet.split()) if isinstance(alphabet, str) else tuple(alphabet)
     if not symbols:
         raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")
+    if len(symbols) > LARGEST_ALPHABET:
+        raise InputError(f"the alphabet has {len(symbols):,} symbols", f"give at most {LARGEST_ALPHABET:,}")
     for index, symbol in enumerate(symbols):
         if not symbol or symbol.split() != [symbol]:
             raise InputError(f"{symbol!r} is no symbol", "a symbol is not empty and contains no white space")
@@ -54,6 +59,9 @@ def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
         if unprintable(symbol):
             message = f"this symbol has {unprintable(symbol)} in it"
             raise SourceError(source, span, message, "symbols that can be printed", _PRINTABLE)
+        if len(seen) == LARGEST_ALPHABET:
+            message = f"the alphabet has more than {LARGEST_ALPHABET:,} symbols"
+            raise SourceError(source, span, message, "the end of the line", "leave out symbols that mean the same")
         seen[symbol] = span
     if not seen:
         message, expected = "the alphabet is empty", "symbols separated by spaces, as in alphabet: a b"

@@ -1,0 +1,154 @@
+"""Numbers and sizes out of all proportion: refused at once with the limit, or announced before they take long."""
+
+from __future__ import annotations
+
+import io
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.checking.words import count_words, count_words_upto
+from hardsim.cli import estimate, eval
+from hardsim.cli.estimate import Foresight
+from hardsim.examples import formulas_directory
+from hardsim.lang.desugar import MOST_OPERATORS, desugar
+from hardsim.lang.parse import load
+from hardsim.lang.words import LARGEST_ALPHABET
+
+
+@given(st.integers(1, 9), st.integers(1, 40), st.integers(1, 10**12))
+def test_numbers_of_words_up_to_a_limit(k: int, n: int, most: int) -> None:
+    assert count_words_upto(k, n, most) == min(k**n, most) == min(count_words(k, n), most)
+
+
+def test_words_of_a_line_each_take_memory_of_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the lines before it in each word's text 10,000 lines would take 50 MB, and ten times as many 5 GB."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n" * 10_000)))
+    tracemalloc.start()
+    words = eval._texts(["-"], ["x.ltl"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(words) == 10_000
+    assert peak < 5_000_000
+
+
+@pytest.mark.parametrize("number", [1, 7, 500])
+def test_a_wrong_word_is_cited_with_its_line(hardsim: Any, since: Path, number: int) -> None:
+    outcome = hardsim("eval", since, "-", stdin=b"ab\n" * (number - 1) + b"a x\nab\n")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"<stdin>:{number}:3: error: 'x' is not a symbol of the alphabet\n  a x\n    ^\n")
+
+
+@pytest.mark.parametrize("formula", ["MOD(1000000000, 1) & a", "#[a] mod 1000000000 = 1", "EVEN & MOD(999999937, 3)"])
+def test_a_large_modulus_is_one_node(hardsim: Any, tmp_path: Path, formula: str) -> None:
+    path = tmp_path / "large.ltl"
+    path.write_text(f"alphabet: a b\n{formula}\n", encoding="utf-8")
+    assert len(desugar(load(path)).nodes) <= 6
+    codes = [hardsim(command, path, "--max-n", "2").code for command in ("check", "prove", "words", "bound")]
+    codes += [hardsim("show", path).code, hardsim("eval", path, "ab").code]
+    assert codes == [0] * 6
+
+
+def test_a_formula_may_be_too_large(hardsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "large.ltl"
+    for number, code in ((MOST_OPERATORS // 50, 0), (MOST_OPERATORS + 1, 2)):
+        text = " & ".join(f"(#[a] >= {k})" for k in range(1, number + 1))
+        path.write_text(f"alphabet: a b\n{text}\n", encoding="utf-8")
+        outcome = hardsim("show", path)
+        assert outcome.code == code
+    assert f"this formula has {MOST_OPERATORS + 1:,} distinct" in outcome.err
+    assert outcome.err.startswith(f"{path}:2:")
+
+
+def test_an_alphabet_may_be_too_large(hardsim: Any, tmp_path: Path) -> None:
+    symbols = [f"s{k}" for k in range(LARGEST_ALPHABET + 1)]
+    for suffix, rest in ((".ltl", "F s1"), (".srasp", "x(i) := Q_s1(i)")):
+        path = tmp_path / f"large{suffix}"
+        path.write_text(f"alphabet: {' '.join(symbols)}\n{rest}\n", encoding="utf-8")
+        outcome = hardsim("show", path)
+        assert outcome.code == 2
+        assert "the alphabet has more than 10,000 symbols" in outcome.err
+    outcome = hardsim("words", "-e", "F s1", "--alphabet", " ".join(symbols), "--max-n", "1")
+    assert outcome.code == 2
+    assert "the alphabet has 10,001 symbols" in outcome.err
+
+
+@pytest.mark.parametrize("command", ["check", "bound"])
+@pytest.mark.parametrize(
+    "options",
+    [("--max-n", "100000"), ("--max-n", "20", "--samples", "1000000"), ("--exhaustive", "1000000000", "--max-n", "30")],
+)
+def test_a_model_is_not_measured_on_more_words_than_there_is_room_for(
+    hardsim: Any, command: str, options: tuple[str, ...]
+) -> None:
+    outcome = hardsim(command, formulas_directory() / "flipflop.ahat.json", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "symbols, the most that is measured at once" in outcome.err
+
+
+def test_a_length_beyond_counting_is_told_of(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("words", since, "--max-n", "100000")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "are about 10^47712 words" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--exhaustive", "1" + "0" * 18),
+        ("--samples", "1" + "0" * 12),
+        ("--workers", "1000000"),
+        ("--seed", "9" * 5000),
+        ("--beta", "1" + "0" * 400),
+        ("--dps", "1000000"),
+        ("--max-n", "1000000"),
+        ("--tau", "2^99999999"),
+        ("--tau", "9^9^9^9"),
+        ("--tau", "9" * 2000),
+    ],
+)
+def test_numbers_out_of_range(hardsim: Any, since: Path, option: str, value: str) -> None:
+    outcome = hardsim("check", since, "--max-n", "2", option, value)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert len(outcome.err) < 1000
+
+
+@pytest.mark.parametrize("name", ["flipflop.srasp", "flipflop.ahat.json", "since.ltl"])
+@pytest.mark.parametrize("tau", ["1/n^5000", "1/n^400", "1/" + "7" * 999])
+def test_very_small_temperatures_have_a_verdict(hardsim: Any, name: str, tau: str) -> None:
+    for command in ("check",) if name == "since.ltl" else ("check", "prove"):
+        assert hardsim(command, formulas_directory() / name, "--max-n", "2", "--tau", tau).code in (0, 2, 3)
+
+
+def test_what_will_take_long_is_foreseen_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = 0.0
+    monkeypatch.setattr(estimate.time, "monotonic", lambda: clock)
+    seen: list[int] = []
+    told = Foresight("x.ahat.json", "lengths", lambda done, total: seen.append(done))
+    for done in range(1, 5):
+        clock += 0.6
+        told(done, 1_000)
+    # After the second length: 1.2 seconds for two of a thousand.
+    assert (
+        capsys.readouterr().err == "note: x.ahat.json: 998 more lengths: about 10 minutes, or more. Ctrl-C ends it.\n"
+    )
+    assert seen == [1, 2, 3, 4]
+
+
+def test_what_will_not_take_long_is_not_spoken_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = 0.0
+    monkeypatch.setattr(estimate.time, "monotonic", lambda: clock)
+    told = Foresight("x.ltl", "words")
+    for done in range(1, 51):
+        clock += 1.0
+        told(done, 50)
+    assert capsys.readouterr().err == ""
