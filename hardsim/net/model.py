@@ -22,12 +22,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.arith import Arith
 from hardsim.net.tables import LengthTable
 from hardsim.spec.columns import PositionFunction
 from hardsim.spec.ir import Mask, Rational, Weighting
 
+HOTTEST = 2**1023
+"""The largest temperature: no float64, and so no network that is run anywhere, divides by more."""
 Entry = tuple[int, int, Rational]
 Schedule = Arith | LengthTable
 """A temperature."""
@@ -161,12 +163,18 @@ class Transformer:
         """1/tau at query position i of n.
 
         Raises:
-            InputError: if tau is zero or negative there.
+            InputError: if tau is zero or negative there, or OutOfRange beyond HOTTEST.
         """
         tau = self.temperature.evaluate(i=i, n=n)
         if tau <= 0:
             raise InputError(
                 f"the temperature {self.temperature} is {tau} at i = {i}, n = {n}",
                 hint="A temperature must be positive at every position of every length tried.",
+            )
+        if tau > HOTTEST:
+            raise OutOfRange(
+                f"the temperature {self.temperature} is more than 2^1023 at i = {i}, n = {n}, the largest that a number "
+                "format of transformers has",
+                hint="Divide W_Q and the temperature by the same number.",
             )
         return 1 / tau
