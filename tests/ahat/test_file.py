@@ -398,3 +398,8 @@ def test_the_schema_is_one_and_explains_itself() -> None:
     assert all(len(item["description"]) >= 20 for item in data["properties"].values())
     head = data["$defs"]["head"]["properties"]
     assert set(head) == {"name", "mask", "weighting", "hardmax", "gap", "w_q", "w_k", "w_v"}
+
+
+def test_a_blank_leaves_a_symbol_for_words() -> None:
+    only = {"alphabet": ["a"], "embedding": {}, "examples": None, "blank": "a"}
+    check_refused(document() | only, "at blank: expected a symbol beside which the alphabet has others")
