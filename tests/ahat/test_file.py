@@ -401,5 +401,5 @@ def test_the_schema_is_one_and_explains_itself() -> None:
 
 
 def test_a_blank_leaves_a_symbol_for_words() -> None:
-    only = {"alphabet": ["a"], "embedding": {}, "examples": None, "blank": "a"}
+    only: dict[str, Any] = {"alphabet": ["a"], "embedding": {}, "examples": None, "blank": "a"}
     check_refused(document() | only, "at blank: expected a symbol beside which the alphabet has others")
