@@ -180,8 +180,6 @@ def _read_outputs(document: Reader, model: Transformer) -> tuple[tuple[str, int]
     data = document.field("outputs")
     if not isinstance(data.value, dict) or not data.value:
         raise data.error("an object from output symbols to coordinates")
-    if model.reading != "last":
-        raise document.field("reading").error("last, or nothing: outputs are read at every symbol")
     index = {name: number for number, name in enumerate(model.coordinates)}
     return tuple((symbol, data.field(symbol).choice(index.__getitem__, "the coordinates")) for symbol in data.value)
 

@@ -173,8 +173,8 @@ class Transformer:
             )
         if tau > HOTTEST:
             raise OutOfRange(
-                f"the temperature {self.temperature} is more than 2^1023 at i = {i}, n = {n}, the largest that a number "
-                "format of transformers has",
+                f"the temperature {self.temperature} is more than 2^1023 at i = {i}, n = {n}: no number format of "
+                "transformers has it",
                 hint="Divide W_Q and the temperature by the same number.",
             )
         return 1 / tau

@@ -400,12 +400,6 @@ def test_the_schema_is_one_and_explains_itself() -> None:
     assert set(head) == {"name", "mask", "weighting", "hardmax", "gap", "w_q", "w_k", "w_v"}
 
 
-def test_outputs_are_read_at_every_symbol() -> None:
-    data = document() | {"outputs": {"x": document()["output"]}}
-    assert read(data | {"reading": "last"}).outputs
-    check_refused(data | {"reading": "first"}, "at reading: expected last, or nothing")
-
-
 def test_a_blank_leaves_a_symbol_for_words() -> None:
-    only = {"alphabet": ["a"], "embedding": {}, "examples": None, "blank": "a"}
+    only: dict[str, Any] = {"alphabet": ["a"], "embedding": {}, "examples": None, "blank": "a"}
     check_refused(document() | only, "at blank: expected a symbol beside which the alphabet has others")

@@ -110,7 +110,7 @@ def test_a_certificate_does_not_speak_of_other_lengths(hardsim: Any, since: Path
         target.write_text(json.dumps(document), encoding="utf-8")
         outcome = hardsim("verify", target)
         assert outcome.code == 1
-        assert reason in outcome.out, changes
+        assert reason in outcome.err, changes
 
 
 def resealed(path: Path, change: Any) -> None:
