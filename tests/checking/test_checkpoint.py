@@ -270,7 +270,7 @@ def test_another_file_is_no_checkpoint_and_left_alone(tmp_path: Path, content: s
 def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         Checkpoint(str(tmp_path / "missing" / "run"), REQUEST, INPUTS)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="it is a directory"):
         Checkpoint(str(tmp_path), REQUEST, INPUTS)
 
 
@@ -282,7 +282,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hardsim.checking.checkpoint.os.fsync", full)
+    monkeypatch.setattr("hardsim.files.os.fsync", full)
     with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
         made.memory("since.ltl", None).finish(1)
     assert path.read_bytes() == before

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.checking.words import count_words, count_words_upto
-from hardsim.cli import estimate, eval
+from hardsim.cli import eval
 from hardsim.cli.estimate import Foresight
 from hardsim.examples import formulas_directory
 from hardsim.lang.desugar import MOST_OPERATORS, desugar
@@ -129,7 +129,7 @@ def test_what_will_take_long_is_foreseen_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = 0.0
-    monkeypatch.setattr(estimate.time, "monotonic", lambda: clock)
+    monkeypatch.setattr("hardsim.cli.estimate.time.monotonic", lambda: clock)
     seen: list[int] = []
     told = Foresight("x.ahat.json", "lengths", lambda done, total: seen.append(done))
     for done in range(1, 5):
@@ -146,7 +146,7 @@ def test_what_will_not_take_long_is_not_spoken_of(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = 0.0
-    monkeypatch.setattr(estimate.time, "monotonic", lambda: clock)
+    monkeypatch.setattr("hardsim.cli.estimate.time.monotonic", lambda: clock)
     told = Foresight("x.ltl", "words")
     for done in range(1, 51):
         clock += 1.0
