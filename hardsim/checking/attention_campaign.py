@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from math import log
@@ -30,6 +31,7 @@ from hardsim.checking.campaign import CheckOptions, Progress, Report, effort
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Answer as ShardAnswer
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.words import count_words, planned_count
 from hardsim.checking.words import plan_length as plan_words
@@ -53,10 +55,12 @@ def check_attention(
     progress: Report | None = None,
     crew: Crew | None = None,
     memory: Memory | None = None,
+    stopped: bool = False,
 ) -> AttentionResult:
     """Compare hard attention and softmax (and the semantics of a program) on the words of length 1 to `options.max_n`.
 
-    Crew and memory are as in `check_subject`. A KeyboardInterrupt ends it early with a result that is marked partial.
+    Crew and memory are as in `check_subject`. A KeyboardInterrupt ends it early with a result that is marked partial
+    (one that came before, `stopped`, at once).
 
     Raises:
         InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
@@ -64,12 +68,15 @@ def check_attention(
         WorkerFailure: if workers are lost again and again.
     """
     campaign = _Campaign(subject, options, choice, progress, crew or LocalCrew(options.workers), memory or Memory())
-    partial = False
-    try:
-        campaign.run()
-    except KeyboardInterrupt:
-        partial = True
-    return campaign.result(partial)
+    with held():
+        partial = stopped
+        try:
+            if not stopped:
+                with interruptible():
+                    campaign.run()
+        except KeyboardInterrupt:
+            partial = True
+        return campaign.result(partial)
 
 
 HOW = {
@@ -155,6 +162,8 @@ class _Campaign:
         self.violation: Violation | None = known.get("violation")
         self.tally: ErrorTally = known.get("tally") or ErrorTally()
         """Of the length under way."""
+        self.plan: LengthPlan | None = None
+        """Of the same length, once it is made."""
         self.preparation: Preparation | None = None
         self.before = self.done = sum(length.words for length in self.lengths) + self.tally.words
 
@@ -169,22 +178,29 @@ class _Campaign:
             self._length(self.preparation, n, words[n], total)
 
     def _length(self, preparation: Preparation, n: int, words: Sequence[Word], total: int) -> None:
-        plan = plan_length(preparation, self.subject, self.choice, n)
+        plan = self.plan = plan_length(preparation, self.subject, self.choice, n)
         job = Job(attention_tallier, (self.subject, plan.model, preparation.hard, self.engine))
         source = islice(words, self.tally.words, None)
         shards = (Shard(n, shard) for shard in iter(lambda: tuple(islice(source, SHARD)), ()))
         with closing(self.crew.run(job, shards)) as parts:
             for part in parts:
-                self.tally.merge(part)
-                self.done += part.words
-                self.memory.keep(self._state, self.done)
-                if self.progress is not None:
-                    self.progress(Progress(n, self.done, total, self._mismatches(), 0, self.before))
-        tally, self.tally = self.tally, ErrorTally()
+                with held():
+                    self.tally.merge(part)
+                    self.done += part.words
+                    self.memory.keep(self._state, self.done)
+                    if self.progress is not None:
+                        self.progress(Progress(n, self.done, total, self._mismatches(), 0, self.before))
+        with held():
+            self._finish(preparation, plan)
+
+    def _finish(self, preparation: Preparation, plan: LengthPlan) -> None:
+        """The length under way, as far as it is, becomes a result."""
+        n, (tally, self.tally), self.plan = len(self.lengths) + 1, (self.tally, ErrorTally()), None
         self.mismatch = weightier(self.mismatch, tally.mismatch)
         self.violation = self.violation or plan.violation or exceeded(plan, tally, preparation.hard)
         possible = count_words(len(self.subject.alphabet), n)
-        self.lengths.append(length_result(preparation.hard, n, possible, plan, tally))
+        row = length_result(preparation.hard, n, possible, plan, tally)
+        self.lengths.append(replace(row, exhaustive=row.exhaustive and tally.words == possible))
 
     def _mismatches(self) -> int:
         found: list[AttentionLength | ErrorTally] = [*self.lengths, self.tally]
@@ -200,6 +216,9 @@ class _Campaign:
         }
 
     def result(self, partial: bool) -> AttentionResult:
+        if self.preparation is not None and self.plan is not None and self.tally.words:
+            self._finish(self.preparation, self.plan)
+        self.mismatch = weightier(self.mismatch, self.tally.mismatch)
         subject, lengths = self.subject, tuple(self.lengths)
         verdict, reach = judge(lengths, self.mismatch, self.violation, self.engine)
         broken = () if self.preparation is None else self.preparation.broken

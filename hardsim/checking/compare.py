@@ -161,8 +161,9 @@ class Judge:
         """What mpmath finds on a word."""
         return self.mp.answers([word], [hard or self.hard.run(word)])[0]
 
-    def finish(self, tally: Tally, possible: int) -> tuple[LengthResult, Mismatch | None]:
-        """The result of a length of which there are `possible` words, and its first mismatch.
+    def finish(self, tally: Tally, possible: int, bounds_alone: bool = False) -> tuple[LengthResult, Mismatch | None]:
+        """The result of a length of which there are `possible` words, and its first mismatch; with `bounds_alone` no
+        word is run again for its digits.
 
         Raises:
             InvariantError: if mpmath contradicts the enclosures of `auto` on a word that is shown.
@@ -174,10 +175,10 @@ class Judge:
                 known[word] = self._again(word)
             return known[word]
 
-        figures = settle(tally, self.name, again, self.digits(tally.n))
+        figures = settle(tally, self.name, None if bounds_alone else again, self.digits(tally.n))
         heads = self.head_results(tally.n, figures.errors, tally.gaps)
         mismatch = tally.mismatch
-        if mismatch is not None and self.name == AUTO:
+        if mismatch is not None and self.name == AUTO and not bounds_alone:
             mismatch = settle_mismatch(mismatch, again)
         return finish(tally, figures, possible, heads), mismatch
 

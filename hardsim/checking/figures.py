@@ -31,9 +31,10 @@ Recompute = Callable[[Word], SoftAnswer]
 Pick = Callable[[SoftAnswer], Bounds | None]
 
 
-def settle(tally: Tally, engine: str, recompute: Recompute, digits: int) -> Figures:
-    """The figures of a tally by one engine; `recompute` and `digits` are those of mpmath."""
-    if engine in (MPMATH, AUTO):
+def settle(tally: Tally, engine: str, recompute: Recompute | None, digits: int) -> Figures:
+    """The figures of a tally by one engine; `recompute` and `digits` are those of mpmath. Without `recompute` they are
+    what was found: of `auto` its bounds."""
+    if engine == MPMATH or (engine == AUTO and recompute is not None):
         show = _Shown(engine, recompute)
     else:
         show = _Shown(engine, None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
+
+from hardsim.checking.interrupts import answer_signals, leave_signals
 
 INTERRUPTED = 130
 
@@ -22,9 +23,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 def main() -> None:
     """The console script. What ends a process politely is answered like Ctrl-C: results are kept, files whole."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # One that is ignored (under nohup, say) stays so.
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
-    sys.exit(run())
+    answer_signals()
+    code = run()
+    leave_signals()
+    sys.exit(code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.crews import Crews, crews
@@ -179,20 +180,22 @@ class _Work:
         if self.current.interrupted:
             return
         memory = self._memory(subject.name, subject.program.regime)
-        result: CheckResult | None = memory.result
-        if result is None:
-            crew = self.staff.crew(lambda: default_workers(subject, self.options))
-            options = replace(self.options, workers=crew.workers)
-            with bar(subject.name) as shown:
-                announce(subject.name, formula_cost(subject, options), crew.workers, memory.words)
-                update = None if shown is None else shown.update
-                result = check_with_proof(subject, options, update, crew, memory)
-            if not result.partial:
-                memory.finish(result)
-        self.results.append(result)
-        self.current.results.append(check_json(result))
-        print_check(self.current.screen, result, subject.file.alphabet, self.tables)
-        self._conclude(result)
+        with held():
+            result: CheckResult | None = memory.result
+            if result is None:
+                crew = self.staff.crew(lambda: default_workers(subject, self.options))
+                options = replace(self.options, workers=crew.workers)
+                with bar(subject.name) as shown:
+                    with interruptible():
+                        announce(subject.name, formula_cost(subject, options), crew.workers, memory.words)
+                    update = None if shown is None else shown.update
+                    result = check_with_proof(subject, options, update, crew, memory)
+                if not result.partial:
+                    memory.finish(result)
+            self.results.append(result)
+            self.current.results.append(check_json(result))
+            print_check(self.current.screen, result, subject.file.alphabet, self.tables)
+            self._conclude(result)
 
     def check_model(self, given: AttentionInput) -> None:
         """Check one hard-attention model or program."""
@@ -204,21 +207,23 @@ class _Work:
         if self.current.interrupted:
             return
         memory = self._memory(given.name, None)
-        result: AttentionResult | None = memory.result
-        if result is None:
-            subject, choice = given.subject, self.request.attention()
-            crew = self.staff.crew(lambda: attention_workers(subject, self.options))
-            options = replace(self.options, workers=crew.workers)
-            with bar(given.name) as shown:
-                announce(given.name, attention_cost(subject, options, choice), crew.workers, memory.words)
-                update = None if shown is None else shown.update
-                result = check_attention_with_proof(subject, options, choice, update, crew, memory)
-            if not result.partial:
-                memory.finish(result)
-        self.results.append(result)
-        self.current.results.append(attention_json(result))
-        print_attention(self.current.screen, result, given.alphabet, self.tables)
-        self._conclude(result)
+        with held():
+            result: AttentionResult | None = memory.result
+            if result is None:
+                subject, choice = given.subject, self.request.attention()
+                crew = self.staff.crew(lambda: attention_workers(subject, self.options))
+                options = replace(self.options, workers=crew.workers)
+                with bar(given.name) as shown:
+                    with interruptible():
+                        announce(given.name, attention_cost(subject, options, choice), crew.workers, memory.words)
+                    update = None if shown is None else shown.update
+                    result = check_attention_with_proof(subject, options, choice, update, crew, memory)
+                if not result.partial:
+                    memory.finish(result)
+            self.results.append(result)
+            self.current.results.append(attention_json(result))
+            print_attention(self.current.screen, result, given.alphabet, self.tables)
+            self._conclude(result)
 
     def _conclude(self, result: CheckResult | AttentionResult) -> None:
         """The exit code that a verdict means."""

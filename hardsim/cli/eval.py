@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.options import Request
@@ -17,6 +19,8 @@ from hardsim.errors import InputError, Source
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.subject import Subject
+
+T = TypeVar("T")
 
 STDIN = "-"
 
@@ -86,7 +90,8 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
     if words != [STDIN]:
         names = [f"<word {number}>" for number in range(1, len(words) + 1)] if len(words) > 1 else ["<word>"]
         return [Source(name, word) for name, word in zip(names, words, strict=True)]
-    data = sys.stdin.buffer.read()
+    with interruptible():
+        data = sys.stdin.buffer.read()
     try:
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -109,7 +114,12 @@ class _Work:
         self.engine = engine
 
     def evaluate(self, subject: Subject) -> None:
-        """All words on one subject, in one table."""
+        """All words on one subject, in one table; after an interruption those before it."""
+        if not self.current.interrupted:
+            with held():
+                self._evaluate(subject)
+
+    def _evaluate(self, subject: Subject) -> None:
         from hardsim.checking.compare import evaluate
         from hardsim.lang.words import parse_word
         from hardsim.report.check import model_line
@@ -117,8 +127,9 @@ class _Work:
         from hardsim.report.json import eval_json
 
         words = [parse_word(text, subject.file.alphabet) for text in self.texts]
-        found = list(evaluate(subject, words, self.dps, self.engine))
-        self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found))
+        found = self._known(subject.name, evaluate(subject, words, self.dps, self.engine), len(words))
+        partial = len(found) < len(words)
+        self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found, partial))
         screen = self.current.screen
         screen.line((subject.name, "bold"), f"  {model_line(subject.facts)}")
         print_evaluations(screen, found, subject.file.alphabet)
@@ -134,6 +145,10 @@ class _Work:
         Raises:
             Unsupported: if a program has no construction, after its semantics has answered.
         """
+        with held():
+            self._evaluate_model(given)
+
+    def _evaluate_model(self, given: AttentionInput) -> None:
         from hardsim.checking.attention_campaign import summary
         from hardsim.checking.campaign import CheckOptions
         from hardsim.checking.evaluate import evaluate_attention
@@ -147,9 +162,10 @@ class _Work:
             answers = [(word, given.oracle(word)) for word in words]
             print_oracle_words(self.current.screen, answers, given.alphabet)
         options = CheckOptions(max_n=max(map(len, words)), engine=self.engine)
-        found = list(evaluate_attention(given.subject, words, options, self.request.attention()))
+        known = evaluate_attention(given.subject, words, options, self.request.attention())
+        found = self._known(given.name, known, len(words))
         line = summary(given.subject, None)
-        self.current.results.append(evaluations_json(given.name, line, found))
+        self.current.results.append(evaluations_json(given.name, line, found, len(found) < len(words)))
         self.current.screen.line((given.name, "bold"), f"  {line}")
         print_attention_words(self.current.screen, found, given.alphabet)
         undecided = sum(not one.agree and not one.refuted for one in found)
@@ -157,6 +173,17 @@ class _Work:
             self.current.codes.append(failures.UNDECIDED)
             say(f"{given.name}: hard attention decides nothing on {undecided} of {len(found)} words")
         self._conclude(given.name, sum(one.refuted for one in found), len(found))
+
+    def _known(self, name: str, found: Iterable[T], words: int) -> list[T]:
+        """What is known of the words one after the other: of all, or of those before an interruption."""
+        known: list[T] = []
+        try:
+            with interruptible():
+                known.extend(found)  # as far as it comes
+        except KeyboardInterrupt:
+            self.current.interrupted = True
+            say(f"interrupted: the table of {name} is partial, it has {len(known)} of {words} words")
+        return known
 
     def _conclude(self, name: str, mismatches: int, words: int) -> None:
         """The exit code for rows that do not agree."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.options import ALL, Request
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from hardsim.checking.prove import ProveResult
     from hardsim.checking.result import Verdict
     from hardsim.checking.subject import Subject
+
+R = TypeVar("R")
+Told = Callable[[int, int], None]
 
 HELP = """Prove that a compiled transformer is right on every word of some lengths, from its weights.
 
@@ -143,6 +148,8 @@ def prove(
             work = _Work(current, request, aim, tables if tables is not None else not several, target)
             for one in given:
                 current.each(one, request, work.prove, work.prove_model)
+                if current.interrupted:
+                    break
             work.summary()
     finally:
         if target is not None:
@@ -225,17 +232,26 @@ class _Work:
         from hardsim.report.prove import print_proof, prove_json
 
         aim = self.aim
+        if self.current.interrupted:
+            return
         warning = announcement(subject, aim.min_n, aim.max_n)
         if warning is not None:
             note(f"{subject.name}: {warning}")
-        with bar(subject.name, "heads") as report:
-            result = prove_subject(
-                subject, aim.max_n, aim.heads_only, aim.search, aim.all_n, min_n=aim.min_n, report=report
+        with held():
+            result = self._settled(
+                subject.name,
+                subject.facts.regime,
+                "heads",
+                lambda report: prove_subject(
+                    subject, aim.max_n, aim.heads_only, aim.search, aim.all_n, min_n=aim.min_n, report=report
+                ),
             )
-        self.results.append(result)
-        self.current.results.append(prove_json(result))
-        print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
-        self._conclude(result.verdict, not aim.all_n or aim.bounded or result.every_length)
+            if result is None:
+                return
+            self.results.append(result)
+            self.current.results.append(prove_json(result))
+            print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
+            self._conclude(result.verdict, not aim.all_n or aim.bounded or result.every_length)
         if self.target is not None and result.verdict is Verdict.PROVED:
             self._certify(subject, self.target)
 
@@ -258,13 +274,30 @@ class _Work:
             self.current.remark(
                 given.name, None, "the error recursion is about one length at a time: proved is what --max-n says"
             )
-        with bar(given.name, "lengths") as report:
-            result = prove_attention(
-                given.subject, aim.max_n, self.request.attention(), aim.search, min_n=aim.min_n, report=report
+        with held():
+            result = self._settled(
+                given.name,
+                None,
+                "lengths",
+                lambda report: prove_attention(
+                    given.subject, aim.max_n, self.request.attention(), aim.search, min_n=aim.min_n, report=report
+                ),
             )
-        self.current.results.append(attention_proof_json(result))
-        print_attention_proof(self.current.screen, result, given.alphabet, self.tables)
-        self._conclude(result.verdict, not aim.all_n or aim.bounded)
+            if result is None:
+                return
+            self.current.results.append(attention_proof_json(result))
+            print_attention_proof(self.current.screen, result, given.alphabet, self.tables)
+            self._conclude(result.verdict, not aim.all_n or aim.bounded)
+
+    def _settled(self, name: str, regime: str | None, unit: str, prove: Callable[[Told | None], R]) -> R | None:
+        """What a proof, or the search after it, comes to; None where it was interrupted: then nothing is claimed."""
+        try:
+            with interruptible(), bar(name, unit) as report:
+                return prove(report)
+        except KeyboardInterrupt:
+            self.current.interrupted = True
+            self.current.remark(name, regime, "interrupted before there was a verdict: nothing is claimed")
+            return None
 
     def _conclude(self, verdict: Verdict, enough: bool) -> None:
         """The exit code that a verdict means; `enough` is false where less was proved than was asked for."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from hardsim.checking.interrupts import interruptible
 from hardsim.cli import failures
 from hardsim.cli.options import ALL, Request
 from hardsim.cli.sink import STDOUT, Sink
@@ -208,7 +209,8 @@ def session(command: str, json_path: str | None, seed: int | None = None, quiet:
     current = Session(command, json_path, seed, quiet)
     try:
         try:
-            yield current
+            with interruptible():
+                yield current
         except KeyboardInterrupt:
             current.interrupted = True
             say("interrupted: what was finished until now has been printed")
