@@ -68,6 +68,11 @@ def leave_signals() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def settle_signals() -> None:
+    """Nothing is left to be given up: what is asked for from here on comes too late to matter."""
+    _State.raised = True
+
+
 @contextmanager
 def interruptible() -> Iterator[None]:
     """A block in which KeyboardInterrupt may be raised, also for a signal that came before it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hardsim.checking.interrupts import answer_signals, leave_signals
+from hardsim.checking.interrupts import answer_signals, interruptible, leave_signals
 
 INTERRUPTED = 130
 
@@ -12,9 +12,10 @@ INTERRUPTED = 130
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; nothing is raised."""
     try:
-        from hardsim.cli.commands import dispatch
+        with interruptible():
+            from hardsim.cli.commands import dispatch
 
-        return dispatch(arguments)
+            return dispatch(arguments)
     except KeyboardInterrupt:
         if sys.stderr is not None:
             sys.stderr.write("interrupted\n")

@@ -90,8 +90,7 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
     if words != [STDIN]:
         names = [f"<word {number}>" for number in range(1, len(words) + 1)] if len(words) > 1 else ["<word>"]
         return [Source(name, word) for name, word in zip(names, words, strict=True)]
-    with interruptible():
-        data = sys.stdin.buffer.read()
+    data = sys.stdin.buffer.read()
     try:
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
