@@ -19,6 +19,7 @@ for a reader who does not read. Where the signals are not answered here (in the 
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -58,12 +59,12 @@ def answer_signals() -> None:
     sys.unraisablehook = _swallowed
 
 
-def leave_signals() -> None:
-    """Answer no more: nothing is left that could be given up, and the interpreter's own end raises nothing."""
+def leave_signals(code: int) -> None:
+    """Nothing is left that could be given up: a signal cuts the interpreter's own end short, with the exit code."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is _answer:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, lambda *_: os._exit(code))
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
 

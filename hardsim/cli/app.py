@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 from hardsim.checking.interrupts import answer_signals, interruptible, leave_signals
 
@@ -17,7 +18,7 @@ def run(arguments: list[str] | None = None) -> int:
 
             return dispatch(arguments)
     except KeyboardInterrupt:
-        if sys.stderr is not None:
+        with suppress(OSError, ValueError, AttributeError):  # broken, closed, or none
             sys.stderr.write("interrupted\n")
         return INTERRUPTED
 
@@ -26,5 +27,5 @@ def main() -> None:
     """The console script. What ends a process politely is answered like Ctrl-C: results are kept, files whole."""
     answer_signals()
     code = run()
-    leave_signals()
+    leave_signals(code)
     sys.exit(code)

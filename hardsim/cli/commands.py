@@ -42,9 +42,11 @@ class Commands(TyperGroup):
     """Keeps a closed pipe and Ctrl-C apart: typer would turn the one into exit code 1 and be silent on the other."""
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
-        """Read the command line; raises Interrupted after Ctrl-C."""
+        """Read the command line; raises ClosedPipe if the reader of the help has gone, Interrupted after Ctrl-C."""
         try:
             return super().make_context(*arguments, **extra)
+        except BrokenPipeError:
+            raise ClosedPipe from None
         except KeyboardInterrupt:
             raise Interrupted from None
 
