@@ -238,7 +238,7 @@ class LocalCrew(Crew):
                 initargs=(os.getpid(),),
             )
         try:
-            start_tracker()
+            start_trackers()
             with without_interrupts():
                 results = parallel(delayed(work)(*call) for call in calls)
             yield from relay(results)
@@ -270,12 +270,15 @@ def hindrance() -> str:
     return ""
 
 
-def start_tracker() -> None:
-    """Start the process that looks after joblib's temporary files: its start ends by letting signals through again,
-    also to the workers that start after it."""
-    from joblib.externals.loky.backend.resource_tracker import ensure_running
+def start_trackers() -> None:
+    """Start the processes that look after what workers share: their start ends by letting signals through again, also
+    to workers that start after them."""
+    from multiprocessing import resource_tracker
 
-    ensure_running()
+    from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
 
 
 def relay(results: Generator[Any, None, None]) -> Generator[Any, None, None]:

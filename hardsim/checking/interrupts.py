@@ -19,6 +19,7 @@ for a reader who does not read. Where the signals are not answered here (in the 
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -35,6 +36,7 @@ PATIENCE = 3.0
 """Seconds after which a second request to end is obeyed wherever the process is."""
 AGAIN = 0.02
 """Seconds until it is tried again where a moment is wrong."""
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _IMPORT = "<frozen importlib"
 _BLOCKS = (__file__, contextmanager.__code__.co_filename)
 
@@ -50,23 +52,28 @@ class _State:
 
 def answer_signals() -> None:
     """Answer Ctrl-C and the signals that end a process politely; one that is ignored (under nohup, say) stays so."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+    for number in _ENDING:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _answer)
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _again)
     sys.unraisablehook = _swallowed
+    atexit.register(_ignore_signals)
 
 
 def leave_signals(code: int) -> None:
     """Nothing is left that could be given up: a signal cuts the interpreter's own end short, with the exit code."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is _answer:
+    for number in _ENDING:
+        if signal.getsignal(number) is _answer:
             signal.signal(number, lambda *_: os._exit(code))
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _ignore_signals() -> None:
+    """The last thing that is done: handlers do not outlive it, and what they are replaced by would end the process."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def settle_signals() -> None:
