@@ -87,9 +87,10 @@ def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pyte
 
 
 def test_a_length_under_way_counts(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Over three symbols the words of length 1 to 3 are a shard of 64 or less each, those of length 4 two, and of length 5
-    # one is done; nothing is run for an estimate.
+    # Over three symbols the words of length 1 to 3 are a shard of at most 64 each, those of length 4 are two, and of
+    # length 5 one is done; nothing is run for an estimate.
     path = formulas_directory() / "majority_ties.ahat.json"
+    monkeypatch.setattr("hardsim.cli.check.attention_cost", lambda *arguments: None)
     monkeypatch.setattr("hardsim.cli.check.announce", lambda *arguments: None)
     interrupt(monkeypatch, "hardsim.checking.attention_words.SoftJudge.tally", after=6)
     document = hardsim("check", path, "--max-n", "7", "--json", "-").json
