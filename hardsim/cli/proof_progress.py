@@ -37,7 +37,7 @@ class ProofBar:
     """Shows how many heads or lengths are done, once a proof has lasted a second."""
 
     def __init__(self, name: str, unit: str) -> None:
-        self.title = f"{visible(name)}: {unit} proved"
+        self.name, self.unit = name, unit
         self._started = self._shown = time.monotonic()
         self._progress: RichProgress | None = None
         self._task: TaskID | None = None
@@ -50,7 +50,9 @@ class ProofBar:
         self._shown = now
         if self._progress is None or self._task is None:
             self._progress = _bar()
-            self._task = self._progress.add_task(self.title, completed=done, total=total)
+            self._task = self._progress.add_task(
+                f"{visible(self.name)}: {self.unit} proved", completed=done, total=total
+            )
             self._progress.start()
         else:
             self._progress.update(self._task, completed=done, total=total)
