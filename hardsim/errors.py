@@ -125,6 +125,11 @@ class InvariantError(HardsimError):
     """A claim that hardsim makes about its own construction was found false: exit code 4."""
 
 
+class Contradiction(InvariantError):
+    """A proof is contradicted, by a word that was run or by another proof: a defect of hardsim whatever it was given,
+    so exit code 4 for networks that were read from a file too."""
+
+
 def _advised(message: str, hint: str) -> str:
     """A message and on a line of its own what to do; what they quote of a file begins no line."""
     return visible(message) + (f"\n  {visible(hint)}" if hint else "")

@@ -127,6 +127,9 @@ def read_ahat(document: Reader) -> AhatFile:
         raise document.field("temperature").error("no temperature: hard attention has none")
     if model.threshold is None:
         raise document.error("an object with the key 'threshold'")
+    blank = document.field("blank").text() if document.has("blank") else None
+    if model.alphabet == (blank,):
+        raise document.field("blank").error("a symbol beside which the alphabet has others")
     return AhatFile(
         model=_hard_model(document, model),
         title=document.field("title").text() if document.has("title") else "",
@@ -135,7 +138,7 @@ def read_ahat(document: Reader) -> AhatFile:
         examples=_read_examples(document.field("examples"), model.alphabet) if document.has("examples") else (),
         temperature=model.temperature if soft else None,
         outputs=_read_outputs(document, model),
-        blank=document.field("blank").text() if document.has("blank") else None,
+        blank=blank,
     )
 
 

@@ -14,7 +14,7 @@ from hardsim.checking.result import Word
 from hardsim.lang.arith import Arith
 from hardsim.net.model import Schedule, Transformer
 from hardsim.run.forward import Trace
-from hardsim.run.soft import bounds, side
+from hardsim.run.soft import finite_bounds, side
 
 Answer = bool | tuple[str | None, ...] | None
 """Accepted or not, or the symbols of an output; None stands for what a network left undecided."""
@@ -116,8 +116,8 @@ def certain(value: Any) -> bool:
     """Whether it is certain that a value is 0, is 1 or is neither."""
     if isinstance(value, int | Fraction):
         return True
-    low, high = bounds(value)
-    return high < 0 or low > 1 or (low > 0 and high < 1)
+    ends = finite_bounds(value)
+    return ends is not None and (ends[1] < 0 or ends[0] > 1 or (ends[0] > 0 and ends[1] < 1))
 
 
 def settled(answer: Answer) -> bool:

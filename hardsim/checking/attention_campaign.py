@@ -32,7 +32,7 @@ from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Answer as ShardAnswer
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.result import Verdict, Word
+from hardsim.checking.result import CERTIFY, MPMATH, OBSERVED_MISMATCH, Verdict, Word, no_answer
 from hardsim.checking.words import count_words, planned_count
 from hardsim.checking.words import plan_length as plan_words
 from hardsim.errors import InputError
@@ -64,7 +64,6 @@ def check_attention(
 
     Raises:
         InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
-        Undecided: if a word's answer is not settled at the limit of the precision.
         WorkerFailure: if workers are lost again and again.
     """
     campaign = _Campaign(subject, options, choice, progress, crew or LocalCrew(options.workers), memory or Memory())
@@ -83,7 +82,7 @@ HOW = {
     "auto": "in certified float64 and ball arithmetic",
     "float64": "in certified float64",
     "ball": "in ball arithmetic",
-    "mpmath": "in mpmath (no rigorous enclosure; rounding is negligible)",
+    "mpmath": "in mpmath (no rigorous enclosure)",
 }
 
 
@@ -160,8 +159,10 @@ class _Campaign:
         self.lengths: list[AttentionLength] = known.get("lengths", [])
         self.mismatch: AttentionMismatch | None = known.get("mismatch")
         self.violation: Violation | None = known.get("violation")
+        self.stuck: Word | None = known.get("stuck")
         self.tally: ErrorTally = known.get("tally") or ErrorTally()
         """Of the length under way."""
+        _hold_resumed(self.lengths, self.tally, options.max_n)
         self.plan: LengthPlan | None = None
         """Of the same length, once it is made."""
         self.preparation: Preparation | None = None
@@ -189,7 +190,8 @@ class _Campaign:
                     self.done += part.words
                     self.memory.keep(self._state, self.done)
                     if self.progress is not None:
-                        self.progress(Progress(n, self.done, total, self._mismatches(), 0, self.before))
+                        undecided = sum(length.undecided for length in self.lengths) + self.tally.undecided
+                        self.progress(Progress(n, self.done, total, self._mismatches(), undecided, self.before))
         with held():
             self._finish(preparation, plan)
 
@@ -197,7 +199,8 @@ class _Campaign:
         """The length under way, as far as it is, becomes a result."""
         n, (tally, self.tally), self.plan = len(self.lengths) + 1, (self.tally, ErrorTally()), None
         self.mismatch = weightier(self.mismatch, tally.mismatch)
-        self.violation = self.violation or plan.violation or exceeded(plan, tally, preparation.hard)
+        self.stuck = self.stuck or tally.stuck
+        self.violation = self.violation or plan.violation or exceeded(plan, tally, preparation.hard, self.engine)
         possible = count_words(len(self.subject.alphabet), n)
         row = length_result(preparation.hard, n, possible, plan, tally)
         self.lengths.append(replace(row, exhaustive=row.exhaustive and tally.words == possible))
@@ -212,6 +215,7 @@ class _Campaign:
             "lengths": self.lengths,
             "mismatch": self.mismatch,
             "violation": self.violation,
+            "stuck": self.stuck,
             "tally": self.tally,
         }
 
@@ -239,7 +243,18 @@ class _Campaign:
             mismatch=self.mismatch,
             violation=self.violation,
             partial=partial,
+            stuck=None if self.mismatch is not None else self.stuck,
         )
+
+
+def _hold_resumed(lengths: Sequence[AttentionLength], tally: ErrorTally, max_n: int) -> None:
+    """Hold that an earlier run left lengths from 1 on and a tally of the next one.
+
+    Raises:
+        ValueError: if it left something else.
+    """
+    if [length.n for length in lengths] != list(range(1, len(lengths) + 1)) or len(lengths) > max_n or tally.words < 0:
+        raise ValueError("other lengths than those from 1 on")
 
 
 # ---- what was found ----
@@ -286,6 +301,7 @@ def length_result(hard: Transformer, n: int, possible: int, plan: LengthPlan, ta
         assumption=plan.assumption,
         layers=tuple(layers),
         heads=tuple(heads),
+        undecided=tally.undecided,
     )
 
 
@@ -316,36 +332,48 @@ def _head_row(
     )
 
 
-def exceeded(plan: LengthPlan, tally: ErrorTally, hard: Transformer) -> Violation | None:
-    """A coordinate whose error certainly is larger than its bound."""
+def exceeded(plan: LengthPlan, tally: ErrorTally, hard: Transformer, engine: str) -> Violation | None:
+    """A coordinate whose error is larger than its bound, certainly so unless mpmath found it."""
     for (number, stage, coordinate), (low, _) in sorted(tally.errors.items()):
         layer = plan.bounds.layers[number]
         bound = (layer.attended, layer.final)[stage][coordinate]
         if low > bound:
             what = f"the error bound of coordinate {hard.coordinates[coordinate]} in layer {number + 1}"
-            return Violation(what, plan.facts.n, None, low, bound)
+            return Violation(what, plan.facts.n, None, low, bound, engine == MPMATH)
     return None
 
 
 def judge(
     lengths: Sequence[AttentionLength], mismatch: AttentionMismatch | None, violation: Violation | None, engine: str
 ) -> tuple[Verdict, str]:
-    """The verdict and what it speaks of."""
+    """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw."""
+    found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
-        return Verdict.REFUTED, f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}"
+        found.append((mismatch.certain(engine), f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}"))
     if violation is not None:
-        return Verdict.REFUTED, f"{violation.what} does not hold at length {violation.n}"
+        found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
+    if found:
+        return contradiction(found)
     if not lengths:
         return Verdict.UNDECIDED, "no word was tried"
     if mismatch is not None:
         return Verdict.UNDECIDED, NO_ANSWER
     words = sum(length.words for length in lengths)
+    undecided = sum(length.undecided for length in lengths)
+    if undecided:
+        return Verdict.UNDECIDED, f"{no_answer(undecided, words)}; the others agree"
     whole = [length.n for length in lengths if length.exhaustive]
     every = f"all words up to length {whole[-1]}" if whole == list(range(1, len(whole) + 1)) and whole else ""
     rest = f"{sum(x.words for x in lengths if not x.exhaustive):,} words of other lengths up to {lengths[-1].n}"
     parts = [part for part in (every, rest if len(whole) < len(lengths) else "") if part]
-    verdict = Verdict.OBSERVED if engine == "mpmath" else Verdict.CERTIFIED
+    verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
     return verdict, f"{words:,} words, {' and '.join(parts)}: every answer and every error bound, {HOW[engine]}"
+
+
+def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
+    """The verdict where something contradicts a claim: a certain contradiction (True) before one that mpmath saw."""
+    certain, what = max(found, key=lambda one: one[0])
+    return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
 def summary(subject: AttentionSubject, preparation: Preparation | None) -> str:

@@ -10,25 +10,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.checking.attention import Answer, settled
-from hardsim.checking.result import Verdict, Word
+from hardsim.checking.result import MPMATH, Verdict, Word
 
 UNSETTLED = "hard attention undecided"
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionMismatch:
-    """A word on which two of the answers differ; `oracle` is None for a model that is its own specification."""
+    """A word on which two of the answers differ; `oracle` is None for a model that is its own specification.
+
+    Where `decided` is false no answer of softmax was reached, and `soft` means nothing.
+    """
 
     word: Word
     oracle: Answer
     hard: Answer
     soft: Answer
+    decided: bool = True
 
     @property
     def kind(self) -> str:
         """Which pair disagrees; where hard attention decides nothing, softmax cannot disagree with it."""
         pairs = [
-            ("soft/hard", settled(self.hard) and self.soft != self.hard),
+            ("soft/hard", self.decided and settled(self.hard) and self.soft != self.hard),
             ("hard/oracle", self.oracle not in (None, self.hard)),
         ]
         return " and ".join(name for name, differs in pairs if differs) or UNSETTLED
@@ -37,6 +41,10 @@ class AttentionMismatch:
     def refutes(self) -> bool:
         """Whether two answers differ, rather than one being missing."""
         return self.kind != UNSETTLED
+
+    def certain(self, engine: str) -> bool:
+        """Whether it refutes with certainty: programs and hard attention are exact, what mpmath finds is observed."""
+        return self.refutes and (engine != MPMATH or self.oracle not in (None, self.hard))
 
 
 def weightier(first: AttentionMismatch | None, later: AttentionMismatch | None) -> AttentionMismatch | None:
@@ -48,13 +56,17 @@ def weightier(first: AttentionMismatch | None, later: AttentionMismatch | None) 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A claim that a computed number refutes: a bound below a measured error, a declared gap above a measured one."""
+    """A claim that a computed number refutes: a bound below a measured error, a declared gap above a measured one.
+
+    `observed`: the number is one of mpmath, so that nothing is certain.
+    """
 
     what: str
     n: int
     word: Word | None
     measured: Fraction
     claimed: Fraction
+    observed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +124,8 @@ class AttentionLength:
     assumption: str
     layers: tuple[LayerRow, ...]
     heads: tuple[HeadRow, ...]
+    undecided: int = 0
+    """Words on which no answer of softmax was reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +169,13 @@ class AttentionResult:
     mismatch: AttentionMismatch | None = None
     violation: Violation | None = None
     partial: bool = False
+    stuck: Word | None = None
+    """The first word on which no answer of softmax was reached."""
+
+    @property
+    def agreed(self) -> bool:
+        """Whether nothing was found that contradicts a claim."""
+        return self.violation is None and (self.mismatch is None or not self.mismatch.refutes)
 
     @property
     def words(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from hardsim.checking.attention_result import AttentionMismatch, weightier
+from hardsim.checking.result import Word
 
 Place = tuple[int, int, int]
 """Layer, 0 after attention or 1 after the layer, coordinate."""
@@ -13,14 +14,19 @@ Place = tuple[int, int, int]
 
 @dataclass
 class ErrorTally:
-    """Errors of a softmax model over the words seen: enclosures of the largest, by place and by (head, coordinate)."""
+    """Errors of a softmax model over the words seen: enclosures of the largest, by place and by (head, coordinate).
+
+    `undecided` counts the words of which no answer was reached, `stuck` is the first of them.
+    """
 
     words: int = 0
     accepted: int = 0
     bits: int = 0
     soft_mismatches: int = 0
     hard_mismatches: int = 0
+    undecided: int = 0
     mismatch: AttentionMismatch | None = None
+    stuck: Word | None = None
     errors: dict[Place, tuple[Fraction, Fraction]] = field(default_factory=dict)
     values: dict[tuple[str, int], tuple[Fraction, Fraction]] = field(default_factory=dict)
 
@@ -31,15 +37,13 @@ class ErrorTally:
         self.bits = max(self.bits, other.bits)
         self.soft_mismatches += other.soft_mismatches
         self.hard_mismatches += other.hard_mismatches
+        self.undecided += other.undecided
         self.mismatch = weightier(self.mismatch, other.mismatch)
+        self.stuck = self.stuck or other.stuck
         for place, found in other.errors.items():
             self.errors[place] = _larger(self.errors.get(place), found)
         for name, found in other.values.items():
             self.values[name] = _larger(self.values.get(name), found)
-
-    def final_error(self, layers: int) -> Fraction:
-        """The largest error at the end (upper end): of each coordinate, since it was last written."""
-        return self.error(layers - 1, 1)
 
     def error(self, layer: int, stage: int, bound: Fraction | None = None) -> Fraction:
         """The largest error after attention (stage 0) or after the layer: of each coordinate, since last written.

@@ -81,26 +81,25 @@ class SoftJudge:
         """The softmax model's answer alone."""
         return self.subject.soft_answer(self.run(word).trace)
 
-    def answers(self, words: Sequence[Word]) -> tuple[list[Answer], list[float]]:
-        """The answers on a batch, in certified float64 with balls where that does not settle them, and about how far
-        each word is from another answer; None for an answer that is not settled at the limit."""
+    def answers(self, words: Sequence[Word]) -> tuple[list[Answer], list[bool], list[float]]:
+        """The answers on a batch, in certified float64 with balls where that does not settle them, whether one was
+        reached, and about how far each word is from another answer."""
         prepared = [self.subject.prepared(word) for word in words]
         n = len(prepared[0])
         soft = None if self.floats is None else self.floats.run(prepared)
         found: list[Answer] = [None] * len(words) if soft is None else float_answers(self.subject, soft, n)
+        decided = [True] * len(words)
         for index, answer in enumerate(found):
             if not settled(answer):
-                try:
-                    found[index] = self.subject.soft_answer(self.soft.run(prepared[index], self.is_settled).trace)
-                except Undecided:
-                    found[index] = None
-        return found, [0.0] * len(words) if soft is None else float_margins(self.subject, soft, n)
+                found[index], _, decided[index] = self._in_balls(prepared[index])
+        return found, decided, [0.0] * len(words) if soft is None else float_margins(self.subject, soft, n)
 
     def tally(self, words: Sequence[Word]) -> ErrorTally:
-        """All that is asked about words of one length.
+        """All that is asked about words of one length; those whose answer is not settled at the limit of the precision
+        are counted as undecided.
 
         Raises:
-            Undecided: if an answer is not settled at the limit of the precision.
+            Undecided: if float64 alone is asked for, and is not what its bounds assume.
         """
         if self.distrust is not None and self.soft.engine == "float64":
             raise Undecided(self.distrust)
@@ -138,18 +137,14 @@ class SoftJudge:
         total, left = self._float_errors(soft, hard)
         found = float_answers(self.subject, soft, hard.n)
         for index, (word, prepared, answer, seen) in enumerate(zip(words, batch, answers, found, strict=True)):
-            bits = FLOAT_BITS
+            bits, decided = FLOAT_BITS, True
             open_answer = settled(answer) and (not settled(seen) or (self.subject.rounded and seen != answer))
-            if (open_answer or index in left) and self.soft.engine == "float64":
-                shown = " ".join(word)
-                raise Undecided(f"the word {shown} is undecided in float64; --engine auto asks the balls about it")
-            if index in left:
+            if index in left and self.soft.engine != "float64":
                 total.merge(self._word(word, prepared, index, hard, answer))
                 continue
-            if open_answer:
-                run = self.soft.run(prepared, self.is_settled)
-                seen, bits = self.subject.soft_answer(run.trace), run.bits
-            total.merge(self._answered(word, answer, seen, bits))
+            if open_answer or index in left:
+                seen, bits, decided = self._in_balls(prepared)
+            total.merge(self._answered(word, answer, seen, bits, decided))
         return total
 
     def _float_errors(self, soft: FloatTrace, hard: HardTrace) -> tuple[ErrorTally, frozenset[int]]:
@@ -166,22 +161,37 @@ class SoftJudge:
                 pass
         return ErrorTally(bits=FLOAT_BITS), frozenset(range(len(bounded)))
 
-    def _answered(self, word: Word, hard: Answer, soft: Answer, bits: int) -> ErrorTally:
+    def _in_balls(self, prepared: Word) -> tuple[Answer, int, bool]:
+        """What balls answer where float64 does not: the answer, the bits, and whether one was reached."""
+        if self.soft.engine == "float64":
+            return None, FLOAT_BITS, False
+        try:
+            run = self.soft.run(prepared, self.is_settled)
+        except Undecided:
+            return None, self.soft.limit, False
+        return self.subject.soft_answer(run.trace), run.bits, True
+
+    def _answered(self, word: Word, hard: Answer, soft: Answer, bits: int, decided: bool = True) -> ErrorTally:
         """The answers on one word beside each other."""
         oracle = self.subject.oracle(word) if self.subject.oracle is not None else None
         found = ErrorTally(words=1, accepted=hard is True, bits=bits)
-        found.soft_mismatches = int(settled(hard) and soft != hard)
+        found.soft_mismatches = int(decided and settled(hard) and soft != hard)
         found.hard_mismatches = int(oracle is not None and oracle != hard)
-        if soft != hard or found.hard_mismatches or not settled(hard):
-            found.mismatch = AttentionMismatch(word, oracle, hard, soft)
+        if not decided:
+            found.undecided, found.stuck = 1, word
+        if (decided and soft != hard) or found.hard_mismatches or not settled(hard):
+            found.mismatch = AttentionMismatch(word, oracle, hard, soft, decided)
         return found
 
     def _word(self, word: Word, prepared: Word, index: int, hard: HardTrace, answer: Answer) -> ErrorTally:
         # Where hard attention decides nothing no precision would make softmax agree with it.
-        run = self.soft.run(prepared, self.is_settled if settled(answer) else lambda trace: True)
-        found = self._answered(word, answer, self.subject.soft_answer(run.trace), run.bits)
-        with run.precision():
-            self._errors(run, index, hard, found)
+        try:
+            run = self.soft.run(prepared, self.is_settled if settled(answer) else lambda trace: True)
+            found = self._answered(word, answer, self.subject.soft_answer(run.trace), run.bits)
+            with run.precision():
+                self._errors(run, index, hard, found)
+        except Undecided:  # no answer, or some number has no bound at all
+            return self._answered(word, answer, None, self.soft.limit, decided=False)
         return found
 
     def _errors(self, run: SoftTrace, index: int, hard: HardTrace, found: ErrorTally) -> None:

@@ -13,6 +13,7 @@ from hardsim.checking.attention import AttentionOptions, AttentionSubject
 from hardsim.checking.attention_campaign import (
     HOW,
     NO_ANSWER,
+    contradiction,
     engine_of,
     exceeded,
     fitted,
@@ -30,7 +31,7 @@ from hardsim.checking.bound_search import STEP, Found, Hunter, bits_needed
 from hardsim.checking.campaign import CheckOptions, Progress, Report
 from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard
 from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.result import MPMATH, Verdict, Word
+from hardsim.checking.result import MPMATH, Verdict, Word, no_answer
 from hardsim.checking.words import count_words
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.net.model import Schedule
@@ -78,7 +79,7 @@ def bound_report(
 
     Raises:
         InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
-        Undecided: if no temperature gives the wanted error, or an answer is not settled at the limit.
+        Undecided: if no temperature gives the wanted error.
         WorkerFailure: if workers are lost again and again.
     """
     report = _Report(target, options, wanted, progress, crew or LocalCrew(options.workers))
@@ -94,12 +95,14 @@ def bound_report(
 
 @dataclass(frozen=True, slots=True)
 class LengthFound:
-    """What was found at one length besides its row: a claim that is refuted, a word answered wrongly, or not at all."""
+    """What was found at one length besides its row: a claim that is refuted, a word answered wrongly (`certain`: not
+    only as far as mpmath can tell), or why words have no answer."""
 
     row: BoundLength
     violation: Violation | None
     refuted: Word | None
-    unsettled: bool
+    certain: bool
+    unsettled: str
 
 
 def reporter(target: BoundSubject, options: CheckOptions, wanted: BoundOptions, prepared: Preparation) -> Answer:
@@ -127,33 +130,40 @@ class _Length:
         """The length of these words."""
         n, words = shard.n, shard.words
         plan = plan_length(self.prepared, self.subject, self._choice(), n)
-        violation, refuted, unsettled = plan.violation, None, False
+        violation, refuted, certain, unsettled = plan.violation, None, False, ""
         possible = count_words(len(self.subject.alphabet), n)
-        tally, found, bits = ErrorTally(words=len(words)), Found(None, None, None), 0
+        tally, found = ErrorTally(words=len(words)), Found(None, None, None)
+        bits: int | None = 0
         if not self.wanted.gap:
-            judge = SoftJudge(self.subject, plan.model, self.prepared.hard, engine_of(self.options.engine))
+            engine = engine_of(self.options.engine)
+            judge = SoftJudge(self.subject, plan.model, self.prepared.hard, engine)
             tally = judge.tally(words)
-            bits = bits_needed(judge, words)
+            bits = None if tally.undecided else bits_needed(judge, words)
             violation = violation or self._exceeded(plan, tally)
-            if tally.mismatch is not None:
-                refuted = tally.mismatch.word if tally.mismatch.refutes else None
-                unsettled = not tally.mismatch.refutes
+            if tally.mismatch is not None and tally.mismatch.refutes:
+                refuted, certain = tally.mismatch.word, tally.mismatch.certain(engine)
+            elif tally.mismatch is not None:
+                unsettled = NO_ANSWER
+            elif tally.undecided:
+                unsettled = f"{no_answer(tally.undecided, tally.words)} of length {n}"
             if self.wanted.search and plan.facts.gap is not None:
                 hunter = Hunter(
                     self.subject, self.prepared.hard, self.schedule, words, plan.facts.exhaustive, self.options.seed
                 )
                 found = hunter.search(self._start(plan))
         shown = length_result(self.prepared.hard, n, possible, plan, tally)
-        return LengthFound(self._row(n, shown, plan, found, bits), violation, refuted, unsettled)
+        return LengthFound(self._row(n, shown, plan, found, bits), violation, refuted, certain, unsettled)
 
     def _exceeded(self, plan: LengthPlan, tally: ErrorTally) -> Violation | None:
-        """An error that certainly is larger than what theory allows."""
+        """An error that is larger than what theory allows, certainly so unless mpmath found it."""
+        engine = self.options.engine
         if self.target.allowed is None:
-            return exceeded(plan, tally, self.prepared.hard)
+            return exceeded(plan, tally, self.prepared.hard, engine)
         for (name, _), (low, _) in sorted(tally.values.items()):
             allowed = self.target.allowed(name, plan.facts.n)
             if low > allowed:
-                return Violation(f"the error bound of head {name}", plan.facts.n, None, low, allowed)
+                what = f"the error bound of head {name}"
+                return Violation(what, plan.facts.n, None, low, allowed, engine == MPMATH)
         return None
 
     def _choice(self) -> AttentionOptions:
@@ -172,7 +182,7 @@ class _Length:
         """The schedule at every position."""
         return [self.target.schedule.evaluate(i=i, n=n) for i in range(self.subject.hard.first, n + 1)]
 
-    def _row(self, n: int, shown: AttentionLength, plan: LengthPlan, found: Found, bits: int) -> BoundLength:
+    def _row(self, n: int, shown: AttentionLength, plan: LengthPlan, found: Found, bits: int | None) -> BoundLength:
         gaps = declared_gaps(plan.model, plan.facts)
         declared = [head.declared for head in shown.heads if head.declared is not None]
         heads = tuple(self._head(row_index, shown, plan) for row_index in range(len(shown.heads)))
@@ -233,7 +243,8 @@ class _Report:
         self.prepared: Preparation | None = None
         self.violation: Violation | None = None
         self.refuted: Word | None = None
-        self.unsettled = False
+        self.certain = False
+        self.unsettled = ""
 
     def run(self) -> None:
         words: dict[int, list[Word]] = {}
@@ -248,6 +259,7 @@ class _Report:
                 with held():
                     self.found.append(found)
                     self.violation = self.violation or found.violation
+                    self.certain = found.certain if self.refuted is None else self.certain
                     self.refuted = self.refuted or found.refuted
                     self.unsettled = self.unsettled or found.unsettled
                 done += found.row.words
@@ -279,12 +291,17 @@ class _Report:
         )
 
     def _verdict(self, lengths: Sequence[BoundLength]) -> tuple[Verdict, str]:
+        found: list[tuple[bool, str]] = []
         if self.violation is not None:
-            return Verdict.REFUTED, f"{self.violation.what} does not hold at length {self.violation.n}"
+            what = f"{self.violation.what} does not hold at length {self.violation.n}"
+            found.append((not self.violation.observed, what))
         if self.refuted is not None:
-            return Verdict.REFUTED, f"softmax at this temperature is wrong on a word of length {len(self.refuted)}"
+            what = f"softmax at this temperature is wrong on a word of length {len(self.refuted)}"
+            found.append((self.certain, what))
+        if found:
+            return contradiction(found)
         if not lengths or self.unsettled:
-            return Verdict.UNDECIDED, NO_ANSWER if lengths else "no word was tried"
+            return Verdict.UNDECIDED, self.unsettled if lengths else "no word was tried"
         words = sum(length.words for length in lengths)
         what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"
         holds = f"{what} holds on {words:,} words up to length {lengths[-1].n}"
@@ -295,7 +312,7 @@ class _Report:
 
 def _counts(found: LengthFound) -> tuple[int, int]:
     """Whether a length refutes something, and whether it leaves something undecided."""
-    return int(found.violation is not None or found.refuted is not None), int(found.unsettled)
+    return int(found.violation is not None or found.refuted is not None), int(bool(found.unsettled))
 
 
 def tail(lengths: Sequence[BoundLength]) -> Sequence[BoundLength]:

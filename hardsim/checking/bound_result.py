@@ -35,7 +35,7 @@ class BoundLength:
     `used` is the temperature at which errors were measured, `theorem` that of Theorem 26, `right` the largest of the
     grid such that every temperature of the grid up to it is right on every word tried, `wrong` the next of the grid,
     with a `word` on which it is wrong (None: none was wrong up to the end of the grid). `bits` is the least working
-    precision that settled every answer at `used`.
+    precision that settled every answer at `used` (None: some answer was not settled).
     """
 
     n: int
@@ -55,7 +55,7 @@ class BoundLength:
     word: Word | None
     error: Fraction
     bound: Fraction
-    bits: int
+    bits: int | None
     rounding_width: int
     """Lemma 27: the least width of a ReLU network of the model's depth that rounds numbers up to n."""
     assumption: str
@@ -84,3 +84,8 @@ class BoundResult:
     refuted: Word | None = None
     """A word that the softmax model answers wrongly at the temperature used."""
     partial: bool = False
+
+    @property
+    def agreed(self) -> bool:
+        """Whether nothing was found that contradicts a claim."""
+        return self.violation is None and self.refuted is None

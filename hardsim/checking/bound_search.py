@@ -16,11 +16,10 @@ from typing import Any
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.harden import with_softmax
-from hardsim.checking.attention import Answer, AttentionSubject
+from hardsim.checking.attention import Answer, AttentionSubject, settled
 from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.neighbours import changed_once
 from hardsim.checking.result import Word
-from hardsim.errors import Undecided
 from hardsim.net.model import Schedule, Transformer
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
@@ -38,7 +37,8 @@ LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The last right temperature and the first wrong one (factors of the schedule), with a word that it gets wrong."""
+    """The last temperature up to which all are right and the first wrong one (factors of the schedule), with a word
+    that it gets wrong. Temperatures at which a word has no answer are neither."""
 
     right: Fraction | None
     wrong: Fraction | None
@@ -64,22 +64,25 @@ class Hunter:
         self.whole = whole
         self.exact = ExactModel(subject.hard)  # what is wanted is decided before ties were broken
         self.wanted: dict[Word, Answer] = {}
+        self.stuck = False
         self.rng = Random(f"{seed}/{len(words[0])}/adversary")
         self._want(self.words)
 
     def search(self, start: Fraction) -> Found:
         """Try `start` and the grid above it."""
         right: Fraction | None = None
+        self.stuck = False
         for power in range(GRID):
             factor = start * STEP**power
             word = self.wrong_word(factor)
             if word is not None:
                 return Found(right, factor, word)
-            right = factor
+            right = right if self.stuck else factor
         return Found(right, None, None)
 
     def wrong_word(self, factor: Fraction) -> Word | None:
-        """A word that softmax answers wrongly at a temperature, if one is found."""
+        """A word that softmax certainly answers wrongly at a temperature, if one is found; `stuck` says that some word
+        had no answer at this or an earlier temperature."""
         judge = SoftJudge(self.subject, with_softmax(self.hard, self.make(factor)), self.hard, "auto")
         margins = self._margins(judge, self.words)
         if isinstance(margins, tuple):
@@ -118,23 +121,23 @@ class Hunter:
             self.wanted.update(zip(some, self.subject.hard_answers(self.exact, trace), strict=True))
 
     def _margins(self, judge: SoftJudge, words: Sequence[Word]) -> list[tuple[float, Word]] | Word:
-        """About how safely softmax answers each word, or a word that it answers wrongly or not at all."""
+        """About how safely softmax answers each word that it answers, or a word that it answers wrongly."""
         found: list[tuple[float, Word]] = []
         size = len(self.subject.prepared(self.words[0])) + self.hard.bos
         for some in batches(words, size):
-            for word, answer, margin in zip(some, *judge.answers(some), strict=True):
-                if answer != self.wanted[word]:
+            for word, answer, decided, margin in zip(some, *judge.answers(some), strict=True):
+                if not decided or not settled(self.wanted[word]):
+                    self.stuck = True
+                elif answer != self.wanted[word]:
                     return word
-                found.append((margin, word))
+                else:
+                    found.append((margin, word))
         return found
 
 
-def bits_needed(judge: SoftJudge, words: Sequence[Word]) -> int:
-    """The least working precision, in steps of BIT_STEP bits, at which balls settle every answer.
-
-    Raises:
-        Undecided: if some answer is not settled with MOST_BITS.
-    """
+def bits_needed(judge: SoftJudge, words: Sequence[Word]) -> int | None:
+    """The least working precision, in steps of BIT_STEP bits, at which balls settle every answer; None if some answer
+    is not settled with MOST_BITS."""
     plan = make_plan(judge.soft.model)
     bits = LEAST_BITS
     forward, arithmetic = _forward(judge, bits, plan)
@@ -142,19 +145,16 @@ def bits_needed(judge: SoftJudge, words: Sequence[Word]) -> int:
         prepared = judge.subject.prepared(word)
         while not _settles(judge, forward, arithmetic, prepared):
             if bits >= MOST_BITS:
-                raise Undecided(f"the word {' '.join(word)} needs more than {MOST_BITS} bits")
+                return None
             bits += BIT_STEP
             forward, arithmetic = _forward(judge, bits, plan)
     return bits
 
 
 def _settles(judge: SoftJudge, forward: Forward[Any], arithmetic: BallArithmetic, word: Word) -> bool:
-    """Whether a precision settles an answer; at a low one an interval may even be unbounded."""
-    try:
-        with arithmetic.precision():
-            return judge.is_settled(forward.run(word))
-    except Undecided:
-        return False
+    """Whether a precision settles an answer."""
+    with arithmetic.precision():
+        return judge.is_settled(forward.run(word))
 
 
 def _forward(judge: SoftJudge, bits: int, plan: Any) -> tuple[Forward[Any], BallArithmetic]:

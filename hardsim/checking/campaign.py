@@ -15,20 +15,25 @@ from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.result import (
     AUTO,
     BALL,
+    CERTIFY,
     ENGINES,
     FLOAT64,
     MPMATH,
+    OBSERVED_MISMATCH,
     CheckResult,
     LengthResult,
     Mismatch,
     Verdict,
     Word,
+    no_answer,
 )
+from hardsim.checking.soft import MpEngine
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, first_of
 from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length, planned_count
 from hardsim.errors import InputError
 from hardsim.lang.semantics import Oracle
+from hardsim.run.plan import make_plan
 
 SHARD = 64
 """Words that a worker takes at a time, where words are run one by one."""
@@ -45,9 +50,9 @@ class CheckOptions:
 
     Every word of a length is tried where there are at most `exhaustive` of them, otherwise structured words, pairs of
     neighbours that differ in acceptance, and `samples` random words (by default 20 up to length 16 and 4 beyond, with
-    fewer structured words there). `dps` asks for more decimal digits than needed. `engine` is the arithmetic of the
-    network: `auto` (float64 with enclosures, balls for what that cannot decide, mpmath for the digits shown),
-    `float64`, `ball`, or `mpmath`, which encloses nothing.
+    fewer structured words there). `dps` are the decimal digits that balls begin with, or all that mpmath has. `engine`
+    is the arithmetic of the network: `auto` (float64 with enclosures, balls for what that cannot decide and for the
+    digits shown), `float64`, `ball`, or `mpmath`, which encloses nothing.
     """
 
     max_n: int = 8
@@ -144,8 +149,8 @@ def check_subject(
     (`stopped`) leaves what the memory holds.
 
     Raises:
-        InputError: if an option is out of range, `dps` is less than needed, or the temperature is not positive at
-            some length.
+        InputError: if an option is out of range, mpmath would need too many digits, or the temperature is not positive
+            at some length.
         WorkerFailure: if workers are lost again and again.
     """
     _validate(subject, options)
@@ -169,9 +174,8 @@ def _validate(subject: Subject, options: CheckOptions) -> None:
     for n in range(1, options.max_n + 1):
         # A temperature depends on n alone, or on i alone: both run through all their values here.
         subject.model.inverse_temperature(n, n)
-    judge = Judge(subject, options.dps)  # in every engine, mpmath says how many digits are needed
-    for n in (1, options.max_n):
-        judge.digits(n)
+    if options.engine == MPMATH:
+        MpEngine(subject, make_plan(subject.model), options.dps).digits(options.max_n)
 
 
 class _Campaign:
@@ -187,7 +191,7 @@ class _Campaign:
         self.memory = memory
         self.judge = Judge(subject, options.dps, options.engine)
         self.oracle = Oracle(subject.file)
-        self.tallies: dict[int, Tally] = {tally.n: tally for tally in memory.state or ()}
+        self.tallies = _resumed(memory.state or [], options.max_n)
         self.total = count_requested(subject, options)
         self.before = self.done = sum(tally.words for tally in self.tallies.values())
 
@@ -231,6 +235,18 @@ class _Campaign:
         for n, tally in sorted(self.tallies.items()):
             if tally.words:
                 yield self.judge.finish(tally, count_words(len(self.subject.file.alphabet), n), bounds_alone)
+
+
+def _resumed(state: list[Tally], max_n: int) -> dict[int, Tally]:
+    """The tallies of an earlier run by length.
+
+    Raises:
+        ValueError: if they are something else than those of lengths 1 to some length.
+    """
+    tallies = {tally.n: tally for tally in state}
+    if list(tallies) != list(range(1, len(state) + 1)) or len(state) > max_n or any(t.words < 0 for t in state):
+        raise ValueError("other tallies than those of lengths from 1 on")
+    return tallies
 
 
 def tallier(subject: Subject, dps: int | None, engine: str) -> Answer:
@@ -283,7 +299,7 @@ def _result(subject: Subject, options: CheckOptions, campaign: _Campaign, partia
 def _verdict(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine: str) -> Verdict:
     """Never more than was earned: one word without an answer leaves a check undecided."""
     if mismatch is not None:
-        return Verdict.REFUTED
+        return Verdict.REFUTED if mismatch.refutes(engine) else Verdict.OBSERVED
     if not lengths or any(length.undecided for length in lengths):
         return Verdict.UNDECIDED
     return Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
@@ -296,11 +312,12 @@ def _reach(
     if not lengths:
         return "no word was tried"
     if mismatch is not None:
-        return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+        found = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+        return found if mismatch.refutes(engine) else f"{OBSERVED_MISMATCH}: {found}; {CERTIFY}"
     undecided = sum(length.undecided for length in lengths)
     if undecided:
         total = sum(length.words for length in lengths)
-        return f"no answer of the softmax network was reached on {undecided:,} of {total:,} words; the others agree"
+        return f"{no_answer(undecided, total)}; the others agree"
     return f"{_words_tried(lengths)}, {_by(engine, escalated, partial)}"
 
 

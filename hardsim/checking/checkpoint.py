@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hardsim.checking.plain import from_plain, to_plain
+from hardsim.ahat.file import read_json
+from hardsim.checking.plain import SMALL, from_plain, to_plain
 from hardsim.errors import InputError
 from hardsim.files import Draft, read_bytes, refusing, target_of
+from hardsim.net.reader import Reader
 from hardsim.version import __version__
 
 FORMAT = "hardsim-checkpoint"
@@ -104,37 +106,46 @@ class Checkpoint:
 
     def _read(self) -> None:
         document = self._document()
-        for what, there, here in (
-            ("version of hardsim", document.get("version"), __version__),
-            *((name, document["request"].get(name), value) for name, value in self.request.items()),
+        with self._damage():
+            document.only("format", "schema_version", "version", "complete", "request", "inputs", "runs")
+            there = {name: one.value for name, one in document.field("request").members()}
+            known = dict(map(_input, document.field("inputs").items()))
+            version, self.complete = document.field("version").text(), document.field("complete").boolean()
+        for what, value, here in (
+            ("version of hardsim", version, __version__),
+            *((name, there.get(name), value) for name, value in self.request.items()),
         ):
-            if there != here:
-                raise self._other(f"{what} {_shown(there)} there, {_shown(here)} here")
-        known = {name: (digest, alphabet) for name, digest, alphabet in document["inputs"]}
+            if value != here:
+                raise self._other(f"{what} {_shown(value)} there, {_shown(here)} here")
         mine = {name: (digest, alphabet) for name, digest, alphabet in self.inputs}
         for name in [*mine, *known]:
             if name not in known or name not in mine:
                 raise self._other(f"the input {name} is {'new' if name in mine else 'not given any more'}")
             if known[name] != mine[name]:
                 raise self._other(f"the input {name} was changed since")
-        self.complete = document["complete"] is True
-        self._plain = document["runs"]
+        with self._damage():
+            self.runs = {key: _run(found) for key, found in document.field("runs").members()}
+        self._plain = document.field("runs").value
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Reading what only damage makes unreadable, after the digest was right."""
         try:
-            self.runs = {
-                key: {kind: from_plain(value) for kind, value in found.items()} for key, found in self._plain.items()
-            }
-        except (ValueError, AttributeError, RecursionError) as error:
+            yield
+        except InputError as error:
+            raise self._damaged(error.message) from None
+        except (ValueError, RecursionError) as error:
             raise self._damaged(str(error)) from None
 
-    def _document(self) -> Any:
+    def _document(self) -> Reader:
         """The file's content, after its digest has been held against it."""
         data = read_bytes(self.path, LARGEST, OPTION)
+        document: Any = None
         try:
-            document = json.loads(data)
-        except (ValueError, RecursionError):
-            document = None
+            document = read_json(data, self.path).value
+        except InputError as error:
             if data.lstrip().startswith(b'{"format": "hardsim-checkpoint"'):
-                raise self._damaged("it ends early, or was changed") from None
+                raise self._damaged(f"it ends early, or was changed: {error.message}") from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise InputError(
                 f"{OPTION} {self.path}: this file is no checkpoint of hardsim, and is left alone",
@@ -142,9 +153,18 @@ class Checkpoint:
             )
         if document.get("schema_version") != SCHEMA_VERSION:
             raise self._other(f"schema_version {_shown(document.get('schema_version'))} there, {SCHEMA_VERSION} here")
-        if document.pop("sha256", None) != _digest(document):
+        digest = document.pop("sha256", None)
+        try:
+            same = digest == _digest(document)
+        except (RecursionError, ValueError):
+            same = False
+        if not same:
             raise self._damaged("its digest is not that of its content")
-        return document
+        return Reader(document, "its content")
+
+    def unusable(self, name: str, error: Exception) -> InputError:
+        """That what the file holds of an input is nothing that a run could have left."""
+        return self._damaged(f"what it holds of {name} is no state of this check: {type(error).__name__} {error}")
 
     def _damaged(self, reason: str) -> InputError:
         return InputError(
@@ -198,6 +218,20 @@ class Checkpoint:
         if not self.complete:
             self.complete = True
             self._write()
+
+
+def _input(data: Reader) -> tuple[str, tuple[str, list[str]]]:
+    """An input by its name: its SHA-256 and its alphabet."""
+    name, digest, alphabet = data.items(3)
+    return name.text(), (digest.text(), [symbol.text() for symbol in alphabet.items()])
+
+
+def _run(data: Reader) -> dict[str, Any]:
+    """What is known of one input in one regime."""
+    data.only("state", "words", "result")
+    if data.has("words"):
+        data.field("words").integer(0, SMALL)
+    return {kind: from_plain(one.value, one.path) for kind, one in data.members()}
 
 
 def same_file(left: str, right: str) -> bool:

@@ -18,7 +18,7 @@ from hardsim.checking.prove import prove_subject
 from hardsim.checking.prove_attention import prove_attention
 from hardsim.checking.result import AUTO, CheckResult, Verdict
 from hardsim.checking.subject import Subject
-from hardsim.errors import InvariantError
+from hardsim.errors import Contradiction
 from hardsim.spec.regimes import REGIMES
 
 LONGEST = 64
@@ -40,7 +40,7 @@ def check_with_proof(
 
     Raises:
         InputError: as `check_subject`.
-        InvariantError: if a word contradicts a proof.
+        Contradiction: if a word contradicts a proof.
     """
     asked = options.engine == AUTO and options.max_n <= LONGEST and REGIMES[subject.program.regime].converges
     proof, stopped = None, False
@@ -54,16 +54,19 @@ def check_with_proof(
         result = check_subject(subject, options, progress, crew, memory, stopped)
     if proof is None:
         return result
+    if proof.verdict is Verdict.PROVED and result.mismatch is not None:
+        word = " ".join(result.mismatch.word)
+        raise Contradiction(
+            f"{subject.name} was proved for every word up to {options.max_n}, but {word} is a mismatch "
+            f"({result.mismatch.kind}; regime {result.model.regime}, temperature {result.model.temperature}, beta "
+            f"{result.model.beta})"
+        )
     if result.partial:
         return replace(result, proof=proof.reach)
     if proof.verdict is not Verdict.PROVED:
         return replace(result, proof="not proved: `hardsim prove` says why")
-    if result.mismatch is not None:
-        word = " ".join(result.mismatch.word)
-        raise InvariantError(
-            f"{subject.name} was proved for every word up to {options.max_n}, but {word} is a mismatch"
-        )
-    return replace(result, verdict=Verdict.PROVED, proof=proof.reach, reach=f"{proof.reach}; and on {result.reach}")
+    words = result.reach if result.verdict is Verdict.UNDECIDED else f"on {result.reach}"
+    return replace(result, verdict=Verdict.PROVED, proof=proof.reach, reach=f"{proof.reach}; and {words}")
 
 
 def check_attention_with_proof(
@@ -78,7 +81,7 @@ def check_attention_with_proof(
 
     Raises:
         InputError: as `check_attention`.
-        InvariantError: if a word contradicts a proof.
+        Contradiction: if a word contradicts a proof.
     """
     asked = options.engine == AUTO and subject.structural and choice.tau is None
     if asked:
@@ -97,8 +100,9 @@ def check_attention_with_proof(
     if result.verdict is Verdict.REFUTED:
         if result.mismatch is not None and result.mismatch.soft == result.mismatch.hard:
             return result  # hard attention is not what the program says, which the proof does not claim
-        raise InvariantError(
-            f"{subject.name} was proved for every word up to {options.max_n}, but a word contradicts it"
+        word = "a word" if result.mismatch is None else f"the word {' '.join(result.mismatch.word)}"
+        raise Contradiction(
+            f"{subject.name} was proved for every word up to {options.max_n}, but {word} contradicts it: {result.reach}"
         )
     if result.verdict is not Verdict.CERTIFIED:
         return result

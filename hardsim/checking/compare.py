@@ -10,21 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby, islice
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from hardsim.checking.figures import settle, settle_answer, settle_mismatch
-from hardsim.checking.result import AUTO, MPMATH, HeadResult, LengthResult, Mismatch, Word
-from hardsim.checking.rigorous import BatchEngine, make_engine
-from hardsim.checking.soft import Bounds, MpEngine, SoftAnswer, exact, exact_or_none
+from hardsim.checking.result import AUTO, HeadResult, LengthResult, Mismatch, Word, undecided_word
+from hardsim.checking.rigorous import AutoEngine, BatchEngine, make_engine
+from hardsim.checking.soft import Bounds, SoftAnswer, allowed_error
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, finish
 from hardsim.errors import Undecided
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.semantics import Oracle
-from hardsim.run.forward import Forward
-from hardsim.run.mp import MpArithmetic
+from hardsim.run.ball import BallContext
 from hardsim.run.plan import make_plan
 from hardsim.spec.hard import HardInterpreter, HardTrace
 from hardsim.spec.parallel import ParallelHard
@@ -53,20 +52,22 @@ class Evaluation:
     decided: bool = True
 
     @property
+    def agree(self) -> bool | None:
+        """Whether the three agree; None where the network's answer is missing and the others agree."""
+        return False if self.mismatch is not None else True if self.decided else None
+
+    @property
     def mismatch(self) -> Mismatch | None:
         """The mismatch, if the three do not agree."""
         if self.hard is self.oracle and (self.soft is self.hard or not self.decided):
             return None
-        return Mismatch(self.word, self.oracle, self.hard, self.soft, self.value)
+        return Mismatch(self.word, self.oracle, self.hard, self.soft, self.value, self.decided)
 
 
 class Judge:
-    """A subject ready to be asked about words, one length at a time.
+    """A subject ready to be asked about words, one length at a time; `engine` is the arithmetic of the network."""
 
-    `engine` is the arithmetic of the network; `forward`, `digits` and what is shown of `auto` are mpmath's.
-    """
-
-    def __init__(self, subject: Subject, dps: int | None = None, engine: str = MPMATH) -> None:
+    def __init__(self, subject: Subject, dps: int | None = None, engine: str = AUTO) -> None:
         self.subject = subject
         self.oracle = Oracle(subject.file)
         self.hard = HardInterpreter(subject.program)
@@ -74,26 +75,13 @@ class Judge:
         self.hard_of_many = ParallelHard(subject.program)
         self.plan = make_plan(subject.model)
         self.name = engine
-        self.mp = MpEngine(subject, self.plan, dps)
-        self.engine = self.mp if engine == MPMATH else make_engine(engine, subject, self.plan, dps)
-
-    def digits(self, n: int) -> int:
-        """The decimal digits that mpmath uses at length n.
-
-        Raises:
-            InputError: if fewer were asked for than are needed.
-        """
-        return self.mp.digits(n)
-
-    def forward(self, n: int) -> Forward[Any]:
-        """The forward pass in mpmath at the precision of length n."""
-        return self.mp.forward(n)
+        self.engine = make_engine(engine, subject, self.plan, dps)
 
     def evaluate(self, word: Word) -> Evaluation:
         """All three answers on one word."""
         hard = self.hard.run(word)
         found = self._found(word, hard)
-        shown = found if self.name != AUTO or not found.decided else settle_answer(word, found, self._again(word, hard))
+        shown = settle_answer(word, found, self._again(word)) if self.name == AUTO else found
         return Evaluation(
             word=word,
             oracle=self.oracle.accepts(word),
@@ -148,8 +136,8 @@ class Judge:
             self._note_mismatch(words[first], *answers, found.one(first), tally)
 
     def _note_mismatch(self, word: Word, oracle: bool, hard: bool, found: SoftAnswer, tally: Tally) -> None:
-        known = found if found.decided else self._again(word)
-        tally.note_mismatch(Mismatch(word, oracle, hard, known.answer, known.value), self.subject.file.alphabet)
+        mismatch = Mismatch(word, oracle, hard, found.answer, found.value, found.decided)
+        tally.note_mismatch(mismatch, self.subject.file.alphabet)
 
     def _found(self, word: Word, hard: HardTrace) -> SoftAnswer:
         """What the engine finds on one word."""
@@ -157,16 +145,17 @@ class Judge:
             return self.engine.batch([word], self.hard_of_many.run(self.hard_of_many.symbols([word]))).one(0)
         return self.engine.answers([word], [hard])[0]
 
-    def _again(self, word: Word, hard: HardTrace | None = None) -> SoftAnswer:
-        """What mpmath finds on a word."""
-        return self.mp.answers([word], [hard or self.hard.run(word)])[0]
+    def _again(self, word: Word) -> SoftAnswer:
+        """What the balls of `auto` find on a word."""
+        assert isinstance(self.engine, AutoEngine)
+        return self.engine.balls.answers([word], [self.hard.run(word)])[0]
 
     def finish(self, tally: Tally, possible: int, bounds_alone: bool = False) -> tuple[LengthResult, Mismatch | None]:
         """The result of a length of which there are `possible` words, and its first mismatch; with `bounds_alone` no
         word is run again for its digits.
 
         Raises:
-            InvariantError: if mpmath contradicts the enclosures of `auto` on a word that is shown.
+            InvariantError: if balls contradict the float64 enclosures of `auto` on a word that is shown.
         """
         known: dict[Word, SoftAnswer] = {}
 
@@ -175,7 +164,7 @@ class Judge:
                 known[word] = self._again(word)
             return known[word]
 
-        figures = settle(tally, self.name, None if bounds_alone else again, self.digits(tally.n))
+        figures = settle(tally, self.name, None if bounds_alone else again)
         heads = self.head_results(tally.n, figures.errors, tally.gaps)
         mismatch = tally.mismatch
         if mismatch is not None and self.name == AUTO and not bounds_alone:
@@ -184,7 +173,6 @@ class Judge:
 
     def head_results(self, n: int, errors: dict[str, Fraction], gaps: dict[str, Fraction]) -> tuple[HeadResult, ...]:
         """Every head's extremes beside what theory allows and the program declares."""
-        context = MpArithmetic(self.digits(n)).context
         budget, program = self.subject.budget, self.subject.program
         results: list[HeadResult] = []
         for number, layer in enumerate(program.layers, start=1):
@@ -199,10 +187,10 @@ class Judge:
                         purpose=head.purpose,
                         theorem=head.theorem,
                         error=errors.get(head.name, Fraction(0)),
-                        bound=exact(budget.error_bound(head, n, context)),
+                        bound=allowed_error(budget, head, n),
                         gap=gaps.get(head.name),
                         declared_gap=declared,
-                        paper_bound=exact_or_none(budget.paper_bound(head, n, context)),
+                        paper_bound=BallContext().above(budget.paper_bound, head, n),
                     )
                 )
         return tuple(results)
@@ -249,7 +237,5 @@ def accepted_words(
 
 def _decided(word: Word, decided: bool, answer: bool | None) -> bool:
     if not decided:
-        raise Undecided(
-            f"the word {' '.join(word)} is undecided: a value lies on its threshold, or too close to it for this engine"
-        )
+        raise Undecided(undecided_word(word))
     return answer is True

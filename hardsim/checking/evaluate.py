@@ -14,13 +14,16 @@ from hardsim.checking.attention_plan import Preparation, plan_length, prepare
 from hardsim.checking.attention_result import AttentionMismatch
 from hardsim.checking.attention_words import SoftJudge
 from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.result import Word
-from hardsim.errors import OutOfRange
+from hardsim.checking.result import Word, undecided_word
+from hardsim.errors import OutOfRange, Undecided
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionEvaluation:
-    """One word: the answers, the largest error of an activation (upper end) and its bound, the bits used."""
+    """One word: the answers, the largest error of an activation (upper end) and its bound, the bits used.
+
+    Where `decided` is false no answer of softmax was reached, and `soft` and `error` mean nothing.
+    """
 
     word: Word
     oracle: Answer
@@ -29,16 +32,19 @@ class AttentionEvaluation:
     error: Fraction
     bound: Fraction
     bits: int
+    decided: bool = True
 
     @property
-    def agree(self) -> bool:
-        """Whether all answers are the same."""
-        return self.soft == self.hard and self.oracle in (None, self.hard) and settled(self.hard)
+    def agree(self) -> bool | None:
+        """Whether all answers are the same; None where one is missing and no two differ."""
+        if self.refuted:
+            return False
+        return True if self.decided and settled(self.hard) else None
 
     @property
     def refuted(self) -> bool:
-        """Whether two answers differ, rather than hard attention having none."""
-        return AttentionMismatch(self.word, self.oracle, self.hard, self.soft).refutes
+        """Whether two answers differ, rather than one being missing."""
+        return AttentionMismatch(self.word, self.oracle, self.hard, self.soft, self.decided).refutes
 
 
 def preparation(
@@ -72,7 +78,6 @@ def evaluate_attention(
 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
-        Undecided: if an answer is not settled at the limit of the precision.
     """
     found = preparation(subject, options, sorted({len(word) for word in words}), words)
     judges: dict[int, tuple[SoftJudge, Fraction]] = {}
@@ -92,9 +97,10 @@ def evaluate_attention(
             oracle=oracle,
             hard=hard,
             soft=hard if mismatch is None else mismatch.soft,
-            error=tally.final_error(len(found.hard.layers)),
+            error=tally.error(len(found.hard.layers) - 1, 1, bound),
             bound=bound,
             bits=tally.bits,
+            decided=not tally.undecided,
         )
 
 
@@ -113,9 +119,14 @@ def accepted_by(
     """The words of one length that the program's semantics, hard attention or softmax accepts.
 
     A model without semantics of its own has hard attention as its oracle.
+
+    Raises:
+        Undecided: if softmax reaches no answer on a word.
     """
     if by == "soft":
         for one in evaluate_attention(subject, words, options, choice):
+            if not one.decided:
+                raise Undecided(undecided_word(one.word))
             if one.soft is True:
                 yield one.word
         return

@@ -12,7 +12,15 @@ from typing import Any, Literal
 from hardsim.ahat.file import FORMAT as AHAT
 from hardsim.ahat.file import read_ahat, read_json
 from hardsim.checking.attention_open import AttentionInput, read_model, read_srasp
-from hardsim.checking.subject import ModelOptions, Subject, compile_file, counting_of, digest, own_predicates
+from hardsim.checking.subject import (
+    ModelOptions,
+    Subject,
+    compile_file,
+    counting_of,
+    digest,
+    examples_apply,
+    own_predicates,
+)
 from hardsim.errors import InputError
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes
 from hardsim.lang import parse
@@ -63,6 +71,16 @@ class Input:
         if self.stored is None or self.stored.specified:
             return self.file.notes
         return *self.file.notes, OTHER
+
+    def remarks(self, at: str | None) -> tuple[str, ...]:
+        """The remarks that apply where the formula is read at `at` (None: where the file says)."""
+        if at is None or self.stored is not None:
+            return self.notes
+        if not self.file.examples or examples_apply(self.file, at):
+            return ()
+        return (
+            f"its accept: and reject: words were written for at: {self.file.at}, so with --at {at} they are not judged",
+        )
 
     def compile(self, options: ModelOptions) -> Subject:
         """The subject to check: compiled with these options, or the stored network.
@@ -250,8 +268,12 @@ def _read_network(data: Reader, users: Users) -> Transformer:
     model = read_transformer(data, users)
     if data.has("reading") and model.reading != "last":
         raise data.field("reading").error("last, where the network of a formula is read")
-    if not model.soft or model.bos or model.threshold is not None or isinstance(model.temperature, LengthTable):
-        raise data.error("the softmax network of a formula")
+    if model.threshold is not None:
+        raise data.field("threshold").error("none: the network of a formula says exactly 0 or 1")
+    if isinstance(model.temperature, LengthTable):
+        raise data.field("temperature").error("an expression, as the network of a formula has it")
+    if not model.soft or model.bos:
+        raise data.error("the softmax network of a formula, without a beginning of sequence")
     for layer in data.field("layers").items():
         for head in layer.field("heads").items():
             head.only("name", "mask", "weighting", "w_q", "w_k", "w_v")

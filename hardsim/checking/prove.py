@@ -1,23 +1,27 @@
 """A proof for all words, and where there is none a search for a word that refutes.
 
 That a proof fails does not say that the network is wrong: worst cases may not belong to any word. So real words are
-tried then: every short word, and the words that the failing worst cases suggest.
+tried then: every short word, and the words that the failing worst cases suggest. Nor is a proof ever alone: words are
+run after it too (`confirm`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from hardsim.checking.compare import Judge
+from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.result import AUTO, Mismatch, ModelFacts, Verdict, Word, span_text
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, enumerate_words
+from hardsim.errors import Contradiction
 from hardsim.lang.desugar import desugar
 from hardsim.proof.general import GeneralProof, prove_general
 from hardsim.proof.network import Report
 from hardsim.proof.prover import prove
-from hardsim.proof.result import Case, Proof
+from hardsim.proof.result import Case, LinkProof, Proof
 
 LONGEST_SUGGESTED = 24
 """Words that failing worst cases suggest are tried up to so many,"""
@@ -25,6 +29,10 @@ FROM_QUERY = 2
 """The place among the words of a worst case of the one that starts at the query."""
 LONGEST_TRIED = 512
 """and up to this length: attention to every position from every position."""
+SUGGESTED = 8
+"""Words of the worst cases that are run after a proof, those with the least margins."""
+ROUNDING = Fraction(1, 2**30)
+"""A margin that is missed by less is a matter of how the numerical proof rounds, not of what it found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class ProveResult:
 
     `heads_only` says that only the first link was asked for: the network does what its heads' specification says.
     `general` is the proof for the words of every length (None where it was not asked for). `tried` is how many words
-    were tried in search of a refutation, `mismatch` the one found.
+    were tried in search of a refutation, `mismatch` the one found; `confirmed` the words that were run after a proof.
     """
 
     name: str
@@ -49,11 +57,12 @@ class ProveResult:
     mismatch: Mismatch | None
     general: GeneralProof | None = None
     min_n: int = 1
+    confirmed: Confirmation | None = None
 
     @property
     def every_length(self) -> bool:
         """Whether the verdict is PROVED for the words of every length."""
-        return self.general is not None and self.general.proved
+        return self.verdict is Verdict.PROVED and self.general is not None and self.general.proved
 
 
 def prove_subject(
@@ -64,26 +73,32 @@ def prove_subject(
     all_n: bool = False,
     *,
     min_n: int = 1,
+    bounded: bool = True,
     report: Report | None = None,
 ) -> ProveResult:
     """Prove a subject for every word of length `min_n` to `max_n`, or look for a word that refutes it among up to
     `search` short words and those that the failed proof suggests. `all_n` asks for a proof for every length besides,
-    which rests on other arithmetic. `report` is told how many of how many heads are done.
+    which rests on other arithmetic; where there is none, the lengths to `max_n` are an answer only if they were asked
+    for (`bounded`). `report` is told how many of how many heads are done. No word is run after a proof: see
+    `confirmed`.
 
     Raises:
         InputError: if the temperature is not positive somewhere, or the lengths have too many positions together.
         InvariantError: if the specification's hard attention is not what it declares, on a word that was tried.
+        Contradiction: if every length is proved, but not the lengths to `max_n`.
     """
     core = None if heads_only else desugar(subject.file)
     users = {} if heads_only else own_predicates(subject.file)
     own = {name: user for name, (_, user) in users.items()}
     proof = prove(subject.model, subject.program, max_n, core, own, min_n, report)
     general = prove_general(subject.model, subject.program, core, users) if all_n else None
-    proved = proof.proved or (general is not None and general.proved)
     tried, mismatch = 0, None
-    if not proved:
+    if not proof.proved:
         tried, mismatch = _refute(subject, proof, heads_only, search)
-    verdict = Verdict.PROVED if proved else Verdict.UNDECIDED if mismatch is None else Verdict.REFUTED
+    if general is not None and general.proved and not proof.proved:
+        _hold_together(subject, proof, mismatch)
+    enough = proof.proved and (bounded or general is None or general.proved)
+    verdict = Verdict.PROVED if enough else Verdict.UNDECIDED if mismatch is None else Verdict.REFUTED
     return ProveResult(
         name=subject.name,
         sha256=subject.sha256,
@@ -93,7 +108,7 @@ def prove_subject(
         heads_only=heads_only,
         proof=proof,
         verdict=verdict,
-        reach=_reach(proof, general, heads_only, mismatch, tried),
+        reach=_reach(proof, general, heads_only, verdict, mismatch, tried),
         tried=tried,
         mismatch=mismatch,
         general=general,
@@ -101,27 +116,106 @@ def prove_subject(
     )
 
 
-def _reach(proof: Proof, general: GeneralProof | None, heads_only: bool, mismatch: Mismatch | None, tried: int) -> str:
+def confirmed(subject: Subject, result: ProveResult) -> ProveResult:
+    """A result with words run after it, if it is PROVED; a KeyboardInterrupt ends them early.
+
+    Raises:
+        Contradiction: naming a word that is not answered as was proved.
+    """
+    if result.verdict is not Verdict.PROVED:
+        return result
+    cases = [head.case for head in result.proof.heads if head.case is not None and head.case.margin is not None]
+    words: dict[Word, None] = {}
+    for case in sorted(cases, key=lambda case: case.margin or 0):
+        words.update(dict.fromkeys(words_of(case, subject.file.alphabet)[:1]))
+    longer = [word for word in words if result.min_n <= len(word) <= result.max_n][:SUGGESTED]
+    found = confirm(
+        subject,
+        result.min_n,
+        result.max_n,
+        longer,
+        every_length=result.every_length,
+        heads_only=result.heads_only,
+    )
+    return replace(result, confirmed=found)
+
+
+def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:
+    """Hold that the lengths to some N fail to be proved for no better reason than the prover's own limits, where every
+    length is proved.
+
+    Raises:
+        Contradiction: if one of the two proofs must be wrong.
+    """
+    link = _failing(proof)
+    span = f"every word of every length was proved, but not {span_text(proof.min_n, proof.max_n)}"
+    if mismatch is not None:
+        word = " ".join(mismatch.word)
+        raise Contradiction(f"{subject.name}: {span}: the word {word} contradicts it ({mismatch.kind})")
+    rounded = bool(link.cases) and all(case.margin is not None and case.margin > -ROUNDING for case in link.cases)
+    if not link.limit and not rounded:
+        raise Contradiction(f"{subject.name}: {span}: {link.reason}")
+
+
+def _failing(proof: Proof) -> LinkProof:
+    """The first link that a proof lacks."""
+    return next(link for link in (proof.network, proof.meaning) if link is not None and not link.holds)
+
+
+def _reach(
+    proof: Proof,
+    general: GeneralProof | None,
+    heads_only: bool,
+    verdict: Verdict,
+    mismatch: Mismatch | None,
+    tried: int,
+) -> str:
     """What the verdict speaks of, in words."""
-    span = f"every word of {span_text(proof.min_n, proof.max_n)}"
-    if general is not None and general.proved:
-        span = "every word of every length"
+    if mismatch is not None:
+        return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
+    if not proof.proved:
+        return _why_not(proof, general, tried)
     what = "the network accepts exactly what the formula says"
     if heads_only:
         what = "the network does what its heads' specification says (no formula claimed)"
-    if proof.proved and general is not None and not general.proved:
-        return f"{span}, from the weights: {what}. Not proved for every length: {general.reason}"
-    if proof.proved or (general is not None and general.proved):
-        return f"{span}, from the weights: {what}"
-    if mismatch is not None:
-        return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
+    span = span_text(proof.min_n, proof.max_n)
+    if general is None or general.proved:
+        return f"every word of {'every length' if general else span}, from the weights: {what}"
+    if verdict is Verdict.PROVED:
+        return f"every word of {span}, from the weights: {what}. Not proved for every length: {general.reason}"
+    return (
+        f"not proved for every length: {general.reason}; every word of {span} is proved. "
+        f"Next: --all-n with --max-n {proof.max_n} asks for these lengths too, or leave out --all-n"
+    )
+
+
+def _why_not(proof: Proof, general: GeneralProof | None, tried: int) -> str:
+    """Why there is neither a proof nor a word that refutes, and what to do next."""
+    link = _failing(proof)
     searched = f"{tried:,} words were tried and none refutes it"
     if not tried:
         searched = "no word was tried (none that the worst cases suggest is short enough)"
+    if general is not None and general.proved:
+        return (
+            "proved for every length by one argument, but not by the other, numerical one for "
+            f"{span_text(proof.min_n, proof.max_n)}, for want of {'size' if link.limit else 'precision'}: "
+            f"{link.reason}; {searched}. Next: a smaller --max-n, or a larger --beta"
+        )
+    unproved = f"not proved, which does not say that it is wrong: {searched}"
+    if link.limit:
+        advice = "Next: fewer lengths (--min-n, --max-n); `hardsim check` tries more words"
+        return f"{unproved}. {_sentence(link.reason)}. {advice}"
+    if not link.cases:
+        return f"{unproved}. {_sentence(link.reason)}. Next: `hardsim check` tries more words"
     return (
-        f"not proved, which does not say that it is wrong: {searched}. Positions "
-        "are given their worst types independently of each other, which no word may do"
+        f"{unproved}. Positions are given their worst types independently of each other, which no word may do. "
+        "Next: `hardsim check` tries more words; a larger --beta leaves more room"
     )
+
+
+def _sentence(reason: str | None) -> str:
+    """A reason as a sentence of its own."""
+    return "" if not reason else reason[0].upper() + reason[1:]
 
 
 def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:

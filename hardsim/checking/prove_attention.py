@@ -7,15 +7,19 @@ By the error recursion of Theorem 26. What it needs to know of the hard model (g
  - from exact hard attention on every single word of the length, where there are at most so many.
 
 If the bound at the output is then smaller than the distance of every hard output from the threshold, softmax is on the
-same side: no softmax model is run.
+same side: no softmax model is run for that. After a proof some words are run all the same (`confirm_attention`).
+
+What is proved is the softmax network that was opened, or the one that hardsim makes of a hard-attention model: ties of
+leftmost and rightmost heads are broken in the second only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
+from math import log10
 
 from hardsim.ahat.exact import ExactModel, Trace
 from hardsim.ahat.harden import with_softmax
@@ -24,16 +28,21 @@ from hardsim.ahat.recursion import Bounds, error_bounds
 from hardsim.ahat.static import static_facts
 from hardsim.ahat.temperature import DEFAULT_EPSILON, declared_gaps, inverses, solve
 from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject, settled
-from hardsim.checking.attention_plan import added, prepare, refuted_gap
-from hardsim.checking.attention_result import AttentionMismatch, weightier
+from hardsim.checking.attention_plan import added, constant, prepare, refuted_gap
+from hardsim.checking.attention_result import AttentionMismatch
 from hardsim.checking.attention_words import SoftJudge, batches
+from hardsim.checking.confirm import Confirmation
+from hardsim.checking.confirm_attention import confirm_attention
 from hardsim.checking.result import Verdict, Word, span_text
 from hardsim.checking.words import count_words
-from hardsim.errors import Undecided
+from hardsim.errors import Contradiction, Undecided
 from hardsim.net.model import Schedule, Transformer
+from hardsim.spec.ir import Weighting
 
 EVERY = 20_000
 """Words of a length that are run one by one where structure says nothing."""
+MANY_DIGITS = 12
+"""A number of words with more digits is shown as a power."""
 AMISS = "hard attention is not what the program says"
 UNDECIDING = "hard attention itself decides nothing on a word: an output is the threshold"
 
@@ -41,7 +50,8 @@ UNDECIDING = "hard attention itself decides nothing on a word: an output is the 
 @dataclass(frozen=True, slots=True)
 class LengthProof:
     """One length. `how` is structure, every word, or empty where `reason` says why there is no proof; `bound` is that
-    of the output's error, `distance` how far every hard output is from the threshold at least."""
+    of the output's error, `distance` how far every hard output is from the threshold at least. `network` is the softmax
+    network that was proved."""
 
     n: int
     how: str
@@ -51,11 +61,13 @@ class LengthProof:
     reason: str = ""
     broken: tuple[str, ...] = ()
     """The heads whose ties softmax breaks with weights that are added to the model's."""
+    network: Transformer | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class AttentionProof:
-    """What is known of all words of length `min_n` to `max_n`. `tried` words were run in search of a refutation."""
+    """What is known of all words of length `min_n` to `max_n`. `tried` words were run in search of a refutation,
+    `confirmed` are those that were run after a proof."""
 
     name: str
     sha256: str
@@ -68,6 +80,7 @@ class AttentionProof:
     tried: int
     mismatch: AttentionMismatch | None
     min_n: int = 1
+    confirmed: Confirmation | None = None
 
     @property
     def proved_to(self) -> int:
@@ -78,6 +91,38 @@ class AttentionProof:
                 break
             found = length.n
         return found
+
+
+def longest(subject: AttentionSubject, max_n: int, every: int = EVERY) -> int:
+    """The longest length up to `max_n` of which there may be a proof: any, where structure says enough, else one that
+    has at most `every` words (0: none)."""
+    if subject.structural or len(subject.alphabet) == 1:
+        return max_n
+    n = 0
+    while n < max_n and count_words(len(subject.alphabet), n + 1) <= every:
+        n += 1
+    return n
+
+
+def unproved_for_every_length(subject: AttentionSubject, max_n: int, min_n: int = 1) -> AttentionProof:
+    """The result where a proof for every length is asked for: there is no argument for that, whatever the model."""
+    reach = (
+        "there is no argument for every length of programs and hard-attention models, whose proofs are about one "
+        "length at a time; no length was looked at. Next: leave out --all-n, and name the longest length with --max-n"
+    )
+    return AttentionProof(
+        name=subject.name,
+        sha256=subject.sha256,
+        kind=subject.kind,
+        title=subject.title,
+        max_n=max_n,
+        lengths=(),
+        verdict=Verdict.UNDECIDED,
+        reach=reach,
+        tried=0,
+        mismatch=None,
+        min_n=min_n,
+    )
 
 
 def prove_attention(
@@ -108,8 +153,8 @@ def prove_attention(
             words = list(product(subject.alphabet, repeat=n))
             tried += len(words)
             mismatch = _refute(subject, words, schedule)
-        if mismatch is not None:
-            break
+        if mismatch is not None or (n > longest(subject, n, every) and (schedule is None or not affordable)):
+            break  # of longer ones there is neither a proof nor a refutation
         if report is not None:
             report(len(lengths), max_n - min_n + 1)
     verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch)
@@ -136,20 +181,17 @@ def prove_length(
         size = len(subject.prepared((subject.alphabet[0],) * n))
         facts = static_facts(subject.hard, size, [out for _, out in subject.outputs])
         return _settle(subject, subject.hard, facts, choice, n, "structure"), None
-    possible = count_words(len(subject.alphabet), n)
-    if possible > every:
-        reason = (
-            f"its integers may leave their range on some of the {possible:,} words, which are too many to be tried"
-            if subject.kind == "srasp"
-            else f"a gap that is measured, or declared by the file, says nothing of words that were not tried, and "
-            f"{possible:,} words are too many"
-        )
-        return LengthProof(n, "", reason=reason), None
+    if n > longest(subject, n, every):
+        return LengthProof(n, "", reason=_too_many(subject, n)), None
     words: list[Word] = list(product(subject.alphabet, repeat=n))
     wrong, distance = _run_hard(subject, ExactModel(subject.hard), words)
     if wrong is not None:
         return LengthProof(n, "", reason=AMISS if wrong.refutes else UNDECIDING), wrong
     found = prepare(subject, {n: words}, {n: True})
+    split = _split(subject, found.facts[n]) if not found.broken else found.broken
+    if subject.schedule is not None and split:
+        reason = f"head {split[0]} has ties on some word, and the softmax network in the file attends to all of them"
+        return LengthProof(n, "", reason=reason), None
     broken = refuted_gap(found.hard, found.facts[n])
     if broken is not None:
         return LengthProof(n, "", reason=f"{broken.what} does not hold"), None
@@ -179,7 +221,7 @@ def _settle(
         return LengthProof(n, "", reason=str(failure))
     bound = output_bound(subject, bounds)
     if bound < distance:
-        return LengthProof(n, how, tau, bound, distance)
+        return LengthProof(n, how, tau, bound, distance, network=with_softmax(hard, schedule or constant(tau)))
     reason = "the bound of the output's error is not smaller than its distance from the threshold"
     return LengthProof(n, "", tau, bound, distance, reason)
 
@@ -221,30 +263,55 @@ def _distance(subject: AttentionSubject, exact: ExactModel, trace: Trace) -> Fra
 
 
 def _refute(subject: AttentionSubject, words: list[Word], schedule: Schedule) -> AttentionMismatch | None:
-    """A word of one length that softmax answers wrongly at a temperature; ties are broken as for a proof.
+    """A word of one length that softmax answers wrongly at a temperature, in the network that was to be proved.
 
     Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing.
     """
     n = len(words[0])
-    hard = prepare(subject, {n: words}, {n: True}).hard
-    judge = SoftJudge(subject, with_softmax(hard, schedule), hard, "auto")
-    try:
-        return judge.tally(words).mismatch
-    except Undecided:
-        found: AttentionMismatch | None = None
-    for word in words:
-        try:
-            found = weightier(found, judge.tally([word]).mismatch)
-        except Undecided:
-            continue
-        if found is not None and found.refutes:
-            return found
-    return found
+    hard = subject.hard if subject.schedule is not None else prepare(subject, {n: words}, {n: True}).hard
+    return SoftJudge(subject, with_softmax(hard, schedule), hard, "auto").tally(words).mismatch
 
 
 def _upto(first: int, last: int) -> str:
     """The lengths that were proved before one that was not."""
     return f"to length {last}" if first == 1 else f"for {span_text(first, last)}"
+
+
+def confirmed(subject: AttentionSubject, result: AttentionProof) -> AttentionProof:
+    """A result with words run after it, if it is PROVED; a KeyboardInterrupt ends them early. REFUTED instead, where
+    hard attention is not the program on one of them, which a proof by structure does not claim.
+
+    Raises:
+        Contradiction: naming a word that is not answered as was proved.
+    """
+    if result.verdict is not Verdict.PROVED:
+        return result
+    networks = {length.n: length.network for length in result.lengths if length.network is not None}
+    found, wrong = confirm_attention(subject, networks)
+    if wrong is None:
+        return replace(result, confirmed=found)
+    if any(length.n == len(wrong.word) and length.how != "structure" for length in result.lengths):
+        raise Contradiction(f"{subject.name}: hard attention was found to be the program on {' '.join(wrong.word)}")
+    reach = f"{wrong.kind} disagree on a word of length {len(wrong.word)}"
+    return replace(result, verdict=Verdict.REFUTED, reach=reach, mismatch=wrong)
+
+
+def _too_many(subject: AttentionSubject, n: int) -> str:
+    """Why nothing is known of a length with more words than are run."""
+    size = len(subject.alphabet)
+    possible = f"{size}^{n}" if n * log10(size) > MANY_DIGITS else f"{count_words(size, n):,}"
+    if subject.kind == "srasp":
+        return f"its integers may leave their range on some of the {possible} words, which are too many to be tried"
+    return (
+        "a gap that is measured, or declared by the file, says nothing of words that were not tried, and "
+        f"{possible} words are too many"
+    )
+
+
+def _split(subject: AttentionSubject, facts: LengthFacts) -> list[str]:
+    """The leftmost and rightmost heads that have ties."""
+    sides = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
+    return [head.name for head in subject.hard.heads if head.weighting in sides and facts.heads[head.name].tie]
 
 
 def _conclude(
@@ -270,4 +337,9 @@ def _conclude(
         return Verdict.PROVED, f"every word of {span_text(*span)}: {claim}"
     before = f"proved {_upto(span[0], first.n - 1)}; " if first.n > span[0] else ""
     searched = f" ({tried:,} words tried, none refutes)" if tried else ""
-    return Verdict.UNDECIDED, f"{before}not at length {first.n}: {first.reason}{searched}"
+    least = f"--min-n {span[0]} " if span[0] > 1 else ""
+    after = f". Next: {least}--max-n {first.n - 1} is proved" if first.n > span[0] else ". Next"
+    after += f"{', and' if first.n > span[0] else ':'} `hardsim check` tries words of any length"
+    if mismatch is not None:
+        after = ""
+    return Verdict.UNDECIDED, f"{before}not at length {first.n}: {first.reason}{searched}{after}"

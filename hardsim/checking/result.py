@@ -16,6 +16,8 @@ Word = tuple[str, ...]
 AUTO, FLOAT64, BALL, MPMATH = "auto", "float64", "ball", "mpmath"
 ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
 """The arithmetics in which the softmax network can be run (see `checking.soft`)."""
+OBSERVED_MISMATCH = "a mismatch in mpmath (no rigorous enclosure), which is not certified"
+CERTIFY = f"--engine {BALL} certifies it, or shows that there is none"
 
 
 class Verdict(StrEnum):
@@ -26,9 +28,9 @@ class Verdict(StrEnum):
     CERTIFIED = "CERTIFIED"
     """The words listed, by rigorous arithmetic."""
     OBSERVED = "OBSERVED"
-    """The words listed, with no rigorous arithmetic."""
+    """The words listed, agreement or a mismatch, with no rigorous arithmetic."""
     REFUTED = "REFUTED"
-    """By the word that is printed."""
+    """By the word that is printed, with rigorous arithmetic."""
     UNDECIDED = "UNDECIDED"
     """Nothing was tried, or no answer was reached within a limit."""
 
@@ -42,7 +44,8 @@ class Verdict(StrEnum):
 class Mismatch:
     """A word on which two of the three disagree.
 
-    `soft` is None where the network's output is neither exactly 0 nor exactly 1; `value` is that output.
+    `soft` is None where the network's output is neither exactly 0 nor exactly 1; `value` is that output. Where
+    `decided` is false no answer of the network was reached, and both mean nothing.
     """
 
     word: Word
@@ -50,12 +53,20 @@ class Mismatch:
     hard: bool
     soft: bool | None
     value: Fraction
+    decided: bool = True
 
     @property
     def kind(self) -> str:
         """Which pair disagrees: `soft/hard` or `hard/oracle` (or both)."""
-        pairs = [("soft/hard", self.soft is not self.hard), ("hard/oracle", self.hard is not self.oracle)]
+        pairs = [
+            ("soft/hard", self.decided and self.soft is not self.hard),
+            ("hard/oracle", self.hard is not self.oracle),
+        ]
         return " and ".join(name for name, differs in pairs if differs)
+
+    def refutes(self, engine: str) -> bool:
+        """Whether it is certain: the formula and hard attention are exact, but what mpmath finds is only observed."""
+        return engine != MPMATH or self.hard is not self.oracle
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +172,16 @@ class CheckResult:
     def agreed(self) -> bool:
         """Whether no mismatch was found."""
         return self.mismatch is None
+
+
+def no_answer(undecided: int, words: int) -> str:
+    """How many of the words tried have no answer."""
+    return f"no answer of the softmax network was reached on {undecided:,} of {words:,} words"
+
+
+def undecided_word(word: Word) -> str:
+    """Why a word of a language is not told."""
+    return f"the word {' '.join(word)} is undecided: a value lies on its threshold, or too close to it for this engine"
 
 
 def span_text(min_n: int, max_n: int) -> str:

@@ -17,9 +17,9 @@ from hardsim.checking.soft import (
     MpEngine,
     SoftAnswer,
     Watched,
+    allowed_error,
     attended,
     distance,
-    exact,
     hard_sum,
     undecided,
 )
@@ -28,7 +28,6 @@ from hardsim.errors import Undecided
 from hardsim.run.arithmetic import Column
 from hardsim.run.ball import BallForward, BallTrace, lower, upper
 from hardsim.run.enclosure import Booleans
-from hardsim.run.mp import MpArithmetic
 from hardsim.run.plan import Plan
 from hardsim.run.unrounded import unrounded_output
 from hardsim.spec.hard import HardInterpreter, HardTrace
@@ -119,7 +118,6 @@ class AutoEngine:
         self.hard = HardInterpreter(subject.program)
         self.floats = FloatEngine(subject, plan)
         self.balls = BallEngine(subject, plan, dps)
-        self.mp = MpEngine(subject, plan, dps)
         self._bounds: dict[int, dict[str, float]] = {}
 
     def batch(self, words: Sequence[Word], hard: ParallelTrace) -> BatchAnswers:
@@ -148,9 +146,8 @@ class AutoEngine:
 
     def _allowed(self, n: int) -> dict[str, float]:
         """Theory's bounds, rounded down: a float is at most the bound exactly if it is at most that."""
-        context = MpArithmetic(self.mp.digits(n)).context
         heads = self.subject.program.heads
-        return {head.name: float_at_most(exact(self.subject.budget.error_bound(head, n, context))) for head in heads}
+        return {head.name: float_at_most(allowed_error(self.subject.budget, head, n)) for head in heads}
 
 
 BatchEngine = FloatEngine | AutoEngine

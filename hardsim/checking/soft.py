@@ -15,12 +15,14 @@ from hardsim.checking.result import MPMATH, Word
 from hardsim.checking.subject import Subject
 from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Column
+from hardsim.run.ball import BallContext
 from hardsim.run.forward import Forward, Trace
-from hardsim.run.mp import MpArithmetic, choose_digits
-from hardsim.run.plan import Plan, Terms
+from hardsim.run.mp import ACCURATE_DIGITS, MpArithmetic, choose_digits, digits_needed
+from hardsim.run.plan import Plan, Terms, make_plan
 from hardsim.run.unrounded import unrounded_output
 from hardsim.spec.hard import HardTrace
 from hardsim.spec.ir import ONE, Clip, Head, Rational
+from hardsim.theory.budget import Budget
 
 Measured: TypeAlias = Any
 """A Fraction or a float (they have no common base class)."""
@@ -109,7 +111,7 @@ class MpEngine:
         """The decimal digits used at length n.
 
         Raises:
-            InputError: if fewer were asked for than are needed.
+            InputError: if more are needed than are computed with.
         """
         return choose_digits(self.plan, n, self.dps)
 
@@ -162,6 +164,19 @@ class MpEngine:
         return max(exact(max(max(values) - number(b), number(b) - min(values))) for b, values in groups.items())
 
 
+def few_digits(subject: Subject, max_n: int, dps: int | None, engine: str) -> str | None:
+    """What to say of digits that were asked for, if they are fewer than mpmath needs up to a length."""
+    if engine != MPMATH or dps is None:
+        return None
+    needed = digits_needed(make_plan(subject.model), max_n)
+    if dps >= needed:
+        return None
+    return (
+        f"{dps} decimal digits are fewer than the {needed:,} that keep every activation right to 10^-{ACCURATE_DIGITS} "
+        f"at length {max_n}: what mpmath finds may be its rounding"
+    )
+
+
 def undecided(engine: str, digits: int) -> SoftAnswer:
     """The answer of an engine that could not tell."""
     return SoftAnswer(False, None, (Fraction(0), Fraction(1)), None, None, {}, None, engine, digits)
@@ -181,9 +196,11 @@ def exact(value: Any) -> Fraction:
     return -size if value < 0 else size
 
 
-def exact_or_none(value: Any) -> Fraction | None:
-    """`exact`, keeping None."""
-    return None if value is None else exact(value)
+def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:
+    """The largest attended error that theory allows a head, rounded up."""
+    bound = BallContext().above(budget.error_bound, head, n)
+    assert bound is not None
+    return bound
 
 
 def attended(trace: Trace[Any], head: Head, out: int, n: int) -> Column:

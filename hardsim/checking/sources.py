@@ -12,7 +12,7 @@ from hardsim.ahat.harden import harden
 from hardsim.checking.attention import AttentionSubject
 from hardsim.checking.bound import BoundSubject
 from hardsim.checking.result import Word
-from hardsim.checking.soft import exact
+from hardsim.checking.soft import allowed_error
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
@@ -22,13 +22,9 @@ from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.ast import BLANK
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.rasp.compile import compile_program
-from hardsim.run.mp import MpArithmetic
 from hardsim.spec.ir import Head
 from hardsim.spec.regimes import REGIMES
 from hardsim.theory.budget import Budget
-
-BOUND_DIGITS = 50
-"""Decimal digits of theory's error bounds."""
 
 ASYMPTOTICS = {
     "temperature": "gap Omega(1/n), so Theorem 26 asks for 1/tau = O(n log n); with heads that look for one position "
@@ -134,7 +130,7 @@ class _Allowed:
     budget: Budget
 
     def __call__(self, name: str, n: int) -> Fraction:
-        return exact(self.budget.error_bound(self.heads[name], n, MpArithmetic(BOUND_DIGITS).context))
+        return allowed_error(self.budget, self.heads[name], n)
 
 
 def program_subject(program: ast.Program, name: str, sha256: str) -> tuple[AttentionSubject, tuple[str, ...]]:

@@ -104,13 +104,15 @@ class Subject:
 
 
 def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = None) -> Subject:
-    """Compile a formula file, after holding its accept and reject examples against the semantics.
+    """Compile a formula file, after holding its accept and reject examples against the semantics, unless they were
+    written for another position than the one that is asked for.
 
     Raises:
         SourceError: if an example is wrong, or the formula has no construction in the regime (Unsupported).
         InputError: if an option does not apply.
     """
-    check_examples(file)
+    if examples_apply(file, options.at):
+        check_examples(file, at=options.at)
     if options.at is not None:
         file = replace(file, at=options.at)
     program = lower(
@@ -127,6 +129,12 @@ def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = 
         single_head=options.single_head,
         counting=counting_of(program),
     )
+
+
+def examples_apply(file: FormulaFile, at: str | None) -> bool:
+    """Whether a file's examples speak of the position `at` (None: the file's own): a file that names none leaves it
+    to whoever reads it."""
+    return at is None or at == file.at or not file.placed
 
 
 def counting_of(program: HardProgram) -> str | None:

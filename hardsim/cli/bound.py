@@ -117,7 +117,7 @@ def bound(
             current.without(unused, BALLS if critical else BITS)
             if target is not None:
                 current.outputs.append(target)
-            given = list(current.read(paths, expression, alphabet))
+            given = list(current.read(paths, expression, alphabet, at))
             several = len(given) + len(current.errors) > 1 or gap
             shown = tables if tables is not None else not several
             work = _Critical(current, max_n, shown) if critical else _Work(current, request, options, gap, shown, staff)
@@ -289,10 +289,10 @@ class _Work:
         self.current.results.append(bound_json(result))
         if not self.gap:
             print_bound(self.current.screen, result, alphabet, self.tables)
-        elif result.verdict is Verdict.REFUTED:
+        elif not result.agreed:
             print_bound(self.current.screen, result, alphabet, tables=False)
         self.current.screen.flush()
-        if result.verdict is Verdict.REFUTED:
+        if not result.agreed:
             self.current.codes.append(failures.MISMATCH)
         elif result.verdict is Verdict.UNDECIDED:
             self.current.codes.append(failures.UNDECIDED)

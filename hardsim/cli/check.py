@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
@@ -14,7 +16,7 @@ from hardsim.cli.options import Request
 from hardsim.cli.progress import bar
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import note, say
-from hardsim.errors import InputError
+from hardsim.errors import InputError, InvariantError
 
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from hardsim.checking.checkpoint import Checkpoint, Memory
     from hardsim.checking.result import CheckResult, Verdict
     from hardsim.checking.subject import Subject
+
+R = TypeVar("R")
 
 HELP = """Compile formulas into softmax transformers and check them word by word.
 
@@ -33,7 +37,8 @@ Each formula is compiled into a transformer with rational weights, which is run 
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
 three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic (hard), and the
 softmax network (soft), whose output must be exactly 0 or exactly 1. The network is run with rigorous error bounds, so
-that agreement is CERTIFIED for the words tried (--engine auto; mpmath is an arithmetic without bounds: OBSERVED).
+that agreement is CERTIFIED for the words tried (--engine auto). mpmath is an arithmetic without bounds: what it finds,
+agreement or a mismatch, is OBSERVED.
 
 Printed are, for each length, the words tried, mismatches, the acceptance gap (least output among accepted words minus
 largest among rejected ones before rounding), the least margin (distance of an attended value from its threshold), the
@@ -97,7 +102,7 @@ def check(
     wanted = opt.required(require)
     options = CheckOptions(max_n, exhaustive, samples, seed, dps, engine=engine)
     with crews(backend, scheduler, workers) as staff, session("check", json, seed) as current:
-        given = list(current.read(files, expression, alphabet))
+        given = list(current.read(files, expression, alphabet, at))
         several = len(given) + len(current.errors) > 1
         kept = None if resume is None else _checkpoint(resume, json, request, options, current)
         if kept is None or not kept.complete:
@@ -164,24 +169,45 @@ class _Work:
         self.kept = kept
         self.results: list[CheckResult | AttentionResult] = []
 
-    def _memory(self, name: str, regime: str | None) -> Memory:
-        """What is known of an input from an earlier run."""
+    @contextmanager
+    def _memory(self, name: str, regime: str | None) -> Iterator[Memory]:
+        """What is known of an input from an earlier run; what cannot be gone on from is the file's fault.
+
+        Raises:
+            InputError: if the file holds what no run can have left there.
+        """
         from hardsim.checking.checkpoint import Memory
 
-        return Memory() if self.kept is None else self.kept.memory(name, regime)
+        memory = Memory() if self.kept is None else self.kept.memory(name, regime)
+        known = memory.state is not None or memory.result is not None
+        try:
+            yield memory
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            InvariantError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
+            if self.kept is None or not known:
+                raise
+            raise self.kept.unusable(name, error) from None
 
     def check(self, subject: Subject) -> None:
         """Check one subject; after an interruption the others are left alone."""
         from hardsim.checking.campaign import default_workers
         from hardsim.checking.combined import check_with_proof
+        from hardsim.checking.result import CheckResult
         from hardsim.report.check import print_check
         from hardsim.report.json import check_json
 
         if self.current.interrupted:
             return
-        memory = self._memory(subject.name, subject.program.regime)
-        with held():
-            result: CheckResult | None = memory.result
+        self.current.precision(subject, self.options.max_n, self.options.dps, self.options.engine)
+        with held(), self._memory(subject.name, subject.program.regime) as memory:
+            result = memory.result
             if result is None:
                 crew = self.staff.crew(lambda: default_workers(subject, self.options))
                 options = replace(self.options, workers=crew.workers)
@@ -192,23 +218,23 @@ class _Work:
                     result = check_with_proof(subject, options, update, crew, memory)
                 if not result.partial:
                     memory.finish(result)
-            self.results.append(result)
-            self.current.results.append(check_json(result))
-            print_check(self.current.screen, result, subject.file.alphabet, self.tables)
-            self._conclude(result)
+            found: CheckResult = _held(result, CheckResult)
+            document = check_json(found)
+            print_check(self.current.screen, found, subject.file.alphabet, self.tables)
+            self._conclude(found, document)
 
     def check_model(self, given: AttentionInput) -> None:
         """Check one hard-attention model or program."""
         from hardsim.checking.attention_campaign import attention_workers
+        from hardsim.checking.attention_result import AttentionResult
         from hardsim.checking.combined import check_attention_with_proof
         from hardsim.report.attention import print_attention
         from hardsim.report.attention_json import attention_json
 
         if self.current.interrupted:
             return
-        memory = self._memory(given.name, None)
-        with held():
-            result: AttentionResult | None = memory.result
+        with held(), self._memory(given.name, None) as memory:
+            result = memory.result
             if result is None:
                 subject, choice = given.subject, self.request.attention()
                 crew = self.staff.crew(lambda: attention_workers(subject, self.options))
@@ -220,17 +246,19 @@ class _Work:
                     result = check_attention_with_proof(subject, options, choice, update, crew, memory)
                 if not result.partial:
                     memory.finish(result)
-            self.results.append(result)
-            self.current.results.append(attention_json(result))
-            print_attention(self.current.screen, result, given.alphabet, self.tables)
-            self._conclude(result)
+            found: AttentionResult = _held(result, AttentionResult)
+            document = attention_json(found)
+            print_attention(self.current.screen, found, given.alphabet, self.tables)
+            self._conclude(found, document)
 
-    def _conclude(self, result: CheckResult | AttentionResult) -> None:
+    def _conclude(self, result: CheckResult | AttentionResult, document: dict[str, Any]) -> None:
         """The exit code that a verdict means."""
         from hardsim.checking.result import Verdict
 
+        self.results.append(result)
+        self.current.results.append(document)
         self.current.screen.flush()
-        if result.verdict is Verdict.REFUTED:
+        if not result.agreed:
             self.current.codes.append(failures.MISMATCH)
         elif result.verdict is Verdict.UNDECIDED:
             self.current.codes.append(failures.UNDECIDED)
@@ -243,7 +271,7 @@ class _Work:
         """Exit code 3 for a verdict that is weaker than `--require` asks for."""
         from hardsim.checking.result import CheckResult
 
-        if self.wanted is None or result.verdict.value == "REFUTED" or result.verdict.reaches(self.wanted):
+        if self.wanted is None or not result.agreed or result.verdict.reaches(self.wanted):
             return
         self.current.codes.append(failures.UNDECIDED)
         message = f"the verdict is {result.verdict}, and --require {self.wanted.value.lower()} was given. "
@@ -256,6 +284,17 @@ class _Work:
 
         if len(self.results) > 1:
             print_summary(self.current.screen, self.results)
+
+
+def _held(result: Any, kind: type[R]) -> R:
+    """A result, which an earlier run may have left as something else.
+
+    Raises:
+        TypeError: if it did.
+    """
+    if not isinstance(result, kind):
+        raise TypeError(f"a {type(result).__name__} where a {kind.__name__} is kept")
+    return result
 
 
 def _advice(result: CheckResult | AttentionResult, wanted: Verdict) -> str:

@@ -85,7 +85,7 @@ def compile_model(
             if current.sink is not None and current.sink.same(target):
                 raise InputError(f"-o and --json both write {output}", hint="Give one of them another name.")
             current.outputs.append(target)
-            for one in current.read(None if file is None else [file], expression, alphabet):
+            for one in current.read(None if file is None else [file], expression, alphabet, at):
                 with current.guard(one.name):
                     model = isinstance(one, AttentionInput)
                     idle = request.foreign() if model else None if hard else request.foreign_to_formulas()

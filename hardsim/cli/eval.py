@@ -74,7 +74,7 @@ def evaluate_words(
     texts = _texts(given[len(files) :], files)
     with session("eval", json) as current:
         work = _Work(current, request, texts, dps, engine)
-        for one in current.read(files, expression, alphabet):
+        for one in current.read(files, expression, alphabet, at):
             current.each(one, request, work.evaluate, work.evaluate_model)
 
 
@@ -126,6 +126,7 @@ class _Work:
         from hardsim.report.json import eval_json
 
         words = [parse_word(text, subject.file.alphabet) for text in self.texts]
+        self.current.precision(subject, max(map(len, words)), self.dps, self.engine)
         found = self._known(subject.name, evaluate(subject, words, self.dps, self.engine), len(words))
         partial = len(found) < len(words)
         self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found, partial))
@@ -167,10 +168,14 @@ class _Work:
         self.current.results.append(evaluations_json(given.name, line, found, len(found) < len(words)))
         self.current.screen.line((given.name, "bold"), f"  {line}")
         print_attention_words(self.current.screen, found, given.alphabet)
-        undecided = sum(not one.agree and not one.refuted for one in found)
+        undecided = sum(not one.decided for one in found)
         if undecided:
             self.current.codes.append(failures.UNDECIDED)
-            say(f"{given.name}: hard attention decides nothing on {undecided} of {len(found)} words")
+            say(f"{given.name}: {undecided} of {len(found)} words are undecided: {_advice(self.engine)}")
+        unsettled = sum(one.agree is None and one.decided for one in found)
+        if unsettled:
+            self.current.codes.append(failures.UNDECIDED)
+            say(f"{given.name}: hard attention decides nothing on {unsettled} of {len(found)} words")
         self._conclude(given.name, sum(one.refuted for one in found), len(found))
 
     def _known(self, name: str, found: Iterable[T], words: int) -> list[T]:
@@ -188,8 +193,13 @@ class _Work:
         """The exit code for rows that do not agree."""
         self.current.screen.flush()
         if mismatches:
+            from hardsim.checking.result import MPMATH
+            from hardsim.report.check import NEXT_CERTIFY
+
             self.current.codes.append(failures.MISMATCH)
             say(f"{name}: {mismatches} of {words} words mismatch (the rows that do not agree)")
+            if self.engine == MPMATH:
+                say(f"OBSERVED, not certified. {NEXT_CERTIFY}")
 
 
 def _advice(engine: str) -> str:

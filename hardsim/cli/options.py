@@ -169,7 +169,7 @@ Digits = Annotated[
         "--dps",
         metavar="D",
         parser=integer(1, LARGEST_DIGITS),
-        help="Decimal digits of the arithmetic (default: as many as are needed; fewer are refused).",
+        help="Decimal digits: those of mpmath, or those that balls begin with (default: as many as are needed).",
     ),
 ]
 MaxLength = Annotated[

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
+    from hardsim.checking.attention import AttentionOptions, AttentionSubject
     from hardsim.checking.subject import Subject
 
 EASY_LENGTH = 1000
@@ -31,6 +32,10 @@ STEEPEST = 2.2
 TIMED_CERTIFICATE = 16
 """Lengths up to this one are certified for the estimate."""
 EASY_CERTIFICATE = 32
+EASY_STRUCTURE, EASY_WORDS = 16, 50_000
+"""The size of the length of a program or model that is timed, by how it is proved: see `_size`."""
+ALIKE = 16
+"""Lengths that differ by less than this part of them cost about the same."""
 
 
 class ProofBar:
@@ -131,6 +136,59 @@ def _seconds(subject: Subject, min_n: int, max_n: int) -> float:
         prove_subject(subject, max_n, search=0, min_n=min_n)
         found.append(time.perf_counter() - started)
     return min(found)
+
+
+def attention_announcement(subject: AttentionSubject, min_n: int, max_n: int, choice: AttentionOptions) -> str | None:
+    """What to say before a proof of a model or program that will take over a minute: about how long."""
+    from hardsim.checking.prove_attention import longest
+    from hardsim.errors import HardsimError
+
+    reach = longest(subject, max_n)
+    easy = EASY_STRUCTURE if subject.structural else EASY_WORDS
+    if reach < min_n or _size(subject, reach) <= easy:
+        return None
+    timed = next(n for n in range(1, reach + 1) if _size(subject, n + 1) > easy)
+    try:
+        seconds = _attention_estimate(subject, timed, min_n, reach, choice)
+    except HardsimError:  # the proof itself will say it
+        return None
+    if seconds <= LONG:
+        return None
+    return (
+        f"a proof of lengths up to {reach:,} takes about {duration(seconds)}. Ctrl-C ends it without a verdict; "
+        "--min-n and --max-n choose fewer or shorter lengths."
+    )
+
+
+def _size(subject: AttentionSubject, n: int) -> int:
+    """What a length of a model or program costs, but for a factor and a summand: positions, where structure says enough
+    of all its words at once, else the pairs of positions of every word."""
+    from hardsim.checking.words import count_words
+
+    positions = len(subject.prepared((subject.alphabet[0],) * n)) + subject.hard.bos
+    return positions if subject.structural else count_words(len(subject.alphabet), n) * positions**2
+
+
+def _attention_estimate(
+    subject: AttentionSubject, timed: int, min_n: int, max_n: int, choice: AttentionOptions
+) -> float:
+    """About how many seconds a proof takes, from one length and half of it."""
+    from hardsim.checking.prove_attention import EVERY, prove_length
+
+    points: list[tuple[int, float]] = []
+    for n in (max(1, timed // 2), timed):
+        started = time.perf_counter()
+        prove_length(subject, n, choice, EVERY)
+        points.append((_size(subject, n), time.perf_counter() - started))
+    (low, one), (high, other) = points
+    each = max(0.0, other - one) / (high - low) if high > low else other / high
+    fixed = max(0.0, other - each * high)
+    total, n = 0.0, min_n
+    while n <= max_n:  # lengths that are close to each other cost about the same
+        last = min(max_n, n + n // ALIKE)
+        total += (last - n + 1) * (fixed + each * _size(subject, last))
+        n = last + 1
+    return total
 
 
 def certificate_announcement(subject: Subject, min_n: int, max_n: int) -> str | None:

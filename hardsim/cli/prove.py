@@ -12,16 +12,17 @@ from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.options import ALL, Request
-from hardsim.cli.proof_progress import announcement, bar, certificate_announcement
+from hardsim.cli.proof_progress import announcement, attention_announcement, bar, certificate_announcement
 from hardsim.cli.session import Session, session
 from hardsim.cli.sink import STDOUT, Sink
-from hardsim.cli.streams import note
+from hardsim.cli.streams import note, say
 from hardsim.errors import InputError
 
 if TYPE_CHECKING:
+    from hardsim.checking.attention import AttentionSubject
     from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.prove import ProveResult
-    from hardsim.checking.result import Verdict
+    from hardsim.checking.prove_attention import AttentionProof
     from hardsim.checking.subject import Subject
 
 R = TypeVar("R")
@@ -40,12 +41,14 @@ feed-forward parts, and one lemma per operator).
 
 Printed are, for each head, its worst case over all words: the largest error, the least margin (distance of a clip's
 input from the threshold that it must have passed), the position, and the local types that attain it; then the
-verdict. PROVED speaks of every word. Where the proof fails, short words and those that the worst case suggests are
-tried: REFUTED names a word, and otherwise the answer is UNDECIDED (worst cases may not belong to any word).
+verdict. PROVED speaks of every word; up to 1,000 words are run after it all the same, in rigorous arithmetic, and one
+that contradicts it is an internal error (exit code 4). Where the proof fails, short words and those that the worst
+case suggests are tried: REFUTED names a word, and otherwise the answer is UNDECIDED (worst cases may not belong to any
+word).
 
 Of a program or a hard-attention model it is proved that softmax answers as hard attention does, by the error recursion
 of Theorem 26: with the gaps and ranges of the program's constructions where no integer can leave its range, else with
-exact hard attention on every word of a length (up to 20,000 words).
+exact hard attention on every word of a length (up to 20,000 words; without --max-n the lengths that have no more).
 
 --min-n N proves the lengths from N on, and with the same --max-n a single length, which may be long: every length up
 to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest
@@ -54,7 +57,8 @@ length proves all shorter ones.
 With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
 at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
 of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
-PROVED speaks of the lengths up to --max-n; exit code 3 then, unless --max-n was given too.
+the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs and hard-attention
+models there is no such argument.
 
 \b
 Examples:
@@ -140,7 +144,7 @@ def prove(
                 current.outputs.append(target)
                 if current.sink is not None and current.sink.same(target):
                     raise InputError(f"--certificate and --json both write {certificate}", hint="Name two files.")
-            given = list(current.read(files, expression, alphabet))
+            given = list(current.read(files, expression, alphabet, at))
             several = len(given) + len(current.errors) > 1
             if several and target is not None:
                 raise InputError("one certificate is of one input, and there are several", hint="Give one of them.")
@@ -204,7 +208,7 @@ def _given(context: typer.Context, name: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Aim:
     """What is to be proved. `bounded` says that a largest length was asked for: where every length was asked for too
-    and is not proved, the proof up to that length is an answer."""
+    and is not proved, the proof up to that length is an answer. Without it a model is proved as far as can be."""
 
     min_n: int
     max_n: int
@@ -226,14 +230,14 @@ class _Work:
         self.results: list[ProveResult] = []
 
     def prove(self, subject: Subject) -> None:
-        """Prove one subject."""
-        from hardsim.checking.prove import prove_subject
+        """Prove one subject; after an interruption the others are left alone."""
+        from hardsim.checking.prove import confirmed, prove_subject
         from hardsim.checking.result import Verdict
         from hardsim.report.prove import print_proof, prove_json
 
-        aim = self.aim
         if self.current.interrupted:
             return
+        aim = self.aim
         warning = announcement(subject, aim.min_n, aim.max_n)
         if warning is not None:
             note(f"{subject.name}: {warning}")
@@ -243,16 +247,25 @@ class _Work:
                 subject.facts.regime,
                 "heads",
                 lambda report: prove_subject(
-                    subject, aim.max_n, aim.heads_only, aim.search, aim.all_n, min_n=aim.min_n, report=report
+                    subject,
+                    aim.max_n,
+                    aim.heads_only,
+                    aim.search,
+                    aim.all_n,
+                    min_n=aim.min_n,
+                    bounded=aim.bounded,
+                    report=report,
                 ),
             )
             if result is None:
                 return
+            with interruptible():
+                result = confirmed(subject, result)
             self.results.append(result)
             self.current.results.append(prove_json(result))
             print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
-            self._conclude(result.verdict, not aim.all_n or aim.bounded or result.every_length)
-        if self.target is not None and result.verdict is Verdict.PROVED:
+            self._conclude(result)
+        if self.target is not None and result.verdict is Verdict.PROVED and not self.current.interrupted:
             self._certify(subject, self.target)
 
     def prove_model(self, given: AttentionInput) -> None:
@@ -266,28 +279,34 @@ class _Work:
                 f"{given.name} is no formula, and certificates are of the networks of formulas",
                 hint="Leave out --certificate.",
             )
-        from hardsim.checking.prove_attention import prove_attention
+        from hardsim.checking.prove_attention import confirmed, prove_attention, unproved_for_every_length
         from hardsim.report.prove_attention import attention_proof_json, print_attention_proof
 
-        aim = self.aim
-        if aim.all_n:
-            self.current.remark(
-                given.name, None, "the error recursion is about one length at a time: proved is what --max-n says"
-            )
+        if self.current.interrupted:
+            return
+        aim, subject, choice = self.aim, given.subject, self.request.attention()
+        max_n = aim.max_n
+        if not aim.all_n or aim.bounded:
+            max_n = self._longest(subject)
+            warning = attention_announcement(subject, aim.min_n, max_n, choice)
+            if warning is not None:
+                note(f"{given.name}: {warning}")
+
+        def prove_it(report: Told | None) -> AttentionProof:
+            if aim.all_n and not aim.bounded:
+                return unproved_for_every_length(subject, max_n, aim.min_n)
+            return prove_attention(subject, max_n, choice, aim.search, min_n=aim.min_n, report=report)
+
         with held():
-            result = self._settled(
-                given.name,
-                None,
-                "lengths",
-                lambda report: prove_attention(
-                    given.subject, aim.max_n, self.request.attention(), aim.search, min_n=aim.min_n, report=report
-                ),
-            )
+            result = self._settled(given.name, None, "lengths", prove_it)
             if result is None:
                 return
+            if not aim.all_n or aim.bounded:
+                with interruptible():
+                    result = confirmed(subject, result)
             self.current.results.append(attention_proof_json(result))
             print_attention_proof(self.current.screen, result, given.alphabet, self.tables)
-            self._conclude(result.verdict, not aim.all_n or aim.bounded)
+            self._conclude(result)
 
     def _settled(self, name: str, regime: str | None, unit: str, prove: Callable[[Told | None], R]) -> R | None:
         """What a proof, or the search after it, comes to; None where it was interrupted: then nothing is claimed."""
@@ -299,15 +318,34 @@ class _Work:
             self.current.remark(name, regime, "interrupted before there was a verdict: nothing is claimed")
             return None
 
-    def _conclude(self, verdict: Verdict, enough: bool) -> None:
-        """The exit code that a verdict means; `enough` is false where less was proved than was asked for."""
+    def _longest(self, subject: AttentionSubject) -> int:
+        """The longest length to prove: what was asked for, else what can be done; said where these differ."""
+        from hardsim.checking.prove_attention import EVERY, longest
+
+        aim = self.aim
+        possible = longest(subject, aim.max_n)
+        if possible == aim.max_n:
+            return aim.max_n
+        limit = f"every word of a length is run for a proof, and length {possible + 1} has more than {EVERY:,}"
+        if aim.bounded or possible < aim.min_n:
+            advice = f" (--max-n {possible} goes as far as there is)" if possible >= aim.min_n else ""
+            self.current.remark(subject.name, None, f"{limit}: of that and longer ones there is no proof{advice}")
+            return aim.max_n
+        self.current.remark(subject.name, None, f"{limit}: proved is up to length {possible}")
+        return possible
+
+    def _conclude(self, result: ProveResult | AttentionProof) -> None:
+        """The exit code that a verdict means."""
         from hardsim.checking.result import Verdict
 
         self.current.screen.flush()
-        if verdict is Verdict.REFUTED:
+        if result.verdict is Verdict.REFUTED:
             self.current.codes.append(failures.MISMATCH)
-        elif verdict is Verdict.UNDECIDED or not enough:
+        elif result.verdict is Verdict.UNDECIDED:
             self.current.codes.append(failures.UNDECIDED)
+        if result.confirmed is not None and result.confirmed.partial:
+            self.current.interrupted = True
+            say(f"interrupted: {result.name} was proved, but not all words were run that are run after a proof")
 
     def _certify(self, subject: Subject, target: Sink) -> None:
         """Write the certificate of a subject that was proved.

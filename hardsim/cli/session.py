@@ -14,7 +14,7 @@ from hardsim.cli import failures
 from hardsim.cli.options import ALL, Request
 from hardsim.cli.sink import STDOUT, Sink
 from hardsim.cli.streams import lost_stream, note, say
-from hardsim.errors import InputError, InvariantError
+from hardsim.errors import Contradiction, InputError, InvariantError
 
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
@@ -78,6 +78,14 @@ class Session:
         note(f"{name}: {message}" if regime is None else f"{name}: regime {regime}: {message}")
         self.notes.append(note_json(name, regime, message))
 
+    def precision(self, subject: Subject, max_n: int, dps: int | None, engine: str) -> None:
+        """A remark on digits that were asked for, where they are fewer than mpmath needs."""
+        from hardsim.checking.soft import few_digits
+
+        remark = few_digits(subject, max_n, dps, engine)
+        if remark is not None:
+            self.remark(subject.name, subject.facts.regime, remark)
+
     def without(self, options: dict[str, bool], reason: str) -> None:
         """A remark on options that were given and have no use here, if there are any."""
         from hardsim.report.json import note_json
@@ -90,9 +98,10 @@ class Session:
     # ---- inputs ----
 
     def read(
-        self, files: list[str] | None, expression: str | None, alphabet: str | None
+        self, files: list[str] | None, expression: str | None, alphabet: str | None, at: str | None = None
     ) -> Iterator[Input | AttentionInput]:
-        """The inputs that can be read, one after the other; the others are reported.
+        """The inputs that can be read, one after the other; the others are reported. `at` is where formulas are read,
+        if that was asked for.
 
         Raises:
             InputError: if it is not clear what to read, or a result would be written over what is read.
@@ -103,7 +112,7 @@ class Session:
         check_source(paths, expression, alphabet)
         if expression is not None:
             with self.guard(EXPRESSION):
-                yield self._welcome(read_expression(expression, alphabet or ""))
+                yield self._welcome(read_expression(expression, alphabet or ""), at)
             return
         for path in paths:
             expanded: list[str] = []
@@ -114,15 +123,16 @@ class Session:
                     output.spare(name)
                 given = None
                 with self.guard(name):
-                    given = self._welcome(read_input(name))
+                    given = self._welcome(read_input(name), at)
                 if given is not None:
                     yield given
 
-    def _welcome(self, given: Given) -> Given:
+    def _welcome(self, given: Given, at: str | None) -> Given:
+        from hardsim.checking.open import Input
         from hardsim.report.json import input_json
 
         self.inputs.append(input_json(given))
-        for remark in given.notes:
+        for remark in given.remarks(at) if isinstance(given, Input) else given.notes:
             self.remark(given.name, None, remark)
         return given
 
@@ -226,11 +236,12 @@ def _act(given: Input, options: ModelOptions, action: Callable[[Subject], None])
 
     Raises:
         InputError: if the claims in a compiled model do not hold of its own network.
+        Contradiction: if a proof is contradicted, which no file may bring about.
     """
     try:
         action(given.compile(options))
     except InvariantError as error:
-        if given.stored is None:
+        if given.stored is None or isinstance(error, Contradiction):
             raise
         raise InputError(
             f"{given.name}: the specification in this model does not hold: {error}",

@@ -66,5 +66,5 @@ def show(
             current.results.append(attention_model_json(given.subject, given.warnings))
             print_attention_model(current.screen, given.subject, given.warnings)
 
-        for one in current.read(files, expression, alphabet):
+        for one in current.read(files, expression, alphabet, at):
             current.each(one, request, act, act_model)

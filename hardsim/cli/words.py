@@ -66,7 +66,7 @@ def words(
     several = len(request.options()) > 1
     opt.check_engine(engine)
     with session("words", json) as current:
-        given = list(current.read(files, expression, alphabet))
+        given = list(current.read(files, expression, alphabet, at))
         headings = several or len(given) + len(current.errors) > 1
         work = _Work(current, request, max_n, by, exhaustive, dps, headings, engine)
         for one in given:
@@ -126,6 +126,8 @@ class _Work:
 
         if self.current.interrupted:
             return
+        self.current.precision(subject, self.max_n, self.dps if self.by is By.SOFT else None, self.engine)
+        self._observed(subject.name, subject.facts.regime)
         alphabet = subject.file.alphabet
         if self.headings:
             self.current.screen.raw(f"# {subject.name}, {subject.facts.regime}")
@@ -162,6 +164,11 @@ class _Work:
             return words_up_to(len(alphabet), self.max_n)
         return place_of(kept[-1], alphabet) if kept else 0
 
+    def _observed(self, name: str, regime: str | None) -> None:
+        """Say of what mpmath finds that it is not certified."""
+        if self.by is By.SOFT and self.engine == "mpmath":
+            self.current.remark(name, regime, "OBSERVED: mpmath encloses nothing; --engine ball certifies each answer")
+
     def print_model(self, given: AttentionInput) -> None:
         """The accepted words of a hard-attention model or program.
 
@@ -181,6 +188,7 @@ class _Work:
             raise InputError(
                 f"{given.name} maps words to words, so it accepts none", hint="hardsim eval prints its outputs."
             )
+        self._observed(given.name, None)
         if self.headings:
             self.current.screen.raw(f"# {given.name}")
         options, choice = CheckOptions(max_n=self.max_n, engine=self.engine), self.request.attention()

@@ -264,6 +264,8 @@ class FormulaFile:
     examples: tuple[Example, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: Source = field(default=Source("<formula>", ""), compare=False, repr=False)
+    placed: bool = field(default=False, compare=False)
+    """Whether the file itself says where it is read, and so for which position its examples were written."""
 
     @property
     def definitions(self) -> Mapping[str, Node]:

@@ -73,6 +73,7 @@ def parse_text(text: str, name: str = "<text>", alphabet: Sequence[str] | str | 
         examples=examples,
         notes=() if at else _notes(formula, lets),
         source=source,
+        placed=at is not None,
     )
 
 

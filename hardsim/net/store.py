@@ -81,7 +81,7 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
         if symbol.split() != [symbol] or unprintable(symbol):
             raise item.error("a symbol, which is not empty and has no white space or control characters")
     coordinates = tuple(item.text() for item in data.field("coordinates").items())
-    if len(set(coordinates)) != len(coordinates) or not coordinates:
+    if len(set(coordinates)) != len(coordinates) or not all(coordinates) or not coordinates:
         raise data.field("coordinates").error("distinct names")
     bos = data.has("bos") and data.field("bos").boolean()
     names = Names(coordinates)

@@ -270,13 +270,7 @@ def _table(
     if known is None:
         known = table_errors(state.sites, rates, values, visible, sizes)
         state.tables[signature, tuple(values)] = known
-    worst = known
-    variable = state.diagrams.variable(("head", head.name))
-    bits = [
-        variable if off >= 0 and on >= 0 else state.diagrams.one if on >= 0 else state.diagrams.zero
-        for off, on in worst.T
-    ]
-    return BooleanHead(head.name, layer, bits, (0, 1), (worst[0], worst[1]))
+    return BooleanHead(head.name, layer, state.specified(head.name, known), (0, 1), (known[0], known[1]))
 
 
 def common(numbers: Iterable[Fraction]) -> Fraction:

@@ -105,9 +105,9 @@ def prove_general(
     except NotProved as failure:
         link = LinkProof(CLAIM, failure.reason, failure.head)
     except (TooLarge, RecursionError):
-        link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover")
+        link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover", limit=True)
     except OverflowError:
-        link = LinkProof(CLAIM, "a weight or an encoding is too large for this prover")
+        link = LinkProof(CLAIM, "a weight or an encoding is too large for this prover", limit=True)
     meaning = None if core is None else prove_general_meaning(program, core, classes, definitions or {})
     return GeneralProof(link, meaning, _heads(state, program, arguments), classes.predicates)
 

@@ -52,7 +52,7 @@ def prove_general_meaning(program: HardProgram, core: Core, classes: Classes, de
     except NotProved as failure:
         return LinkProof(CLAIM, failure.reason)
     except (TooLarge, RecursionError):
-        return LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover")
+        return LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover", limit=True)
     return LinkProof(CLAIM)
 
 

@@ -77,9 +77,9 @@ def _worst_case(head: HeadArrays) -> tuple[Extremes, Extremes]:
 
 @dataclass(frozen=True)
 class _Found:
-    """By value that the winner should have and site: the bound and the position of the worst winner (-1 and 0 where
-    there is none), counted from 1; the bound where no position is selected; and whether what stands beyond the winner
-    may count, so that the first is not to be used."""
+    """By value that the winner should have and site: the bound and the position of the worst winner (minus
+    infinity and 0 where there is none), counted from 1; the bound where no position is selected; and whether what
+    stands beyond the winner may count, so that the first is not to be used."""
 
     bound: Array
     winner: Numbers
@@ -92,7 +92,7 @@ def _shared(head: HeadArrays) -> _Found:
     import numpy as np
 
     total = len(head.visible)
-    found = _Found(np.full((2, total), -1.0), np.zeros((2, total), dtype=np.int64), np.full((2, total), -1.0),
+    found = _Found(np.full((2, total), NOTHING), np.zeros((2, total), dtype=np.int64), np.full((2, total), NOTHING),
                    np.zeros((2, total), dtype=bool))  # fmt: skip
     first, of = head.queries()
     visible = np.zeros(len(first), dtype=np.int64)
@@ -122,7 +122,7 @@ class _Scan:
         self.sums = _Sums(Running.empty(shape))
         self.alone = _Sums(Running.empty(shape))
         self.loudest = np.maximum(rows.after.wrong, rows.after.right)
-        self.bound, self.winner = np.full(shape, -1.0), np.zeros(shape, dtype=np.int64)
+        self.bound, self.winner = np.full(shape, NOTHING), np.zeros(shape, dtype=np.int64)
         # The least logit of a winner so far, and how far what stands beyond one comes up to it.
         self.least, self.gain = np.full(shape, -NOTHING), np.full(shape, NOTHING)
         self.open = np.ones((1, len(rows)), dtype=bool)
@@ -138,7 +138,7 @@ class _Scan:
         self._as_winner(j, position)
         bound = self.bound[:, rows]
         found.bound[:, sites] = bound
-        found.winner[:, sites] = np.where(bound >= 0, self.winner[:, rows], 0)
+        found.winner[:, sites] = np.where(bound > NOTHING, self.winner[:, rows], 0)
         found.near[:, sites] = ~(self.gain[:, rows] + 2 * self.rows.error[rows] <= -FAR)
         if self.open.any():
             self._alone(position, rows, sites, found)
@@ -159,7 +159,7 @@ class _Scan:
 
         able, blocked = position.flag(self.able), position.flag(self.rows.blocked)
         if blocked.any():
-            self.bound = np.where(blocked, -1.0, self.bound)
+            self.bound = np.where(blocked, NOTHING, self.bound)
             self.least, self.gain = np.where(blocked, -NOTHING, self.least), np.where(blocked, NOTHING, self.gain)
         if not able.any():
             return
@@ -180,7 +180,7 @@ class _Scan:
                           self.rows.longest)  # fmt: skip
             able = position.flag(self.lonely)
             able = (able if able.shape[1] == 1 else able[:, rows]) & self.open[:, rows]
-            found.lone[:, sites] = np.where(able, bound, -1.0)
+            found.lone[:, sites] = np.where(able, bound, NOTHING)
         self.open = self.open & ~position.flag(self.rows.blocked)
         self.alone.add(position, self.rows.after)
 
@@ -226,7 +226,7 @@ def _near(head: HeadArrays, sites: Numbers) -> tuple[Array, Numbers]:
     wrong, right = Running.empty((2, len(rows))), Running.empty((2, len(rows)))
     rights = False
     open_ = np.ones((1, len(rows)), dtype=bool)
-    bound, winner = np.full((2, len(rows)), -1.0), np.zeros((2, len(rows)), dtype=np.int64)
+    bound, winner = np.full((2, len(rows)), NOTHING), np.zeros((2, len(rows)), dtype=np.int64)
     for j in range(rows.longest - 1, -1, -1):
         size, position, part = rows.counts[j], rows.at(j), before[j]
         above = wrong.first(size).plus(part.wrong.top, part.wrong.mantissa)

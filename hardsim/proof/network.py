@@ -87,9 +87,9 @@ def prove_network(
     except NotProved as failure:
         link = LinkProof(CLAIM, failure.reason, failure.head, failure.cases)
     except (TooLarge, RecursionError):
-        link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover")
+        link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover", limit=True)
     except OverflowError:
-        link = LinkProof(CLAIM, "a weight or an encoding is too large for this prover")
+        link = LinkProof(CLAIM, "a weight or an encoding is too large for this prover", limit=True)
     return link, _heads(state, program)
 
 

@@ -58,5 +58,5 @@ def prove_meaning(program: HardProgram, core: Core, sites: Sites, users: Mapping
     except NotProved as failure:
         return LinkProof(CLAIM, failure.reason)
     except (TooLarge, RecursionError):
-        return LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover")
+        return LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover", limit=True)
     return LinkProof(CLAIM)

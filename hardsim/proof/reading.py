@@ -44,7 +44,8 @@ class NearestReading:
 @dataclass(frozen=True)
 class Extremes:
     """For every site an upper bound of the weight of wrong values, over all words in which the head should give the
-    other value, and the position that wins in the worst of them (0: no word does that; the bound is then -1)."""
+    other value, and the position that wins in the worst of them (0: no word does that; the bound is then minus
+    infinity)."""
 
     wrong: Array
     winner: NDArray[int64]

@@ -54,12 +54,14 @@ class NotProved(Exception):
 @dataclass(frozen=True)
 class LinkProof:
     """One of the two links of a proof. `reason` says why it is missing (None: it holds), `cases` are the failing
-    worst cases, shortest words first, where a head is the reason."""
+    worst cases, shortest words first, where a head is the reason; `limit` says that the prover gave up, at a size that
+    the reason names, and so found nothing amiss."""
 
     claim: str
     reason: str | None = None
     head: str | None = None
     cases: tuple[Case, ...] = ()
+    limit: bool = False
 
     @property
     def holds(self) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hardsim.proof.outward import Array
 
 NOTHING = -math.inf
-"""The logarithm of an empty sum; every other is finite."""
+"""The logarithm of an empty sum, and the largest of no numbers; every other is finite."""
 
 
 @dataclass

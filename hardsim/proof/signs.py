@@ -13,6 +13,7 @@ from fractions import Fraction
 from hardsim.proof.counts import common, fixed_values, separate
 from hardsim.proof.outward import above, ball, working_precision
 from hardsim.proof.result import NotProved
+from hardsim.proof.running import NOTHING
 from hardsim.proof.state import BooleanHead, State
 from hardsim.run.plan import HeadPlan
 from hardsim.spec.ir import Affine, Head, Mask, Rational
@@ -43,7 +44,7 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
     for key, want, bit in zip(keys, wanted, specified, strict=True):
         if not key or not want or (key > 0) != (bit == 1) or (want > 0) != (bit == 1):
             raise NotProved(f"the keys of head {name} are not positive where it reads 1 and negative elsewhere", name)
-    worst = np.full((2, len(keys)), -1.0)
+    worst = np.full((2, len(keys)), NOTHING)
     for site, seen in _seen(state, head.mask, keys):
         signs = {key > 0 for key in seen}
         if len(signs) == 1:
@@ -55,12 +56,9 @@ def sign_test(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[i
             if not size:
                 raise NotProved(f"the number whose sign head {name} tests can be 0", name)
             worst[bit, site] = wrong_sign(seen, bit, size * factor * state.inverse[site])
-    variable = state.diagrams.variable(("head", name))
-    bits = [
-        variable if off >= 0 and on >= 0 else state.diagrams.one if on >= 0 else state.diagrams.zero
-        for off, on in worst.T
-    ]
-    return BooleanHead(name, layer, bits, (values.get(0, 0), values.get(1, 1)), (worst[0], worst[1]))
+    return BooleanHead(
+        name, layer, state.specified(name, worst), (values.get(0, 0), values.get(1, 1)), (worst[0], worst[1])
+    )
 
 
 def _sign_queries(state: State, plan: HeadPlan, head: Head) -> tuple[list[Fraction], list[Rational], Fraction]:

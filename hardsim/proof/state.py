@@ -21,7 +21,7 @@ from hardsim.net.model import Transformer
 from hardsim.proof.diagrams import Diagrams, clip
 from hardsim.proof.reading import Extremes, NearestReading
 from hardsim.proof.result import Case, NotProved
-from hardsim.proof.running import Columns
+from hardsim.proof.running import NOTHING, Columns
 from hardsim.proof.sites import Sites
 from hardsim.run.plan import Terms
 from hardsim.spec.ir import ONE, Affine, HardProgram, Mask, Rational
@@ -194,6 +194,12 @@ class State:
         """The clip of an exact number at every site."""
         known = {number: self.diagrams.map("clip", clip, number) for number in dict.fromkeys(column)}
         return [known[number] for number in column]
+
+    def specified(self, head: str, wrong: Array) -> list[int]:
+        """What a head should read at every site, from the bounds for 0 and 1: a Boolean of its own, unless no word
+        leads to one of the two (minus infinity)."""
+        variable, one, zero = self.diagrams.variable(("head", head)), self.diagrams.one, self.diagrams.zero
+        return [variable if off and on else one if on else zero for off, on in (wrong != NOTHING).T.tolist()]
 
     # ---- forms ----
 

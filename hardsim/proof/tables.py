@@ -12,6 +12,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 from hardsim.proof.outward import exp_lower, exp_upper
+from hardsim.proof.running import NOTHING
 from hardsim.proof.sites import Sites
 from hardsim.spec.ir import Rational
 
@@ -28,14 +29,14 @@ def table_errors(
     sites: Sites, rates: Sequence[Fraction], values: Sequence[Rational], visible: Sequence[int], sizes: Sequence[int]
 ) -> Array:
     """For every site the largest weight of other values where the value at the position looked up is 0, and where it
-    is 1; -1 where no count leads there.
+    is 1; minus infinity where no count leads there.
 
     A site sees the first `visible` positions, and its counts go from 0 to `sizes`; `values` are 0 or 1 by site,
     `rates` are k in nats.
     """
     import numpy as np
 
-    found = np.full((2, len(rates)), -1.0)
+    found = np.full((2, len(rates)), NOTHING)
     for n, start, end in sites.words():
         column = np.array([int(value) for value in values[start:end]])
         for first in range(start, end, max(1, CHUNK // n)):
@@ -73,6 +74,6 @@ def _worst(rates: Sequence[Fraction], column: Any, visible: Any, sizes: Any) -> 
     share[:, 0] = np.maximum(share[:, 0], lone / (1 + lone))
     slack = 1 + (4 * near + 16) * 2.0**-52
     inside = np.arange(count) < sizes[:, None]
-    worst = [np.max(np.where(inside & (own == value), share, -1.0), axis=1) for value in (0, 1)]
-    result: Array = np.array([np.where(found >= 0, found * slack, found) for found in worst])
+    worst = [np.max(np.where(inside & (own == value), share, NOTHING), axis=1) for value in (0, 1)]
+    result: Array = np.array([found * slack for found in worst])
     return result

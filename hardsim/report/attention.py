@@ -15,7 +15,7 @@ from hardsim.checking.attention_result import (
     Violation,
 )
 from hardsim.checking.evaluate import AttentionEvaluation
-from hardsim.report.check import PARTIAL, STYLES
+from hardsim.report.check import AGREE, NEXT_CERTIFY, NOT_DECIDED, PARTIAL, next_arithmetic, style
 from hardsim.report.numbers import NOTHING, count, short, word_text, yes
 from hardsim.report.screen import Column, Screen
 
@@ -188,13 +188,17 @@ def print_verdict(screen: Screen, result: AttentionResult, alphabet: Sequence[st
     """The verdict with its reach; a mismatching word on a line of its own; the next step."""
     if result.partial:
         screen.line(PARTIAL)
-    screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    screen.line((result.verdict.value, style(result.verdict, result.agreed)), f": {result.reach}")
+    if result.stuck is not None:
+        screen.line("The first of these words, on a line of its own:")
+        screen.raw(word_text(result.stuck, alphabet))
+        screen.line(f"  {next_arithmetic(result.engine)}")
     if result.mismatch is not None:
         screen.line("The word, on a line of its own:")
         screen.raw(word_text(result.mismatch.word, alphabet))
         screen.line(f"  {mismatch_text(result.mismatch, alphabet)}")
         if result.violation is None:
-            screen.line(f"  {next_step(result.mismatch, tied=bool(result.ties))}")
+            screen.line(f"  {next_step(result.mismatch, result.engine, tied=bool(result.ties))}")
     if result.violation is not None:
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
@@ -218,12 +222,14 @@ def mismatch_text(mismatch: AttentionMismatch, alphabet: Sequence[str]) -> str:
     oracle = "" if mismatch.oracle is None else f"oracle: {answer_text(mismatch.oracle, alphabet)}; "
     return (
         f"{oracle}hard attention: {answer_text(mismatch.hard, alphabet)}; softmax: "
-        f"{answer_text(mismatch.soft, alphabet)}"
+        f"{answer_text(mismatch.soft, alphabet) if mismatch.decided else NOT_DECIDED}"
     )
 
 
-def next_step(mismatch: AttentionMismatch, tied: bool = False) -> str:
+def next_step(mismatch: AttentionMismatch, engine: str, tied: bool = False) -> str:
     """What a user can do about it; `tied` where some head has several largest scores."""
+    if mismatch.refutes and not mismatch.certain(engine):
+        return NEXT_CERTIFY
     if mismatch.oracle is not None and mismatch.oracle != mismatch.hard:
         return "Next: hard attention disagrees with the program: that is a defect of hardsim, please report it."
     if not mismatch.refutes:
@@ -251,11 +257,11 @@ def print_attention_words(screen: Screen, found: Sequence[AttentionEvaluation], 
     """One row per word, the word last."""
     rows = [
         [
-            "yes" if one.agree else "NO",
+            AGREE[one.agree],
             NOTHING if one.oracle is None else answer_text(one.oracle, alphabet),
             answer_text(one.hard, alphabet),
-            answer_text(one.soft, alphabet),
-            short(one.error),
+            answer_text(one.soft, alphabet) if one.decided else NOT_DECIDED,
+            short(one.error) if one.decided else NOTHING,
             short(one.bound),
             str(one.bits),
             word_text(one.word, alphabet),

@@ -39,6 +39,7 @@ def attention_json(result: AttentionResult) -> Json:
         "reach": result.reach,
         "partial": result.partial,
         "words": result.words,
+        "undecided_word": None if result.stuck is None else list(result.stuck),
         "mismatch": None if result.mismatch is None else mismatch_json(result.mismatch),
         "violation": None if result.violation is None else violation_json(result.violation),
         "ties": [tie_json(tie) for tie in result.ties],
@@ -55,6 +56,7 @@ def mismatch_json(mismatch: AttentionMismatch) -> Json:
         "oracle": answer_json(mismatch.oracle),
         "hard": answer_json(mismatch.hard),
         "soft": answer_json(mismatch.soft),
+        "decided": mismatch.decided,
     }
 
 
@@ -101,6 +103,7 @@ def length_json(length: AttentionLength) -> Json:
         "accepted": length.accepted,
         "soft_mismatches": length.soft_mismatches,
         "hard_mismatches": length.hard_mismatches,
+        "undecided": length.undecided,
         "score_gap": rational(length.gap),
         "size": rational(length.size),
         "temperature": {"least": rational(length.tau[0]), "largest": rational(length.tau[1])},
@@ -149,10 +152,11 @@ def evaluations_json(name: str, summary: str, found: Sequence[AttentionEvaluatio
             {
                 "word": list(one.word),
                 "agree": one.agree,
+                "decided": one.decided,
                 "oracle": answer_json(one.oracle),
                 "hard": answer_json(one.hard),
-                "soft": answer_json(one.soft),
-                "error": decimal(one.error),
+                "soft": answer_json(one.soft) if one.decided else None,
+                "error": decimal(one.error) if one.decided else None,
                 "bound": decimal(one.bound),
                 "bits": one.bits,
             }

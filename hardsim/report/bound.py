@@ -8,7 +8,7 @@ from typing import Any
 from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
 from hardsim.report.attention import print_facts, print_violation
 from hardsim.report.attention_json import growth_json, tie_json, violation_json
-from hardsim.report.check import PARTIAL, STYLES
+from hardsim.report.check import PARTIAL, style
 from hardsim.report.numbers import NOTHING, count, decimal, digits, plural, rational, short, word_text
 from hardsim.report.screen import Column, Screen
 
@@ -87,7 +87,7 @@ def print_bound(screen: Screen, result: BoundResult, alphabet: Sequence[str], ta
         screen.line(f"  grid     {result.grid}, each tried until one is wrong")
     if result.partial:
         screen.line(PARTIAL)
-    screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    screen.line((result.verdict.value, style(result.verdict, result.agreed)), f": {result.reach}")
     if result.violation is not None:
         print_violation(screen, result.violation, alphabet)
     elif result.refuted is not None:
@@ -114,7 +114,7 @@ def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
         short(length.theorem) if sharp else "any",
         short(length.right) if sharp else "any",
         short(length.wrong),
-        str(length.bits),
+        NOTHING if length.bits is None else str(length.bits),
         str(length.rounding_width),
         NOTHING if length.word is None else word_text(length.word, alphabet),
     ]

@@ -18,6 +18,10 @@ STYLES = {
     Verdict.UNDECIDED: "bold yellow",
 }
 
+AGREE = {True: "yes", False: "NO", None: NOTHING}
+"""Whether answers are the same; none where one is missing."""
+NOT_DECIDED = "not decided"
+NEXT_CERTIFY = "Next: mpmath encloses nothing, so this may be its rounding; --engine ball certifies it or dismisses it."
 PARTIAL = "PARTIAL: interrupted; what follows stands for what was done until then"
 
 LENGTH_COLUMNS = (
@@ -83,6 +87,11 @@ def print_check(screen: Screen, result: CheckResult, alphabet: Sequence[str], ta
         screen.raw()
     print_verdict(screen, result, alphabet)
     screen.raw()
+
+
+def style(verdict: Verdict, agreed: bool) -> str:
+    """How a verdict is set off: a mismatch that was only observed is no agreement."""
+    return STYLES[Verdict.UNDECIDED] if verdict is Verdict.OBSERVED and not agreed else STYLES[verdict]
 
 
 def model_line(facts: ModelFacts) -> str:
@@ -160,11 +169,11 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     """The verdict with its reach; for a mismatch the word on a line of its own, the answers, and the next step."""
     if result.partial:
         screen.line(PARTIAL)
-    screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    screen.line((result.verdict.value, style(result.verdict, result.agreed)), f": {result.reach}")
     if result.stuck is not None:
         screen.line("The first of these words, on a line of its own:")
         screen.raw(word_text(result.stuck, alphabet))
-        screen.line(f"  {next_arithmetic(result)}")
+        screen.line(f"  {next_arithmetic(result.engine)}")
     if result.mismatch is None:
         return
     screen.line("The shortest mismatching word, on a line of its own:")
@@ -176,15 +185,16 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
 def answers(mismatch: Mismatch) -> str:
     """What the three say of a mismatching word."""
     exactness = ", neither 0 nor 1" if mismatch.soft is None else ""
+    soft = f"{yes(mismatch.soft)} (output {output_text(mismatch.value)}{exactness})"
     return (
         f"oracle: {yes(mismatch.oracle)}; hard attention: {yes(mismatch.hard)}; "
-        f"softmax: {yes(mismatch.soft)} (output {output_text(mismatch.value)}{exactness})"
+        f"softmax: {soft if mismatch.decided else NOT_DECIDED}"
     )
 
 
-def next_arithmetic(result: CheckResult) -> str:
+def next_arithmetic(engine: str) -> str:
     """What a user can do about a word on which no answer was reached."""
-    if result.engine == FLOAT64:
+    if engine == FLOAT64:
         return f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} goes on in balls."
     return (
         "Next: a value lies on a threshold, or closer to it than the limit of ball arithmetic can tell; a slightly "
@@ -195,6 +205,8 @@ def next_arithmetic(result: CheckResult) -> str:
 def next_step(result: CheckResult) -> str:
     """What a user can do about a mismatch."""
     mismatch = result.mismatch
+    if mismatch is not None and not mismatch.refutes(result.engine):
+        return NEXT_CERTIFY
     if mismatch is None or mismatch.hard is not mismatch.oracle:
         return "Next: hard attention itself disagrees with the formula: that is a defect of hardsim, please report it."
     if result.model.regime == "none":

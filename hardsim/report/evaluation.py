@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hardsim.checking.compare import Evaluation
+from hardsim.report.check import AGREE, NOT_DECIDED
 from hardsim.report.numbers import NOTHING, output_text, short, word_text, yes
 from hardsim.report.screen import Column, Screen
 
@@ -29,10 +30,10 @@ def print_evaluations(screen: Screen, evaluations: Sequence[Evaluation], alphabe
 def row(found: Evaluation, alphabet: Sequence[str]) -> list[str]:
     """One word: whether the three agree, what each says, the output, before its clips, least margin, precision."""
     if not found.decided:
-        answers = [NOTHING if found.mismatch is None else "NO", yes(found.oracle), yes(found.hard), "not decided"]
+        answers = [AGREE[found.agree], yes(found.oracle), yes(found.hard), NOT_DECIDED]
         return [*answers, NOTHING, NOTHING, NOTHING, str(found.digits), word_text(found.word, alphabet)]
     return [
-        "yes" if found.mismatch is None else "NO",
+        AGREE[found.agree],
         yes(found.oracle),
         yes(found.hard),
         yes(found.soft),

@@ -138,7 +138,8 @@ def mismatch_json(mismatch: Mismatch) -> Json:
         "oracle": mismatch.oracle,
         "hard": mismatch.hard,
         "soft": mismatch.soft,
-        "output": decimal(mismatch.value),
+        "decided": mismatch.decided,
+        "output": decimal(mismatch.value) if mismatch.decided else None,
     }
 
 
@@ -191,7 +192,7 @@ def eval_json(
         "words": [
             {
                 "word": list(found.word),
-                "agree": found.mismatch is None if found.decided else None,
+                "agree": found.agree,
                 "decided": found.decided,
                 "oracle": found.oracle,
                 "hard": found.hard,

@@ -11,6 +11,7 @@ from hardsim.checking.result import HeadResult, ModelFacts
 from hardsim.checking.subject import Subject
 from hardsim.report.numbers import plural, short
 from hardsim.report.screen import Column, Screen
+from hardsim.run.mp import digits_needed
 from hardsim.spec.ir import Head
 from hardsim.spec.regimes import REGIMES
 
@@ -88,7 +89,7 @@ def describe(subject: Subject, lengths: Sequence[int]) -> ModelReport:
         meanings=(*letters, *program.meanings.items()),
         output=program.output,
         encodings=tuple((encoding.name, str(encoding.value)) for encoding in program.encodings),
-        digits=tuple((n, judge.digits(n)) for n in lengths),
+        digits=tuple((n, digits_needed(judge.plan, n)) for n in lengths),
         layers=tuple(layers),
     )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from hardsim.checking.confirm import Confirmation
 from hardsim.checking.prove import ProveResult
+from hardsim.checking.result import span_text
 from hardsim.proof.result import Case, HeadProof, LinkProof
 from hardsim.report.argument import general_json, print_argument
 from hardsim.report.check import STYLES, answers, model_line
@@ -53,11 +55,32 @@ def print_proof(screen: Screen, result: ProveResult, alphabet: Sequence[str], ta
     if result.proof.network.cases:
         screen.line(f"    the shortest such case: {case_text(result.proof.network.cases[0])}")
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    print_confirmation(screen, result.confirmed, result.min_n)
     if result.mismatch is not None:
         screen.line("The shortest refuting word found, on a line of its own:")
         screen.raw(word_text(result.mismatch.word, alphabet))
         screen.line(f"  {answers(result.mismatch)}")
     screen.raw()
+
+
+def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -> None:
+    """The words that were run after a proof."""
+    if found is None:
+        return
+    text = f"{found.words:,} words were run besides"
+    if not found.words:
+        text = "no word was run besides" + ("" if found.partial else ": words of this length take too long")
+    if found.words and found.whole:
+        text += f", every one of {span_text(min_n, found.whole)}"
+    if found.longest > found.whole:
+        text += f"{' and some' if found.whole else ', some'} of up to {found.longest:,} symbols"
+    if found.words > found.undecided:
+        text += ": each is answered as proved"
+    if found.undecided:
+        text += f"; on {found.undecided:,} of them no answer was reached, which decides nothing"
+    if found.partial:
+        text += " (interrupted: more were to be run)"
+    screen.line(f"  {text}")
 
 
 def print_link(screen: Screen, number: int, link: LinkProof) -> None:
@@ -163,8 +186,22 @@ def prove_json(result: ProveResult) -> Json:
             for head in result.proof.heads
         ],
         "tried": result.tried,
+        "confirmed": confirmation_json(result.confirmed),
         "mismatch": None if result.mismatch is None else mismatch_json(result.mismatch),
         "all_n": None if result.general is None else general_json(result.general),
+    }
+
+
+def confirmation_json(found: Confirmation | None) -> Json | None:
+    """The words that were run after a proof."""
+    if found is None:
+        return None
+    return {
+        "words": found.words,
+        "every_word_to": found.whole,
+        "longest": found.longest,
+        "undecided": found.undecided,
+        "partial": found.partial,
     }
 
 

@@ -10,6 +10,7 @@ from hardsim.report.attention import mismatch_text
 from hardsim.report.attention_json import mismatch_json
 from hardsim.report.check import STYLES
 from hardsim.report.numbers import NOTHING, decimal, rational, short, word_text
+from hardsim.report.prove import confirmation_json, print_confirmation
 from hardsim.report.screen import Column, Screen
 
 COLUMNS = (
@@ -32,6 +33,7 @@ def print_attention_proof(screen: Screen, result: AttentionProof, alphabet: Sequ
         screen.table(COLUMNS, [row(length) for length in result.lengths])
         screen.raw()
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    print_confirmation(screen, result.confirmed, result.min_n)
     if result.mismatch is not None:
         screen.line("The word, on a line of its own:")
         screen.raw(word_text(result.mismatch.word, alphabet))
@@ -64,6 +66,7 @@ def attention_proof_json(result: AttentionProof) -> dict[str, Any]:
         "reach": result.reach,
         "tried": result.tried,
         "mismatch": None if result.mismatch is None else mismatch_json(result.mismatch),
+        "confirmed": confirmation_json(result.confirmed),
         "lengths": [
             {
                 "n": length.n,

@@ -16,10 +16,12 @@ parallel work needs processes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf, isfinite
+from typing import Any
 
 from flint import arb, ctx, fmpq
 
@@ -79,6 +81,8 @@ class BallArithmetic:
     def approximate(self, value: arb) -> tuple[float, float]:
         """A float64 midpoint and a radius of the ball; the conversions are off by 2^-53 (midpoint) and 2^-29."""
         middle, radius = float(value.mid()), float(value.rad())
+        if not (isfinite(middle) and isfinite(radius)):
+            return 0.0, inf
         return middle, radius * (1 + 2.0**-20) + abs(middle) * 2.0**-51 + 2.0**-1000
 
     def exp(self, logit: Rational | arb) -> arb:
@@ -181,6 +185,34 @@ def _dyadic(value: arb, side: int) -> Fraction:
     return side * Fraction(1, 1 << TINY) if mantissa * side > 0 else Fraction(0)
 
 
+class BallContext:
+    """What the lemmas of theory ask of a number type (see `theory.lemmas`), in balls of `bits` bits."""
+
+    mpf = staticmethod(arb)
+
+    def __init__(self, bits: int = 192) -> None:
+        self.bits = bits
+        self.dps = bits * 3 // 10
+
+    def exp(self, x: arb) -> arb:
+        """e^x."""
+        return x.exp()
+
+    def sqrt(self, x: arb) -> arb:
+        """The square root."""
+        return x.sqrt()
+
+    def above(self, lemma: Callable[..., Any], *arguments: Any) -> Fraction | None:
+        """A rational that is at least `lemma(*arguments, context)`, above it by rounding alone; None stays None.
+
+        Raises:
+            Undecided: if the ball is not bounded.
+        """
+        with BallArithmetic(self.bits).precision():
+            found = lemma(*arguments, self)
+            return None if found is None else upper(found)
+
+
 @dataclass(frozen=True, slots=True)
 class BallTrace:
     """What a network did on one word, in balls; the output is settled.
@@ -205,9 +237,7 @@ class BallTrace:
     def verdict(self) -> bool | None:
         """True where the output is exactly 1, False where it is exactly 0, None where it certainly is neither."""
         value = self.output
-        if isinstance(value, int | Fraction):
-            return None if value not in (0, 1) else value == 1
-        return bool(value == 1) if value.is_exact() and value in (0, 1) else None
+        return bool(value == 1) if value in (0, 1) else None  # of balls only an exact one is equal to a number
 
 
 class BallForward:
@@ -269,9 +299,10 @@ def starting_bits(plan: Plan, n: int) -> int:
 
 def output_settled(value: Value) -> bool:
     """Whether it is certain that an output is 0, is 1, or is neither."""
-    if isinstance(value, int | Fraction) or (value.is_exact() and value.is_finite()):
+    if isinstance(value, int | Fraction):
         return True
-    return not value.contains(0) and not value.contains(1)
+    # A ball that is not finite may stand for anything, whatever it seems to contain.
+    return bool(value.is_finite() and (value.is_exact() or (not value.contains(0) and not value.contains(1))))
 
 
 def ball_run(model: Transformer, word: Sequence[str], limit: int = LIMIT_BITS) -> BallTrace:

@@ -1,10 +1,10 @@
-"""The forward pass in mpmath: a stated working precision, no enclosures.
+"""The forward pass in mpmath: a stated working precision, no enclosures, so that nothing it finds is certain.
 
-Precision. Let L bound |s_ij / tau| over the network (`plan.largest_logit`), in nats, and u = 2^-p. A logit is an
-exact rational rounded once, so e^logit is off by a factor of at most 1 + (L + 2) u, sums of n positive terms by 1 +
-n u, so an attended value between -1 and 1 by at most about (2 L + 2 n + 8) u. In look-ups of counts, and in networks
-with logits of many thousands of nats, weights below 10^-(dps + 5) of the largest are left out, which changes the value
-by less than n u / 1000 times the largest value read. `digits_needed` makes that 10^-20 at most.
+Precision. How far rounding can move a number is bounded before anything is computed, from the weights, encodings and
+temperature (see `theory.rounding`): what matters is the largest logit, and the largest coefficients, whose terms may
+cancel. `digits_needed` makes every activation and every input of a clip right to 10^-20, given that rounded numbers
+decide nothing wrongly. Weights below 10^-(dps + 5) of the largest are left out in look-ups of counts, and in networks
+with logits of many thousands of nats.
 """
 
 from __future__ import annotations
@@ -13,22 +13,25 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from mpmath import MPContext
-
 from hardsim.errors import InputError
 from hardsim.net.model import Transformer
 from hardsim.run.forward import Forward
-from hardsim.run.plan import Plan, largest_logit
+from hardsim.run.plan import LayerPlan, Plan, Terms, largest_inverse, magnitudes
 from hardsim.spec.ir import Rational
+from hardsim.theory.rounding import Rounded, rounded_attention, rounded_logit, rounded_mean, rounded_sum
 
 ACCURATE_DIGITS = 20
-"""Decimal digits to which attended values are computed."""
+"""Decimal digits after the point to which activations are computed."""
+MOST_DIGITS = 10_000
+"""More digits than these are not computed with, as the balls stop at some 32,000 bits."""
 
 
 class MpArithmetic:
     """mpmath numbers of one private context with `dps` decimal digits (round to nearest)."""
 
     def __init__(self, dps: int) -> None:
+        from mpmath import MPContext  # which takes long to load, and most commands do without
+
         self.context = MPContext()
         self.context.dps = dps
         self.dps = dps
@@ -94,10 +97,63 @@ class MpArithmetic:
         return min(sides) / 2
 
 
+def amplification(plan: Plan, n: int) -> Fraction:
+    """By how many units of rounding an activation, a clip's input or a logit of a word of length n can be off."""
+    inverse, size = largest_inverse(plan, n), n + plan.model.bos
+    error = [Fraction(0)] * plan.model.dimension
+    largest = Fraction(size)
+    for layer, (entering, grown) in zip(plan.layers, magnitudes(plan, n), strict=True):
+        columns = [Rounded(*pair) for pair in zip(entering, error, strict=True)]
+        logits, error = _attention_errors(layer, columns, inverse, size)
+        columns = [Rounded(*pair) for pair in zip(grown, error, strict=True)]
+        inputs, error = _feed_forward_errors(layer, columns)
+        largest = max(largest, *logits, *inputs, *error)
+    return largest
+
+
+def _form(form: Terms, columns: Sequence[Rounded], bias: Rational = 0) -> Rounded:
+    return rounded_sum([(Fraction(value), columns[index]) for index, value in form], Fraction(bias))
+
+
+def _added(old: Rounded, parts: Sequence[tuple[Fraction, Rounded]], bias: Rational = 0) -> Fraction:
+    """The error of a coordinate to which these are added."""
+    return rounded_sum([(Fraction(1), old), *parts], Fraction(bias)).error if parts or bias else old.error
+
+
+def _attention_errors(
+    layer: LayerPlan, columns: Sequence[Rounded], inverse: Fraction, n: int
+) -> tuple[list[Fraction], list[Fraction]]:
+    """The errors of the heads' logits, and of every coordinate after attention."""
+    written: dict[int, list[tuple[Fraction, Rounded]]] = {}
+    logits: list[Fraction] = []
+    for head in layer.heads:
+        logit = rounded_logit([(_form(q, columns), _form(k, columns)) for q, k in head.scores], inverse)
+        logits.append(logit.error)
+        for out, form in head.values:
+            value = _form(form, columns)
+            mean = rounded_attention(logit, value, n) if head.scores else rounded_mean(value, n)
+            written.setdefault(out, []).append((Fraction(1), mean))
+    return logits, [_added(old, written.get(index, [])) for index, old in enumerate(columns)]
+
+
+def _feed_forward_errors(layer: LayerPlan, columns: Sequence[Rounded]) -> tuple[list[Fraction], list[Fraction]]:
+    """The errors of the hidden units' inputs, and of every coordinate after the layer."""
+    written: dict[int, list[tuple[Fraction, Rounded]]] = {}
+    inputs: list[Fraction] = []
+    for unit in layer.units:
+        value = _form(unit.form, columns, unit.bias)
+        inputs.append(value.error)
+        activated = Rounded(min(value.size, Fraction(1)), value.error) if unit.clip else value
+        for out, weight in unit.outs:
+            written.setdefault(out, []).append((Fraction(weight), activated))
+    biases = dict(layer.biases)
+    return inputs, [_added(old, written.get(index, []), biases.get(index, 0)) for index, old in enumerate(columns)]
+
+
 def digits_needed(plan: Plan, n: int) -> int:
-    """The decimal digits that make every attended value of a word of length n right to 10^-20."""
-    amplification = 2 * largest_logit(plan, n) + 2 * n + 8
-    return ACCURATE_DIGITS + len(str(int(amplification))) + 1
+    """The decimal digits that make every activation of a word of length n right to 10^-20."""
+    # A number of b bits has at most b log 2 + 1 digits; log 2 = 0.30102...
+    return ACCURATE_DIGITS + int(amplification(plan, n)).bit_length() * 30103 // 100_000 + 2
 
 
 def mp_forward(model: Transformer, dps: int) -> Forward[Any]:
@@ -106,18 +162,18 @@ def mp_forward(model: Transformer, dps: int) -> Forward[Any]:
 
 
 def choose_digits(plan: Plan, n: int, wanted: int | None) -> int:
-    """The precision for words of length n: what is needed, or more if asked for.
+    """The precision for words of length n: what was asked for, or what is needed.
 
     Raises:
-        InputError: if fewer digits are asked for than are needed.
+        InputError: if more than MOST_DIGITS are needed.
     """
+    if wanted is not None:
+        return wanted
     needed = digits_needed(plan, n)
-    if wanted is None:
-        return needed
-    if wanted < needed:
+    if needed > MOST_DIGITS:
         raise InputError(
-            f"{wanted} decimal digits are not enough at length {n}: the largest logit is up to "
-            f"{float(largest_logit(plan, n)):.4g} nats, which needs {needed}",
-            hint=f"Use --dps {needed} or more, or leave --dps out.",
+            f"mpmath would need {needed:,} decimal digits at length {n}, since terms as large as that may cancel; more "
+            f"than {MOST_DIGITS:,} are not computed with",
+            hint="Use --engine ball, which takes as many as an answer needs, or say how many with --dps.",
         )
-    return wanted
+    return needed

@@ -6,6 +6,7 @@ same for every word (constants and position encodings) are told from those that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -154,8 +155,8 @@ def _units(ffn: FeedForward, attended: set[int]) -> tuple[Unit, ...]:
     return tuple(units)
 
 
-def largest_logit(plan: Plan, n: int) -> Fraction:
-    """A bound on |s_ij / tau| over all heads, positions and words of length n, in nats.
+def magnitudes(plan: Plan, n: int) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
+    """Bounds on every coordinate, over all positions and words of length n: layer by layer before and after attention.
 
     Magnitudes are propagated coordinate by coordinate: attention is a convex combination, a clip is at most 1.
     """
@@ -165,29 +166,42 @@ def largest_logit(plan: Plan, n: int) -> Fraction:
         size[column] = max(size[column], _size(value))
     for column, encoding in model.encodings:
         size[column] += max(_size(encoding.evaluate(i=i, n=n)) for i in range(model.first, n + 1))
-    positions = range(model.first, n + 1) if "i" in model.temperature.variables else (n,)
-    inverse = max(model.inverse_temperature(i, n) for i in positions)
-    largest = Fraction(0)
-
-    def reach(form: Terms) -> Fraction:
-        return sum((_size(value) * size[column] for column, value in form), Fraction(0))
-
     for layer in plan.layers:
         grown = list(size)
         for head in layer.heads:
-            largest = max(largest, sum((reach(q) * reach(k) for q, k in head.scores), Fraction(0)) * inverse)
             for out, form in head.values:
-                grown[out] += reach(form)
-        size = grown
+                grown[out] += reach(form, size)
+        yield size, grown
         added = [Fraction(0)] * model.dimension
         for unit in layer.units:
-            top = Fraction(1) if unit.clip else reach(unit.form) + _size(unit.bias)
+            top = Fraction(1) if unit.clip else reach(unit.form, grown) + _size(unit.bias)
             for out, weight in unit.outs:
                 added[out] += _size(weight) * top
         for out, bias in layer.biases:
             added[out] += _size(bias)
-        size = [old + new for old, new in zip(size, added, strict=True)]
-    return largest
+        size = [old + new for old, new in zip(grown, added, strict=True)]
+
+
+def reach(form: Terms, size: Sequence[Fraction]) -> Fraction:
+    """A bound on a linear form of coordinates of these sizes."""
+    return sum((_size(value) * size[column] for column, value in form), Fraction(0))
+
+
+def largest_inverse(plan: Plan, n: int) -> Fraction:
+    """The largest 1/tau over the positions of words of length n."""
+    model = plan.model
+    positions = range(model.first, n + 1) if "i" in model.temperature.variables else (n,)
+    return max(model.inverse_temperature(i, n) for i in positions)
+
+
+def largest_logit(plan: Plan, n: int) -> Fraction:
+    """A bound on |s_ij / tau| over all heads, positions and words of length n, in nats."""
+    scores = (
+        sum((reach(q, size) * reach(k, size) for q, k in head.scores), Fraction(0))
+        for layer, (size, _) in zip(plan.layers, magnitudes(plan, n), strict=True)
+        for head in layer.heads
+    )
+    return max(scores, default=Fraction(0)) * largest_inverse(plan, n)
 
 
 def _size(value: Rational) -> Fraction:

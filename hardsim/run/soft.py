@@ -17,7 +17,7 @@ from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Value
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.forward import Forward, Trace
-from hardsim.run.mp import MpArithmetic
+from hardsim.run.mp import MpArithmetic, choose_digits
 from hardsim.run.plan import largest_logit, make_plan
 
 Engine = Literal["auto", "float64", "ball", "mpmath"]
@@ -45,8 +45,8 @@ class SoftModel:
     """A softmax model ready to run, with as many bits as its answers need.
 
     A layer may enlarge an error by the size of its largest logit, so each layer is given that many bits. In balls the
-    precision doubles until the answer is settled; in mpmath, which has no enclosures, it is twice that of the first
-    attempt in balls: rounding is then negligible if the balls' estimate is right.
+    precision doubles until the answer is settled; in mpmath, which has no enclosures, it is derived from the weights
+    (see `run.mp`), and at least twice that of the first attempt in balls.
     """
 
     def __init__(self, model: Transformer, engine: Engine = "ball", limit: int = LIMIT_BITS) -> None:
@@ -63,16 +63,23 @@ class SoftModel:
         logit = int(largest_logit(self.plan, n)).bit_length()
         return BITS + (len(self.model.layers) + 1) * (logit + 8)
 
+    def _first(self, n: int) -> int:
+        """Bits to begin with at length n, which are all that mpmath takes."""
+        if self.engine != "mpmath":
+            return self.bits(n)
+        return max(2 * self.bits(n), choose_digits(self.plan, n, None) * 1000 // 301 + 1)
+
     def run(self, word: Sequence[str], settled: Callable[[Trace[Any]], bool]) -> SoftTrace:
         """Run the model on a word until its answer is settled.
 
         Raises:
             Undecided: if it is not at the limit.
+            InputError: if mpmath would need too many digits.
         """
         if len(word) != self._length:
-            self._length, self._bits = len(word), self.bits(len(word))
+            self._length, self._bits = len(word), self._first(len(word))
             self._passes.clear()
-        bits = 2 * self._bits if self.engine == "mpmath" else self._bits
+        bits = self._bits
         while True:
             forward, arithmetic = self._passes.get(bits) or self._make(bits)
             with SoftTrace(Trace([]), arithmetic, bits).precision():
@@ -104,9 +111,19 @@ def bounds(value: Value) -> tuple[Fraction, Fraction]:
     return number, number
 
 
+def finite_bounds(value: Value) -> tuple[Fraction, Fraction] | None:
+    """`bounds`, or None where there are none: more precision may find some."""
+    try:
+        return bounds(value)
+    except Undecided:
+        return None
+
+
 def side(value: Value, threshold: Fraction) -> bool | None:
     """Whether a value is certainly above (True) or below (False) a threshold; None where it is neither."""
     if isinstance(value, int | Fraction):
         return None if value == threshold else value > threshold
-    low, high = bounds(value)
-    return True if low > threshold else False if high < threshold else None
+    ends = finite_bounds(value)
+    if ends is None:
+        return None
+    return True if ends[0] > threshold else False if ends[1] < threshold else None

@@ -88,8 +88,10 @@ def _is_prime(value: int, params: tuple[int, ...]) -> bool:
 
 
 def _is_square(value: int, params: tuple[int, ...]) -> bool:
-    """0, 1, 1 + 3, 1 + 3 + 5, ...: a bit more than a float's square root, squared."""
+    """0, 1, 1 + 3, 1 + 3 + 5, ...: a bit more than a float's square root, squared, after a step of Newton's where that
+    has fewer digits than the root."""
     near = round(max(value, 0) ** 0.5)
+    near = (near + value // near) // 2 if near else near
     return value in ((near - 1) ** 2, near**2, (near + 1) ** 2)
 
 

@@ -28,8 +28,10 @@ LARGE_UNIT = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The numbers `whole / unit`; `size` bounds |whole|. A column has shape (words, positions), and machine integers
-    only if the unit is one too."""
+    """The numbers `whole / unit`; `size` bounds |whole|. A column has shape (words, positions).
+
+    Where the unit is no machine integer the numbers are Python's, so that they can be held against it.
+    """
 
     whole: Integers
     unit: int
@@ -39,12 +41,9 @@ class Exact:
     def of(whole: Integers, unit: int = 1) -> Exact:
         """Measure the numbers, and cancel what all have in common with a large unit."""
         size = largest(whole)
-        if not size:
-            unit = 1
-        elif unit >= LARGE_UNIT:
-            common = gcd(unit, int(np.gcd.reduce(whole, axis=None)))
-            if common > 1:
-                whole, unit, size = whole // common, unit // common, size // common
+        if unit >= LARGE_UNIT:
+            whole, unit, common = cancelled(whole, unit)
+            size //= common
         return Exact(_fitting(whole, max(size, unit)), unit, size)
 
     @staticmethod
@@ -68,11 +67,7 @@ class Exact:
 
     def place(self, position: int) -> Numerators:
         """What one position holds, in lowest terms."""
-        whole = self.whole[:, position]
-        common = gcd(self.unit, int(np.gcd.reduce(whole, axis=None)))
-        if common > 1:
-            whole = _fitting(whole, max(largest(whole), common)) // common
-        unit = self.unit // common
+        whole, unit, _ = cancelled(self.whole[:, position], self.unit)
         return _fitting(whole, max(largest(whole), unit)), unit
 
     def values(self, word: int) -> list[Fraction]:
@@ -85,10 +80,19 @@ class Exact:
         return Fraction(self.size, self.unit)
 
 
+def cancelled(whole: Integers, unit: int) -> tuple[Integers, int, int]:
+    """Numbers and their unit without what all have in common, and that; zeros have the unit 1."""
+    common = gcd(unit, int(np.gcd.reduce(whole, axis=None)))
+    # Of zeros the whole unit is cancelled, which need not be a machine integer.
+    if common > 1:
+        whole = (whole if common < SAFE else whole.astype(object)) // common
+    return whole, unit // common, common
+
+
 def _fitting(whole: Integers, bound: int) -> Integers:
-    """The array as machine integers if they hold the bound (the largest size, and the unit), else as Python's."""
-    wide = bound >= SAFE
-    return whole if wide == (whole.dtype == object) else whole.astype(object if wide else np.int64)
+    """The array with machine integers exactly if the bound is one."""
+    kind = object if bound >= SAFE else np.int64
+    return whole if whole.dtype == kind else whole.astype(kind)
 
 
 def over_one_unit(parts: Sequence[Numerators]) -> tuple[list[Integers], int]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.spec.ir import HardProgram, Head, Kind
 from hardsim.spec.regimes import REGIMES, Regime
 from hardsim.theory.lemmas import (
+    NumberContext,
     attended_error,
     halved_look_up_error,
     look_up_error,
@@ -24,9 +25,6 @@ from hardsim.theory.lemmas import (
     sign_error,
     table_error,
 )
-
-if TYPE_CHECKING:
-    from mpmath import MPContext
 
 DEFAULT_BETA = Fraction(4)
 """The least integer that is at least 2 ln 7 (exp(2) = 7.389 > 7)."""
@@ -56,7 +54,7 @@ class Budget:
             return None
         return self.beta_of(head) * head.promise.evaluate(i=i, n=n) / self.temperature.evaluate(i=i, n=n)
 
-    def error_bound(self, head: Head, n: int, context: MPContext) -> Any:
+    def error_bound(self, head: Head, n: int, context: NumberContext) -> Any:
         """The largest attended error that theory allows the head at any position of a word of length n."""
         rate = self.least_rate(head, n)
         if rate is None:
@@ -71,7 +69,7 @@ class Budget:
         }[head.kind]
         return bound(rate, context)
 
-    def paper_bound(self, head: Head, n: int, context: MPContext) -> Any:
+    def paper_bound(self, head: Head, n: int, context: NumberContext) -> Any:
         """Lemma 7 as the paper states it, twice our bound, for look-ups of counts; None for other heads."""
         rate = self.least_rate(head, n)
         return look_up_error(rate, context) if rate is not None and head.kind is Kind.LOOKUP else None

@@ -1,23 +1,36 @@
 """The paper's lemmas as functions: each returns the bound that it states.
 
-Bounds are mpmath numbers at the precision of the context given, rounded to nearest; g and beta are exact.
+Bounds are numbers of the context given; g and beta are exact. A context is one of mpmath, which rounds to nearest, or
+one of balls (`run.ball.BallContext`), which encloses the bound.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from mpmath import MPContext
+from typing import Any, Protocol
 
 
-def exponential(x: Fraction, context: MPContext) -> Any:
+class NumberContext(Protocol):
+    """A number type: how numbers of it are made from integers, and what it computes."""
+
+    dps: int
+
+    def mpf(self, x: Any, /) -> Any:
+        """The number of an integer."""
+
+    def exp(self, x: Any, /) -> Any:
+        """e^x."""
+
+    def sqrt(self, x: Any, /) -> Any:
+        """The square root."""
+
+
+def exponential(x: Fraction, context: NumberContext) -> Any:
     """e^x at the precision of the context."""
     return context.exp(context.mpf(x.numerator) / x.denominator)
 
 
-def geometric_distance(g: Fraction, context: MPContext) -> Any:
+def geometric_distance(g: Fraction, context: NumberContext) -> Any:
     """Lemma 6: if `s_j <= s_j* - g |j - j*|` for all j, then `||hardmax(s) - softmax(s)||_1 <= 4 x / (1 + x)` with
     x = e^-g, g > 0 nats a position.
 
@@ -28,7 +41,7 @@ def geometric_distance(g: Fraction, context: MPContext) -> Any:
     return 4 * x / (1 + x)
 
 
-def attended_error(g: Fraction, context: MPContext) -> Any:
+def attended_error(g: Fraction, context: NumberContext) -> Any:
     """How far a value between 0 and 1, attended to under the condition of Lemma 6, is from the winner's: at most
     2x/(1 + x), x = e^-g.
 
@@ -37,7 +50,7 @@ def attended_error(g: Fraction, context: MPContext) -> Any:
     return geometric_distance(g, context) / 2
 
 
-def look_up_error(g: Fraction, context: MPContext) -> Any:
+def look_up_error(g: Fraction, context: NumberContext) -> Any:
     """Lemma 7: with `s_j = g (2jc - j^2)`, integer 1 <= c <= n: `|sum_j alpha_j j - c| <= 2 e^-g (1 + 1/(2g))`, g nats.
 
     The sum of k e^(-g k^2) over k >= 1 is at most its first term plus the integral from 1, for g >= 1/2 (there the
@@ -51,12 +64,12 @@ def look_up_error(g: Fraction, context: MPContext) -> Any:
     return 2 * (context.exp(context.mpf(-1) / 2) / context.sqrt(2 * rate) + 1 / (2 * rate))
 
 
-def halved_look_up_error(g: Fraction, context: MPContext) -> Any:
+def halved_look_up_error(g: Fraction, context: NumberContext) -> Any:
     """Half of Lemma 7 (ours): positions before c pull the mean down, those after it up, so only one side counts."""
     return look_up_error(g, context) / 2
 
 
-def table_error(g: Fraction, context: MPContext) -> Any:
+def table_error(g: Fraction, context: NumberContext) -> Any:
     """A 0/1 value read by the look-up of Lemma 7 is off by at most `2t / (1 + 2t)`, `t = sum_(k >= 1) e^(-g k^2)`.
 
     That is the weight off the winner, with positions on both sides without end. The terms fall at least as fast as
@@ -75,7 +88,7 @@ def table_error(g: Fraction, context: MPContext) -> Any:
     return 2 * total / (1 + 2 * total)
 
 
-def sign_error(g: Fraction, context: MPContext) -> Any:
+def sign_error(g: Fraction, context: NumberContext) -> Any:
     """The sign test (ours): even and odd positions differ by at least g nats, so the wrong ones hold at most 2x/(1
     + 2x).
 
@@ -86,7 +99,7 @@ def sign_error(g: Fraction, context: MPContext) -> Any:
     return 2 * x / (1 + 2 * x)
 
 
-def ramp_sign_error(beta: Fraction, n: int, context: MPContext) -> Any:
+def ramp_sign_error(beta: Fraction, n: int, context: NumberContext) -> Any:
     """The sign test with keys (-1)^j j^2 at temperature 1 (ours), over the queries 2 <= i <= n.
 
     With |y| >= 1/(2i) the best right position has logit at least beta (i - 1)^2/(2i), each of the at most ceil(i/2)
@@ -95,5 +108,7 @@ def ramp_sign_error(beta: Fraction, n: int, context: MPContext) -> Any:
     worst = context.mpf(0)
     for i in range(2, n + 1):
         ratio = -(-i // 2) * exponential(-beta * (1 + (i - 1) ** 2) / (2 * i), context)
-        worst = max(worst, ratio / (1 + ratio))
+        share = ratio / (1 + ratio)
+        # Balls that overlap are not ordered: their own maximum encloses the larger one.
+        worst = worst.max(share) if hasattr(worst, "max") else max(worst, share)
     return worst

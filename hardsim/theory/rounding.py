@@ -1,11 +1,32 @@
-"""Rounding: Lemma 9, which makes approximate Booleans exact, and Lemma 27, on what rounding to many bits would cost."""
+"""Rounding: Lemma 9, which makes approximate Booleans exact, Lemma 27, on what rounding to many bits would cost, and
+how far a softmax network computed with rounded numbers can be off (ours).
+
+The last, before anything is computed. Every operation multiplies its result by some 1 + d with |d| <= u, and numbers
+that only exact rationals went into are exact. Of each number the size X bounds the exact value, and E u how far the
+computed one is from it. With E u <= 1/4 for every number and 8 m u <= 1 for every count m of roundings below,
+(1 + u)^m - 1 <= 2 m u, a computed number is at most X + 1 in size, and by induction over the operations:
+
+- `b + sum of k terms c_j x_j`: conversions, products and sums round each term at most 4k + 8 times, so that
+  E = sum |c_j| E_j + 8 (k + 2) (|b| + sum |c_j| (X_j + 1)). Cancellation enters here: the absolute terms count.
+- A clip or relu moves two numbers no further apart: E stays.
+- A logit `beta sum q_t k_t`, of exact q and k, is converted once: E = 4 L + 1, L its size. Of rounded ones: the
+  products are off by E_q (K + 1) + Q E_k, and 8 roundings of each add up to E = beta sum (E_q (K + 1) + Q E_k + 16
+  (Q + 1) (K + 1)).
+- e^l is off by a factor of at most 1 + w, w = (2 E + 4) u, since e^d - 1 <= 2d for d <= 1/4. Weights that are off by
+  factors of 1 + w each move by at most 4w together once they are divided by their sum, so a mean of values of size X
+  by 4 w X; sums of n terms and the division round at most 2n + 10 times, relative to the mean of absolute values; at
+  most n weights below u/500 of the largest may be left out. Together E = E_v + 8 (E_l + 2) X + 5 (n + 4) (X + 1).
+- A mean of n equally weighted values: E = E_v + 2 (n + 4) (X + 1).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.errors import InputError
+from hardsim.theory.outward import round_up
 
 
 def round_boolean(x: Fraction) -> Fraction:
@@ -97,3 +118,54 @@ def _check(**positive: int) -> None:
     for name, value in positive.items():
         if value < 1:
             raise InputError(f"Lemma 27 needs a positive {name}, not {value}")
+
+
+# ---- computing with rounded numbers ----
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """A number that is to be computed: at most `size` in absolute value, off by at most `error` u (0: exact)."""
+
+    size: Fraction
+    error: Fraction = Fraction(0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is computed without rounding."""
+        return not self.error
+
+    @property
+    def reach(self) -> Fraction:
+        """The largest size of the computed number."""
+        return self.size if self.exact else self.size + 1
+
+
+def rounded_sum(terms: Sequence[tuple[Fraction, Rounded]], bias: Fraction = Fraction(0)) -> Rounded:
+    """`bias + sum c x`, from the coefficients c and what is known of the x."""
+    size = abs(bias) + sum((abs(c) * x.size for c, x in terms), Fraction(0))
+    if all(x.exact for _, x in terms):
+        return Rounded(round_up(size))
+    reach = abs(bias) + sum((abs(c) * x.reach for c, x in terms), Fraction(0))
+    carried = sum((abs(c) * x.error for c, x in terms), Fraction(0))
+    return Rounded(round_up(size), round_up(carried + 8 * (len(terms) + 2) * reach))
+
+
+def rounded_logit(pairs: Sequence[tuple[Rounded, Rounded]], inverse: Fraction) -> Rounded:
+    """`inverse sum q k`, of queries and keys."""
+    size = inverse * sum((q.size * k.size for q, k in pairs), Fraction(0))
+    if all(q.exact and k.exact for q, k in pairs):
+        return Rounded(round_up(size), round_up(4 * size + 1))
+    off = sum((q.error * k.reach + q.size * k.error + 16 * (q.size + 1) * (k.size + 1) for q, k in pairs), Fraction(0))
+    return Rounded(round_up(size), round_up(inverse * off))
+
+
+def rounded_attention(logit: Rounded, value: Rounded, n: int) -> Rounded:
+    """A mean of n values weighted by softmax."""
+    mean = 8 * (logit.error + 2) * value.size + 5 * (n + 4) * (value.size + 1)
+    return Rounded(value.size, round_up(value.error + mean))
+
+
+def rounded_mean(value: Rounded, n: int) -> Rounded:
+    """A mean of n values with equal weights."""
+    return value if value.exact else Rounded(value.size, round_up(value.error + 2 * (n + 4) * (value.size + 1)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import exp, log
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -16,16 +17,17 @@ from hardsim.checking.attention import AttentionOptions, AttentionSubject, certa
 from hardsim.checking.attention_campaign import check_attention, engine_of, fit, judge, kind_of, words_of
 from hardsim.checking.attention_open import AttentionInput
 from hardsim.checking.attention_plan import constant, plan_length, prepare
-from hardsim.checking.attention_result import AttentionMismatch, AttentionResult, weightier
+from hardsim.checking.attention_result import AttentionMismatch, AttentionResult, Violation, weightier
 from hardsim.checking.attention_tally import ErrorTally
 from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.campaign import CheckOptions, Progress
 from hardsim.checking.evaluate import accepted_by, evaluate_attention
 from hardsim.checking.open import read_input
-from hardsim.checking.result import ENGINES, Verdict
+from hardsim.checking.result import ENGINES, Verdict, Word
 from hardsim.checking.sources import ahat_subject
-from hardsim.errors import InputError
+from hardsim.errors import InputError, Undecided
 from hardsim.lang.arith import parse_arith
+from hardsim.run.soft import SoftModel
 from tests.attention_models import HEAD, Document, critical, majority, sided, some_a, with_head, write
 
 HALF = Fraction(1, 2)
@@ -275,7 +277,7 @@ def test_tallies_add_up() -> None:
     assert (left.words, left.accepted, left.bits, left.soft_mismatches, left.hard_mismatches) == (5, 3, 128, 1, 1)
     assert list(left.errors[0, 1, 2]) == [2, 3]
     # Coordinate 2 was written last in layer 1.
-    assert [left.error(0, 0), left.error(0, 1), left.error(1, 0), left.final_error(2)] == [0, 3, HALF, HALF]
+    assert [left.error(0, 0), left.error(0, 1), left.error(1, 0), left.error(1, 1)] == [0, 3, HALF, HALF]
 
 
 def test_a_power_law_is_found() -> None:
@@ -297,3 +299,65 @@ def test_right_below_the_critical_temperature_and_wrong_above(tmp_path: Path) ->
             assert result.verdict is verdict
     assert result.mismatch is not None
     assert (result.mismatch.word.count("a"), len(result.mismatch.word)) == (1, 4)
+
+
+def given_up(word: str, run: Any) -> Any:
+    """Balls that reach no answer on one word."""
+
+    def tried(self: SoftModel, asked: Word, settled: Any) -> Any:
+        if "".join(asked) == word:
+            raise Undecided(f"the word {word} is undecided")
+        return run(self, asked, settled)
+
+    return tried
+
+
+@pytest.mark.parametrize("engine", ["auto", "ball"])
+def test_undecided_words_are_counted_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    subject = subject_of(tmp_path, some_a())
+    monkeypatch.setattr(SoftModel, "run", given_up("ab", SoftModel.run))
+    monkeypatch.setattr("hardsim.checking.attention_words.float_answers", lambda subject, soft, n: [None] * 2**n)
+    sharp, flat = AttentionOptions(parse_arith("1/9")), AttentionOptions(parse_arith("9"))
+    options = CheckOptions(max_n=3, engine=engine)
+    result = check_attention(subject, options, sharp)
+    assert [length.undecided for length in result.lengths] == [0, 1, 0]
+    assert (result.verdict, result.mismatch, result.stuck) == (Verdict.UNDECIDED, None, ("a", "b"))
+    assert "no answer of the softmax network was reached on 1 of 14 words; the others agree" in result.reach
+    refuted = check_attention(subject, options, flat)  # a mismatch on another word outweighs it
+    assert (refuted.verdict, refuted.lengths[1].undecided, refuted.stuck) == (Verdict.REFUTED, 1, None)
+    monkeypatch.undo()
+    monkeypatch.setattr(SoftModel, "run", given_up("ab", SoftModel.run))
+    found = evaluate_attention(subject, [("a", "b"), ("b", "a")], replace(options, engine="ball"), sharp)
+    assert [(one.decided, one.agree, one.refuted) for one in found] == [(False, None, False), (True, True, False)]
+
+
+def test_float64_alone_counts_what_it_cannot_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardsim.checking.attention_words.float_answers", lambda subject, soft, n: [None] * 2**n)
+    result = check_attention(
+        subject_of(tmp_path, some_a()), CheckOptions(max_n=2, engine="float64"), AttentionOptions()
+    )
+    assert (result.verdict, [length.undecided for length in result.lengths]) == (Verdict.UNDECIDED, [2, 4])
+
+
+def test_what_mpmath_sees_is_observed(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    result = check_attention(subject, CheckOptions(max_n=3, engine="mpmath"), AttentionOptions(parse_arith("9")))
+    assert (result.verdict, result.agreed) == (Verdict.OBSERVED, False)
+    assert "not certified" in result.reach
+    assert "--engine ball" in result.reach
+    exact = AttentionMismatch(("a",), True, False, False)
+    assert judge(result.lengths, exact, None, "mpmath")[0] is Verdict.REFUTED
+    seen, claimed = (
+        Violation("a bound", 1, None, HALF, HALF / 2, observed=True),
+        Violation("a gap", 1, None, HALF, HALF),
+    )
+    assert judge(result.lengths, None, seen, "mpmath")[0] is Verdict.OBSERVED
+    assert judge(result.lengths, None, claimed, "mpmath")[0] is Verdict.REFUTED
+
+
+def test_an_error_that_rounding_alone_may_be_is_not_shown_above_its_bound(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, majority() | {"threshold": "2/5"})
+    for one in evaluate_attention(subject, [("a", "a", "b"), ("b",)], CheckOptions(max_n=3), AttentionOptions()):
+        assert one.error == one.bound == 0

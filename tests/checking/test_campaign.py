@@ -211,7 +211,6 @@ def test_nothing_tried_is_undecided() -> None:
     [
         (CheckOptions(max_n=0), "at least 1"),
         (CheckOptions(engine="abacus"), "unknown engine 'abacus'"),
-        (CheckOptions(max_n=40, dps=20), "20 decimal digits are not enough at length 1"),
     ],
 )
 def test_options_out_of_range_are_refused(options: CheckOptions, message: str) -> None:

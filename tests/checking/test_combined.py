@@ -172,7 +172,7 @@ def test_softmax_that_contradicts_a_proof_is_a_defect(tmp_path: Path, monkeypatc
         return replace(check_attention(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
 
     monkeypatch.setattr(combined, "check_attention", lying)
-    with pytest.raises(InvariantError, match="was proved for every word up to 2, but a word contradicts it"):
+    with pytest.raises(InvariantError, match="was proved for every word up to 2, but the word a contradicts it"):
         check_attention_with_proof(given, CheckOptions(max_n=2), AttentionOptions())
     wrong = check_attention_with_proof(given, CheckOptions(max_n=2, engine="ball"), AttentionOptions())
     assert wrong.verdict is Verdict.REFUTED

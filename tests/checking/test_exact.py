@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.checking.soft import TINY, exact, exact_or_none
+from hardsim.checking.soft import TINY, exact
 
 context = MPContext()
 context.dps = 40
@@ -23,7 +23,6 @@ def test_exact_is_exact(mantissa: int, exponent: int) -> None:
 def test_what_is_exact_stays() -> None:
     assert exact(3) == 3
     assert exact(Fraction(-2, 3)) == Fraction(-2, 3)
-    assert exact_or_none(None) is None
 
 
 def test_numbers_too_small_to_write_become_zero() -> None:

@@ -109,7 +109,10 @@ DAMAGES: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda d: a_table(d).update(coefficients="many"), "coefficients"),
     (lambda d: a_table(d).update(coefficients="3/2"), "coefficients: expected a positive integer"),
     (lambda d: a_table(d).update(coefficients="0"), "coefficients: expected a positive integer"),
-    (lambda d: d["options"].update(counting="abacus"), "at options.counting: expected lookup, as the heads of the specification count"),
+    (
+        lambda d: d["options"].update(counting="abacus"),
+        "at options.counting: expected lookup, as the heads of the specification count",
+    ),
     (lambda d: d["model"]["encodings"][14].update(value="MOD(3, 3, i)"), "model.encodings[14].value:1:6"),
     (lambda d: d["model"]["encodings"][14].update(value="PRIME(i + i)"), "model.encodings[14].value:1:1"),
 ]
@@ -199,7 +202,8 @@ def test_errors_stay_within_the_theory(text: str, regime: str) -> None:
         for head in length.heads:
             assert head.error <= head.bound
             if head in mine:
-                assert head.paper_bound == 2 * head.bound
+                assert head.paper_bound is not None
+                assert abs(head.paper_bound - 2 * head.bound) <= head.bound / 2**100  # both are rounded up
             else:
                 assert head.paper_bound is None
 

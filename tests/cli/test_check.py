@@ -360,3 +360,47 @@ def test_eval_says_what_is_undecided(hardsim: Any, since: Path, monkeypatch: pyt
     assert hardsim("eval", since, "ba").code == 0
     for engine in ("ball", "mpmath"):
         assert hardsim("eval", since, "ba", "--engine", engine).code == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "code", "said"),
+    [
+        ("", 0, ""),  # the examples of a file that names no position are for the one that is asked for
+        ("at: first\n", 0, ""),
+        ("at: last\n", 0, "its accept: and reject: words were written for at: last, so with --at first"),
+    ],
+)
+def test_examples_are_judged_where_the_formula_is_read(
+    hardsim: Any, tmp_path: Path, header: str, code: int, said: str
+) -> None:
+    path = tmp_path / "ahead.ltl"
+    path.write_text(f"alphabet: a b\n{header}accept: ba\nreject: aa\nF b & X a\n")
+    outcome = hardsim("check", path, "--at", "first", "--max-n", "3")
+    assert outcome.code == code
+    assert (said in outcome.err) if said else (outcome.err == "")
+    assert "looks ahead" not in outcome.err
+
+
+def test_what_mpmath_sees_is_no_refutation(hardsim: Any, since: Path) -> None:
+    arguments = ("--beta", "1/2", "--engine", "mpmath")
+    outcome = hardsim("check", since, "--max-n", "2", "--json", "-", *arguments)
+    (result,) = outcome.json["results"]
+    assert (outcome.code, result["verdict"], result["mismatch"]["kind"]) == (1, "OBSERVED", "soft/hard")
+    told = hardsim("check", since, "--max-n", "2", *arguments)
+    assert "REFUTED" not in told.out
+    assert "OBSERVED: a mismatch in mpmath" in told.out
+    assert "--engine ball" in told.out
+    one = hardsim("eval", since, "ba", *arguments)
+    assert (one.code, "OBSERVED, not certified" in one.err) == (1, True)
+    assert (
+        "OBSERVED: mpmath encloses nothing" in hardsim("words", since, "--by", "soft", *arguments, "--max-n", "2").err
+    )
+    bound = hardsim("bound", since, "--max-n", "2", *arguments)
+    assert (bound.code, "REFUTED" in bound.out, "OBSERVED: a mismatch" in bound.out) == (1, False, True)
+
+
+def test_few_digits_are_noted(hardsim: Any, since: Path) -> None:
+    outcome = hardsim("check", since, "--engine", "mpmath", "--dps", "15", "--max-n", "3")
+    assert outcome.code == 0
+    assert "15 decimal digits are fewer than the" in outcome.err
+    assert hardsim("check", since, "--dps", "5", "--max-n", "3").err == ""

@@ -82,7 +82,14 @@ def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: A
     assert lines[verdict + 3].strip() == "hard attention: accept; softmax: reject"
     assert "lower --tau" in lines[verdict + 4]
     (result,) = hardsim("check", model, "--tau", "1", "--max-n", "3", "--json", "-").json["results"]
-    assert result["mismatch"] == {"word": ["a", "b"], "kind": "soft/hard", "oracle": None, "hard": True, "soft": False}
+    assert result["mismatch"] == {
+        "word": ["a", "b"],
+        "kind": "soft/hard",
+        "oracle": None,
+        "hard": True,
+        "soft": False,
+        "decided": True,
+    }
     # Wrong are ab and ba, and at length 3 the three words with one a: 2 < e < 2 * 3.
     assert [length["soft_mismatches"] for length in result["lengths"]] == [0, 2, 3]
     assert hardsim("check", model, "--tau", f"{round(critical(3) * 1000) - 1}/1000", "--max-n", "3").code == 0
@@ -341,7 +348,7 @@ def test_eval_of_what_hard_attention_leaves_undecided(hardsim: Any, tmp_path: Pa
     assert "hard attention decides nothing on 1 of 2 words" in outcome.err
     assert "mismatch" not in outcome.err
     rows = [line.split() for line in outcome.out.splitlines()][-2:]
-    assert [row[:4] for row in rows] == [["NO", "–", "undecided", "undecided"], ["yes", "–", "accept", "accept"]]
+    assert [row[:4] for row in rows] == [["–", "–", "undecided", "undecided"], ["yes", "–", "accept", "accept"]]
 
 
 def test_eval_of_a_transduction_prints_its_output(hardsim: Any, tmp_path: Path) -> None:

@@ -106,10 +106,16 @@ def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
 def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, since: Path) -> None:
     outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)")
     assert outcome.code == 3
+    assert "PROVED" not in outcome.out
+    assert "UNDECIDED: not proved for every length: 2^(-n) is not recognised" in outcome.out
+    assert "; every word of length 1 to 64 is proved. Next: --all-n with --max-n 64 asks for these" in outcome.out
+    (result,) = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--json", "-").json["results"]
+    assert (result["verdict"], result["confirmed"]) == ("UNDECIDED", None)
+    # The proof up to a length was asked for as well.
+    outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "64")
+    assert outcome.code == 0
     assert "PROVED: every word of length 1 to 64" in outcome.out
     assert "Not proved for every length: 2^(-n) is not recognised" in outcome.out
-    # The proof up to a length was asked for as well.
-    assert hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "64").code == 0
     assert hardsim("prove", since, "--all-n", "--beta", "1").code == 1
 
 

@@ -40,7 +40,6 @@ COMMANDS = ("check", "eval", "words", "show", "compile", "examples")
         (["--tau", ""], "the expression is empty"),
         (["--tau", "1/i"], "depends on i"),
         (["--tau", "0*n"], "temperature"),
-        (["--dps", "5"], "digits"),
         (["--alphabet", "a b"], "--alphabet goes with -e"),
         (["-e", "a"], "-e gives a formula, so no file can be given"),
         (["--nonsense"], "--nonsense"),

@@ -7,19 +7,18 @@ names, kinds and masks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
 
 from hardsim.checking.subject import Subject
 from hardsim.errors import HardsimError
-from hardsim.lang.arith import parse_arith
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.net.model import AttentionHead, Matrix, Transformer
 from hardsim.net.soften import soften
 from hardsim.net.tables import LengthTable, PositionTable
 from hardsim.spec.columns import PositionFunction, PredicateColumn
-from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Kind, Letter, Mask, ProgramLayer, Rational, Weighting
+from hardsim.spec.ir import Affine, Clip, HardProgram, Head, Kind, Letter, Mask, ProgramLayer, Rational, Weighting
 from tests.proof.perturb import perturbed
 
 NUMBERS: tuple[Rational, ...] = (
@@ -109,6 +108,8 @@ def _encoding(value: PositionFunction, rng: Random) -> PositionFunction:
         return replace(value, of_i=value.of_i + rng.choice((-1, 0, 1)), of_n=value.of_n + rng.choice((0, 0, 1)),
                        offset=value.offset + rng.choice((-1, 0, 1)))  # fmt: skip
     kind = rng.random()
+    if not isinstance(value, Arith):
+        value = parse_arith("i")
     if kind < 0.1:
         return PositionTable(1, tuple(value.evaluate(i=i, n=3) for i in (1, 2, 3)), rng.choice(NUMBERS))
     if kind < 0.2:
@@ -208,18 +209,24 @@ def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
             return "", model
         place = rng.randrange(len(layer.heads))
         factor = rng.choice(NUMBERS)
-        edit: Callable[[Matrix], Matrix] = lambda matrix: _entry(matrix, rng)  # noqa: E731
-        if what == "scale":
-            edit = lambda matrix: Matrix.of(*matrix.shape, {(r, c): v * factor for r, c, v in matrix.entries})  # noqa: E731
         part = rng.choice(("w_q", "w_k")) if what == "scale" else what
 
+        def edit(matrix: Matrix) -> Matrix:
+            if what != "scale":
+                return _entry(matrix, rng)
+            return Matrix.of(*matrix.shape, {(r, c): v * factor for r, c, v in matrix.entries})
+
         def change(head: AttentionHead) -> AttentionHead:
-            return replace(head, **{part: edit(getattr(head, part))})
+            if part == "w_q":
+                return replace(head, w_q=edit(head.w_q))
+            return replace(head, w_k=edit(head.w_k)) if part == "w_k" else replace(head, w_v=edit(head.w_v))
 
         heads = tuple(change(old) if index == place else old for index, old in enumerate(layer.heads))
         new = replace(layer, heads=heads)
     elif what in ("w1", "w2"):
-        new = replace(layer, ffn=replace(layer.ffn, **{what: _entry(getattr(layer.ffn, what), rng)}))
+        ffn = layer.ffn
+        changed = replace(ffn, w1=_entry(ffn.w1, rng)) if what == "w1" else replace(ffn, w2=_entry(ffn.w2, rng))
+        new = replace(layer, ffn=changed)
     elif what == "embedding":
         return what, replace(model, embedding=_entry(model.embedding, rng))
     elif what == "encoding" and model.encodings:
@@ -265,6 +272,3 @@ def mutated(subject: Subject, rng: Random) -> Mutant | None:
     if (program, model) == (subject.program, subject.model):
         return None
     return Mutant(", ".join(kinds), model, program)
-
-
-assert ONE == "1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp
+from math import exp, inf
 
 import pytest
 from hypothesis import given
@@ -102,4 +102,4 @@ def test_tables_of_several_lengths_and_rates_are_each_their_own(
                     if column[max(count, 1) - 1] == value
                 ]
                 assert (found[value, site] >= 0) == bool(shares), n
-                assert found[value, site] >= max(shares, default=-1.0) - 1e-12
+                assert found[value, site] >= max(shares, default=-inf) - 1e-12

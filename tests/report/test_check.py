@@ -107,12 +107,26 @@ def test_the_verdict_has_its_reach() -> None:
 )
 def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(mismatch: Mismatch, regime: str, expected: str) -> None:
     facts = replace(FACTS, regime=regime)
-    result = replace(RESULT, verdict=Verdict.REFUTED, mismatch=mismatch, model=facts)
+    result = replace(RESULT, engine="auto", verdict=Verdict.REFUTED, mismatch=mismatch, model=facts)
     lines = text_of(result).splitlines()
     place = lines.index("ab" * 200)
     assert lines[place - 2] == "REFUTED: the words of this test"
     assert "softmax: undecided (output 0.75, neither 0 nor 1)" in lines[place + 1]
     assert expected in lines[place + 2]
+
+
+def test_what_mpmath_saw_is_to_be_certified_next() -> None:
+    lines = text_of(replace(RESULT, mismatch=MISMATCH)).splitlines()
+    place = lines.index("ab" * 200)
+    assert lines[place - 2] == "OBSERVED: the words of this test"
+    assert "--engine ball certifies it" in lines[place + 2]
+
+
+def test_a_mismatch_without_an_answer_of_the_network_says_so() -> None:
+    mismatch = replace(MISMATCH, hard=False, soft=None, decided=False)
+    result = replace(RESULT, engine="auto", verdict=Verdict.REFUTED, mismatch=mismatch)
+    assert "softmax: not decided" in text_of(result)
+    assert envelope(result)["results"][0]["mismatch"]["output"] is None
 
 
 def test_the_summary_counts_and_shows_extremes() -> None:

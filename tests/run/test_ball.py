@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import inf, isfinite
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardsim.checking.attention import certain
 from hardsim.checking.subject import ModelOptions, compile_file
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
@@ -20,6 +22,7 @@ from hardsim.run.ball import (
     LIMIT_BITS,
     TINY,
     BallArithmetic,
+    BallContext,
     BallForward,
     ball_run,
     lower,
@@ -29,6 +32,7 @@ from hardsim.run.ball import (
 )
 from hardsim.run.forward import Forward
 from hardsim.run.plan import make_plan
+from hardsim.run.soft import finite_bounds, side
 from tests.networks import ALPHABET, context, dense_forward, one_head, transformers
 
 SLACK = Fraction(1, 10**45)
@@ -293,3 +297,35 @@ def test_weights_of_any_size_may_be_left_out(nats: int) -> None:
         assert lower(a) <= lower(b)
         assert upper(b) <= upper(a)
     assert any(upper(a) - lower(a) > Fraction(1, 10**10) for a in found)
+
+
+@pytest.mark.parametrize(
+    "value", [arb.nan(), arb("inf"), arb("-inf"), arb(0, 1) / arb(0), arb("1 +/- inf"), arb(2) ** 2000], ids=str
+)
+def test_what_is_not_finite_decides_nothing(value: arb) -> None:
+    arithmetic = BallArithmetic(53)
+    middle, radius = arithmetic.approximate(value)
+    assert isfinite(middle)
+    assert radius == inf
+    if value.is_finite():
+        return
+    assert not output_settled(value)
+    assert finite_bounds(value) is None
+    assert side(value, Fraction(1, 2)) is None
+    assert not certain(value)
+    if not value.is_exact():
+        assert not arithmetic.settled(value)
+        clipped = arithmetic.clip(value)
+        assert clipped.contains(0)
+        assert clipped.contains(1)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_bounds_of_theory_are_rounded_up(above: int, below: int) -> None:
+    g = Fraction(above, below)
+    found = BallContext().above(lambda rate, numbers: numbers.exp(-numbers.mpf(rate.numerator) / rate.denominator), g)
+    with BallArithmetic(400).precision():
+        exact = (-arb(above) / below).exp()
+        assert found is not None
+        assert upper(exact) <= found
+        assert found <= upper(exact) * (1 + Fraction(1, 2**150)) or found <= Fraction(1, 2 ** (TINY - 1))

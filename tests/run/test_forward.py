@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError
-from hardsim.net.model import Transformer
+from hardsim.net.model import Layer, Matrix, Transformer
 from hardsim.run import weights
 from hardsim.run.forward import Forward, exact_margin
-from hardsim.run.mp import MpArithmetic, choose_digits, digits_needed, mp_forward
+from hardsim.run.mp import MOST_DIGITS, MpArithmetic, amplification, choose_digits, digits_needed, mp_forward
 from hardsim.run.plan import largest_logit, make_plan
 from tests.networks import ALPHABET, context, dense_forward, number, one_head, transformers
 
@@ -91,16 +92,57 @@ def test_temperature_must_be_positive() -> None:
         mp_forward(one_head("2 - n"), 40).run("ab")
 
 
-def test_precision_is_derived_from_the_largest_logit() -> None:
+def test_precision_is_derived_from_the_largest_logit_and_the_largest_coefficient() -> None:
     plan = make_plan(one_head())
-    # |s_ij| <= 3 n^2; 2 L + 2 n + 8 at n = 10 is 628: 20 digits, 3 for the factor, 1 to spare.
+    # |s_ij| <= 3 n^2 = L, so the logit is off by 4 L + 1 and the value read, of size 1, by 8 (4 L + 3) + 5 (n + 4) 2 =
+    # 9764 at n = 10; added to an exact 0 by that and 8 (2 + 2) 2 = 9828. The clip 2x - 1/2 of it is off by
+    # 2 * 9828 + 8 (1 + 2) (2 (1 + 1) + 1/2) = 19764, and added to an exact 0 by that and 8 (2 + 2) 2 = 19828.
     assert largest_logit(plan, 10) == 300
-    assert digits_needed(plan, 10) == 24
-    assert choose_digits(plan, 10, None) == 24
-    assert choose_digits(plan, 10, 60) == 60
-    with pytest.raises(InputError, match="23 decimal digits are not enough at length 10") as caught:
-        choose_digits(plan, 10, 23)
-    assert "--dps 24" in caught.value.hint
+    assert amplification(plan, 10) == 19828
+    assert digits_needed(plan, 10) == 20 + 5 + 1
+    assert choose_digits(plan, 10, None) == 26
+    assert [choose_digits(plan, 10, wanted) for wanted in (23, 60)] == [23, 60]
+
+
+@pytest.mark.parametrize("size", [30, 400])
+def test_large_coefficients_take_more_digits(size: int) -> None:
+    model = one_head()
+    (layer,) = model.layers
+    w1, large = layer.ffn.w1, 10**size
+    widened = replace(w1, entries=tuple((row, column, value * large) for row, column, value in w1.entries))
+    scaled = replace(model, layers=(Layer(layer.heads, replace(layer.ffn, w1=widened)),))
+    assert digits_needed(make_plan(scaled), 4) >= digits_needed(make_plan(model), 4) + size - 1
+
+
+def test_more_digits_than_a_reasonable_number_are_refused() -> None:
+    plan = make_plan(one_head(f"1/10^{MOST_DIGITS}"))
+    with pytest.raises(InputError, match=r"mpmath would need 10,0\d\d decimal digits at length 4") as caught:
+        choose_digits(plan, 4, None)
+    assert "--engine ball" in caught.value.hint
+    assert choose_digits(plan, 4, 30) == 30
+
+
+@settings(max_examples=40, deadline=None)
+@given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=5), st.integers(-30, 30))
+def test_rounding_is_within_its_bound_on_random_networks(model: Transformer, word: list[str], power: int) -> None:
+    # Values scaled up or down, so that large terms cancel.
+    scale = Fraction(10) ** power
+    layers = tuple(
+        Layer(
+            tuple(replace(head, w_v=Matrix(head.w_v.shape, tuple((r, c, v * scale) for r, c, v in head.w_v.entries)))
+                  for head in layer.heads),
+            layer.ffn,
+        )
+        for layer in model.layers
+    )  # fmt: skip
+    scaled = replace(model, layers=layers)
+    plan = make_plan(scaled)
+    digits = digits_needed(plan, len(word))
+    assert Fraction(10) ** (digits - 20) > amplification(plan, len(word))
+    short, long = mp_forward(scaled, digits).run(word), mp_forward(scaled, digits + 40).run(word)
+    for left, right in zip(short.columns, long.columns, strict=True):
+        for a, b in zip(left.values, right.values, strict=True):
+            assert abs(number(a) if isinstance(a, int | Fraction) else a - b) <= context.mpf(10) ** -20 or a == b
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 13, 30])

@@ -63,7 +63,7 @@ def test_balls_enclose_the_closed_form_and_mpmath_lies_beside_it(tmp_path: Path,
 def test_balls_and_mpmath_agree_on_random_networks(model: Transformer, word: str) -> None:
     runs = [SoftModel(model, engine).run(word, lambda trace: True) for engine in ("ball", "mpmath")]
     wide, narrow = (_columns(run) for run in runs)
-    assert runs[1].bits == 2 * runs[0].bits
+    assert runs[1].bits >= 2 * runs[0].bits
     for ball, number in zip(wide, narrow, strict=True):
         # An exact number has no radius that would leave room for the rounding of mpmath.
         rounding = Fraction(1, 2 ** runs[0].bits) * (1 + abs(number[0]))

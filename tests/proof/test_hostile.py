@@ -1,0 +1,390 @@
+"""The prover on networks and specifications that nobody compiled: what once was proved wrongly, and variants of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from math import exp, inf, nan
+from random import Random
+from typing import Literal
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from hardsim.checking.subject import ModelOptions, Subject, compile_file, own_predicates
+from hardsim.errors import HardsimError, SourceError
+from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Operation, Variable, parse_arith
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression
+from hardsim.net.model import Matrix, Transformer
+from hardsim.net.soften import soften
+from hardsim.net.tables import LengthTable
+from hardsim.proof.classes import Classes, SiteClass
+from hardsim.proof.general import prove_general
+from hardsim.proof.network import prove_network
+from hardsim.proof.outward import above, ball, exp_lower, exp_upper
+from hardsim.proof.prover import prove
+from hardsim.proof.ratios import NoRatio, Ratio, ratio_of
+from hardsim.proof.running import Running, share
+from hardsim.proof.sites import Sites
+from hardsim.spec.columns import PositionFunction, PredicateColumn
+from hardsim.spec.ir import ONE, Affine, Clip, Encoding, HardProgram, Head, Kind, ProgramLayer, Rational, plain
+from hardsim.spec.regimes import PROVEN
+from tests.proof.mutate import mutated, renamed
+from tests.proof.test_perturbed import refuting_word, subjects
+
+Counting = Literal["lookup", "sign"] | None
+
+
+def subject_of(text: str, regime: str = "temperature", symbols: str = "ab", counting: Counting = None) -> Subject:
+    return compile_file(parse_expression(text, list(symbols)), ModelOptions(regime, counting=counting))
+
+
+def proved(subject: Subject, model: Transformer, program: HardProgram | None = None, max_n: int = 6) -> list[str]:
+    """The proofs that are found of a network: "finite", "every"."""
+    core, users = desugar(subject.file), own_predicates(subject.file)
+    own = {name: user for name, (_, user) in users.items()}
+    found = {"finite": prove(model, program or subject.program, max_n, core, own).proved,
+             "every": prove_general(model, program or subject.program, core, users).proved}  # fmt: skip
+    return [name for name, holds in found.items() if holds]
+
+
+# ---- expressions for every length ----
+
+LEAVES: st.SearchStrategy[Expression] = st.one_of(
+    st.integers(0, 4).map(Constant), st.sampled_from([Variable("i"), Variable("n"), Negation(Constant(1))])
+)
+OPERATORS = st.sampled_from(["+", "-", "*", "/", "^", "mod"])
+COMPARISONS = st.sampled_from(["<", "<=", "=", "!=", ">=", ">"])
+
+
+def _deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    return st.one_of(
+        inner.map(Negation),
+        st.builds(Operation, OPERATORS, inner, inner),
+        st.builds(Indicator, COMPARISONS, inner, inner),
+    )
+
+
+def points(one: SiteClass) -> list[tuple[int, int]]:
+    """Some positions of some lengths of a class."""
+    return [(i, n) for n in range(1, 8) for i in range(1, n + 1)
+            if (i == 1, i == n, i % 2 == 0, n % 2 == 0) == (one.first, one.last, one.even_i, one.even_n)]  # fmt: skip
+
+
+@settings(max_examples=80)
+@given(st.recursive(LEAVES, _deeper, max_leaves=6))
+def test_an_expression_is_for_every_length_what_it_is_at_each(tree: Expression) -> None:
+    function = Arith(tree)
+    for one in Classes().classes:
+        try:
+            found = ratio_of(function, one.sign, one.domain)
+        except NoRatio:
+            continue
+        for i, n in points(one):
+            assert Ratio.of(found).at({"i": i, "n": n}).simplest == plain(function.evaluate(i=i, n=n))
+
+
+@pytest.mark.parametrize("part", ["i mod 2", "1/4 mod (1/2)", "[i = 1]", "2^n", "n^(1/2)", "2^(0-1)", "1/(n-n)"])
+def test_what_is_no_rational_function_is_refused(part: str) -> None:
+    for one in Classes().classes:
+        with pytest.raises((NoRatio, SourceError)):
+            ratio_of(parse_arith(part), one.sign, one.domain)
+
+
+@given(st.integers(2, 70), st.sampled_from(["n mod {} + 1", "1 + 99*[n > {}]", "1 + 99*[n mod {} = 1]"]))
+@settings(max_examples=12)
+def test_a_temperature_that_is_wrong_at_some_lengths_alone_is_not_proved_for_every_length(n: int, text: str) -> None:
+    subject = subject_of("a S b", symbols="abc")
+    model = replace(subject.model, temperature=parse_arith(f"({subject.model.temperature})*({text.format(n)})"))
+    assert "every" not in proved(subject, model, max_n=1)
+
+
+# ---- what depends on symbol and position together ----
+
+
+def with_encoding(model: Transformer, name: str, value: PositionFunction) -> Transformer:
+    return replace(model, encodings=(*model.encodings, (model.coordinates.index(name), value)))
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+@pytest.mark.parametrize("value", ["-i/n", "-i", "1/i", "3*(-1)^i"])
+def test_a_key_or_value_that_depends_on_symbol_and_position_is_proved_where_it_is_right(
+    regime: str, value: str
+) -> None:
+    subject = subject_of("a S b", regime, "abc")
+    for letter in subject.program.letters:
+        model = with_encoding(subject.model, letter.name, parse_arith(value))
+        found = proved(subject, model, max_n=5)
+        assert not found or refuting_word(subject, model, 4) is None
+
+
+@given(st.fractions(-2, 2, max_denominator=4).filter(bool), st.sampled_from(["i/n", "n", "i", "1/n"]))
+@settings(max_examples=20)
+def test_a_key_that_undoes_the_tie_break_is_not_proved(factor: Fraction, value: str) -> None:
+    subject = subject_of("a S b", symbols="abc")
+    key = next(name for name, _ in subject.program.heads[-1].score[0][1].terms
+               if name in {letter.name for letter in subject.program.letters})  # fmt: skip
+    model = with_encoding(subject.model, key, parse_arith(f"({factor})*{value}"))
+    # The tie-break is i/(2n) beside the letter: what adds to it keeps the order, and so does what is the same
+    # everywhere; what takes more than it away turns the order round.
+    slope = Fraction(1, 2) + (factor if value == "i/n" else 0)
+    found = proved(subject, model, max_n=3)
+    if value in ("n", "1/n"):
+        assert found == ["finite", "every"]
+    elif value == "i/n" and slope <= 0:
+        assert not found
+
+
+@pytest.mark.parametrize(("text", "regime"), [("a S b", regime) for regime in PROVEN] + [
+    ("#L[a] > #L[b]", "causal-position"), ("#L[a] > #L[b]", "temperature"), ("PRIME(#L[a])", "position")])  # fmt: skip
+def test_values_that_depend_on_the_position_are_refused(text: str, regime: str) -> None:
+    subject = subject_of(text, regime)
+    # What a sign test reads depends on the parity anyway.
+    places = [place for place, value in subject.model.encodings
+              if "i" in value.variables and str(value) != "(-1)^i"]  # fmt: skip
+    for head in subject.model.heads[-1:]:
+        for place in places:
+            entries = {(row, column): value for row, column, value in head.w_v.entries}
+            out = next(iter(entries))[0]
+            changed = replace(head, w_v=Matrix.of(*head.w_v.shape, {**entries, (out, place): 1000}))
+            model = replace(subject.model, layers=tuple(
+                replace(layer, heads=tuple(changed if one is head else one for one in layer.heads))
+                for layer in subject.model.layers))  # fmt: skip
+            if changed != head:
+                assert not proved(subject, model, max_n=3), (text, place)
+
+
+# ---- caches ----
+
+TABLES = st.lists(st.fractions(-3, 3, max_denominator=3), min_size=4, max_size=4).map(tuple)
+
+
+@given(TABLES, TABLES)
+@settings(max_examples=20)
+def test_two_tables_of_one_length_are_two(first: tuple[Fraction, ...], second: tuple[Fraction, ...]) -> None:
+    assume(first != second)
+    sites = Sites((1, 2, 3, 4))
+    for values in (first, second):
+        assert sites.evaluate(LengthTable(values)) == [plain(values[n - 1]) for n in range(1, 5) for _ in range(n)]
+
+
+def test_two_meanings_of_one_name_are_two() -> None:
+    sites = Sites((4,))
+
+    def column(rest: int) -> PredicateColumn:
+        return PredicateColumn("P", (), 1, 0, 0, "P(x)", lambda value, n: value % 2 == rest)
+
+    assert [sites.evaluate(column(rest)) for rest in (0, 1)] == [[0, 1, 0, 1], [1, 0, 1, 0]]
+
+
+# ---- numbers beyond float64 ----
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True), st.sampled_from([0.0, 1.0, inf, nan]))
+def test_what_is_no_number_is_bounded_by_anything(x: float, error: float) -> None:
+    with np.errstate(invalid="ignore", over="ignore"):
+        low, high = exp_lower(np.array([x]), error)[0], exp_upper(np.array([x]), error)[0]
+    assert 0 <= low <= high
+    if not np.isfinite(x + error) and x + error != -inf:
+        assert high == inf
+    if not np.isfinite(x - error) and x - error != inf:
+        assert low == 0
+
+
+def test_a_ball_of_which_nothing_is_known_is_below_infinity() -> None:
+    assert above(ball(1) / (ball(1) - 1)) == inf
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.floats(-1e306, 1e306), st.booleans()), min_size=1, max_size=8))
+def test_shares_are_bounded_whatever_the_size_of_logits(logits: list[tuple[float, bool]]) -> None:
+    wrong, right = Running.empty((1,)), Running.empty((1,))
+    with np.errstate(invalid="ignore"):
+        for logit, good in logits:
+            if good:
+                right = right.plus(np.array([logit]))
+            else:
+                wrong = wrong.plus(np.array([logit]))
+        found = share(wrong, right, np.zeros(1), len(logits))[0]
+    top = max(logit for logit, _ in logits)
+    parts = [sum(exp(max(logit - top, -745)) for logit, own in logits if own is good and logit - top > -745)
+             for good in (False, True)]  # fmt: skip
+    assert found >= parts[0] / (parts[0] + parts[1]) * (1 - 1e-12)
+    assert found <= 1
+
+
+SIZES = st.sampled_from([Fraction(1, 10**400), Fraction(1, 10**320), Fraction(1, 10**200), Fraction(1, 100),
+                         Fraction(2**60 + 1), Fraction(10**20), Fraction(10**170), Fraction(10**306),
+                         Fraction(10**400)])  # fmt: skip
+
+
+@given(SIZES, SIZES, st.integers(0, 6), st.booleans())
+@settings(max_examples=40)
+def test_numbers_of_any_size_prove_nothing_wrong(query: Fraction, key: Fraction, place: int, both: bool) -> None:
+    subject = subject_of("a S b", symbols="abc")
+    head = subject.model.heads[-1]
+    rows = {(row, column): value for row, column, value in head.w_k.entries}
+    rows[0, place] = (rows.get((0, place), 0) if both else 0) - key
+    changed = replace(head, w_q=Matrix.of(*head.w_q.shape, {(0, 0): query}), w_k=Matrix.of(*head.w_k.shape, rows))
+    *rest, last = subject.model.layers
+    model = replace(subject.model, layers=(*rest, replace(last, heads=(changed,))))
+    if proved(subject, model, max_n=3):
+        assert refuting_word(subject, model, 3) is None
+
+
+# ---- names ----
+
+
+@pytest.mark.parametrize("text", ["a S b & Y a", "PRIME(#L[a]) & first"])
+def test_a_name_with_two_meanings_proves_nothing(text: str) -> None:
+    subject = subject_of(text)
+    names = subject.program.coordinates
+    for place, new in enumerate(names):
+        for old in names[place + 1 :]:
+            program = renamed(subject.program, old, new)
+            for model in (subject.model, soften(program, subject.budget)):
+                assert not proved(subject, model, program, max_n=2), (old, new)
+
+
+def test_two_heads_of_one_name_prove_nothing() -> None:
+    subject = subject_of("a S b & b S a")
+    heads = subject.program.heads
+
+    def layer(one: ProgramLayer) -> ProgramLayer:
+        return replace(one, heads=tuple(replace(head, name=heads[-1].name) for head in one.heads))
+
+    program = replace(subject.program, layers=tuple(layer(one) for one in subject.program.layers))
+    assert len(heads) > 1
+    assert not proved(subject, soften(program, subject.budget), program)
+
+
+# ---- counts ----
+
+
+def in_place(form: Affine, names: dict[str, str]) -> Affine:
+    """A form that reads other coordinates in the place of some."""
+    return Affine.of([(names.get(name, name), value) for name, value in form.terms])
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+@pytest.mark.parametrize("kind", ["ODD({})", "PRIME({})", "MOD(3, 1, 2*{} + 1)"])
+@pytest.mark.parametrize("row", [{}, {"i": 1, "n": 1, "n*i": 1}])
+def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
+    regime: str, kind: str, row: dict[str, Rational]
+) -> None:
+    # What is looked up is how many a there are; the score has a row with the number of all positions besides, whose
+    # key is 0, or that a second row takes away again.
+    text, wanted = kind.format("#L[a]"), parse_expression(kind.format("pos"), ["a", "b"])
+    try:
+        subject = subject_of(text, regime, counting="lookup")
+    except HardsimError:
+        return  # no construction
+    names = {"[a]": ONE}
+    known = {item.name for item in subject.program.encodings}
+    key = Affine.of({name: value for name, value in row.items() if name in known})
+    rows = [(Affine.coordinate("all.mean"), key)] + [(Affine.coordinate("all.mean").scaled(-1), key)] * bool(key.terms)
+
+    def changed(head: Head) -> list[Head]:
+        if head.out == "#L[a].mean":
+            return [head, replace(head, name="all.mean", out="all.mean", value=Affine.constant(1))]
+        if any(query == Affine.coordinate("#L[a].mean") for query, _ in head.score):
+            return [replace(head, score=(*rows, *head.score))]
+        if head.select is not None and head.out == "#L[a].some.read":
+            score = tuple((query, in_place(other, names)) for query, other in head.score)
+            return [replace(head, score=score, value=Affine.constant(1), select=Affine.constant(1))]
+        return [head]
+
+    layers = tuple(replace(layer, heads=tuple(new for old in layer.heads for new in changed(old)))
+                   for layer in subject.program.layers)  # fmt: skip
+    program = replace(subject.program, layers=layers)
+    model = soften(program, subject.budget)
+    assert refuting_word(replace(subject, file=wanted), model, 4)
+    assert not prove(model, program, 4, desugar(wanted)).proved
+    assert not prove_general(model, program, desugar(wanted)).proved
+
+
+def test_two_clips_of_counts_that_write_one_coordinate_are_not_taken_for_one() -> None:
+    subject = subject_of("#L[a] >= 2", counting="lookup")
+    layer = subject.program.layers[-1]
+    (clip,) = (item for item in layer.clips if item.counts)
+    less = Clip(clip.out, clip.pre - Affine.constant(2), -clip.weight, clip.counts)
+    layers = (*subject.program.layers[:-1], replace(layer, clips=(*layer.clips, less)))
+    program = replace(subject.program, layers=layers)
+    model = soften(program, subject.budget)
+    # One of the two is true of a count of 2, both of larger ones: their difference is not always 0.
+    for link in (prove_network(model, program, Sites((1, 2, 3, 4)))[0], prove_general(model, program).network):
+        assert link.reason == f"the coordinate '{clip.out}' can be other than 0 and 1"
+
+
+@pytest.mark.parametrize("regime", ["temperature", "position"])
+@pytest.mark.parametrize("value", ["(-1)^i*(1-2*[i=n])", "(-1)^i*(1-2*[i=1])", "-(-1)^i", "(-1)^i*[i<n]"])
+def test_a_sign_test_whose_neighbours_are_alike_somewhere_is_not_proved(regime: str, value: str) -> None:
+    subject = subject_of("O(#R[a] > #R[b])", regime, counting="sign")
+    (parity,) = (item.name for item in subject.program.encodings if str(item.value) == "(-1)^i")
+    names = {parity: "alike"}
+
+    def changed(one: ProgramLayer) -> ProgramLayer:
+        heads = tuple(replace(head, value=in_place(head.value, names),
+                              score=tuple((query, in_place(key, names)) for query, key in head.score))
+                      if head.kind is Kind.SIGN else head for head in one.heads)  # fmt: skip
+        return replace(one, heads=heads)
+
+    program = replace(
+        subject.program,
+        encodings=(*subject.program.encodings, Encoding("alike", parse_arith(value))),
+        layers=tuple(changed(layer) for layer in subject.program.layers),
+    )
+    model = soften(program, subject.budget)
+    assert program.heads != subject.program.heads
+    found = proved(subject, model, program, max_n=5)
+    assert not found or refuting_word(subject, model, 5) is None
+
+
+def test_the_constant_is_no_letter() -> None:
+    assert ONE == "1"
+    subject = subject_of("a S b")
+    letter = subject.program.letters[0]
+    program = renamed(subject.program, letter.name, ONE)
+    link, _ = prove_network(subject.model, program, Sites((1, 2)))
+    assert link.reason == "the specification has two meanings for the coordinate '1'"
+
+
+# ---- anything ----
+
+
+def sweep(count: int, longest: int, seed: int) -> Counter[str]:
+    """How many changed networks and specifications were proved; fails on one that a word refutes."""
+    rng = Random(seed)
+    found: Counter[str] = Counter()
+    while found.total() < count:
+        subject = rng.choice(subjects())
+        case = mutated(subject, rng)
+        if case is None:
+            continue
+        try:
+            proofs = proved(subject, case.model, case.program, max_n=longest)
+        except HardsimError:  # the temperature or an encoding has no value somewhere
+            found["has no value somewhere"] += 1
+            continue
+        found[" and ".join(proofs) or "not proved"] += 1
+        if proofs:
+            word = refuting_word(subject, case.model, longest)
+            assert word is None, (case.kind, subject.formula, subject.program.regime, word)
+    return found
+
+
+@pytest.mark.sweep
+def test_nothing_changed_is_proved_and_refuted() -> None:
+    found = sweep(40, 4, seed=5)
+    assert found["finite and every"] >= 3
+    assert found["not proved"] >= 20
+
+
+@pytest.mark.slow
+def test_nothing_of_a_thousand_is_proved_and_refuted() -> None:
+    found = sweep(1000, 5, seed=6)
+    assert found["finite and every"] >= 50
