@@ -3,12 +3,11 @@ many words; every activation beside the bound of Theorem 26."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
-from math import log
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.measure import HeadFacts
@@ -19,7 +18,6 @@ from hardsim.checking.attention_result import (
     AttentionLength,
     AttentionMismatch,
     AttentionResult,
-    Growth,
     HeadRow,
     LayerRow,
     Violation,
@@ -31,6 +29,7 @@ from hardsim.checking.campaign import CheckOptions, Progress, Report, effort
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Answer as ShardAnswer
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
+from hardsim.checking.growth import growth
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.result import CERTIFY, MPMATH, OBSERVED_MISMATCH, Verdict, Word, no_answer
 from hardsim.checking.words import count_words, planned_count
@@ -394,36 +393,6 @@ def summary(subject: AttentionSubject, preparation: Preparation | None) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def growth(lengths: Sequence[AttentionLength]) -> tuple[Growth, ...]:
-    """Power laws fitted to gap(n), X(n) and 1/tau(n) where there are three lengths or more."""
-    return fitted(
-        {
-            "gap": [(x.n, x.gap) for x in lengths if x.gap],
-            "size": [(x.n, x.size) for x in lengths if x.size],
-            "1/tau": [(x.n, 1 / x.theorem) for x in lengths if x.theorem and x.gap],
-        }
-    )
-
-
-def fitted(series: Mapping[str, Sequence[tuple[int, Fraction]]]) -> tuple[Growth, ...]:
-    """The power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
-    found: list[Growth] = []
-    for what, points in series.items():
-        if len(points) >= 3:
-            with suppress(OverflowError):
-                found.append(fit(what, points))
-    return tuple(found)
-
-
-def fit(what: str, points: Sequence[tuple[int, Fraction]]) -> Growth:
-    """Least squares of log value against log n."""
-    xs, ys = [log(n) for n, _ in points], [log(value.numerator) - log(value.denominator) for _, value in points]
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((a - x) ** 2 for a in xs)
-    slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
-    return Growth(what, slope, 2.718281828459045 ** (y - slope * x), (points[0][0], points[-1][0]))
 
 
 def attention_tallier(subject: AttentionSubject, model: Transformer, hard: Transformer, engine: Engine) -> ShardAnswer:

@@ -16,7 +16,6 @@ from hardsim.checking.attention_campaign import (
     contradiction,
     engine_of,
     exceeded,
-    fitted,
     kind_of,
     length_result,
     summary,
@@ -30,6 +29,7 @@ from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
 from hardsim.checking.bound_search import STEP, Found, Hunter, bits_needed
 from hardsim.checking.campaign import CheckOptions, Progress, Report
 from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard
+from hardsim.checking.growth import fitted
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.result import MPMATH, Verdict, Word, no_answer
 from hardsim.checking.words import count_words
