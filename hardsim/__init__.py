@@ -5,11 +5,12 @@ The names of `hardsim.api` are available here and imported on first use, so that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from hardsim.version import __version__
 
+TYPE_CHECKING = False  # importing typing would be most of the cost
 if TYPE_CHECKING:
+    from typing import Any
+
     from hardsim.api import CheckOptions, CheckResult, Formula, Model, check, load, parse
 
 __all__ = ["CheckOptions", "CheckResult", "Formula", "Model", "__version__", "check", "load", "parse"]

@@ -3,11 +3,11 @@ many words; every activation beside the bound of Theorem 26."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
-from math import log
 
 from hardsim.ahat.measure import HeadFacts
 from hardsim.ahat.recursion import LayerBounds
@@ -17,7 +17,6 @@ from hardsim.checking.attention_result import (
     AttentionLength,
     AttentionMismatch,
     AttentionResult,
-    Growth,
     HeadRow,
     LayerRow,
     Violation,
@@ -30,6 +29,8 @@ from hardsim.checking.campaign import CheckOptions, Progress, Report
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Answer as ShardAnswer
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
+from hardsim.checking.growth import growth
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.result import CERTIFY, MPMATH, OBSERVED_MISMATCH, Verdict, Word, no_answer
 from hardsim.checking.words import count_words
 from hardsim.errors import InputError
@@ -52,22 +53,27 @@ def check_attention(
     progress: Report | None = None,
     crew: Crew | None = None,
     memory: Memory | None = None,
+    stopped: bool = False,
 ) -> AttentionResult:
     """Compare hard attention and softmax (and the semantics of a program) on the words of length 1 to `options.max_n`.
 
-    Crew and memory are as in `check_subject`. A KeyboardInterrupt ends it early with a result that is marked partial.
+    Crew and memory are as in `check_subject`. A KeyboardInterrupt ends it early with a result that is marked partial
+    (one that came before, `stopped`, at once).
 
     Raises:
         InputError: if an option does not apply, or a word leaves the range of a program's construction (OutOfRange).
         WorkerFailure: if workers are lost again and again.
     """
     campaign = _Campaign(subject, options, choice, progress, crew or LocalCrew(options.workers), memory or Memory())
-    partial = False
-    try:
-        campaign.run()
-    except KeyboardInterrupt:
-        partial = True
-    return campaign.result(partial)
+    with held():
+        partial = stopped
+        try:
+            if not stopped:
+                with interruptible():
+                    campaign.run()
+        except KeyboardInterrupt:
+            partial = True
+        return campaign.result(partial)
 
 
 HOW = {
@@ -129,6 +135,8 @@ class _Campaign:
         self.tally: ErrorTally = known.get("tally") or ErrorTally()
         """Of the length under way."""
         _hold_resumed(self.lengths, self.tally, options.max_n)
+        self.plan: LengthPlan | None = None
+        """Of the same length, once it is made."""
         self.preparation: Preparation | None = None
         self.before = self.done = sum(length.words for length in self.lengths) + self.tally.words
 
@@ -140,24 +148,31 @@ class _Campaign:
             self._length(self.preparation, n, words[n], total)
 
     def _length(self, preparation: Preparation, n: int, words: Sequence[Word], total: int) -> None:
-        plan = plan_length(preparation, self.subject, self.choice, n)
+        plan = self.plan = plan_length(preparation, self.subject, self.choice, n)
         job = Job(attention_tallier, (self.subject, plan.model, preparation.hard, self.engine))
         source = islice(words, self.tally.words, None)
         shards = (Shard(n, shard) for shard in iter(lambda: tuple(islice(source, SHARD)), ()))
         with closing(self.crew.run(job, shards)) as parts:
             for part in parts:
-                self.tally.merge(part)
-                self.done += part.words
-                self.memory.keep(self._state, self.done)
-                if self.progress is not None:
-                    undecided = sum(length.undecided for length in self.lengths) + self.tally.undecided
-                    self.progress(Progress(n, self.done, total, self._mismatches(), undecided, self.before))
-        tally, self.tally = self.tally, ErrorTally()
+                with held():
+                    self.tally.merge(part)
+                    self.done += part.words
+                    self.memory.keep(self._state, self.done)
+                    if self.progress is not None:
+                        undecided = sum(length.undecided for length in self.lengths) + self.tally.undecided
+                        self.progress(Progress(n, self.done, total, self._mismatches(), undecided, self.before))
+        with held():
+            self._finish(preparation, plan)
+
+    def _finish(self, preparation: Preparation, plan: LengthPlan) -> None:
+        """The length under way, as far as it is, becomes a result."""
+        n, (tally, self.tally), self.plan = len(self.lengths) + 1, (self.tally, ErrorTally()), None
         self.mismatch = weightier(self.mismatch, tally.mismatch)
         self.stuck = self.stuck or tally.stuck
         self.violation = self.violation or plan.violation or exceeded(plan, tally, preparation.hard, self.engine)
         possible = count_words(len(self.subject.alphabet), n)
-        self.lengths.append(length_result(preparation.hard, n, possible, plan, tally))
+        row = length_result(preparation.hard, n, possible, plan, tally)
+        self.lengths.append(replace(row, exhaustive=row.exhaustive and tally.words == possible))
 
     def _mismatches(self) -> int:
         found: list[AttentionLength | ErrorTally] = [*self.lengths, self.tally]
@@ -174,6 +189,9 @@ class _Campaign:
         }
 
     def result(self, partial: bool) -> AttentionResult:
+        if self.preparation is not None and self.plan is not None and self.tally.words:
+            self._finish(self.preparation, self.plan)
+        self.mismatch = weightier(self.mismatch, self.tally.mismatch)
         subject, lengths = self.subject, tuple(self.lengths)
         verdict, reach = judge(lengths, self.mismatch, self.violation, self.engine)
         broken = () if self.preparation is None else self.preparation.broken
@@ -345,36 +363,6 @@ def summary(subject: AttentionSubject, preparation: Preparation | None) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def growth(lengths: Sequence[AttentionLength]) -> tuple[Growth, ...]:
-    """Power laws fitted to gap(n), X(n) and 1/tau(n) where there are three lengths or more."""
-    return fitted(
-        {
-            "gap": [(x.n, x.gap) for x in lengths if x.gap],
-            "size": [(x.n, x.size) for x in lengths if x.size],
-            "1/tau": [(x.n, 1 / x.theorem) for x in lengths if x.theorem and x.gap],
-        }
-    )
-
-
-def fitted(series: Mapping[str, Sequence[tuple[int, Fraction]]]) -> tuple[Growth, ...]:
-    """The power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
-    found: list[Growth] = []
-    for what, points in series.items():
-        if len(points) >= 3:
-            with suppress(OverflowError):
-                found.append(fit(what, points))
-    return tuple(found)
-
-
-def fit(what: str, points: Sequence[tuple[int, Fraction]]) -> Growth:
-    """Least squares of log value against log n."""
-    xs, ys = [log(n) for n, _ in points], [log(value.numerator) - log(value.denominator) for _, value in points]
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((a - x) ** 2 for a in xs)
-    slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
-    return Growth(what, slope, 2.718281828459045 ** (y - slope * x), (points[0][0], points[-1][0]))
 
 
 def attention_tallier(subject: AttentionSubject, model: Transformer, hard: Transformer, engine: Engine) -> ShardAnswer:

@@ -16,7 +16,6 @@ from hardsim.checking.attention_campaign import (
     contradiction,
     engine_of,
     exceeded,
-    fitted,
     kind_of,
     length_result,
     summary,
@@ -30,6 +29,8 @@ from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
 from hardsim.checking.bound_search import STEP, Found, Hunter, bits_needed
 from hardsim.checking.campaign import CheckOptions, Progress, Report
 from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard
+from hardsim.checking.growth import fitted
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.result import MPMATH, Verdict, Word, no_answer
 from hardsim.checking.words import count_words
 from hardsim.lang.arith import Arith, parse_arith
@@ -82,12 +83,14 @@ def bound_report(
         WorkerFailure: if workers are lost again and again.
     """
     report = _Report(target, options, wanted, progress, crew or LocalCrew(options.workers))
-    partial = False
-    try:
-        report.run()
-    except KeyboardInterrupt:
-        partial = True
-    return report.result(partial)
+    with held():
+        partial = False
+        try:
+            with interruptible():
+                report.run()
+        except KeyboardInterrupt:
+            partial = True
+        return report.result(partial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,11 +253,12 @@ class _Report:
         job = Job(reporter, (self.target, self.options, self.wanted, self.prepared))
         with closing(self.crew.run(job, (Shard(n, tuple(some)) for n, some in words.items()))) as parts:
             for found in parts:
-                self.found.append(found)
-                self.violation = self.violation or found.violation
-                self.certain = found.certain if self.refuted is None else self.certain
-                self.refuted = self.refuted or found.refuted
-                self.unsettled = self.unsettled or found.unsettled
+                with held():
+                    self.found.append(found)
+                    self.violation = self.violation or found.violation
+                    self.certain = found.certain if self.refuted is None else self.certain
+                    self.refuted = self.refuted or found.refuted
+                    self.unsettled = self.unsettled or found.unsettled
                 done += found.row.words
                 if self.progress is not None:
                     wrong, undecided = (sum(one) for one in zip(*map(_counts, self.found), strict=True))

@@ -12,6 +12,7 @@ from itertools import islice
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.compare import Judge
 from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard, processors
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.result import (
     AUTO,
     BALL,
@@ -140,11 +141,13 @@ def check_subject(
     progress: Report | None = None,
     crew: Crew | None = None,
     memory: Memory | None = None,
+    stopped: bool = False,
 ) -> CheckResult:
     """Compare oracle, hard attention and softmax on the words of length 1 to `options.max_n`.
 
     The words are shared by the `crew` (by default `options.workers` processes). What the `memory` holds of an earlier
-    run is not run again. A KeyboardInterrupt ends it early with a result that is marked partial.
+    run is not run again. A KeyboardInterrupt ends it early with a result that is marked partial; one that came before
+    (`stopped`) leaves what the memory holds.
 
     Raises:
         InputError: if an option is out of range, mpmath would need too many digits, or the temperature is not positive
@@ -153,12 +156,15 @@ def check_subject(
     """
     _validate(subject, options)
     campaign = _Campaign(subject, options, progress, crew or LocalCrew(options.workers), memory or Memory())
-    partial = False
-    try:
-        campaign.run()
-    except KeyboardInterrupt:
-        partial = True
-    return _result(subject, options, campaign, partial)
+    with held():
+        partial = stopped
+        try:
+            if not stopped:
+                with interruptible():
+                    campaign.run()
+        except KeyboardInterrupt:
+            partial = True
+        return _result(subject, options, campaign, partial)
 
 
 def _validate(subject: Subject, options: CheckOptions) -> None:
@@ -195,8 +201,9 @@ class _Campaign:
         job = Job(tallier, (self.subject, self.options.dps, self.options.engine))
         with closing(self.crew.run(job, self._shards())) as parts:
             for part in parts:
-                self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.file.alphabet)
-                self._advance(part)
+                with held():
+                    self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.file.alphabet)
+                    self._advance(part)
 
     def _shards(self) -> Iterator[Shard]:
         """The words that are not in a tally yet, in order: lengths before the last one tallied are complete."""
@@ -223,11 +230,12 @@ class _Campaign:
             total = max(self.total, self.done)
             self.progress(Progress(part.n, self.done, total, mismatches, undecided, self.before))
 
-    def finished(self) -> Iterator[tuple[LengthResult, Mismatch | None]]:
-        """The result of every length of which a word was tried, with its first mismatch."""
+    def finished(self, bounds_alone: bool = False) -> Iterator[tuple[LengthResult, Mismatch | None]]:
+        """The result of every length of which a word was tried, with its first mismatch; with `bounds_alone` without
+        running the words that are shown again, which takes as long as many others."""
         for n, tally in sorted(self.tallies.items()):
             if tally.words:
-                yield self.judge.finish(tally, count_words(len(self.subject.file.alphabet), n))
+                yield self.judge.finish(tally, count_words(len(self.subject.file.alphabet), n), bounds_alone)
 
 
 def _resumed(state: list[Tally], max_n: int) -> dict[int, Tally]:
@@ -255,7 +263,15 @@ def tallier(subject: Subject, dps: int | None, engine: str) -> Answer:
 
 
 def _result(subject: Subject, options: CheckOptions, campaign: _Campaign, partial: bool) -> CheckResult:
-    found = tuple(campaign.finished())
+    found: tuple[tuple[LengthResult, Mismatch | None], ...] = ()
+    try:
+        if not partial:
+            with interruptible():
+                found = tuple(campaign.finished())
+    except KeyboardInterrupt:
+        partial = True
+    if partial:
+        found = tuple(campaign.finished(bounds_alone=True))
     lengths = tuple(length for length, _ in found)
     mismatch: Mismatch | None = None
     for _, other in found:
@@ -274,7 +290,7 @@ def _result(subject: Subject, options: CheckOptions, campaign: _Campaign, partia
         samples=options.samples,
         lengths=lengths,
         verdict=_verdict(lengths, mismatch, options.engine),
-        reach=_reach(lengths, mismatch, options.engine, escalated),
+        reach=_reach(lengths, mismatch, options.engine, escalated, partial),
         mismatch=mismatch,
         partial=partial,
         stuck=None if mismatch is not None else stuck,
@@ -290,7 +306,9 @@ def _verdict(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engin
     return Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
 
 
-def _reach(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine: str, escalated: int) -> str:
+def _reach(
+    lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine: str, escalated: int, partial: bool
+) -> str:
     """What the verdict speaks of, in words."""
     if not lengths:
         return "no word was tried"
@@ -301,17 +319,17 @@ def _reach(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine:
     if undecided:
         total = sum(length.words for length in lengths)
         return f"{no_answer(undecided, total)}; the others agree"
-    return f"{_words_tried(lengths)}, {_by(engine, escalated)}"
+    return f"{_words_tried(lengths)}, {_by(engine, escalated, partial)}"
 
 
-def _by(engine: str, escalated: int) -> str:
-    """By what arithmetic."""
-    bounds = "gaps and margins are lower bounds, errors upper bounds"
+def _by(engine: str, escalated: int, partial: bool) -> str:
+    """By what arithmetic; a check that was interrupted has not looked for the digits of its bounds."""
+    bounds = " (gaps and margins are lower bounds, errors upper bounds)"
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated else ""
     return {
-        AUTO: f"in float64 with rigorous error bounds{in_balls}",
-        FLOAT64: f"in float64 with rigorous error bounds ({bounds})",
-        BALL: f"in ball arithmetic ({bounds})",
+        AUTO: f"in float64 with rigorous error bounds{in_balls}{bounds if partial else ''}",
+        FLOAT64: f"in float64 with rigorous error bounds{bounds}",
+        BALL: f"in ball arithmetic{bounds}",
         MPMATH: "in mpmath (no rigorous enclosure)",
     }[engine]
 

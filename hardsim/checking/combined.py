@@ -13,6 +13,7 @@ from hardsim.checking.attention_result import AttentionResult
 from hardsim.checking.campaign import CheckOptions, Report, check_subject
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Crew
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.prove_attention import prove_attention
 from hardsim.checking.result import AUTO, CheckResult, Verdict
@@ -42,8 +43,15 @@ def check_with_proof(
         Contradiction: if a word contradicts a proof.
     """
     asked = options.engine == AUTO and options.max_n <= LONGEST and REGIMES[subject.program.regime].converges
-    proof = prove_subject(subject, options.max_n, search=0) if asked else None
-    result = check_subject(subject, options, progress, crew, memory)
+    proof, stopped = None, False
+    with held():
+        try:
+            if asked:
+                with interruptible():
+                    proof = prove_subject(subject, options.max_n, search=0)
+        except KeyboardInterrupt:
+            stopped = True
+        result = check_subject(subject, options, progress, crew, memory, stopped)
     if proof is None:
         return result
     if proof.verdict is Verdict.PROVED and result.mismatch is not None:
@@ -78,9 +86,16 @@ def check_attention_with_proof(
     asked = options.engine == AUTO and subject.structural and choice.tau is None
     if asked:
         asked = len(subject.prepared((subject.alphabet[0],) * options.max_n)) <= LONGEST_MODEL
-    proof = prove_attention(subject, options.max_n, choice, search=0) if asked else None
-    result = check_attention(subject, options, choice, progress, crew, memory)
-    if proof is None or proof.verdict is not Verdict.PROVED:
+    proof, stopped = None, False
+    with held():
+        try:
+            if asked:
+                with interruptible():
+                    proof = prove_attention(subject, options.max_n, choice, search=0)
+        except KeyboardInterrupt:
+            stopped = True
+        result = check_attention(subject, options, choice, progress, crew, memory, stopped)
+    if proof is None or proof.verdict is not Verdict.PROVED or result.partial:
         return result
     if result.verdict is Verdict.REFUTED:
         if result.mismatch is not None and result.mismatch.soft == result.mismatch.hard:

@@ -150,8 +150,9 @@ class Judge:
         assert isinstance(self.engine, AutoEngine)
         return self.engine.balls.answers([word], [self.hard.run(word)])[0]
 
-    def finish(self, tally: Tally, possible: int) -> tuple[LengthResult, Mismatch | None]:
-        """The result of a length of which there are `possible` words, and its first mismatch.
+    def finish(self, tally: Tally, possible: int, bounds_alone: bool = False) -> tuple[LengthResult, Mismatch | None]:
+        """The result of a length of which there are `possible` words, and its first mismatch; with `bounds_alone` no
+        word is run again for its digits.
 
         Raises:
             InvariantError: if balls contradict the float64 enclosures of `auto` on a word that is shown.
@@ -163,10 +164,10 @@ class Judge:
                 known[word] = self._again(word)
             return known[word]
 
-        figures = settle(tally, self.name, again)
+        figures = settle(tally, self.name, None if bounds_alone else again)
         heads = self.head_results(tally.n, figures.errors, tally.gaps)
         mismatch = tally.mismatch
-        if mismatch is not None and self.name == AUTO:
+        if mismatch is not None and self.name == AUTO and not bounds_alone:
             mismatch = settle_mismatch(mismatch, again)
         return finish(tally, figures, possible, heads), mismatch
 

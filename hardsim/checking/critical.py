@@ -17,7 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.prove import words_of
 from hardsim.checking.result import ModelFacts, Word
 from hardsim.checking.rigorous import AutoEngine
@@ -102,14 +104,17 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     lengths = [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]
     rows: list[Bracket] = []
     partial = False
-    try:
-        for n in dict.fromkeys(lengths):
-            rows.append(search.length(n))
-            if report is not None:
-                report(len(rows), len(lengths))
-    except KeyboardInterrupt:
-        partial = True
-    every, proof, reason = search.every(rows)
+    with held():
+        try:
+            with interruptible():
+                for n in dict.fromkeys(lengths):
+                    rows.append(search.length(n))
+                    if report is not None:
+                        report(len(rows), len(lengths))
+                every, proof, reason = search.every(rows)
+        except KeyboardInterrupt:
+            partial = True
+            every, proof, reason = reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before it was asked"
     used = max((subject.budget.beta_of(head) for head in subject.program.heads), default=Fraction(1))
     return CriticalResult(
         name=subject.name,
@@ -123,6 +128,9 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
         nearest=any(head.kind is Kind.NEAREST for head in subject.program.heads),
         partial=partial,
     )
+
+
+NOTHING_KNOWN = Bracket(0, None, None, None, 0, False)
 
 
 def _wider(bracket: Bracket, row: Bracket) -> Bracket:
@@ -193,9 +201,8 @@ class _Search:
 
         proved = least(lambda beta: proof(beta).proved)
         found = proof(int(LARGEST / WIDTH) if proved is None else proved)
-        bracket = Bracket(0, None if proved is None else proved * WIDTH, None, None, 0, False)
-        for row in rows:
-            bracket = _wider(bracket, row)
+        start = replace(NOTHING_KNOWN, proved=None if proved is None else proved * WIDTH)
+        bracket = reduce(_wider, rows, start)
         if proved is not None and not bracket.closed:
             for n in FAR:
                 bracket = _wider(bracket, self._far(n, bracket.refuted, proved))

@@ -199,7 +199,15 @@ def _failure(shard: Shard) -> WorkerFailure:
 
 
 class LocalCrew(Crew):
-    """This process (one worker), or processes of this machine that joblib keeps for the next job."""
+    """This process (one worker), or processes of this machine that joblib keeps for the next job. Where none can be
+    started, which `lost` is told, this process does it all."""
+
+    def __init__(self, workers: int, lost: Lost | None = None) -> None:
+        super().__init__(workers, lost)
+        reason = "" if self.alone else hindrance()
+        if reason:
+            self.lost(f"{reason}: one process works, not {workers}")
+            self.workers = 1
 
     @property
     def alone(self) -> bool:
@@ -230,6 +238,7 @@ class LocalCrew(Crew):
                 initargs=(os.getpid(),),
             )
         try:
+            start_trackers()
             with without_interrupts():
                 results = parallel(delayed(work)(*call) for call in calls)
             yield from relay(results)
@@ -242,6 +251,34 @@ class LocalCrew(Crew):
             from joblib.externals.loky import get_reusable_executor
 
             get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
+def hindrance() -> str:
+    """Why no process can be started ("" if that is not known): joblib says no, or there is no directory to start in."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from joblib._multiprocessing_helpers import mp
+    except ValueError:  # JOBLIB_MULTIPROCESSING is no number
+        mp = None
+    if mp is None:
+        return "joblib has no processes here (JOBLIB_MULTIPROCESSING, or no semaphores)"
+    try:
+        os.getcwd()
+    except OSError:
+        return "the working directory is gone, and processes start there"
+    return ""
+
+
+def start_trackers() -> None:
+    """Start the processes that look after what workers share: their start ends by letting signals through again, also
+    to workers that start after them."""
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
 
 
 def relay(results: Generator[Any, None, None]) -> Generator[Any, None, None]:

@@ -31,8 +31,8 @@ Recompute = Callable[[Word], SoftAnswer]
 Pick = Callable[[SoftAnswer], Bounds | None]
 
 
-def settle(tally: Tally, engine: str, recompute: Recompute) -> Figures:
-    """The figures of a tally by one engine; `recompute` asks balls about one word."""
+def settle(tally: Tally, engine: str, recompute: Recompute | None) -> Figures:
+    """The figures of a tally by one engine; `recompute` asks balls about one word (None: nobody is asked)."""
     show = _Shown(engine, recompute if engine == AUTO else None)
     low, high = tally.least_accepted, tally.largest_rejected
     return Figures(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
+from contextlib import suppress
+
+from hardsim.checking.interrupts import answer_signals, interruptible, leave_signals
 
 INTERRUPTED = 130
 
@@ -11,20 +13,19 @@ INTERRUPTED = 130
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; nothing is raised."""
     try:
-        from hardsim.cli.commands import dispatch
+        with interruptible():
+            from hardsim.cli.commands import dispatch
 
-        return dispatch(arguments)
+            return dispatch(arguments)
     except KeyboardInterrupt:
-        if sys.stderr is not None:
+        with suppress(OSError, ValueError, AttributeError):  # broken, closed, or none
             sys.stderr.write("interrupted\n")
         return INTERRUPTED
 
 
 def main() -> None:
     """The console script. What ends a process politely is answered like Ctrl-C: results are kept, files whole."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # One that is ignored (under nohup, say) stays so.
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
-    sys.exit(run())
+    answer_signals()
+    code = run()
+    leave_signals(code)
+    sys.exit(code)

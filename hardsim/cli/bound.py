@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.crews import Crews, crews
@@ -200,14 +201,19 @@ class _Critical:
         from hardsim.checking.critical import critical
         from hardsim.report.critical import critical_json, print_critical
 
-        result = critical(subject, self.max_n, Foresight(subject.name, "lengths"))
-        self.results.append(result)
-        self.current.results.append(critical_json(result))
-        print_critical(self.current.screen, result, subject.file.alphabet, self.tables)
-        self.current.screen.flush()
-        if result.every.proved is None and not result.partial:
-            self.current.codes.append(failures.UNDECIDED)
-        self.current.interrupted = self.current.interrupted or result.partial
+        if self.current.interrupted:
+            return
+        with held():
+            result = critical(subject, self.max_n, Foresight(subject.name, "lengths"))
+            self.results.append(result)
+            self.current.results.append(critical_json(result))
+            print_critical(self.current.screen, result, subject.file.alphabet, self.tables)
+            self.current.screen.flush()
+            if result.partial:
+                self.current.interrupted = True
+                say(f"interrupted: the report on {result.name} is partial")
+            elif result.every.proved is None:
+                self.current.codes.append(failures.UNDECIDED)
 
     def report_model(self, given: AttentionInput) -> None:
         """A hard-attention model has no such bracket: its words are not proved all at once.
@@ -260,18 +266,25 @@ class _Work:
     def _report(self, target: BoundSubject, alphabet: tuple[str, ...], choice: AttentionOptions) -> None:
         from hardsim.checking.attention_campaign import attention_workers
         from hardsim.checking.bound import BoundOptions, bound_report
-        from hardsim.checking.result import Verdict
-        from hardsim.report.bound import bound_json, print_bound
 
         if self.current.interrupted:
             return
         name = target.subject.name
         wanted = BoundOptions(gap=self.gap, choice=choice)
         crew = self.staff.crew(lambda: 1 if self.gap else attention_workers(target.subject, self.options))
-        with bar(name) as shown:
-            if not self.gap:
-                announce(name, bound_cost(target, self.options, wanted), crew.workers)
-            result = bound_report(target, self.options, wanted, None if shown is None else shown.update, crew)
+        with held():
+            with bar(name) as shown:
+                if not self.gap:
+                    with interruptible():
+                        announce(name, bound_cost(target, self.options, wanted), crew.workers)
+                result = bound_report(target, self.options, wanted, None if shown is None else shown.update, crew)
+            self._conclude(result, alphabet)
+
+    def _conclude(self, result: BoundResult, alphabet: tuple[str, ...]) -> None:
+        """Print a result, and the exit code that it means."""
+        from hardsim.checking.result import Verdict
+        from hardsim.report.bound import bound_json, print_bound
+
         self.results.append(result)
         self.current.results.append(bound_json(result))
         if not self.gap:
@@ -285,7 +298,7 @@ class _Work:
             self.current.codes.append(failures.UNDECIDED)
         if result.partial:
             self.current.interrupted = True
-            say(f"interrupted: the report on {name} is partial")
+            say(f"interrupted: the report on {result.name} is partial")
 
     def summary(self) -> None:
         """One row per result, where there are several or gaps alone were asked for."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.crews import Crews, crews
@@ -205,21 +206,22 @@ class _Work:
         if self.current.interrupted:
             return
         self.current.precision(subject, self.options.max_n, self.options.dps, self.options.engine)
-        with self._memory(subject.name, subject.program.regime) as memory:
+        with held(), self._memory(subject.name, subject.program.regime) as memory:
             result = memory.result
             if result is None:
                 crew = self.staff.crew(lambda: default_workers(subject, self.options))
                 options = replace(self.options, workers=crew.workers)
                 with bar(subject.name) as shown:
-                    announce(subject.name, formula_cost(subject, options), crew.workers, memory.words)
+                    with interruptible():
+                        announce(subject.name, formula_cost(subject, options), crew.workers, memory.words)
                     update = None if shown is None else shown.update
                     result = check_with_proof(subject, options, update, crew, memory)
                 if not result.partial:
                     memory.finish(result)
-            found: CheckResult = held(result, CheckResult)
+            found: CheckResult = _held(result, CheckResult)
             document = check_json(found)
             print_check(self.current.screen, found, subject.file.alphabet, self.tables)
-        self._conclude(found, document)
+            self._conclude(found, document)
 
     def check_model(self, given: AttentionInput) -> None:
         """Check one hard-attention model or program."""
@@ -231,22 +233,23 @@ class _Work:
 
         if self.current.interrupted:
             return
-        with self._memory(given.name, None) as memory:
+        with held(), self._memory(given.name, None) as memory:
             result = memory.result
             if result is None:
                 subject, choice = given.subject, self.request.attention()
                 crew = self.staff.crew(lambda: attention_workers(subject, self.options))
                 options = replace(self.options, workers=crew.workers)
                 with bar(given.name) as shown:
-                    announce(given.name, attention_cost(subject, options, choice), crew.workers, memory.words)
+                    with interruptible():
+                        announce(given.name, attention_cost(subject, options, choice), crew.workers, memory.words)
                     update = None if shown is None else shown.update
                     result = check_attention_with_proof(subject, options, choice, update, crew, memory)
                 if not result.partial:
                     memory.finish(result)
-            found: AttentionResult = held(result, AttentionResult)
+            found: AttentionResult = _held(result, AttentionResult)
             document = attention_json(found)
             print_attention(self.current.screen, found, given.alphabet, self.tables)
-        self._conclude(found, document)
+            self._conclude(found, document)
 
     def _conclude(self, result: CheckResult | AttentionResult, document: dict[str, Any]) -> None:
         """The exit code that a verdict means."""
@@ -283,7 +286,7 @@ class _Work:
             print_summary(self.current.screen, self.results)
 
 
-def held(result: Any, kind: type[R]) -> R:
+def _held(result: Any, kind: type[R]) -> R:
     """A result, which an earlier run may have left as something else.
 
     Raises:

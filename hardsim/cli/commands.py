@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from typer.core import TyperGroup
 
 from hardsim.cli import bound, check, compile, eval, examples, failures, prove, show, verify, words
 from hardsim.cli.failures import CODES
-from hardsim.cli.streams import ClosedPipe, Interrupted, drop_stdout, lost_stream, open_streams, say, use_utf8
+from hardsim.cli.streams import ClosedPipe, Interrupted, drop_stdout, lost_stream, note, open_streams, say, use_utf8
 from hardsim.version import __version__
 from hardsim.visible import visible
 
@@ -42,9 +43,11 @@ class Commands(TyperGroup):
     """Keeps a closed pipe and Ctrl-C apart: typer would turn the one into exit code 1 and be silent on the other."""
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
-        """Read the command line; raises Interrupted after Ctrl-C."""
+        """Read the command line; raises ClosedPipe if the reader of the help has gone, Interrupted after Ctrl-C."""
         try:
             return super().make_context(*arguments, **extra)
+        except BrokenPipeError:
+            raise ClosedPipe from None
         except KeyboardInterrupt:
             raise Interrupted from None
 
@@ -123,8 +126,22 @@ def _usage_message(error: Any) -> list[str]:
     return lines
 
 
+def _misplaced(arguments: list[str]) -> str | None:
+    """An option after the '--' that ends the options, if there is one."""
+    rest = arguments[arguments.index("--") + 1 :] if "--" in arguments else []
+    return next((text for text in rest if re.match(r"--[a-z]{2}", text)), None)
+
+
 def dispatch(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; nothing but KeyboardInterrupt is raised."""
+    code = _dispatch(arguments)
+    option = _misplaced(sys.argv[1:] if arguments is None else arguments)
+    if code == failures.BAD_INPUT and option is not None:
+        note(f"{option} stands after '--' and was read as a file or a word: options stand before '--'")
+    return code
+
+
+def _dispatch(arguments: list[str] | None) -> int:
     use_utf8()
     if not open_streams():
         say("error: standard output is closed; send it somewhere, such as /dev/null")

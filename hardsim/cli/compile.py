@@ -9,7 +9,7 @@ import typer
 from hardsim.cli import options as opt
 from hardsim.cli.estimate import announce, attention_cost
 from hardsim.cli.options import ALL, Request
-from hardsim.cli.session import session
+from hardsim.cli.session import check_source, session
 from hardsim.cli.sink import STDOUT, Sink
 from hardsim.errors import InputError
 from hardsim.files import is_directory
@@ -74,6 +74,7 @@ def compile_model(
     if request.regime == ALL:
         raise InputError("one file holds one network: --regime all is several", hint="Name one regime.")
     if output is None:
+        _readable(file, expression, alphabet)
         raise InputError("nowhere to write the network", hint="Add -o model.json, or -o - for standard output.")
     if output == STDOUT == json:
         raise InputError("-o - and --json - both want standard output", hint="Give one of them a file.")
@@ -104,6 +105,21 @@ def compile_model(
                     current.screen.line(f"{one.name} -> {output}: {line}")
     finally:
         target.discard()
+
+
+def _readable(file: str | None, expression: str | None, alphabet: str | None) -> None:
+    """Hold that there is something to compile, which comes before where to write it.
+
+    Raises:
+        InputError: if there is nothing, or it cannot be read.
+    """
+    from hardsim.checking.open import read_expression, read_input
+
+    check_source([] if file is None else [file], expression, alphabet)
+    if expression is not None:
+        read_expression(expression, alphabet or "")
+    elif file is not None and not is_directory(file):
+        read_input(file)
 
 
 def _attention(given: AttentionInput, request: Request, hard: bool, max_n: int) -> tuple[str, str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from hardsim.checking.interrupts import held
 from hardsim.cli.streams import note
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def crews(backend: str, scheduler: str | None, workers: int | None) -> Iterator[
         try:
             yield found
         finally:
-            found.close()
+            with held():
+                found.close()
 
 
 class _MainThread:

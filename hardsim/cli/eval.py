@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.estimate import announce_words, foreseen
@@ -18,6 +20,8 @@ from hardsim.errors import InputError, Source
 if TYPE_CHECKING:
     from hardsim.checking.attention_open import AttentionInput
     from hardsim.checking.subject import Subject
+
+T = TypeVar("T")
 
 STDIN = "-"
 
@@ -110,7 +114,12 @@ class _Work:
         self.engine = engine
 
     def evaluate(self, subject: Subject) -> None:
-        """All words on one subject, in one table."""
+        """All words on one subject, in one table; after an interruption those before it."""
+        if not self.current.interrupted:
+            with held():
+                self._evaluate(subject)
+
+    def _evaluate(self, subject: Subject) -> None:
         from hardsim.checking.compare import evaluate
         from hardsim.lang.words import parse_word
         from hardsim.report.check import model_line
@@ -120,9 +129,11 @@ class _Work:
         words = [parse_word(text, subject.file.alphabet) for text in self.texts]
         self.current.precision(subject, max(map(len, words)), self.dps, self.engine)
         answers = evaluate(subject, words, self.dps, self.engine)
-        announce_words(subject.name, words, lambda word: list(evaluate(subject, [word], self.dps, self.engine)))
-        found = list(foreseen(answers, subject.name, "words", len(words)))
-        self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found))
+        with interruptible():
+            announce_words(subject.name, words, lambda word: list(evaluate(subject, [word], self.dps, self.engine)))
+        found = self._known(subject.name, answers, len(words))
+        partial = len(found) < len(words)
+        self.current.results.append(eval_json(subject.name, subject.facts, self.engine, found, partial))
         screen = self.current.screen
         screen.line((subject.name, "bold"), f"  {model_line(subject.facts)}")
         print_evaluations(screen, found, subject.file.alphabet)
@@ -138,6 +149,10 @@ class _Work:
         Raises:
             Unsupported: if a program has no construction, after its semantics has answered.
         """
+        with held():
+            self._evaluate_model(given)
+
+    def _evaluate_model(self, given: AttentionInput) -> None:
         from hardsim.checking.attention_campaign import summary
         from hardsim.checking.campaign import CheckOptions
         from hardsim.checking.evaluate import evaluate_attention
@@ -148,15 +163,18 @@ class _Work:
         words = [parse_word(text, given.alphabet) for text in self.texts]
         if given.model is None and given.oracle is not None:
             self.current.screen.line((given.name, "bold"), "  semantics alone")
-            answers = [(word, given.oracle(word)) for word in words]
-            print_oracle_words(self.current.screen, answers, given.alphabet)
+            right = [(word, given.oracle(word)) for word in words]
+            print_oracle_words(self.current.screen, right, given.alphabet)
         options = CheckOptions(max_n=max(map(len, words)), engine=self.engine)
         choice = self.request.attention()
-        evaluations = evaluate_attention(given.subject, words, options, choice)
-        announce_words(given.name, words, lambda word: list(evaluate_attention(given.subject, [word], options, choice)))
-        found = list(foreseen(evaluations, given.name, "words", len(words)))
+        answers = evaluate_attention(given.subject, words, options, choice)
+        with interruptible():
+            announce_words(
+                given.name, words, lambda word: list(evaluate_attention(given.subject, [word], options, choice))
+            )
+        found = self._known(given.name, answers, len(words))
         line = summary(given.subject, None)
-        self.current.results.append(evaluations_json(given.name, line, found))
+        self.current.results.append(evaluations_json(given.name, line, found, len(found) < len(words)))
         self.current.screen.line((given.name, "bold"), f"  {line}")
         print_attention_words(self.current.screen, found, given.alphabet)
         undecided = sum(not one.decided for one in found)
@@ -168,6 +186,17 @@ class _Work:
             self.current.codes.append(failures.UNDECIDED)
             say(f"{given.name}: hard attention decides nothing on {unsettled} of {len(found)} words")
         self._conclude(given.name, sum(one.refuted for one in found), len(found))
+
+    def _known(self, name: str, found: Iterable[T], words: int) -> list[T]:
+        """What is known of the words one after the other: of all, or of those before an interruption."""
+        known: list[T] = []
+        try:
+            with interruptible():
+                known.extend(foreseen(found, name, "words", words))  # as far as it comes
+        except KeyboardInterrupt:
+            self.current.interrupted = True
+            say(f"interrupted: the table of {name} is partial, it has {len(known)} of {words} words")
+        return known
 
     def _conclude(self, name: str, mismatches: int, words: int) -> None:
         """The exit code for rows that do not agree."""

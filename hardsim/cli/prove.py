@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import failures
 from hardsim.cli import options as opt
 from hardsim.cli.options import ALL, Request
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from hardsim.checking.prove import ProveResult
     from hardsim.checking.prove_attention import AttentionProof
     from hardsim.checking.subject import Subject
+
+R = TypeVar("R")
+Told = Callable[[int, int], None]
 
 HELP = """Prove that a compiled transformer is right on every word of some lengths, from its weights.
 
@@ -236,22 +241,30 @@ class _Work:
         warning = announcement(subject, aim.min_n, aim.max_n)
         if warning is not None:
             note(f"{subject.name}: {warning}")
-        with bar(subject.name, "heads") as report:
-            result = prove_subject(
-                subject,
-                aim.max_n,
-                aim.heads_only,
-                aim.search,
-                aim.all_n,
-                min_n=aim.min_n,
-                bounded=aim.bounded,
-                report=report,
+        with held():
+            result = self._settled(
+                subject.name,
+                subject.facts.regime,
+                "heads",
+                lambda report: prove_subject(
+                    subject,
+                    aim.max_n,
+                    aim.heads_only,
+                    aim.search,
+                    aim.all_n,
+                    min_n=aim.min_n,
+                    bounded=aim.bounded,
+                    report=report,
+                ),
             )
-        result = confirmed(subject, result)
-        self.results.append(result)
-        self.current.results.append(prove_json(result))
-        print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
-        self._conclude(result)
+            if result is None:
+                return
+            with interruptible():
+                result = confirmed(subject, result)
+            self.results.append(result)
+            self.current.results.append(prove_json(result))
+            print_proof(self.current.screen, result, subject.file.alphabet, self.tables)
+            self._conclude(result)
         if self.target is not None and result.verdict is Verdict.PROVED and not self.current.interrupted:
             self._certify(subject, self.target)
 
@@ -272,19 +285,38 @@ class _Work:
         if self.current.interrupted:
             return
         aim, subject, choice = self.aim, given.subject, self.request.attention()
-        if aim.all_n and not aim.bounded:
-            result = unproved_for_every_length(subject, aim.max_n, aim.min_n)
-        else:
+        max_n = aim.max_n
+        if not aim.all_n or aim.bounded:
             max_n = self._longest(subject)
             warning = attention_announcement(subject, aim.min_n, max_n, choice)
             if warning is not None:
                 note(f"{given.name}: {warning}")
-            with bar(given.name, "lengths") as report:
-                result = prove_attention(subject, max_n, choice, aim.search, min_n=aim.min_n, report=report)
-            result = confirmed(subject, result)
-        self.current.results.append(attention_proof_json(result))
-        print_attention_proof(self.current.screen, result, given.alphabet, self.tables)
-        self._conclude(result)
+
+        def prove_it(report: Told | None) -> AttentionProof:
+            if aim.all_n and not aim.bounded:
+                return unproved_for_every_length(subject, max_n, aim.min_n)
+            return prove_attention(subject, max_n, choice, aim.search, min_n=aim.min_n, report=report)
+
+        with held():
+            result = self._settled(given.name, None, "lengths", prove_it)
+            if result is None:
+                return
+            if not aim.all_n or aim.bounded:
+                with interruptible():
+                    result = confirmed(subject, result)
+            self.current.results.append(attention_proof_json(result))
+            print_attention_proof(self.current.screen, result, given.alphabet, self.tables)
+            self._conclude(result)
+
+    def _settled(self, name: str, regime: str | None, unit: str, prove: Callable[[Told | None], R]) -> R | None:
+        """What a proof, or the search after it, comes to; None where it was interrupted: then nothing is claimed."""
+        try:
+            with interruptible(), bar(name, unit) as report:
+                return prove(report)
+        except KeyboardInterrupt:
+            self.current.interrupted = True
+            self.current.remark(name, regime, "interrupted before there was a verdict: nothing is claimed")
+            return None
 
     def _longest(self, subject: AttentionSubject) -> int:
         """The longest length to prove: what was asked for, else what can be done; said where these differ."""

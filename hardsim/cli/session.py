@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from hardsim.checking.interrupts import held, interruptible, settle_signals
 from hardsim.cli import failures
 from hardsim.cli.options import ALL, Request
 from hardsim.cli.sink import STDOUT, Sink
@@ -199,6 +200,7 @@ class Session:
             note(reason)
             self.notes.append(note_json(None, None, reason))
         code = failures.INTERRUPTED if self.interrupted else failures.worst(self.codes)
+        settle_signals()
         self.screen.flush()
         if self.sink is not None:
             self.sink.write(
@@ -215,16 +217,18 @@ class Session:
 @contextmanager
 def session(command: str, json_path: str | None, seed: int | None = None, quiet: bool = False) -> Iterator[Session]:
     """A session that finishes when its block ends or is interrupted, and leaves no half-made file."""
-    current = Session(command, json_path, seed, quiet)
-    try:
+    with held():
+        current = Session(command, json_path, seed, quiet)
         try:
-            yield current
-        except KeyboardInterrupt:
-            current.interrupted = True
-            say("interrupted: what was finished until now has been printed")
-        current.finish()
-    finally:
-        current.close()
+            try:
+                with interruptible():
+                    yield current
+            except KeyboardInterrupt:
+                current.interrupted = True
+                say("interrupted: what was finished until now has been printed")
+            current.finish()
+        finally:
+            current.close()
 
 
 def _act(given: Input, options: ModelOptions, action: Callable[[Subject], None]) -> None:

@@ -22,10 +22,22 @@ class Interrupted(Exception):
 def open_streams() -> bool:
     """Give a closed standard input or error a stand-in; whether there is a standard output to write results to."""
     if sys.stdin is None:
+        _occupy(0)
         sys.stdin = TextIOWrapper(BytesIO())
     if sys.stderr is None:
+        _occupy(2)
         sys.stderr = TextIOWrapper(BytesIO(), write_through=True)
     return sys.stdout is not None
+
+
+def _occupy(descriptor: int) -> None:
+    """Open nothing under the number of a standard stream that is closed: no file gets that number by chance, and
+    processes that are started inherit it open."""
+    null = os.open(os.devnull, os.O_RDWR)
+    if null != descriptor:
+        os.dup2(null, descriptor)
+        os.close(null)
+    os.set_inheritable(descriptor, True)
 
 
 def use_utf8() -> None:

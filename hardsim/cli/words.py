@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.cli import options as opt
 from hardsim.cli.options import By, Request
 from hardsim.cli.session import Session, session
+from hardsim.cli.streams import say
 from hardsim.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ def words(
             with current.guard(one.name):
                 work.afford(one)
                 current.each(one, request, work.print, work.print_model)
+            if current.interrupted:
+                break
 
 
 class _Work:
@@ -119,20 +123,46 @@ class _Work:
         """The accepted words of one subject, as they are found."""
         from hardsim.checking.compare import accepted_words
         from hardsim.report.json import words_json
-        from hardsim.report.numbers import word_text
 
+        if self.current.interrupted:
+            return
         self.current.precision(subject, self.max_n, self.dps if self.by is By.SOFT else None, self.engine)
         self._observed(subject.name, subject.facts.regime)
-        alphabet, screen = subject.file.alphabet, self.current.screen
+        alphabet = subject.file.alphabet
         if self.headings:
-            screen.raw(f"# {subject.name}, {subject.facts.regime}")
+            self.current.screen.raw(f"# {subject.name}, {subject.facts.regime}")
+        found = accepted_words(subject, all_words(alphabet, self.max_n), self.by.value, self.dps, self.engine)
+        with held():
+            kept = self._printed(subject.name, found, alphabet)
+            tried, partial = self._tried(kept, alphabet), self.current.interrupted
+            self.current.results.append(
+                words_json(subject.name, subject.facts, self.by.value, self.max_n, tried, kept, partial)
+            )
+
+    def _printed(self, name: str, found: Iterable[Word], alphabet: tuple[str, ...]) -> list[Word]:
+        """Print words as they are found, until there are no more or it is interrupted; those printed, if they are
+        wanted again."""
+        from hardsim.report.numbers import word_text
+
         kept: list[Word] = []
-        for word in accepted_words(subject, all_words(alphabet, self.max_n), self.by.value, self.dps, self.engine):
-            screen.raw(word_text(word, alphabet))
-            if self.current.sink is not None:
-                kept.append(word)
-        tried = words_up_to(len(alphabet), self.max_n)
-        self.current.results.append(words_json(subject.name, subject.facts, self.by.value, self.max_n, tried, kept))
+        try:
+            with interruptible():
+                for word in found:
+                    with held():
+                        self.current.screen.raw(word_text(word, alphabet))
+                        if self.current.sink is not None:
+                            kept.append(word)
+        except KeyboardInterrupt:
+            self.current.screen.flush()
+            self.current.interrupted = True
+            say(f"interrupted: the words of {name} are those found until now")
+        return kept
+
+    def _tried(self, kept: list[Word], alphabet: tuple[str, ...]) -> int:
+        """How many words were tried: after an interruption, those up to the last that was found."""
+        if not self.current.interrupted:
+            return words_up_to(len(alphabet), self.max_n)
+        return place_of(kept[-1], alphabet) if kept else 0
 
     def _observed(self, name: str, regime: str | None) -> None:
         """Say of what mpmath finds that it is not certified."""
@@ -149,9 +179,9 @@ class _Work:
         from hardsim.checking.campaign import CheckOptions
         from hardsim.checking.evaluate import accepted_by
         from hardsim.report.attention_json import model_words_json
-        from hardsim.report.numbers import word_text
 
-        screen = self.current.screen
+        if self.current.interrupted:
+            return
         asked = self.by is By.ORACLE and given.oracle is not None
         acceptor = given.oracle is None or isinstance(given.oracle((given.alphabet[0],)), bool)
         if not acceptor or (given.model is not None and not given.model.acceptor):
@@ -160,28 +190,39 @@ class _Work:
             )
         self._observed(given.name, None)
         if self.headings:
-            screen.raw(f"# {given.name}")
-        kept: list[Word] = []
+            self.current.screen.raw(f"# {given.name}")
         options, choice = CheckOptions(max_n=self.max_n, engine=self.engine), self.request.attention()
-        for n in range(1, self.max_n + 1):
-            words = list(product(given.alphabet, repeat=n))
-            found = (
-                (word for word in words if given.oracle is not None and given.oracle(word) is True)
-                if asked
-                else accepted_by(given.subject, words, self.by.value, options, choice)
+
+        def search() -> Iterator[Word]:
+            for n in range(1, self.max_n + 1):
+                words = list(product(given.alphabet, repeat=n))
+                yield from (
+                    (word for word in words if given.oracle is not None and given.oracle(word) is True)
+                    if asked
+                    else accepted_by(given.subject, words, self.by.value, options, choice)
+                )
+
+        with held():
+            kept = self._printed(given.name, search(), given.alphabet)
+            tried, partial = self._tried(kept, given.alphabet), self.current.interrupted
+            line = "semantics alone" if given.model is None else summary(given.model, None)
+            self.current.results.append(
+                model_words_json(given.name, line, self.by.value, self.max_n, tried, kept, partial)
             )
-            for word in found:
-                screen.raw(word_text(word, given.alphabet))
-                kept.append(word)
-        tried = words_up_to(len(given.alphabet), self.max_n)
-        line = "semantics alone" if given.model is None else summary(given.model, None)
-        self.current.results.append(model_words_json(given.name, line, self.by.value, self.max_n, tried, kept))
 
 
 def all_words(alphabet: tuple[str, ...], max_n: int) -> Iterator[Word]:
     """Every word of length 1 to `max_n`, shortest first, then in the order of the alphabet."""
     for n in range(1, max_n + 1):
         yield from product(alphabet, repeat=n)
+
+
+def place_of(word: Word, alphabet: tuple[str, ...]) -> int:
+    """The place of a word among all words, from 1, shortest first, then in the order of the alphabet."""
+    place = 0
+    for symbol in word:
+        place = place * len(alphabet) + alphabet.index(symbol) + 1
+    return place
 
 
 def words_up_to(size: int, max_n: int) -> int:

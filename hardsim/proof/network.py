@@ -19,6 +19,7 @@ from hardsim.proof.heads import Read, attend, attended
 from hardsim.proof.result import HeadProof, LinkProof, NotProved
 from hardsim.proof.sites import Sites, independent_of_length
 from hardsim.proof.state import State
+from hardsim.run.float_trust import arithmetic_fault
 from hardsim.run.plan import make_plan
 from hardsim.spec.ir import HardProgram
 
@@ -80,6 +81,9 @@ def prove_network(
         InputError: if the temperature is not positive at some site.
     """
     state: State | None = None
+    fault = arithmetic_fault()
+    if fault is not None:
+        return LinkProof(CLAIM, f"the prover rounds in float64, and {fault}", limit=True), ()
     try:
         state = State(model, program, sites)
         walk(state, report=report)

@@ -142,11 +142,12 @@ def length_json(length: AttentionLength) -> Json:
     }
 
 
-def evaluations_json(name: str, summary: str, found: Sequence[AttentionEvaluation]) -> Json:
+def evaluations_json(name: str, summary: str, found: Sequence[AttentionEvaluation], partial: bool = False) -> Json:
     """The words of `eval` on one model."""
     return {
         "input": name,
         "summary": summary,
+        "partial": partial,
         "words": [
             {
                 "word": list(one.word),
@@ -165,7 +166,7 @@ def evaluations_json(name: str, summary: str, found: Sequence[AttentionEvaluatio
 
 
 def model_words_json(
-    name: str, summary: str, by: str, max_n: int, tried: int, accepted: Sequence[tuple[str, ...]]
+    name: str, summary: str, by: str, max_n: int, tried: int, accepted: Sequence[tuple[str, ...]], partial: bool = False
 ) -> Json:
     """The accepted words of `words` on one model."""
     return {
@@ -174,5 +175,6 @@ def model_words_json(
         "by": by,
         "max_n": max_n,
         "tried": tried,
+        "partial": partial,
         "accepted": [list(word) for word in accepted],
     }

@@ -70,7 +70,9 @@ def conclusions(result: CriticalResult) -> list[str]:
     """What holds at every length, from which argument, and beside which constants."""
     every = result.every
     lines = []
-    if every.proved is None:
+    if result.partial:
+        lines.append("every length: not asked, since the search was interrupted")
+    elif every.proved is None:
         lines.append(f"every length: not proved at any beta up to {exact(LARGEST)}: {result.reason}")
     else:
         lines.append(

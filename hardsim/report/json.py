@@ -180,12 +180,15 @@ def head_json(head: HeadResult) -> Json:
     }
 
 
-def eval_json(name: str, facts: ModelFacts, engine: str, evaluations: Iterable[Evaluation]) -> Json:
+def eval_json(
+    name: str, facts: ModelFacts, engine: str, evaluations: Iterable[Evaluation], partial: bool = False
+) -> Json:
     """The words of `eval` on one model; what was not decided is null."""
     return {
         "input": name,
         "model": model_json(facts),
         "engine": engine,
+        "partial": partial,
         "words": [
             {
                 "word": list(found.word),
@@ -205,7 +208,13 @@ def eval_json(name: str, facts: ModelFacts, engine: str, evaluations: Iterable[E
 
 
 def words_json(
-    name: str, facts: ModelFacts, by: str, max_n: int, tried: int, accepted: Iterable[tuple[str, ...]]
+    name: str,
+    facts: ModelFacts,
+    by: str,
+    max_n: int,
+    tried: int,
+    accepted: Iterable[tuple[str, ...]],
+    partial: bool = False,
 ) -> Json:
     """The accepted words of `words`, in length-lexicographic order."""
     return {
@@ -214,6 +223,7 @@ def words_json(
         "by": by,
         "max_n": max_n,
         "tried": tried,
+        "partial": partial,
         "accepted": [list(word) for word in accepted],
     }
 

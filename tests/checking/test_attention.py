@@ -14,7 +14,7 @@ import pytest
 from hardsim.ahat.exact import ExactModel
 from hardsim.ahat.file import read_ahat, read_json
 from hardsim.checking.attention import AttentionOptions, AttentionSubject, certain, settled
-from hardsim.checking.attention_campaign import check_attention, engine_of, fit, judge, kind_of
+from hardsim.checking.attention_campaign import check_attention, engine_of, judge, kind_of
 from hardsim.checking.attention_open import AttentionInput
 from hardsim.checking.attention_plan import constant, plan_length, prepare
 from hardsim.checking.attention_result import AttentionMismatch, AttentionResult, Violation, weightier
@@ -23,6 +23,7 @@ from hardsim.checking.attention_tally import ErrorTally
 from hardsim.checking.attention_words import SoftJudge, batches
 from hardsim.checking.campaign import CheckOptions, Progress
 from hardsim.checking.evaluate import accepted_by, evaluate_attention
+from hardsim.checking.growth import fit
 from hardsim.checking.open import read_input
 from hardsim.checking.result import ENGINES, Verdict, Word
 from hardsim.checking.sources import ahat_subject

@@ -112,6 +112,7 @@ def test_the_bits_that_settle_every_answer(tmp_path: Path) -> None:
     # between 2^-48 and 2^-47, and a ball of p bits is about 2^-p wide.
     close = subject_of(tmp_path, some_a(threshold="73105857863/100000000000"))
     bits = bits_needed(judge_at(close, "1"), words(2))
+    assert bits is not None
     assert bits % BIT_STEP == 0
     assert 47 <= bits <= 47 + 2 * BIT_STEP
     assert bits_needed(judge_at(close, "1"), [("b", "b")]) == 8

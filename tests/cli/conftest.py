@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -44,7 +45,8 @@ Cli: TypeAlias = Callable[..., Outcome]
 def hardsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     """The command `hardsim`, with `stdin` as the bytes on its standard input.
 
-    Whatever is run, neither of its streams has a character that a terminal would obey instead of printing it.
+    Whatever is run, neither of its streams has a character that a terminal would obey instead of printing it, and a
+    JSON document has standard output to itself.
     """
     monkeypatch.delenv("HARDSIM_DEBUG", raising=False)
 
@@ -55,6 +57,8 @@ def hardsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         captured = capsys.readouterr()
         for text in captured:
             assert text == visible_lines(text)
+        if captured.out and ("--json", "-") in pairwise(map(str, arguments)):
+            json.loads(captured.out)
         return Outcome(code, captured.out, captured.err)
 
     return command

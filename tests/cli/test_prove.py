@@ -319,3 +319,13 @@ def test_an_interruption_after_a_proof_leaves_it_printed(
     document = hardsim("prove", since, since, "--max-n", "5", "--json", "-").json
     assert (document["exit_code"], len(document["results"])) == (130, 1)
     assert document["results"][0]["confirmed"]["partial"] is True
+
+
+def test_nothing_is_proved_where_floats_are_rounded_otherwise(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.proof.network.arithmetic_fault", lambda: "floats are rounded upwards here")
+    outcome = hardsim("prove", since, "--max-n", "3", "--no-tables")
+    assert outcome.code == 3
+    assert "UNDECIDED" in outcome.out
+    assert "The prover rounds in float64, and floats are rounded upwards here" in outcome.out

@@ -66,6 +66,29 @@ def test_what_looks_like_an_option_has_a_way_out(hardsim: Any, since: Path) -> N
     assert "follow '--'" not in hardsim("check", since, "--max-n", "0").err
 
 
+@pytest.mark.parametrize("arguments", [("check", "{}"), ("eval", "{}", "ab"), ("words", "{}")])
+def test_options_after_the_end_of_options_have_a_way_back(
+    hardsim: Any, since: Path, arguments: tuple[str, ...]
+) -> None:
+    given = [text.format(since) for text in arguments]
+    outcome = hardsim(given[0], "--", *given[1:], "--regime", "none")
+    assert (outcome.code, outcome.out) == (2, "") or arguments[0] != "eval"
+    assert "--regime stands after '--'" in outcome.err
+    assert "options stand before '--'" not in hardsim(given[0], *given[1:], "--regime", "never").err
+
+
+def test_what_is_compiled_is_read_before_it_is_asked_where_to(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.ltl"
+    broken.write_text("alphabet: a b\na S\n", encoding="utf-8")
+    for arguments in ((broken,), ("-e", "a S", "--alphabet", "a b")):
+        outcome = hardsim("compile", *arguments)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "1:4" in outcome.err or "2:4" in outcome.err
+        assert "nowhere to write" not in outcome.err
+    assert "nothing to read" in hardsim("compile").err
+    assert "nowhere to write the network" in hardsim("compile", since).err
+
+
 @pytest.mark.parametrize("symbol", ["\x1b[31m", "\udcff"])
 def test_symbols_that_cannot_be_printed_are_refused(hardsim: Any, symbol: str) -> None:
     outcome = hardsim("words", "-e", "true", "--alphabet", f"a {symbol}", "--max-n", "1")

@@ -122,8 +122,8 @@ OPTIONS = ("--tau", "--regime", "--at", "--engine", "--beta", "--epsilon", "--co
 @FEW
 @given(st.sampled_from(OPTIONS), st.sampled_from(["", "a", "1", "("]), HOSTILE, st.sampled_from(COMMANDS))
 def test_a_hostile_option(hardsim: Cli, since: Path, option: str, before: str, hostile: str, command: str) -> None:
-    # As a file to write to it is a directory that does not exist.
-    given_text = before + hostile + "/" * (option == "--json")
+    # As a file to write to it is in a directory that does not exist.
+    given_text = f"nowhere/{hostile}/x" if option == "--json" else before + hostile
     outcome = hardsim(command, since, option, given_text)
     assert outcome.code == 2
     assert not any(line.startswith(FORGED) for line in outcome.err.splitlines())

@@ -126,7 +126,7 @@ def test_a_mismatch_without_an_answer_of_the_network_says_so() -> None:
     mismatch = replace(MISMATCH, hard=False, soft=None, decided=False)
     result = replace(RESULT, engine="auto", verdict=Verdict.REFUTED, mismatch=mismatch)
     assert "softmax: not decided" in text_of(result)
-    assert envelope(result)["results"][0]["mismatch"]["output"] is None
+    assert check_json(result)["mismatch"]["output"] is None
 
 
 def test_the_summary_counts_and_shows_extremes() -> None:

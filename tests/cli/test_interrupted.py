@@ -1,0 +1,162 @@
+"""Ctrl-C at any place of a command's work: what was found is reported, as partial, and the exit code is 130."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import pytest
+
+from hardsim.examples import formulas_directory
+from tests.cli.conftest import Cli
+
+PLACES = {
+    "check": (
+        "hardsim.checking.combined.prove_subject",
+        "hardsim.checking.campaign.plan_words",
+        "hardsim.checking.compare.Judge.tally_all",
+        "hardsim.checking.compare.Judge._again",
+    ),
+    "eval": ("hardsim.checking.compare.Judge.evaluate",),
+    "bound": (
+        "hardsim.checking.bound.words_by_length",
+        "hardsim.checking.bound.prepare",
+        "hardsim.checking.bound._Length.report",
+    ),
+    "prove": ("hardsim.checking.prove.prove", "hardsim.checking.prove._refute"),
+}
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, place: str, after: int = 0) -> None:
+    """Ctrl-C in a function, after it was called so often."""
+    owner, name = resolve_name(place.rsplit(".", 1)[0]), place.rsplit(".", 1)[1]
+    before: Callable[..., Any] = getattr(owner, name)
+    calls = [0]
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == after + 1:
+            raise KeyboardInterrupt
+        return before(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize(("after", "place"), [(after, place) for place in PLACES["check"] for after in (0, 1, 2)])
+def test_a_check_reports_what_it_found(
+    hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str, after: int
+) -> None:
+    interrupt(monkeypatch, place, after)
+    outcome = hardsim("check", since, "--max-n", "4")
+    asked_once = "prove_subject" in place
+    if asked_once and after:
+        assert outcome.code == 0
+        return
+    assert outcome.code == 130
+    assert "PARTIAL" in outcome.out
+    assert "PROVED" not in outcome.out
+    assert "is partial" in outcome.err
+    rows = [line for line in outcome.out.splitlines() if " all " in line and line[0].isdigit()]
+    # The words of three letters are 3, 9, 27 and 81: all of a length are run at once, and shown again at the end.
+    done = {"prove_subject": 0, "plan_words": after, "tally_all": after, "_again": 4}[place.rsplit(".", 1)[1]]
+    assert len(rows) == done
+    verdict = next(line for line in outcome.out.splitlines() if line.startswith(("CERTIFIED", "UNDECIDED")))
+    tried = sum(3**n for n in range(1, done + 1))
+    assert (f"all {tried} words" if done else "no word was tried") in verdict
+
+
+def test_a_mismatch_found_before_is_printed(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, "hardsim.checking.compare.Judge._again")
+    document = hardsim("check", since, "--max-n", "3", "--regime", "none", "--json", "-").json
+    assert document["exit_code"] == 130
+    (result,) = document["results"]
+    assert (result["verdict"], result["partial"]) == ("REFUTED", True)
+    whole = hardsim("check", since, "--max-n", "3", "--regime", "none", "--json", "-").json["results"][0]
+    assert result["mismatch"]["word"] == whole["mismatch"]["word"]
+    assert [length["soft_mismatches"] for length in result["lengths"]] == [
+        length["soft_mismatches"] for length in whole["lengths"]
+    ]
+
+
+def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, "hardsim.checking.compare.Judge._again")
+    document = hardsim("check", since, since, "--regime", "all", "--max-n", "2", "--json", "-").json
+    assert [result["partial"] for result in document["results"]] == [True]
+
+
+def test_a_length_under_way_counts(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Over three symbols the words of length 1 to 3 are a shard of at most 64 each, those of length 4 are two, and of
+    # length 5 one is done; nothing is run for an estimate.
+    path = formulas_directory() / "majority_ties.ahat.json"
+    monkeypatch.setattr("hardsim.cli.check.attention_cost", lambda *arguments: None)
+    monkeypatch.setattr("hardsim.cli.check.announce", lambda *arguments: None)
+    interrupt(monkeypatch, "hardsim.checking.attention_words.SoftJudge.tally", after=6)
+    document = hardsim("check", path, "--max-n", "7", "--json", "-").json
+    (result,) = document["results"]
+    assert (document["exit_code"], result["partial"]) == (130, True)
+    last = result["lengths"][-1]
+    assert (last["n"], last["words"], last["exhaustive"]) == (5, 64, False)
+    assert result["verdict"] == "CERTIFIED"
+
+
+@pytest.mark.parametrize("name", ["since.ltl", "dyck1.srasp"])
+def test_words_are_those_found_until_then(hardsim: Cli, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path = formulas_directory() / name
+    arguments = ("words", path, "--max-n", "4", "--json", "-")
+    whole = hardsim(*arguments).json["results"][0]
+    assert not whole["partial"]
+    interrupt(monkeypatch, "hardsim.report.numbers.word_text", 2)
+    document = hardsim(*arguments).json
+    (result,) = document["results"]
+    assert (document["exit_code"], result["partial"]) == (130, True)
+    assert result["accepted"] == whole["accepted"][:2]
+    alphabet = document["inputs"][0]["alphabet"]
+    size, last = len(alphabet), result["accepted"][-1]
+    place = sum((alphabet.index(symbol) + 1) * size**power for power, symbol in enumerate(reversed(last)))
+    assert result["tried"] == place
+
+
+def test_evaluations_are_those_made_until_then(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, PLACES["eval"][0], 2)
+    document = hardsim("eval", since, "a", "b", "c", "ab", "--json", "-").json
+    (result,) = document["results"]
+    assert (document["exit_code"], result["partial"]) == (130, True)
+    assert [one["word"] for one in result["words"]] == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(("after", "place"), [(after, place) for place in PLACES["bound"] for after in (0, 1)])
+def test_a_bound_report_is_partial(
+    hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str, after: int
+) -> None:
+    interrupt(monkeypatch, place, after)
+    outcome = hardsim("bound", since, "--max-n", "2", "--json", "-")
+    if "prepare" in place and after:
+        assert outcome.code == 0
+        return
+    (result,) = outcome.json["results"]
+    assert (outcome.code, result["partial"]) == (130, True)
+    assert len(result["lengths"]) == (after if "report" in place else 0)
+
+
+@pytest.mark.parametrize("place", ["prove_network", "prove_general"])
+def test_a_least_beta_is_not_claimed(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    interrupt(monkeypatch, f"hardsim.checking.critical.{place}", 3)
+    outcome = hardsim("bound", since, "--critical", "--max-n", "1")
+    assert outcome.code == 130
+    assert "every length: not asked, since the search was interrupted" in outcome.out
+    assert "right at beta" not in outcome.out.replace("right\nat beta", "")
+
+
+@pytest.mark.parametrize("place", PLACES["prove"])
+def test_an_interrupted_proof_claims_nothing(
+    hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    interrupt(monkeypatch, place)
+    outcome = hardsim("prove", since, since, "--max-n", "3", "--beta", "1", "--json", "-")
+    assert (outcome.code, outcome.json["results"]) == (130, [])
+    assert "interrupted before there was a verdict: nothing is claimed" in outcome.err
+    assert [note["message"] for note in outcome.json["notes"]] == [
+        "interrupted before there was a verdict: nothing is claimed"
+    ]
