@@ -140,7 +140,8 @@ class Case:
         assert code != 0 or verdict in ("PROVED", "CERTIFIED", "OBSERVED"), context
         if verdict in ("PROVED", "CERTIFIED"):
             assert code == 0, context
-            found = self.first_wrong(SHORT, "--all-n" in arguments)
+            beyond = (result.get("all_n") or {}).get("proved", False)
+            found = self.first_wrong(SHORT, beyond)
             assert found is None, f"{context}\n{verdict}, but {''.join(found)} is {self.answer(found)}"
         mismatch = result.get("mismatch") or result.get("counterexample")
         if code == 1 and mismatch and verdict == "REFUTED":
