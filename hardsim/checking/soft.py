@@ -17,7 +17,7 @@ from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Column
 from hardsim.run.ball import BallContext
 from hardsim.run.forward import Forward, Trace
-from hardsim.run.mp import ACCURATE_DIGITS, MpArithmetic, choose_digits, digits_needed
+from hardsim.run.mp import ACCURATE_DIGITS, MpArithmetic, choose_digits, digits_needed, exact
 from hardsim.run.plan import Plan, Terms, make_plan
 from hardsim.run.unrounded import unrounded_output
 from hardsim.spec.hard import HardTrace
@@ -29,7 +29,6 @@ Measured: TypeAlias = Any
 Bounds: TypeAlias = tuple[Measured, Measured]
 Decision: TypeAlias = tuple[bool, bool | None]
 """`decided` and `answer` of a `SoftAnswer`."""
-TINY = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,20 +179,6 @@ def few_digits(subject: Subject, max_n: int, dps: int | None, engine: str) -> st
 def undecided(engine: str, digits: int) -> SoftAnswer:
     """The answer of an engine that could not tell."""
     return SoftAnswer(False, None, (Fraction(0), Fraction(1)), None, None, {}, None, engine, digits)
-
-
-def exact(value: Any) -> Fraction:
-    """The rational that a number is (an mpmath number is a dyadic rational).
-
-    Numbers below 2^-TINY in size become 0: their denominators would take longer to write than to compute.
-    """
-    if isinstance(value, int | Fraction):
-        return Fraction(value)
-    mantissa, exponent = (int(part) for part in value.man_exp)  # without the sign
-    if exponent + mantissa.bit_length() < -TINY:
-        return Fraction(0)
-    size = mantissa * Fraction(2) ** exponent
-    return -size if value < 0 else size
 
 
 def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, Undecided
 from hardsim.net.model import Transformer
 from hardsim.run.forward import Forward
 from hardsim.run.plan import LayerPlan, Plan, Terms, largest_inverse, magnitudes
@@ -24,6 +24,30 @@ ACCURATE_DIGITS = 20
 """Decimal digits after the point to which activations are computed."""
 MOST_DIGITS = 10_000
 """More digits than these are not computed with, as the balls stop at some 32,000 bits."""
+
+
+TINY = 20_000
+"""Numbers below 2^-TINY in size count as 0: their denominators would take longer to write than to compute."""
+LARGEST_EXPONENT = 1_000_000
+"""Numbers beyond 2^LARGEST_EXPONENT likewise are none."""
+
+
+def exact(value: Any) -> Fraction:
+    """The rational that a number is (an mpmath number is a dyadic rational); see TINY.
+
+    Raises:
+        Undecided: if it is not finite, or beyond 2^LARGEST_EXPONENT.
+    """
+    if isinstance(value, int | Fraction):
+        return Fraction(value)
+    mantissa, exponent = (int(part) for part in value.man_exp)  # without the sign
+    size = exponent + mantissa.bit_length()
+    if size > LARGEST_EXPONENT or (not mantissa and value != 0):
+        raise Undecided("a number of mpmath grew without limit")
+    if size < -TINY:
+        return Fraction(0)
+    found = Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+    return -found if value < 0 else found
 
 
 class MpArithmetic:

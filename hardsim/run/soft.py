@@ -17,7 +17,7 @@ from hardsim.net.model import Transformer
 from hardsim.run.arithmetic import Value
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.forward import Forward, Trace
-from hardsim.run.mp import MpArithmetic, choose_digits
+from hardsim.run.mp import MpArithmetic, choose_digits, exact
 from hardsim.run.plan import largest_logit, make_plan
 
 Engine = Literal["auto", "float64", "ball", "mpmath"]
@@ -105,10 +105,7 @@ def bounds(value: Value) -> tuple[Fraction, Fraction]:
         return Fraction(value), Fraction(value)
     if hasattr(value, "man_exp") and callable(value.man_exp):
         return lower(value), upper(value)
-    mantissa, exponent = (int(part) for part in value.man_exp)
-    size = mantissa * Fraction(2) ** exponent
-    number = -size if value < 0 else size
-    return number, number
+    return exact(value), exact(value)
 
 
 def finite_bounds(value: Value) -> tuple[Fraction, Fraction] | None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking import rigorous, soft
+from hardsim.checking import rigorous
 from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.compare import Judge, accepted_words, evaluate
 from hardsim.checking.figures import DIGITS, rounded_outwards, settle_answer, settle_mismatch
@@ -24,7 +24,7 @@ from hardsim.errors import InvariantError, Undecided, Unsupported
 from hardsim.lang.parse import parse_expression
 from hardsim.lang.pretty import format_formula
 from hardsim.net.model import Layer
-from hardsim.run.mp import MpArithmetic
+from hardsim.run.mp import MpArithmetic, exact
 from hardsim.spec.regimes import PROVEN
 from tests.counting_strategies import counting_formulas
 from tests.networks import context
@@ -165,7 +165,7 @@ def on_the_threshold(step: Fraction) -> Subject:
     old, context.dps = context.dps, 60
     value = 1 / (1 + context.exp(-6))
     context.dps = old
-    bias = -2 * (soft.exact(value) + step)
+    bias = -2 * (exact(value) + step)
     (layer,) = subject.model.layers
     moved = Layer(layer.heads, replace(layer.ffn, b1=(bias, bias - 1)))
     return replace(subject, model=replace(subject.model, layers=(moved,)))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.checking.soft import TINY, exact
+from hardsim.errors import Undecided
+from hardsim.run.mp import TINY, exact
 
 context = MPContext()
 context.dps = 40
@@ -29,3 +31,9 @@ def test_numbers_too_small_to_write_become_zero() -> None:
     assert exact(context.mpf(2) ** (-TINY - 2)) == 0
     assert exact(-(context.mpf(2) ** (-TINY + 2))) == -Fraction(1, 2 ** (TINY - 2))
     assert exact(context.exp(context.mpf(-((10) ** 30)))) == 0
+
+
+@pytest.mark.parametrize("number", ["inf", "-inf", "nan", "1e1000000000"])
+def test_what_is_not_finite_or_too_large_is_no_rational(number: str) -> None:
+    with pytest.raises(Undecided, match="grew without limit"):
+        exact(context.mpf(number))
