@@ -40,9 +40,12 @@ def exact(value: Any) -> Fraction:
     """
     if isinstance(value, int | Fraction):
         return Fraction(value)
-    mantissa, exponent = (int(part) for part in value.man_exp)  # without the sign
+    try:
+        mantissa, exponent = (int(part) for part in value.man_exp)  # without the sign
+    except ValueError:  # what is not finite has none
+        mantissa, exponent = 1, LARGEST_EXPONENT
     size = exponent + mantissa.bit_length()
-    if size > LARGEST_EXPONENT or (not mantissa and value != 0):
+    if size > LARGEST_EXPONENT:
         raise Undecided("a number of mpmath grew without limit")
     if size < -TINY:
         return Fraction(0)

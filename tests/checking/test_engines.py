@@ -69,15 +69,15 @@ def hold(subject: Subject, words: list[tuple[str, ...]]) -> None:
     """mpmath's numbers lie in the balls, and what balls find meets the float enclosures."""
     judge = Judge(subject)
     found = {name: answers(make_engine(name, subject, judge.plan, None), words, judge) for name in ENGINES}
-    for place, exact in enumerate(found["mpmath"]):
+    for place, second in enumerate(found["mpmath"]):
         for name in ENGINES:
             answer = found[name][place]
             if not answer.decided:
                 assert name == "float64"
                 continue
-            assert answer.answer is exact.answer, (name, words[place])
+            assert answer.answer is second.answer, (name, words[place])
             others = numbers(answer)
-            for what, value in numbers(exact).items():
+            for what, value in numbers(second).items():
                 assert (value is None) == (others[what] is None)
                 if value is not None:
                     slack = ACCURATE * (1 + abs(value[0]))

@@ -132,7 +132,7 @@ def test_a_bound_report_is_partial(
 ) -> None:
     interrupt(monkeypatch, place, after)
     outcome = hardsim("bound", since, "--max-n", "2", "--json", "-")
-    if "prepare" in place and after:
+    if "report" not in place and after:  # it is called once
         assert outcome.code == 0
         return
     (result,) = outcome.json["results"]

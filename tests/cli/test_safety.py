@@ -49,9 +49,9 @@ def test_a_model_changed_by_hand_is_bad_input_and_no_defect(hardsim: Any, since:
     path = tmp_path / "changed.model.json"
     hardsim("compile", since, "-o", path)
     model = json.loads(path.read_text(encoding="utf-8"))
-    # Without a score all positions are equal: the head no longer has the gap that it declares.
+    # With one key for all positions they are equal: the head no longer has the gap that it declares.
     score = model["specification"]["layers"][0]["heads"][0]["score"]
-    score[:] = [[{}, key] for _, key in score]
+    score[:] = [[query, {"1": "1"}] for query, _ in score]
     path.write_text(json.dumps(model), encoding="utf-8")
     outcome = hardsim("check", path, "--max-n", "3")
     assert (outcome.code, outcome.out) == (2, "")
