@@ -151,7 +151,8 @@ def read_formula(path: str) -> Input:
     """
     given = read_input(path)
     if isinstance(given, AttentionInput):
-        raise InputError(f"{path} is no formula, but a hard-attention model", hint="Name a .ltl file.")
+        kind = "an S-RASP program" if path.endswith(PROGRAM) else "a hard-attention model"
+        raise InputError(f"{path} is {kind}", hint="Name a formula (.ltl) or a model compiled from one (.model.json).")
     return given
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from hardsim.checking.result import ModelFacts
-from hardsim.errors import InputError
+from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
@@ -132,9 +132,20 @@ def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = 
 
 
 def examples_apply(file: FormulaFile, at: str | None) -> bool:
-    """Whether a file's examples speak of the position `at` (None: the file's own): a file that names none leaves it
-    to whoever reads it."""
-    return at is None or at == file.at or not file.placed
+    """Whether a file's examples speak of the position `at` (None: the file's own). A file that names none leaves it
+    to whoever reads it, unless its examples are right at the default position and not at `at`."""
+    if at is None or at == file.at:
+        return True
+    asked: At = "first" if file.at == "last" else "last"
+    return not file.placed and (_examples_hold(file, asked) or not _examples_hold(file, file.at))
+
+
+def _examples_hold(file: FormulaFile, at: At) -> bool:
+    try:
+        check_examples(file, at=at)
+    except SourceError:
+        return False
+    return True
 
 
 def counting_of(program: HardProgram) -> str | None:

@@ -54,7 +54,8 @@ class LengthTable:
         if not 1 <= n <= len(self.values):
             raise OutOfRange(
                 f"the {self.what} of this model is known for lengths 1 to {len(self.values)}, not for {n}",
-                hint="Compile the model again with a larger --max-n, or give a temperature for all lengths with --tau.",
+                hint=f"--max-n {len(self.values)} goes as far as that; or compile the model with a larger --max-n, "
+                "or give a temperature for all lengths with --tau.",
             )
         return self.values[n - 1]
 

@@ -381,6 +381,15 @@ def test_examples_are_judged_where_the_formula_is_read(
     assert "looks ahead" not in outcome.err
 
 
+def test_examples_for_the_default_position_do_not_hinder_reading_at_the_other(hardsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "since.ltl"
+    path.write_text("alphabet: a b\naccept: ab\nreject: a\na S b\n")
+    outcome = hardsim("check", path, "--at", "first", "--max-n", "3")
+    assert (outcome.code, "so with --at first they are not judged" in outcome.err) == (0, True)
+    path.write_text("alphabet: a b\naccept: a\nreject: b\na S b\n")  # wrong, wherever it is read
+    assert hardsim("check", path, "--at", "first", "--max-n", "3").code == 2
+
+
 def test_what_mpmath_sees_is_no_refutation(hardsim: Any, since: Path) -> None:
     arguments = ("--beta", "1/2", "--engine", "mpmath")
     outcome = hardsim("check", since, "--max-n", "2", "--json", "-", *arguments)

@@ -86,6 +86,7 @@ def test_the_softmax_model_of_a_model(hardsim: Any, tmp_path: Path) -> None:
     outcome = hardsim("check", soft, "--max-n", "5")
     assert (outcome.code, outcome.out) == (2, "")
     assert "known for lengths 1 to 4, not for 5" in outcome.err
+    assert "--max-n 4 goes as far as that" in outcome.err
     assert "larger --max-n" in outcome.err
     assert hardsim("check", soft, "--max-n", "5", "--tau", "1/9").code == 0
     assert "softmax; hard attention" in hardsim("compile", soft, "--hard", "--tau", "1", "-o", tmp_path / "x.json").err

@@ -187,6 +187,12 @@ def test_what_cannot_be_compared(hardsim: Any, since: Path, proved: Path, tmp_pa
         outcome = hardsim("verify", proved, *options)
         assert (outcome.code, outcome.out) == (2, ""), options
         assert "error" in outcome.err
+    program = tmp_path / "first.srasp"
+    program.write_text("alphabet: a b\nY(i) := Q_a(i)\n")
+    for option in ("--formula", "--model"):
+        outcome = hardsim("verify", proved, option, program)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "is an S-RASP program" in outcome.err
 
 
 def test_a_source_text_of_another_formula_is_no_label(hardsim: Any, proved: Path) -> None:
