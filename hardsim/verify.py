@@ -88,11 +88,11 @@ class Checker(Claim):
             column = [self._bit(k, *node, i=i) for i in self.places]
             self.bits.append(None if None in column else column)
         self.known = [tuple((k, column[i - 1]) for k, column in enumerate(self.bits) if column) for i in self.places]
-        tau = [self.value(*self.texts[""], i=i) for i in self.places]
+        tau = [self.value(*self.temperature, i=i) for i in self.places]
         hold(min(tau) > 0, f"model.temperature is not positive at length {n}")
         self.inverse, self.x, self.unit = [1 / value for value in tau], dict[str, list[Value]](), 1
         self._weigh(self.inverse)
-        for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys() - {""})):
+        for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys())):
             values = self.embedding.get(k, [Fraction(0)])
             added = [self.value(*self.texts[k], i=i) if k in self.texts else Fraction(0) for i in self.places]
             self.x[k] = [combine((values[0] + more, {None: 1})) for more in added]

@@ -228,6 +228,14 @@ def test_encodings_are_exact_and_of_one_kind(encoding: str, wrong: str) -> None:
     assert wrong in (sealed(document) or "")
 
 
+@pytest.mark.parametrize("temperature", ["1", "n/n", "2 - 1"])
+def test_a_coordinate_without_a_name_does_not_hold_the_temperature(temperature: str) -> None:
+    document = handmade([TRUE], [0, False], 2, embedding={"": ["0", "0"]}, temperature=temperature)
+    document["model"]["output"] = ""
+    assert false_on(document)
+    assert sealed(document) is not None
+
+
 @pytest.mark.parametrize("text", ["x*5", "1", "x", "x - x", "(x > 2)*1"])
 def test_a_predicate_is_a_truth(text: str) -> None:
     nodes = [TRUE, ["predicate", [[0, False]], text, [[1, "L"]], 0]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +26,7 @@ from hardsim.errors import Undecided
 from hardsim.exact import GRID, Rejected, exp
 from hardsim.expressions import evaluate, expression
 from hardsim.lang import ast
+from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.verify import Checker, digests, verify
@@ -243,6 +245,17 @@ def test_prover_and_checker_find_the_same_worst_cases(name: str, regime: str) ->
             assert Fraction(found, GRID) >= head.case.error - Fraction(1, 10**9)
             compared += 1
     assert compared
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_position_encodings_that_add_up_are_not_one_of_them(place: int) -> None:
+    subject = read_formula(str(FORMULAS / "since.ltl")).compile(ModelOptions())
+    document, encodings = certificate(subject, 3), subject.model.encodings
+    for k, _ in encodings:
+        doubled = (*encodings[:place], (k, parse_arith("-5*i")), *encodings[place:])
+        other = replace(subject, model=replace(subject.model, encodings=doubled))
+        with pytest.raises(Rejected, match="several position encodings"):
+            check_model(document, other, "model")
 
 
 def test_what_the_checker_cannot_follow_has_no_certificate() -> None:
