@@ -24,7 +24,7 @@ BITS = 1 << 15
 """Of the numerator or the denominator of any number."""
 SQUARINGS = 64
 """How often the series of e^x is squared at most: |x| is below 2^59."""
-_HUGE = 1 << BITS
+_HUGE, _LONG = 1 << BITS, 1 << 512
 DOWN, UP = (Context(34, way, MIN_EMIN, MAX_EMAX) for way in (ROUND_FLOOR, ROUND_CEILING))
 ZERO, ONE = Decimal(0), Decimal(1)
 RATIONAL = re.compile(r"-?\d{1,2000}(/0*[1-9]\d{0,1999})?", re.ASCII)
@@ -45,13 +45,56 @@ def hold(condition: object, reason: str) -> None:
         raise Rejected(reason)
 
 
+WORK = 10**7, 15
+"""Elementary steps that a certificate may take (about a microsecond each): so many, and so many more for each of its
+values and each pair of positions. Compiled networks take up to 3 of the latter."""
+ROOM = 1 << 21
+"""Values that are kept at once, of up to 2048 bits or a few hundred bytes each."""
+
+
+class Costs:
+    """What a check takes: `work` in steps, which large numbers make longer, and values that are `kept` in memory."""
+
+    def __init__(self, size: int, coefficients: Iterable[Rational]) -> None:
+        self.allowance, self.work, self.kept, self.cached = WORK[0] + WORK[1] * size, 0, 0, 0
+        self.unit = self.least = max(1, words(coefficients))
+
+    def spend(self, steps: int) -> None:
+        """Note work, and reject what takes too much of it."""
+        self.work += steps * self.unit
+        if self.work > self.allowance:
+            raise Rejected(f"too large: it takes more than {self.allowance} steps")
+
+    def keep(self, values: int) -> None:
+        """Note values that are kept, and reject what takes too much memory."""
+        self.kept += values
+        hold(self.kept <= ROOM, f"too large: it needs more than {ROOM} values at once")
+
+    def release(self) -> bool:
+        """Note that what was kept is in caches alone now; whether these should be dropped."""
+        self.cached, self.kept = self.cached + self.kept, 0
+        full = self.cached > ROOM
+        self.cached *= not full
+        return full
+
+
+def words(numbers: Iterable[Rational]) -> int:
+    """The bits of the largest number, in words of 64."""
+    return max(map(bits, numbers), default=0) >> 6
+
+
 def bits(x: Rational) -> int:
     """The size of a number: bits of its numerator or of its denominator, whichever has more."""
     return max(x.numerator.bit_length(), x.denominator.bit_length())
 
 
-@lru_cache(maxsize=1 << 18)
 def exp(x: Fraction) -> tuple[Decimal, Decimal]:
+    """Numbers that enclose e^x; those of short x are kept."""
+    return (_exp if x.denominator < _LONG and -_LONG < x.numerator < _LONG else _exp.__wrapped__)(x)
+
+
+@lru_cache(maxsize=1 << 18)
+def _exp(x: Fraction) -> tuple[Decimal, Decimal]:
     """Numbers that enclose e^x.
 
     With r = |x| / 2^k < 1/32 the series to r^16/16! is a lower bound of e^r, and what is left out is less than its last

@@ -230,16 +230,16 @@ class Claim:
         hold(model["alphabet"] == self.alphabet, "model.alphabet is not that of the formula")
         self.claims = {name: self.lit(lit, len(self.nodes)) for name, lit in meaning["coordinates"].items()}
         self.output, self.embedding = model["output"], exact(model["embedding"])
-        texts = model["encodings"] | {"": model["temperature"]}
-        self.texts = {name: (text, expression(text, "in")) for name, text in texts.items()}
-        hold("" not in model["encodings"], "model.encodings: a coordinate needs a name")
-        hold(not self.texts[""][1].truth, "model.temperature is a truth, not a number")
+        self.texts = {name: (text, expression(text, "in")) for name, text in model["encodings"].items()}
+        self.temperature = model["temperature"], expression(model["temperature"], "in")
+        hold(not self.temperature[1].truth, "model.temperature is a truth, not a number")
         self.layers = [([self._parse(head, meaning["heads"]) for head in layer["heads"]], exact(layer["clips"]))
                        for layer in model["layers"]]  # fmt: skip
         sizes = {len(values) for values in self.embedding.values()}
         hold(sizes <= {len(self.alphabet)}, "model.embedding: one value is needed for each symbol")
         written = [*self.embedding, *(model["encodings"].keys() - self.embedding.keys())]
         written += [out for heads, clips in self.layers for out in (*(head[-1] for head in heads), *clips)]
+        hold("" not in written, "model: a coordinate needs a name")
         hold(len(set(written)) == len(written), "model: a coordinate is written twice")
         hold(self.output in (*written, *self.claims), "model.output: nothing writes it")
         rows = [row for heads, _ in self.layers for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]

@@ -13,7 +13,7 @@ The bounds that are claimed must be exactly those found here, so nothing but the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from hashlib import sha256
 from itertools import chain, product
@@ -21,7 +21,7 @@ from typing import Any
 
 from hardsim.exact import (
     GRID,
-    Rational,
+    Costs,
     Rejected,
     Value,
     bits,
@@ -31,6 +31,7 @@ from hardsim.exact import (
     exp,
     hold,
     most,
+    words,
     worst,
 )
 from hardsim.expressions import Expression, evaluate
@@ -40,18 +41,16 @@ WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
 TOGETHER = 16
 """Truths of nodes and heads that are enumerated at all; beyond it a certificate is rejected."""
-WORK = 10**7, 15
-"""Elementary steps that a certificate may take (about a microsecond each): so many, and so many more for each of its
-values and each pair of positions. Compiled networks take up to 3 of the latter."""
 
 
-class Checker(Claim):
+class Checker(Claim, Costs):
     """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
 
     def __init__(self, document: dict[str, Any], told: dict[str, list[Any]] | None = None) -> None:
         super().__init__(document)
-        self.work, self.unit = 0, 1
-        self.allowance = WORK[0] + WORK[1] * self.size * sum(n * n for n in self.lengths)
+        rows = [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
+        rows += [row for heads, _ in self.layers for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
+        Costs.__init__(self, self.size * sum(n * n for n in self.lengths), chain(*(row.values() for row in rows)))
         self.values: dict[tuple[Any, ...], Fraction] = {}
         self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
         self.cache: dict[Any, Any] = {}
@@ -67,12 +66,6 @@ class Checker(Claim):
             fine = self.bounds[name] == (rows if whole else rows[: len(self.bounds[name])])
             hold(fine, f"bounds of head {name}: they are not what follows from the weights")
 
-    def spend(self, steps: int) -> None:
-        """Note work, and reject what takes too much of it. Large numbers make each step longer."""
-        self.work += steps * self.unit
-        if self.work > self.allowance:
-            raise Rejected(f"too large: it takes more than {self.allowance} steps")
-
     def value(self, text: str, what: Expression, **names: int) -> Fraction:
         """The value of an expression; one that does not depend on the length is found once."""
         if "n" in what.names:
@@ -84,19 +77,22 @@ class Checker(Claim):
 
     def _length(self, n: int) -> None:
         self.n, self.places, self.heads, self.bits = n, range(1, n + 1), dict[str, Any](), list[Any]()
+        if self.release():
+            self.cache, self.values = {}, {}
+        self.keep(n * len(self.nodes))
         for k, node in enumerate(self.nodes):
             column = [self._bit(k, *node, i=i) for i in self.places]
             self.bits.append(None if None in column else column)
         self.known = [tuple((k, column[i - 1]) for k, column in enumerate(self.bits) if column) for i in self.places]
-        tau = [self.value(*self.texts[""], i=i) for i in self.places]
+        tau = [self.value(*self.temperature, i=i) for i in self.places]
         hold(min(tau) > 0, f"model.temperature is not positive at length {n}")
-        self.inverse, self.x, self.unit = [1 / value for value in tau], dict[str, list[Value]](), 1
-        self._weigh(self.inverse)
-        for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys() - {""})):
+        self.inverse, self.x = [1 / value for value in tau], dict[str, list[Value]]()
+        self.unit = max(self.least, words(self.inverse))
+        for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys())):
             values = self.embedding.get(k, [Fraction(0)])
+            self.spend(n)
             added = [self.value(*self.texts[k], i=i) if k in self.texts else Fraction(0) for i in self.places]
-            self.x[k] = [combine((values[0] + more, {None: 1})) for more in added]
-            self._weigh([value.get(None, 0) for value in self.x[k]])
+            self._write({k: [combine((values[0] + more, {None: 1})) for more in added]})
             if len(set(values)) > 1:
                 hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
                 (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
@@ -104,17 +100,18 @@ class Checker(Claim):
                 fine = self.nodes[node][0] == "letters" and values == told and k not in self.texts
                 hold(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
         for heads, clips in self.layers:
-            self.x |= {out: self._head(*head) for *head, out in heads}
-            self.x |= {k: [self._clips(k, i, *clip) for i in self.places] for k, clip in clips.items()}
-            for k in clips:
-                self._weigh([value.get(None, 0) for value in self.x[k]])
+            self._write({out: self._head(*head) for *head, out in heads})
+            self._write({k: [self._clips(k, i, *clip) for i in self.places] for k, clip in clips.items()})
         # What nothing writes is 0 everywhere.
         right = self.x.get(self.output, [{}])[-1] == self.truth(self.root, n)
         hold(right, f"the output '{self.output}' is not the root of the formula at length {n}")
 
-    def _weigh(self, numbers: Sequence[Rational]) -> None:
-        """Steps take longer with numbers as large as these."""
-        self.unit = max(self.unit, max(map(bits, numbers), default=0) >> 6)
+    def _write(self, columns: dict[str, list[Value]]) -> None:
+        """Add coordinates; steps take longer from here on if numbers in them are large."""
+        self.x |= columns
+        for column in columns.values():
+            self.unit = max(self.unit, size := words(value.get(None, 0) for value in column))
+            self.keep(len(column) * (1 + (size >> 5)))
 
     def _bit(self, k: int, op: str, args: list[Any], *rest: Any, i: int) -> int | None:
         """The truth of a node at a position, if no word changes it."""
@@ -179,17 +176,20 @@ class Checker(Claim):
                 for k in inner:
                     truth[k] = self.join(self.nodes[k][0], [bool(truth[a]) != b for a, b in self.lits[k]])
                 found.add(tuple(truth[k] for k in nodes))
+            self.keep(len(found) * (1 + (len(nodes) >> 4)))
             self.cache[key] = frozenset(found)
         return frozenset(self.cache[key])
 
     def _head(self, name: str, side: str, claim: dict[str, Any], pairs: list[Any], row: Any) -> list[Value]:
         """What a head writes, by position."""
+        self.keep(self.n * (1 + len(pairs)))
         kind, values = claim["kind"], [self.apply(row, j) for j in self.places]
         keys = [[self.apply(key, j) for _, key in pairs] for j in self.places]
         used = {k for value in (*values, *chain(*keys)) for k in value} - {None}
         if not any(query and key for query, key in pairs):
             told = kind == "mean" and all(value == self.truth(claim["what"], j) for j, value in enumerate(values, 1))
             hold(told or not used, f"head {name} does not average what is claimed")
+            self.spend(0 if used else self.n * self.n)
             parts = [(i, Fraction(1, len(self.seen(side, i)))) for i in self.places]
             return [{(side, claim["what"]): part} if used else
                     combine(*((part, values[j - 1]) for j in self.seen(side, i))) for i, part in parts]  # fmt: skip
@@ -230,6 +230,7 @@ class Checker(Claim):
             selected, what = (truth[k] ^ negated for k, negated in lits)
             hold(own == what, f"head {name} does not read what is claimed")
             found.add((selected, what, *key))
+        self.keep(len(found) * (1 + len(keys)))
         return frozenset(found)
 
     def _nearest(self, name: str, claim: dict[str, Any], queries: list[Value], read: list[Any], i: int) -> list[Any]:

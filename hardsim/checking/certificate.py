@@ -15,7 +15,7 @@ from typing import Any
 
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import Undecided
-from hardsim.exact import Rejected
+from hardsim.exact import Rejected, hold
 from hardsim.lang.ast import UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
@@ -132,6 +132,8 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any
 def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
     """The network by coordinate names: rows of matrices without their zeros, pairs of hidden units as clips."""
     names, rows, layers = model.coordinates, model.embedding.rows(), []
+    encoded = [names[k] for k, _ in model.encodings]
+    hold(len(set(encoded)) == len(encoded), "a coordinate has several position encodings, which add up")
     embedding = {name: [str(row.get(k, 0)) for row in rows] for k, name in enumerate(names)}
     for own, layer in zip(make_plan(model).layers, model.layers, strict=True):
         clips: dict[str, list[Any]] = {names[k]: [str(bias), []] for k, bias in own.biases}

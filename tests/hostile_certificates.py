@@ -1,0 +1,60 @@
+"""Certificates for tests: of shipped formulas, made by hand, and with bounds and digests that fit what is in them."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hardsim.checking.certificate import certificate, certificate_text
+from hardsim.checking.open import read_formula
+from hardsim.checking.subject import ModelOptions
+from hardsim.sections import CLAIM
+from hardsim.verify import Checker, digests, rejection, verify
+
+FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
+
+
+@cache
+def _text(name: str, regime: str, max_n: int) -> str:
+    subject = read_formula(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime))
+    return certificate_text(certificate(subject, max_n))
+
+
+def made(name: str, regime: str, max_n: int = 3) -> dict[str, Any]:
+    """The certificate of a shipped formula, as it is read back."""
+    document: dict[str, Any] = json.loads(_text(name, regime, max_n))
+    return document
+
+
+def sealed(document: dict[str, Any]) -> str | None:
+    """Why a document is rejected when its bounds and digests are made to fit; None if it is not."""
+    reason = rejection(lambda: document.update(bounds=Checker(document).bounds))
+    document["digests"] |= digests(document)
+    told = verify(document)
+    return told and (reason or told)
+
+
+def handmade(nodes: list[Any], root: list[Any], n: int, **model: Any) -> dict[str, Any]:
+    """A certificate about words of length n over {a, b}."""
+    meaning = {"coordinates": model.pop("coordinates", {}), "heads": model.pop("heads", {})}
+    network = {"embedding": {}, "encodings": {}, "temperature": "1", "layers": []} | model
+    labels = {"version": "1", "source": {"name": "", "sha256": "", "text": ""}, "formula": "", "at": "last",
+              "regime": "", "beta": "1"}  # fmt: skip
+    return {
+        "format": "hardsim-certificate",
+        "schema_version": 2,
+        "claim": CLAIM,
+        "min_n": n,
+        "max_n": n,
+        "labels": labels,
+        "formula": {"alphabet": ["a", "b"], "nodes": nodes, "root": root},
+        "model": {"alphabet": ["a", "b"], "output": "out"} | network,
+        "meaning": meaning,
+        "bounds": {},
+        "digests": {},
+    }
+
+
+TRUE: list[Any] = ["letters", [], "a", "b"]
