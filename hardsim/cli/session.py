@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from hardsim.report.screen import Screen
 
 EXPRESSION = "<expression>"
+WATCHED = 5.0
+"""Seconds of reading one input after which a remark says that it takes long."""
 
 Given = TypeVar("Given", bound="Input | AttentionInput")
 
@@ -123,7 +126,9 @@ class Session:
                     output.spare(name)
                 given = None
                 with self.guard(name):
-                    given = self._welcome(read_input(name), at)
+                    with patient(name):
+                        found = read_input(name)
+                    given = self._welcome(found, at)
                 if given is not None:
                     yield given
 
@@ -229,6 +234,20 @@ def session(command: str, json_path: str | None, seed: int | None = None, quiet:
             current.finish()
         finally:
             current.close()
+
+
+@contextmanager
+def patient(name: str) -> Iterator[None]:
+    """Says so where an input takes long to read: its examples are judged then, of which nothing is foreseen."""
+    late = threading.Timer(
+        WATCHED, note, [f"{name}: reading it takes long, its examples being judged. Ctrl-C ends it."]
+    )
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
 
 
 def _act(given: Input, options: ModelOptions, action: Callable[[Subject], None]) -> None:
