@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +11,7 @@ import typer
 
 from hardsim.checking.interrupts import held, interruptible, settle_signals
 from hardsim.cli import failures
+from hardsim.cli.estimate import patient
 from hardsim.cli.options import ALL, Request
 from hardsim.cli.sink import STDOUT, Sink
 from hardsim.cli.streams import lost_stream, note, say
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from hardsim.report.screen import Screen
 
 EXPRESSION = "<expression>"
-WATCHED = 5.0
-"""Seconds of reading one input after which a remark says that it takes long."""
 
 Given = TypeVar("Given", bound="Input | AttentionInput")
 
@@ -126,7 +124,7 @@ class Session:
                     output.spare(name)
                 given = None
                 with self.guard(name):
-                    with patient(name):
+                    with patient(f"{name}: reading it takes long, its examples being judged"):
                         found = read_input(name)
                     given = self._welcome(found, at)
                 if given is not None:
@@ -234,20 +232,6 @@ def session(command: str, json_path: str | None, seed: int | None = None, quiet:
             current.finish()
         finally:
             current.close()
-
-
-@contextmanager
-def patient(name: str) -> Iterator[None]:
-    """Says so where an input takes long to read: its examples are judged then, of which nothing is foreseen."""
-    late = threading.Timer(
-        WATCHED, note, [f"{name}: reading it takes long, its examples being judged. Ctrl-C ends it."]
-    )
-    late.daemon = True
-    late.start()
-    try:
-        yield
-    finally:
-        late.cancel()
 
 
 def _act(given: Input, options: ModelOptions, action: Callable[[Subject], None]) -> None:

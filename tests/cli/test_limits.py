@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.checking.words import count_words, count_words_upto
-from hardsim.cli import eval, session
+from hardsim.cli import estimate, eval
 from hardsim.cli.estimate import Foresight
 from hardsim.examples import formulas_directory
 from hardsim.lang.desugar import MOST_OPERATORS, desugar
@@ -178,7 +178,7 @@ def test_a_wrong_example_is_not_repeated_without_end(hardsim: Any, tmp_path: Pat
 
 def test_reading_that_takes_long_is_announced(hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _with_example(tmp_path, "()" * 500)
-    monkeypatch.setattr(session, "WATCHED", 0.0)
+    monkeypatch.setattr(estimate, "LATE", 0.0)
     said = hardsim("show", path)
     assert said.code == 0
     assert "note: " in said.err
