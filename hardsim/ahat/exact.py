@@ -15,6 +15,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.errors import InputError
 from hardsim.net.model import AttentionHead, FeedForward, Transformer
 from hardsim.spec.integers import SAFE, Exact, Integers, combination, largest, widened
 from hardsim.spec.ir import Mask, Rational, Weighting, plain
@@ -22,6 +23,8 @@ from hardsim.spec.ir import Mask, Rational, Weighting, plain
 BLOCK = 1 << 23
 """Bytes of scores that are held at a time: the queries of long words are taken in blocks, so that memory grows with the
 length and not with its square."""
+LARGEST_COLUMN = 3 << 26
+"""Bytes that the exact means of one coordinate may take: about six such columns are held at a time."""
 
 Word = Sequence[str]
 Terms = tuple[tuple[int, Rational], ...]
@@ -276,8 +279,20 @@ def _rows(weighting: Weighting, scores: Integers, seen: NDArray[np.bool_]) -> tu
 
 
 def _mean(totals: Integers, counts: Integers, over: int) -> Exact:
-    """`totals / (counts * over)` over one unit."""
-    unit = lcm(*(int(count) for count in np.unique(counts)))
+    """`totals / (counts * over)` over one unit.
+
+    Raises:
+        InputError: if the numbers take more than LARGEST_COLUMN: the unit alone has 1.44 bits for every position.
+    """
+    unit = 1
+    for count in np.unique(counts):
+        unit = lcm(unit, int(count))
+        if totals.size * unit.bit_length() // 8 > LARGEST_COLUMN:
+            raise InputError(
+                f"exact means of up to {counts.max():,} values at {totals.size:,} positions take more than "
+                f"{LARGEST_COLUMN >> 20} MiB for each coordinate",
+                hint="Give shorter words.",
+            )
     if unit == 1:
         return Exact.of(totals, over)
     wide = largest(totals) * unit >= SAFE or unit >= SAFE

@@ -21,6 +21,7 @@ from hardsim.lang.semantics import Oracle
 from hardsim.lang.srasp import ast
 from hardsim.lang.srasp.ast import BLANK
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
+from hardsim.lang.vocabulary import brief
 from hardsim.rasp.compile import compile_program
 from hardsim.spec.ir import Head
 from hardsim.spec.regimes import REGIMES
@@ -51,10 +52,11 @@ def ahat_subject(file: AhatFile, name: str, sha256: str) -> AttentionSubject:
     for word, accepted in file.examples:
         answer = model.verdict(model.outputs(model.run([word]))[0])
         if answer is not accepted:
-            shown = "".join(word) if all(len(symbol) == 1 for symbol in file.model.alphabet) else " ".join(word)
+            plain = all(len(symbol) == 1 for symbol in file.model.alphabet)
+            shown = brief(("" if plain else " ").join(word))
             found = {True: "accepts", False: "rejects", None: "does not decide"}[answer]
             raise InputError(
-                f"{name}: at examples: the model {found} {shown!r}, which is listed as "
+                f"{name}: at examples: the model {found} {shown}, which is listed as "
                 f"{'accepted' if accepted else 'rejected'}",
                 hint="Correct the model, or the example.",
             )

@@ -6,9 +6,10 @@ length.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
@@ -42,6 +43,8 @@ PROBE = 128
 """Symbols of a word that takes no time worth mentioning."""
 WATCHED = 1.0
 """Seconds of a task after which the rest is foreseen."""
+LATE = 5.0
+"""Seconds after which a remark speaks of what cannot be foreseen: reading, and the timing of the first word."""
 
 T = TypeVar("T")
 Run = Callable[[list["Word"]], None]
@@ -67,6 +70,18 @@ class Cost:
             done = max(0, done - words)
             total += seconds * left / words if words else 0.0
         return total / workers
+
+
+@contextmanager
+def patient(what: str) -> Iterator[None]:
+    """A remark where something of which nothing can be foreseen takes long."""
+    late = threading.Timer(LATE, note, [f"{what}. Ctrl-C ends it."])
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
 
 
 def announce(name: str, cost: Cost | None, workers: int, done: int = 0) -> None:
@@ -126,8 +141,8 @@ def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], objec
     if len(longest) <= PROBE:
         return
     started = time.perf_counter()
-    with suppress(HardsimError):  # the run itself will say it, with the word
-        run(longest[:PROBE])
+    with suppress(HardsimError), patient(f"{name}: even {PROBE} symbols take long"):
+        run(longest[:PROBE])  # an error the run itself will say, with the word
     one = time.perf_counter() - started
     seconds = one * sum((len(word) / PROBE) ** 2 for word in words)
     if seconds > LONG:
@@ -232,15 +247,21 @@ def _cost(
 ) -> Cost | None:
     """The cost of words that are counted `upto` a length; `plan` chooses some of a length, and says how many. None if
     it certainly is little: a word alone costs more than one of a batch."""
+    glances: list[tuple[int, float, float]] = []
     for n in sorted({min(max_n, GLANCE // 4), min(max_n, GLANCE)}):
-        one = _timed(_some_words(alphabet, n), run)
+        with patient(f"even one word of {plural(n, 'symbol')} takes long"):
+            one = _timed(_some_words(alphabet, n), run)
+        glances.append((n, 0.0, one))
         if one > SLOW:
             break
     if upto(max_n) * one * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
         return None
-    # Where one word takes seconds no more are timed: it costs the square of its length.
-    rough = [(max(1, n // 2), 0.0, one / 4), (n, 0.0, one)]
-    law = _law(rough if one > SLOW else _timings(alphabet, max_n, run, plan), positions)
+    if one > SLOW:  # no batches are timed then, and no longer word
+        if len(glances) == 1 and n > 1:
+            glances.insert(0, (n // 2, 0.0, _timed(_some_words(alphabet, n // 2), run)))
+        law = _law(glances, positions)
+    else:
+        law = _law(_timings(alphabet, max_n, run, plan), positions)
     brackets: list[tuple[int, int, float]] = []
     before = counted = 0
     for n in _brackets(max_n):

@@ -11,6 +11,7 @@ import typer
 
 from hardsim.checking.interrupts import held, interruptible, settle_signals
 from hardsim.cli import failures
+from hardsim.cli.estimate import patient
 from hardsim.cli.options import ALL, Request
 from hardsim.cli.sink import STDOUT, Sink
 from hardsim.cli.streams import lost_stream, note, say
@@ -123,7 +124,9 @@ class Session:
                     output.spare(name)
                 given = None
                 with self.guard(name):
-                    given = self._welcome(read_input(name), at)
+                    with patient(f"{name}: reading it takes long, its examples being judged"):
+                        found = read_input(name)
+                    given = self._welcome(found, at)
                 if given is not None:
                     yield given
 

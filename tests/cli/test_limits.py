@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 import tracemalloc
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.checking.words import count_words, count_words_upto
-from hardsim.cli import eval
+from hardsim.cli import estimate, eval
 from hardsim.cli.estimate import Foresight
 from hardsim.examples import formulas_directory
 from hardsim.lang.desugar import MOST_OPERATORS, desugar
@@ -152,3 +153,33 @@ def test_what_will_not_take_long_is_not_spoken_of(
         clock += 1.0
         told(done, 50)
     assert capsys.readouterr().err == ""
+
+
+def _with_example(directory: Path, word: str) -> Path:
+    path = directory / "long.ahat.json"
+    document = json.loads((formulas_directory() / "dyck1_uniform.ahat.json").read_text(encoding="utf-8"))
+    path.write_text(json.dumps(document | {"examples": {"accept": [word]}}), encoding="utf-8")
+    return path
+
+
+def test_an_example_beyond_memory_is_refused_before_it_is_judged(hardsim: Any, tmp_path: Path) -> None:
+    """Exact means over 1 to n have the denominator lcm(1..n) of n log2(e) bits at each of n positions: 2 GB here."""
+    outcome = hardsim("show", _with_example(tmp_path, "()" * 50_000))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "MiB for each coordinate\n  Give shorter words.\n" in outcome.err
+
+
+def test_a_wrong_example_is_not_repeated_without_end(hardsim: Any, tmp_path: Path) -> None:
+    outcome = hardsim("show", _with_example(tmp_path, "(" * 500))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "(500 characters), which is listed as accepted" in outcome.err
+    assert "(" * 100 not in outcome.err
+
+
+def test_reading_that_takes_long_is_announced(hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _with_example(tmp_path, "()" * 500)
+    monkeypatch.setattr(estimate, "LATE", 0.0)
+    said = hardsim("show", path)
+    assert said.code == 0
+    assert "note: " in said.err
+    assert "reading it takes long" in said.err
