@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from hardsim.errors import InvariantError
@@ -167,7 +168,8 @@ def _without_level(state: State, column: Sequence[Rational]) -> tuple[Rational, 
     result = list(column)
     for _, start, end in state.sites.words():
         first = column[start]
-        if first and all(2 * abs(column[site] - first) < abs(first) for site in (min(start + 1, end - 1), end - 1)):
+        others = [Fraction(column[site]) - first for site in (min(start + 1, end - 1), end - 1)]
+        if first and all(2 * abs(other) < abs(Fraction(first)) for other in others):
             result[start:end] = [plain(value - first) for value in column[start:end]]
     return tuple(result)
 
@@ -178,7 +180,7 @@ Types = tuple[tuple[LocalType, ...], ...]
 def _without_least(types: Types) -> Types:
     """Types with what all of their keys have in common left out, row by row, for the same reason."""
     rows: list[tuple[Rational, ...]] = list(zip(*(kind.key for some in types for kind in some), strict=True))
-    least: list[Rational] = [min(row, key=abs) if min(row) > 0 or max(row) < 0 else 0 for row in rows]
+    least = [max(min(row), 0) + min(max(row), 0) for row in rows]
     if not any(least):
         return types
     return tuple(
