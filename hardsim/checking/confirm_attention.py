@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from hardsim.ahat.exact import ExactModel
 from hardsim.checking.attention import Answer, AttentionSubject, settled
@@ -37,8 +38,9 @@ def confirm_attention(
     first, last = min(networks), max(networks)
     hard = subject.hard
     weight = len(hard.heads) + len(hard.layers) + hard.dimension // COORDINATES
-    whole = first_lengths(len(subject.alphabet), first, last)
-    between = [2**power for power in range(last.bit_length()) if first < 2**power < last]
+    # Not every length between the first and the last need be proved.
+    whole = list(takewhile(networks.__contains__, first_lengths(len(subject.alphabet), first, last)))
+    between = [2**power for power in range(last.bit_length()) if first < 2**power < last and 2**power in networks]
     found, exact = Confirmation(), ExactModel(hard)
     balls, wrong = IN_BALLS, None
     try:

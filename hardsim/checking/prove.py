@@ -142,7 +142,8 @@ def confirmed(subject: Subject, result: ProveResult) -> ProveResult:
 
 def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:
     """Hold that the lengths to some N fail to be proved for no better reason than the prover's own limits, where every
-    length is proved.
+    length is proved: its size, its rounding, or a form of networks that the other argument alone knows (there is no
+    worst case then).
 
     Raises:
         Contradiction: if one of the two proofs must be wrong.
@@ -152,8 +153,8 @@ def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) ->
     if mismatch is not None:
         word = " ".join(mismatch.word)
         raise Contradiction(f"{subject.name}: {span}: the word {word} contradicts it ({mismatch.kind})")
-    rounded = bool(link.cases) and all(case.margin is not None and case.margin > -ROUNDING for case in link.cases)
-    if not link.limit and not rounded:
+    precise = any(case.margin is None or case.margin <= -ROUNDING for case in link.cases)
+    if precise and not link.limit and not link.rounded:
         raise Contradiction(f"{subject.name}: {span}: {link.reason}")
 
 
@@ -196,9 +197,10 @@ def _why_not(proof: Proof, general: GeneralProof | None, tried: int) -> str:
     if not tried:
         searched = "no word was tried (none that the worst cases suggest is short enough)"
     if general is not None and general.proved:
+        want = "size" if link.limit else "precision" if link.cases else "generality"
         return (
             "proved for every length by one argument, but not by the other, numerical one for "
-            f"{span_text(proof.min_n, proof.max_n)}, for want of {'size' if link.limit else 'precision'}: "
+            f"{span_text(proof.min_n, proof.max_n)}, for want of {want}: "
             f"{link.reason}; {searched}. Next: a smaller --max-n, or a larger --beta"
         )
     unproved = f"not proved, which does not say that it is wrong: {searched}"

@@ -166,6 +166,9 @@ def _read_head(data: Reader, before: Container[str], known: set[str]) -> Head:
     weighting = data.field("weighting").choice(_weighting, WEIGHTINGS)
     if kind is Kind.UNIFORM and weighting is not Weighting.AVERAGE:
         raise data.field("weighting").error("average, as a uniform head has it")
+    for name in ("decay", "gap"):
+        if kind is Kind.UNIFORM and data.has(name):
+            raise data.field(name).error("null, since the scores of a uniform head are all equal")
     if weighting is not Weighting.AVERAGE and not (data.has("decay") or data.has("gap")):
         raise data.error("a head with a decay or a gap: without one its largest score need not be unique")
     return Head(

@@ -32,6 +32,8 @@ Counted = Callable[[State, list[int], Sequence[tuple[int, Rational]], Which, str
 
 SHOWN_AS_EQUAL = 1e-9
 """Worst cases that differ by no more, relatively, are shown as one."""
+ROUNDED = 2.0**-30
+"""Nats: where rounding costs more in a logit, it may be all that a bound lacks."""
 SHOWN_CASES = 64
 """Failing sites that are kept, from the shortest words on."""
 
@@ -194,7 +196,9 @@ def _hold(
             margin = _margin(demand, factors, heads, here)
             if margin < 0 and len(failing) < SHOWN_CASES:
                 failing.append(boolean_case(state, first, site, demand.bits[0], here[0], margin))
-        raise NotProved(f"head {first.name} can be so far off that {what} is wrong", first.name, tuple(failing))
+        rounded = any(head.extremes is not None and head.extremes[0].rounding > ROUNDED for head in heads)
+        reason = f"head {first.name} can be so far off that {what} is wrong"
+        raise NotProved(reason, first.name, tuple(failing), rounded)
 
 
 def _margin(

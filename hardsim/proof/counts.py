@@ -53,27 +53,23 @@ def fixed_values(state: State, column: list[int], name: str) -> list[Any]:
 def _polynomials(state: State, column: list[Rational], name: str) -> list[Quadratic]:
     """For each length the coefficients of j and j^2 of a key that is a polynomial of degree at most 2 in j.
 
-    One or two positions leave a choice: a multiple of j if it is one, else of j^2.
+    One or two positions leave a choice: there the key is a constant and a multiple of j (see `_rate`).
 
     Raises:
         NotProved: if it is no such polynomial.
     """
     result = []
-    for n, start, end in state.sites.words():
+    for _, start, end in state.sites.words():
         # Over a common denominator the values are integers, with constant second differences.
         part = column[start:end]
         unit = lcm(*{value.denominator for value in part})
         values = [value.numerator * (unit // value.denominator) for value in part]
         steps = [after - before for before, after in pairwise(values)]
         bends = [after - before for before, after in pairwise(steps)]
-        first, second = Fraction(values[0], unit), Fraction(0)
-        if n > 2:
-            second = Fraction(bends[0], 2 * unit)
-            first = Fraction(steps[0], unit) - 3 * second
-        elif n == 2 and values[1] != 2 * values[0]:
-            first, second = Fraction(0), Fraction(values[0], unit)
-        if len(set(bends)) > 1 or (n == 2 and values[1] != 2 * values[0] and values[1] != 4 * values[0]):
+        if len(set(bends)) > 1:
             raise NotProved(f"the keys of head {name} are no polynomials of degree 2 in the position", name)
+        second = Fraction(bends[0], 2 * unit) if bends else Fraction(0)
+        first = Fraction(steps[0], unit) - 3 * second if steps else Fraction(0)
         result.append((plain(first), plain(second)))
     return result
 
@@ -111,8 +107,11 @@ def _rows(state: State, scores: Sequence[tuple[Terms, Terms]], counted: int, sof
     return rows
 
 
-def _rate(rows: Sequence[_Row], site: int, length: int, size: int) -> Rational | None:
-    """k, if the scores at a site are `-k (j - c)^2` with k > 0 up to what does not depend on j; else None."""
+def _rate(rows: Sequence[_Row], site: int, length: int, size: int, two: bool) -> Rational | None:
+    """k, if the scores at a site are `-k (j - c)^2` with k > 0 up to what does not depend on j; else None.
+
+    Of `two` positions only the difference tells: -k (3 - 2 c).
+    """
     linear: Rational = 0
     square: Rational = 0
     stray: Rational = 0
@@ -126,6 +125,8 @@ def _rate(rows: Sequence[_Row], site: int, length: int, size: int) -> Rational |
         if fixed:
             square += fixed * second
             stray += fixed * first
+    if two:
+        square, stray = Fraction(stray) / 3, 0
     return -square if square < 0 and linear == -2 * square * size and not stray and not twisted else None
 
 
@@ -192,13 +193,13 @@ def _rates(
 ) -> list[Fraction]:
     """k at every site, in nats; NotProved where the scores have another form."""
     rates: list[Fraction] = []
-    for length, (_, start, end) in enumerate(state.sites.words()):
+    for length, (n, start, end) in enumerate(state.sites.words()):
         for site in range(start, end):
             if visible[site] == 1:
                 rates.append(Fraction(1))
                 continue
-            rate = _rate(rows, site, length, sizes[site])
-            if rate is None or _rate(wanted, site, length, sizes[site]) is None:
+            rate = _rate(rows, site, length, sizes[site], n == 2)
+            if rate is None or _rate(wanted, site, length, sizes[site], n == 2) is None:
                 raise NotProved(f"the scores of head {name} are not those of a look-up of a count", name)
             rates.append(rate * state.inverse[site])
     return rates

@@ -6,7 +6,9 @@ should be.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from hardsim.errors import InvariantError
@@ -18,7 +20,7 @@ from hardsim.proof.result import NotProved
 from hardsim.proof.signs import sign_test
 from hardsim.proof.state import SYMBOL, Attended, BooleanHead, Exact, Mean, State
 from hardsim.run.plan import HeadPlan, Terms
-from hardsim.spec.ir import Head, Kind, Mask, Rational, Weighting
+from hardsim.spec.ir import Head, Kind, Mask, Rational, Weighting, plain
 
 SIDES = {
     (Weighting.RIGHTMOST, Mask.FUTURE): True,
@@ -140,10 +142,13 @@ def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[in
     for _, key in plan.scores:
         values, fixed, varying = split(state, key, f"the key of head {head.name}")
         # Heads that have the same key share the column, and its numbers as an array.
-        keys.append(state.keys.setdefault(fixed, tuple(values)))
+        if fixed not in state.keys:
+            state.keys[fixed] = _without_level(state, values)
+        keys.append(state.keys[fixed])
         forms.append(fixed)
         columns.append(state.combine(varying, 0))
     kinds, types, values_of = local_types(state, head.name, columns, select, hard, soft)
+    types = _without_least(types)
     reading = NearestReading(head.mask, SIDES[head.weighting, head.mask], queries, tuple(keys), kinds, types)
     signature = (head.mask, reading.rightmost, tuple(query for query, _ in plan.scores), tuple(forms), kinds, types)
     known = state.known.get(signature)
@@ -157,7 +162,34 @@ def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[in
     return BooleanHead(head.name, layer, bits, values_of, (known[0].wrong, known[1].wrong), reading, known)
 
 
+def _without_level(state: State, column: Sequence[Rational]) -> tuple[Rational, ...]:
+    """A key less its value at the first position of each length, where that is most of it: softmax is the same, and
+    floats keep the digits that tell positions apart."""
+    result = list(column)
+    for _, start, end in state.sites.words():
+        first = column[start]
+        others = [Fraction(column[site]) - first for site in (min(start + 1, end - 1), end - 1)]
+        if first and all(2 * abs(other) < abs(Fraction(first)) for other in others):
+            result[start:end] = [plain(value - first) for value in column[start:end]]
+    return tuple(result)
+
+
 Types = tuple[tuple[LocalType, ...], ...]
+
+
+def _without_least(types: Types) -> Types:
+    """Types with what all of their keys have in common left out, row by row, for the same reason."""
+    rows: list[tuple[Rational, ...]] = list(zip(*(kind.key for some in types for kind in some), strict=True))
+    least = [max(min(row), 0) + min(max(row), 0) for row in rows]
+    if not any(least):
+        return types
+    return tuple(
+        tuple(
+            replace(kind, key=tuple(plain(value - common) for value, common in zip(kind.key, least, strict=True)))
+            for kind in some
+        )
+        for some in types
+    )
 
 
 def local_types(

@@ -72,19 +72,20 @@ def _worst_case(head: HeadArrays) -> tuple[Extremes, Extremes]:
     bound = np.maximum(found.lone, found.bound)
     if not head.reading.rightmost:
         winner = np.where(winner > 0, head.length - winner + 1, 0)
-    return Extremes(bound[0], winner[0]), Extremes(bound[1], winner[1])
+    return Extremes(bound[0], winner[0], found.rounding), Extremes(bound[1], winner[1], found.rounding)
 
 
 @dataclass(frozen=True)
 class _Found:
     """By value that the winner should have and site: the bound and the position of the worst winner (minus
-    infinity and 0 where there is none), counted from 1; the bound where no position is selected; and whether what
-    stands beyond the winner may count, so that the first is not to be used."""
+    infinity and 0 where there is none), counted from 1; the bound where no position is selected; whether what stands
+    beyond the winner may count, so that the first is not to be used; and how far a logit can be off, in nats."""
 
     bound: Array
     winner: Numbers
     lone: Array
     near: Flags
+    rounding: float
 
 
 def _shared(head: HeadArrays) -> _Found:
@@ -92,8 +93,6 @@ def _shared(head: HeadArrays) -> _Found:
     import numpy as np
 
     total = len(head.visible)
-    found = _Found(np.full((2, total), NOTHING), np.zeros((2, total), dtype=np.int64), np.full((2, total), NOTHING),
-                   np.zeros((2, total), dtype=bool))  # fmt: skip
     first, of = head.queries()
     visible = np.zeros(len(first), dtype=np.int64)
     np.maximum.at(visible, of, head.visible)
@@ -101,6 +100,8 @@ def _shared(head: HeadArrays) -> _Found:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     scan = _Scan(head.rows(first[order], visible[order]))
+    found = _Found(np.full((2, total), NOTHING), np.zeros((2, total), dtype=np.int64), np.full((2, total), NOTHING),
+                   np.zeros((2, total), dtype=bool), float(np.max(scan.rows.error)))  # fmt: skip
     # The sites that see j + 1 positions are settled at position j.
     sites = np.argsort(head.visible, kind="stable")
     ends = np.searchsorted(head.visible[sites], np.arange(scan.rows.longest + 1), side="right")

@@ -89,7 +89,7 @@ def prove_network(
         walk(state, report=report)
         link = LinkProof(CLAIM)
     except NotProved as failure:
-        link = LinkProof(CLAIM, failure.reason, failure.head, failure.cases)
+        link = LinkProof(CLAIM, failure.reason, failure.head, failure.cases, rounded=failure.rounded)
     except (TooLarge, RecursionError):
         link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover", limit=True)
     except OverflowError:

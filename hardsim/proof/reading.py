@@ -49,7 +49,8 @@ class NearestReading:
 class Extremes:
     """For every site an upper bound of the weight of wrong values, over all words in which the head should give the
     other value, and the position that wins in the worst of them (0: no word does that; the bound is then minus
-    infinity)."""
+    infinity). `rounding` is how far a logit can be off in nats, which the bounds make up for."""
 
     wrong: Array
     winner: NDArray[int64]
+    rounding: float

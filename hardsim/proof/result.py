@@ -41,27 +41,31 @@ class HeadProof:
 class NotProved(Exception):
     """The argument does not go through: why, and where it is a matter of a head's worst cases, which and how.
 
-    It does not say that the network is wrong.
+    It does not say that the network is wrong. `rounded` says that floats do not tell the logits of the head apart.
     """
 
-    def __init__(self, reason: str, head: str | None = None, cases: tuple[Case, ...] = ()) -> None:
+    def __init__(
+        self, reason: str, head: str | None = None, cases: tuple[Case, ...] = (), rounded: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.head = head
         self.cases = cases
+        self.rounded = rounded
 
 
 @dataclass(frozen=True)
 class LinkProof:
     """One of the two links of a proof. `reason` says why it is missing (None: it holds), `cases` are the failing
     worst cases, shortest words first, where a head is the reason; `limit` says that the prover gave up, at a size that
-    the reason names, and so found nothing amiss."""
+    the reason names, and so found nothing amiss; `rounded` that floats do not tell the logits of that head apart."""
 
     claim: str
     reason: str | None = None
     head: str | None = None
     cases: tuple[Case, ...] = ()
     limit: bool = False
+    rounded: bool = False
 
     @property
     def holds(self) -> bool:

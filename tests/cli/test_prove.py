@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hardsim.checking.batch import FloatEngine
 from hardsim.proof.general import GeneralProof, prove_general
@@ -239,8 +242,8 @@ def test_a_stored_network_that_contradicts_a_proof_is_exit_code_4_too(
     assert (outcome.code, outcome.out) == (4, "")
     assert f"{target} was proved for words of length 2, but the word b c contradicts it" in outcome.err
     # `check` asks the prover too, and runs its own words.
-    for given in ((target,), (since, "--beta", "1")):
-        outcome = hardsim("check", *given, "--max-n", "3")
+    for arguments in ((target,), (since, "--beta", "1")):
+        outcome = hardsim("check", *arguments, "--max-n", "3")
         assert (outcome.code, outcome.out) == (4, "")
         assert "was proved for every word up to 3, but b c is a mismatch (soft/hard; regime temperature" in outcome.err
 
@@ -276,6 +279,41 @@ def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, sinc
     assert ("PROVED" in outcome.out) is (outcome.code == 0) is ("-- not proved" not in outcome.out)
     if outcome.code:
         assert "not by the other, numerical one for length 1 to 24, for want of precision: head S4.read" in outcome.out
+
+
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(power=st.integers(20, 290), column=st.sampled_from([0, 2, 4]))
+def test_what_floats_cannot_tell_apart_is_no_contradiction(
+    hardsim: Any, since: Path, tmp_path: Path, power: int, column: int
+) -> None:
+    """Two products of a score that cancel, as rationals: the network is the same."""
+    document = json.loads(hardsim("compile", since, "-o", "-").out)
+    head = document["model"]["layers"][0]["heads"][0]
+    for key, entries in (
+        ("w_q", [[1, 0, "1"], [2, 0, "-1"]]),
+        ("w_k", [[row, column, f"{10**power}"] for row in (1, 2)]),
+    ):
+        head[key]["shape"][0] += 2
+        head[key]["entries"] += entries
+    target = tmp_path / "cancelling.json"
+    target.write_text(json.dumps(document), encoding="utf-8")
+    outcome = hardsim("prove", target, "--all-n", "--max-n", "4", "--no-tables")
+    assert outcome.code in (0, 3)
+    assert (outcome.code == 3) is (
+        "not by the other, numerical one for length 1 to 4, for want of precision" in outcome.out
+    )
+
+
+def test_a_form_that_one_argument_alone_knows_is_no_contradiction(
+    hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unfamiliar(*arguments: Any) -> Proof:
+        return Proof(4, LinkProof("claim", "the scores are of no form that is known"), None)
+
+    monkeypatch.setattr("hardsim.checking.prove.prove", unfamiliar)
+    outcome = hardsim("prove", since, "--all-n", "--max-n", "4", "--no-tables")
+    assert outcome.code == 3
+    assert "for want of generality: the scores are of no form that is known; 120 words were tried and" in outcome.out
 
 
 def test_a_limit_of_the_prover_is_the_reason_that_is_given(

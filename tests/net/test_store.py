@@ -95,6 +95,8 @@ PROGRAM = [
     (["layers", 1, "heads", 0, "scale"], "2", "at layers[1].heads[0]: expected keys among name, mask, weighting"),
     (["layers", 1, "heads", 0, "decay"], None, "at layers[1].heads[0]: expected a head with a decay or a gap"),
     (["layers", 0, "heads", 0, "weighting"], "rightmost", "at layers[0].heads[0].weighting: expected average"),
+    (["layers", 0, "heads", 0, "gap"], "1/n", "at layers[0].heads[0].gap: expected null, since the scores of a uni"),
+    (["layers", 0, "heads", 0, "decay"], "1", "at layers[0].heads[0].decay: expected null, since the scores of a uni"),
     (["layers", 0, "clips", 0, "weight"], 0, "at layers[0].clips[0].weight: expected 1 or -1"),
     (["layers", 0, "clips", 0, "bias"], "1", "at layers[0].clips[0]: expected keys among out, pre, weight, counts"),
     (["layers", 0, "ones"], ["later"], "at layers[0].ones[0]: expected coordinates that clips of this layer write"),
