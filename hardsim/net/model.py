@@ -28,8 +28,9 @@ from hardsim.net.tables import LengthTable
 from hardsim.spec.columns import PositionFunction
 from hardsim.spec.ir import Mask, Rational, Weighting
 
-HOTTEST = 2**1023
-"""The largest temperature: no float64, and so no network that is run anywhere, divides by more."""
+HOTTEST, COLDEST = 2**1023, Fraction(1, 2**4096)
+"""The largest and the least temperature. No float64, and so no network that is run anywhere, divides by more; below the
+least the digits of logits cost more time than the words."""
 Entry = tuple[int, int, Rational]
 Schedule = Arith | LengthTable
 """A temperature."""
@@ -163,7 +164,7 @@ class Transformer:
         """1/tau at query position i of n.
 
         Raises:
-            InputError: if tau is zero or negative there, or OutOfRange beyond HOTTEST.
+            InputError: if tau is zero or negative there, or OutOfRange beyond HOTTEST or COLDEST.
         """
         tau = self.temperature.evaluate(i=i, n=n)
         if tau <= 0:
@@ -171,10 +172,10 @@ class Transformer:
                 f"the temperature {self.temperature} is {tau} at i = {i}, n = {n}",
                 hint="A temperature must be positive at every position of every length tried.",
             )
-        if tau > HOTTEST:
+        if not COLDEST <= tau <= HOTTEST:
             raise OutOfRange(
-                f"the temperature {self.temperature} is more than 2^1023 at i = {i}, n = {n}: no number format of "
-                "transformers has it",
-                hint="Divide W_Q and the temperature by the same number.",
+                f"the temperature {self.temperature} is {'more than 2^1023' if tau > 1 else 'less than 2^-4096'} "
+                f"at i = {i}, n = {n}",
+                hint="Multiply W_Q and the temperature by the same number: the logits stay as they are.",
             )
         return 1 / tau

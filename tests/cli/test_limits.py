@@ -183,3 +183,14 @@ def test_reading_that_takes_long_is_announced(hardsim: Any, tmp_path: Path, monk
     assert said.code == 0
     assert "note: " in said.err
     assert "reading it takes long" in said.err
+
+
+@pytest.mark.parametrize(
+    ("tau", "where"), [("1/n^5000", "is less than 2^-4096 at i = "), ("2^1024", "is more than 2^1023 at i = ")]
+)
+@pytest.mark.parametrize("name", ["flipflop.srasp", "flipflop.ahat.json", "parity.ltl"])
+def test_temperatures_out_of_range(hardsim: Any, name: str, tau: str, where: str) -> None:
+    for command in ("check", "prove"):
+        outcome = hardsim(command, formulas_directory() / name, "--max-n", "3", "--tau", tau)
+        assert outcome.code == 2
+        assert where in outcome.err

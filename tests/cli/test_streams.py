@@ -70,6 +70,8 @@ def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
     program = (
         "import os, signal, sys, threading, time\n"
         "number, wait = int(sys.argv.pop(1)), float(sys.argv.pop(1))\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whoever started this may ignore it
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
         "import hardsim.cli.app as app\n"
         "answered = app.answer_signals\n"
         "def answer_signals():\n"

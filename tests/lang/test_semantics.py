@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import product
 
 import pytest
@@ -183,10 +182,8 @@ def test_a_let_is_evaluated_once_however_often_it_is_used() -> None:
     lets = [ast.Let("L0", ast.Predicate("SEEN", (), None))]
     lets += [ast.Let(f"L{k + 1}", ast.Binary("S", ast.Ref(f"L{k}"), ast.Ref(f"L{k}"))) for k in range(60)]
     oracle = Oracle(wrap(ast.Ref("L60"), *lets), {"SEEN": remember})
-    start = time.perf_counter()
     assert oracle.truth("abc") == [True, True, True]  # 2^60 leaves if it were expanded
     assert calls == [1, 2, 3]
-    assert time.perf_counter() - start < 1
 
 
 def test_a_let_may_name_a_term() -> None:
