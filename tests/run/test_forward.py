@@ -104,18 +104,23 @@ def test_precision_is_derived_from_the_largest_logit_and_the_largest_coefficient
     assert [choose_digits(plan, 10, wanted) for wanted in (23, 60)] == [23, 60]
 
 
-@pytest.mark.parametrize("size", [30, 400])
-def test_large_coefficients_take_more_digits(size: int) -> None:
+def with_coefficients(factor: int) -> Transformer:
+    """One head, with the weights of the clips multiplied."""
     model = one_head()
     (layer,) = model.layers
-    w1, large = layer.ffn.w1, 10**size
-    widened = replace(w1, entries=tuple((row, column, value * large) for row, column, value in w1.entries))
-    scaled = replace(model, layers=(Layer(layer.heads, replace(layer.ffn, w1=widened)),))
+    w1 = layer.ffn.w1
+    widened = replace(w1, entries=tuple((row, column, value * factor) for row, column, value in w1.entries))
+    return replace(model, layers=(Layer(layer.heads, replace(layer.ffn, w1=widened)),))
+
+
+@pytest.mark.parametrize("size", [30, 400])
+def test_large_coefficients_take_more_digits(size: int) -> None:
+    model, scaled = one_head(), with_coefficients(10**size)
     assert digits_needed(make_plan(scaled), 4) >= digits_needed(make_plan(model), 4) + size - 1
 
 
 def test_more_digits_than_a_reasonable_number_are_refused() -> None:
-    plan = make_plan(one_head(f"1/10^{MOST_DIGITS}"))
+    plan = make_plan(with_coefficients(10**MOST_DIGITS))
     with pytest.raises(InputError, match=r"mpmath would need 10,0\d\d decimal digits at length 4") as caught:
         choose_digits(plan, 4, None)
     assert "--engine ball" in caught.value.hint
