@@ -139,10 +139,11 @@ def looked_up(program: HardProgram, head: Head, sites: Sites, column: Callable[[
     """
     means = {other.out for other in program.heads if other.uniform}
     rows = [(query.terms[0][0], key) for query, key in head.score if len(query.terms) == 1]
-    names = {name for name, key in rows if name in means and sites.proportional(column(key))}
-    if len(names) != 1:
+    names = dict.fromkeys(name for name, key in rows if name in means and sites.proportional(column(key)))
+    # Of one position every key is a multiple, and whichever count is taken, that position is what is read.
+    if not names or (len(names) > 1 and any(n != 1 for n in sites.n)):
         raise NotProved(f"head {head.name} does not look up a count", head.name)
-    return names.pop()
+    return next(iter(names))
 
 
 def counted_of(state: State, head: Head) -> int:

@@ -141,7 +141,7 @@ class Case:
         if verdict in ("PROVED", "CERTIFIED"):
             assert code == 0, context
             beyond = (result.get("all_n") or {}).get("proved", False)
-            found = self.first_wrong(SHORT, beyond)
+            found = self.first_wrong(min(SHORT, result["max_n"]), beyond)
             assert found is None, f"{context}\n{verdict}, but {''.join(found)} is {self.answer(found)}"
         mismatch = result.get("mismatch") or result.get("counterexample")
         if code == 1 and mismatch and verdict == "REFUTED":
