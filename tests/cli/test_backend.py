@@ -69,6 +69,7 @@ def test_processes_of_this_machine_give_the_same_document(hardsim: Cli, inputs: 
     assert gone([one for one in living(psutil.Process()) if "Loky" in " ".join(one.cmdline())])
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_document(inputs: list[Path], alone: Any, cluster: Cluster) -> None:
     done = subprocess.run(
         [*COMMAND, *map(str, inputs), *WORDS, *backend_of(cluster), "--json", "-"],
@@ -78,6 +79,7 @@ def test_a_dask_cluster_gives_the_same_document(inputs: list[Path], alone: Any, 
     assert json.loads(done.stdout) == alone
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
     text = (FORMULAS.parent / "README.md").read_text(encoding="utf-8")
     block = next(part for part in text.split("```") if part.startswith("\ndask scheduler"))
@@ -114,6 +116,7 @@ def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
     assert "PROVED" in done.stdout
 
 
+@pytest.mark.slow
 def test_ray_gives_the_same_document_and_nothing_else(inputs: list[Path], alone: Any) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     done = subprocess.run(
@@ -124,6 +127,7 @@ def test_ray_gives_the_same_document_and_nothing_else(inputs: list[Path], alone:
     assert json.loads(done.stdout) == alone
 
 
+@pytest.mark.slow
 def test_bound_reports_of_a_cluster_are_the_same(hardsim: Cli, inputs: list[Path], cluster: Cluster) -> None:
     arguments = ("bound", inputs[-1], "--max-n", "4", "--json", "-")
     done = subprocess.run(
@@ -147,6 +151,7 @@ def long_alone(inputs: list[Path]) -> Any:
 
 
 @pytest.mark.parametrize("backend", ["local", "dask"])
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_changes_nothing(
     backend: str, inputs: list[Path], cluster: Cluster, long_alone: Any, tmp_path: Path
 ) -> None:
@@ -178,6 +183,7 @@ def deadly() -> Answer:
     return answer
 
 
+@pytest.mark.slow
 def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
     script = tmp_path / "deadly.py"
     script.write_text(
@@ -226,13 +232,11 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_one_error_at_once(
     hardsim: Cli, since: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    started = time.monotonic()
     found = hardsim("check", since, *arguments)
     assert (found.code, found.out) == (2, "")
     assert message in found.err
     assert found.err.count("error:") == 1
     assert "Traceback" not in found.err
-    assert time.monotonic() - started < 10
 
 
 def test_an_extra_that_is_missing_says_what_to_install(
@@ -275,6 +279,7 @@ def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch:
         DaskCrew(cluster.address)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_goes_away_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "REACH", 2.0)
     with local_cluster(str(tmp_path)) as found, DaskCrew(found.address) as crew:

@@ -29,6 +29,7 @@ def inputs(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.slow
 def test_killed_at_random_moments_it_ends_the_same(inputs: list[Path], tmp_path: Path, workers: int) -> None:
     arguments = [*COMMAND, *map(str, inputs), "--max-n", "6", "--exhaustive", "300", "--samples", "500", "--seed", "7"]
     whole, path, report = tmp_path / "whole.json", tmp_path / "run", tmp_path / "resumed.json"
