@@ -30,7 +30,7 @@ from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Answer as ShardAnswer
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.growth import growth
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.interrupts import held, to_the_report
 from hardsim.checking.result import CERTIFY, MPMATH, OBSERVED_MISMATCH, Verdict, Word, no_answer
 from hardsim.checking.words import count_words
 from hardsim.errors import InputError
@@ -65,15 +65,7 @@ def check_attention(
         WorkerFailure: if workers are lost again and again.
     """
     campaign = _Campaign(subject, options, choice, progress, crew or LocalCrew(options.workers), memory or Memory())
-    with held():
-        partial = stopped
-        try:
-            if not stopped:
-                with interruptible():
-                    campaign.run()
-        except KeyboardInterrupt:
-            partial = True
-        return campaign.result(partial)
+    return to_the_report(campaign.run, campaign.result, stopped)
 
 
 HOW = {

@@ -12,7 +12,7 @@ from itertools import islice
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.compare import Judge
 from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard, processors
-from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.interrupts import held, interruptible, to_the_report
 from hardsim.checking.result import (
     AUTO,
     BALL,
@@ -156,15 +156,7 @@ def check_subject(
     """
     _validate(subject, options)
     campaign = _Campaign(subject, options, progress, crew or LocalCrew(options.workers), memory or Memory())
-    with held():
-        partial = stopped
-        try:
-            if not stopped:
-                with interruptible():
-                    campaign.run()
-        except KeyboardInterrupt:
-            partial = True
-        return _result(subject, options, campaign, partial)
+    return to_the_report(campaign.run, lambda partial: _result(subject, options, campaign, partial), stopped)
 
 
 def _validate(subject: Subject, options: CheckOptions) -> None:

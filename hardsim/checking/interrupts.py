@@ -28,9 +28,11 @@ from contextlib import contextmanager
 
 TYPE_CHECKING = False  # typing alone would double the time until the first signal is answered
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
-    from typing import Any
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
 
 PATIENCE = 3.0
 """Seconds after which a second request to end is obeyed wherever the process is."""
@@ -91,6 +93,19 @@ def interruptible() -> Iterator[None]:
 def held() -> Iterator[None]:
     """A block in which it is not, unless a block inside allows it; it is raised at the end, if it may be there."""
     yield from _block(False)
+
+
+def to_the_report(work: Callable[[], None], report: Callable[[bool], T], stopped: bool = False) -> T:
+    """Do the work, or (`stopped`) none of it, and then report, whole; the report is told if it is partial."""
+    with held():
+        partial = stopped
+        try:
+            if not stopped:
+                with interruptible():
+                    work()
+        except KeyboardInterrupt:
+            partial = True
+        return report(partial)
 
 
 def _block(may: bool) -> Iterator[None]:

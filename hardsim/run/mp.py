@@ -15,6 +15,7 @@ from typing import Any
 
 from hardsim.errors import InputError, Undecided
 from hardsim.net.model import Transformer
+from hardsim.run.ball import LARGEST_EXPONENT, TINY
 from hardsim.run.forward import Forward
 from hardsim.run.plan import LayerPlan, Plan, Terms, largest_inverse, magnitudes
 from hardsim.spec.ir import Rational
@@ -26,14 +27,8 @@ MOST_DIGITS = 10_000
 """More digits than these are not computed with, as the balls stop at some 32,000 bits."""
 
 
-TINY = 20_000
-"""Numbers below 2^-TINY in size count as 0: their denominators would take longer to write than to compute."""
-LARGEST_EXPONENT = 1_000_000
-"""Numbers beyond 2^LARGEST_EXPONENT likewise are none."""
-
-
 def exact(value: Any) -> Fraction:
-    """The rational that a number is (an mpmath number is a dyadic rational); see TINY.
+    """The rational that a number is (an mpmath number is a dyadic rational); one below 2^-TINY in size counts as 0.
 
     Raises:
         Undecided: if it is not finite, or beyond 2^LARGEST_EXPONENT.

@@ -59,7 +59,8 @@ def changed(document: Any, place: Place, hostile: str, whole: bool) -> Any:
     inner = changed(document[first], tuple(rest), hostile, whole)
     if isinstance(document, dict):
         return document | {first: inner}
-    return [*document[:first], inner, *document[first + 1 :]]  # type: ignore[operator]
+    assert isinstance(first, int)
+    return [*document[:first], inner, *document[first + 1 :]]
 
 
 @pytest.fixture

@@ -147,8 +147,6 @@ class Form:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Form) and (self.constant, self.terms) == (other.constant, other.terms)
 
-    __hash__ = None  # type: ignore[assignment]
-
 
 ZERO = Form(Fraction(0))
 Row = list[tuple[int, Fraction]]

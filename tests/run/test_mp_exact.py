@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mpmath import MPContext
 
 from hardsim.errors import Undecided
-from hardsim.run.mp import TINY, exact
+from hardsim.run.ball import TINY
+from hardsim.run.mp import exact
 
 context = MPContext()
 context.dps = 40
