@@ -6,31 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
 
 from benchmarks.dense import DensePass
 from benchmarks.naive import NaivePass
 from benchmarks.timing import Answers, Pass
-from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject
-from hardsim.checking.attention_floats import float_answers, float_errors
-from hardsim.checking.attention_open import AttentionInput
-from hardsim.checking.attention_plan import plan_length, prepare
-from hardsim.checking.attention_words import SoftJudge, batches
-from hardsim.checking.batch import FloatEngine
-from hardsim.checking.open import Input, read_input
-from hardsim.checking.result import Word
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.engines import FloatEngine, HardRunner, Watched, WordEngine, batches
+from hardsim.checking.open import read_input
+from hardsim.checking.result import BALL, Answer, Word
+from hardsim.checking.result import MPMATH as MP
+from hardsim.checking.sharpening import plan_length, prepare_words
+from hardsim.checking.subject import ModelOptions, Subject, tempered
 from hardsim.checking.words import sample_words
-from hardsim.lang.semantics import Oracle
-from hardsim.net.model import Transformer
-from hardsim.run.ball import BallForward
-from hardsim.run.float64 import FloatForward
-from hardsim.run.float_model import FloatModel
-from hardsim.run.forward import Forward
-from hardsim.run.mp import MpArithmetic, choose_digits
-from hardsim.run.plan import make_plan
-from hardsim.run.soft import SoftModel
-from hardsim.spec.parallel import ParallelHard
+from hardsim.network.model import Transformer
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
@@ -72,12 +59,8 @@ class Case:
 
     def passes(self, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
         """The six passes over seeded words of length n, accepted and rejected ones, and what is right of each word."""
-        given = read_input(str(ROOT / self.file))
-        if self.regime is None:
-            assert isinstance(given, AttentionInput)
-            return program_passes(given.subject, n, effort)
-        assert isinstance(given, Input)
-        return formula_passes(given.compile(ModelOptions(regime=self.regime)), n, effort)
+        options = ModelOptions() if self.regime is None else ModelOptions(regime=self.regime)
+        return network_passes(read_input(str(ROOT / self.file)).compile(options), n, effort)
 
 
 CASES = (
@@ -88,88 +71,54 @@ CASES = (
 )
 
 
-def formula_passes(subject: Subject, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
-    """A formula's network: its output is exactly 0 or 1."""
-    oracle, model, plan = Oracle(subject.file), subject.model, make_plan(subject.model)
-    seeds = [example.word for example in subject.file.examples]
-    words = sample_words(subject.file.alphabet, n, effort.batch, SEED, oracle.accepts, seeds)
-    digits = choose_digits(plan, n, None)
-    interpreter = ParallelHard(subject.program)
-    hard = interpreter.run(interpreter.symbols(words))
-
-    def float_pass() -> Run:
-        forward = FloatForward(model, plan)
-
-        def run() -> Answers:
-            found: Answers = [None] * len(words)
-            for trace, rows in forward.passes(words):
-                for row, place in rows.tolist():
-                    found[place] = bool(trace.accepted[row]) if trace.accepted[row] or trace.rejected[row] else None
-            return found
-
-        return run
-
-    def certified() -> Run:
-        engine = FloatEngine(subject, plan)
-
-        def run() -> Answers:
-            found = engine.batch(words, hard)
-            known = found.accepted | found.rejected
-            return [bool(yes) if sure else None for yes, sure in zip(found.accepted, known, strict=True)]
-
-        return run
-
-    def balls() -> Run:
-        forward = BallForward(model, plan)
-        return lambda: [forward.run(word).verdict() for word in words[: effort.single]]
-
-    def mpmath() -> Run:
-        forward = Forward(model, MpArithmetic(digits), plan)
-        return lambda: [forward.run(word).verdict(model) for word in words[: effort.single]]
-
-    truth = [oracle.accepts(word) for word in words]
-    return all_passes(model, words, digits, effort, Runs(float_pass, certified, balls, mpmath)), truth
-
-
-def program_passes(subject: AttentionSubject, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
-    """A program's network: its output is compared with a threshold. The temperature is Theorem 26's for these words."""
+def network_passes(subject: Subject, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
+    """The softmax network of a subject: of a formula the one for every length, whose output is exactly 0 or 1, of a
+    program that at Theorem 26's temperature for these words, whose output is compared with a threshold."""
     oracle = subject.oracle
     assert oracle is not None
     seeds = [word for word, _ in subject.examples]
     words = sample_words(subject.alphabet, n, effort.batch, SEED, lambda word: oracle(word) is True, seeds)
-    prepared = prepare(subject, {n: words}, {n: False})
-    model = plan_length(prepared, subject, AttentionOptions(), n).model
-    judge = SoftJudge(subject, model, prepared.hard, "float64")
-    parts = list(batches(words, n + model.bos))
-    hards = [judge.exact.run(part) for part in parts]
+    network, program = subject.stored, subject.program
+    parts = [list(words)]
+    if network is None:
+        found = prepare_words(subject, {n: words}, {n: False}, keep=False)[0]
+        network, program = tempered(found.program, plan_length(found, subject, n).schedule), found.program
+        parts = list(batches(words, n + network.bos))
+    runner = HardRunner(subject, program)
+    watched = Watched(program, network, streams=subject.stored is None)
+    hards = [runner.run(part) for part in parts]
+
+    def engine() -> FloatEngine:
+        return FloatEngine(subject, network, watched)
 
     def float_pass() -> Run:
-        floats = FloatModel(model)
-        return lambda: [_sure(one) for part in parts for one in float_answers(subject, floats.run(part), n)]
-
-    def certified() -> Run:
-        floats = FloatModel(model)
+        floats = engine()
 
         def run() -> Answers:
-            found: Answers = []
-            for part, hard in zip(parts, hards, strict=True):
-                trace = floats.run(part)
-                float_errors(trace, hard)
-                found += [_sure(one) for one in float_answers(subject, trace, n)]
-            return found
+            answers: Answers = []
+            for part in parts:
+                here: Answers = [None] * len(part)
+                for trace, rows in floats.passes(part):
+                    known, _ = floats.answers(trace, n)
+                    for row, place in rows.tolist():
+                        here[place] = _sure(known[row])
+                answers += here
+            return answers
 
         return run
 
-    def one_by_one(engine: Literal["ball", "mpmath"]) -> Run:
-        soft = SoftModel(model, engine)
-        return lambda: [
-            _sure(subject.soft_answer(soft.run(word, judge.is_settled).trace)) for word in words[: effort.single]
-        ]
+    def certified() -> Run:
+        floats = engine()
+        pairs = list(zip(parts, hards, strict=True))
+        return lambda: [_sure(answer) for part, hard in pairs for answer in floats.batch(part, hard).answers]
 
-    runs = Runs(float_pass, certified, lambda: one_by_one("ball"), lambda: one_by_one("mpmath"))
-    precision = SoftModel(model, "mpmath").run(words[0], judge.is_settled).arithmetic
-    assert isinstance(precision, MpArithmetic)
-    return all_passes(model, words, precision.dps, effort, runs), [oracle(word) is True for word in words]
+    def one_by_one(name: str) -> Run:
+        single = WordEngine(subject, network, watched, name, None)
+        return lambda: [_sure(single.decision(word)[1]) for word in words[: effort.single]]
+
+    runs = Runs(float_pass, certified, lambda: one_by_one(BALL), lambda: one_by_one(MP))
+    digits = WordEngine(subject, network, watched, MP, None).run(words[0]).digits
+    return all_passes(network, words, digits, effort, runs), [oracle(word) is True for word in words]
 
 
 def _sure(answer: Answer) -> bool | None:

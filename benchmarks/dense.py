@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.net.model import AttentionHead, Layer, Matrix, Transformer
-from hardsim.spec.ir import Mask
+from hardsim.network.model import AttentionHead, Layer, Matrix, Transformer
+from hardsim.network.numbers import Mask
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

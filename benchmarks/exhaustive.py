@@ -14,14 +14,15 @@ from typing import Any
 from benchmarks.cases import ROOT, SEED
 from benchmarks.commands import HARDSIM, Finished, run
 from benchmarks.results import Figure, Results, Target
-from hardsim.checking.open import read_formula
+from hardsim.checking.engines import hard_answers
+from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.checking.words import sample_words
+from hardsim.hard.exact import ExactModel, hold_promises
+from hardsim.hard.parallel import ParallelHard
 from hardsim.lang.lanes import Booleans
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.semantics import Oracle
-from hardsim.spec.hard import HardInterpreter
-from hardsim.spec.parallel import ParallelHard
 
 GROUP = "exhaustive"
 BINARY = "benchmarks/flipflop_bits.ltl"
@@ -34,7 +35,7 @@ LONG = (1024, 2048)
 LONG_WORDS = 8
 RATE = Target(1_000_000, at_least=True)
 RATE_WORDS = 512
-"""Words given to the interpreter of single words; the others run all 65,536 of length 16."""
+"""Words given to the interpreter of all programs, one at a time; the others run all 65,536 of length 16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def exhaustive(check: Check, target: Target | None) -> list[Figure]:
 
 def long_words(n: int) -> Figure:
     """The memory that words of length n take, evaluated in certified float64."""
-    file = read_formula(str(ROOT / "formulas/flipflop.ltl")).file
+    file = read_input(str(ROOT / "formulas/flipflop.ltl")).file
     seeds = [example.word for example in file.examples]
     words = sample_words(file.alphabet, n, LONG_WORDS, SEED, Oracle(file).accepts, seeds)
     text = "".join("".join(word) + "\n" for word in words)
@@ -108,15 +109,21 @@ def long_words(n: int) -> Figure:
 
 def rates() -> list[Figure]:
     """Words of length 16 that exact semantics run in a second of processor time: hard attention with its gaps and the
-    oracle, all words at once with a bit for each, and hard attention word by word."""
-    subject = read_formula(str(ROOT / BINARY)).compile(ModelOptions())
-    many, oracle, one = ParallelHard(subject.program), ParallelOracle(subject.file), HardInterpreter(subject.program)
+    oracle, all words at once with a bit for each, and hard attention of any program, word by word."""
+    subject = read_input(str(ROOT / BINARY)).compile(ModelOptions())
+    many, oracle, exact = ParallelHard(subject.program), ParallelOracle(subject.file), ExactModel(subject.program)
     words = list(product(subject.file.alphabet, repeat=LENGTH))
     symbols, some = many.symbols(words), words[:RATE_WORDS]
+
+    def accepted(word: tuple[str, ...]) -> bool:
+        trace = exact.run([word])
+        hold_promises(subject.program, trace)
+        return hard_answers(subject, subject.program, trace) == [True]
+
     return [
         rate("exact hard attention, bit-parallel", lambda: many.run(symbols).accepted, words, RATE),
         rate("the formula's semantics, bit-parallel", lambda: oracle.accepts(symbols), words, RATE),
-        rate("exact hard attention, word by word", lambda: [one.run(w).accepted for w in some], some),
+        rate("exact hard attention, word by word", lambda: [accepted(word) for word in some], some),
     ]
 
 
@@ -132,7 +139,7 @@ def rate(
     Raises:
         RuntimeError: if it answers otherwise than the formula says.
     """
-    oracle = Oracle(read_formula(str(ROOT / BINARY)).file)
+    oracle = Oracle(read_input(str(ROOT / BINARY)).file)
     best = float("inf")
     for _ in range(3):
         began = process_time()

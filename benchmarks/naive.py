@@ -11,8 +11,8 @@ from typing import Any
 
 from mpmath import MPContext
 
-from hardsim.net.model import AttentionHead, Layer, Matrix, Transformer
-from hardsim.spec.ir import Mask, Rational
+from hardsim.network.model import AttentionHead, Layer, Matrix, Transformer
+from hardsim.network.numbers import Mask, Rational
 
 
 class NaivePass:

@@ -7,12 +7,12 @@ from time import process_time
 
 from benchmarks.commands import HARDSIM, ROOT, Finished, run
 from benchmarks.results import Figure, Results, Target
-from hardsim.checking.open import read_formula
+from hardsim.checking.open import read_input
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
-from hardsim.spec.regimes import PROVEN
+from hardsim.program.regimes import PROVEN
 
 GROUP = "prover"
 FILE = "formulas/flipflop.ltl"
@@ -30,7 +30,7 @@ def slowest_shipped() -> Figure:
     """The most processor time that it takes to compile and prove one shipped formula in one regime, to length 64."""
     worst, case, failed = 0.0, "", ""
     for path in sorted((ROOT / "formulas").glob("*.ltl")):
-        given = read_formula(str(path))
+        given = read_input(str(path))
         for regime in PROVEN:
             began = process_time()
             try:

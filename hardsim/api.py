@@ -1,4 +1,4 @@
-"""The Python interface: load or parse a formula, compile it, run it, check it.
+"""The Python interface: load a formula, program or model, compile it, run it, check it.
 
 import hardsim
 
@@ -12,67 +12,71 @@ result.verdict, result.reach
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
-from hardsim.checking import combined, compare
+from hardsim.checking import combined, evaluate
 from hardsim.checking import open as opening
 from hardsim.checking.campaign import CheckOptions, Progress
-from hardsim.checking.compare import Evaluation
 from hardsim.checking.open import Input
-from hardsim.checking.result import CheckResult, Word
-from hardsim.checking.subject import ModelOptions, Subject, digest
+from hardsim.checking.result import Answer, CheckResult, Evaluation, Word
+from hardsim.checking.subject import At, ModelOptions, Subject, digest
+from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.parse import parse_text, parse_word
 from hardsim.lang.semantics import Oracle
-from hardsim.spec.refuse import Method
 
 __all__ = ["CheckOptions", "CheckResult", "Formula", "Model", "check", "load", "parse"]
-
-At = Literal["first", "last"]
 
 
 @dataclass(frozen=True)
 class Model:
-    """A compiled formula: a softmax transformer, with the hard-attention program it came from."""
+    """Hard attention with the softmax transformer that is made of it."""
 
     subject: Subject
 
     def evaluate(self, word: str | Sequence[str], dps: int | None = None) -> Evaluation:
         """What the semantics, hard attention and the network say of a word (text, or a sequence of symbols)."""
-        return next(compare.evaluate(self.subject, [_word(word, self.subject.file.alphabet)], dps))
+        options = CheckOptions(max_n=len(word), dps=dps)
+        return next(evaluate.evaluate(self.subject, [_word(word, self.subject.alphabet)], options))
 
-    def accepts(self, word: str | Sequence[str]) -> bool | None:
-        """Whether the softmax network accepts: True for an output of exactly 1, False for exactly 0, None in
-        between."""
+    def accepts(self, word: str | Sequence[str]) -> Answer:
+        """Whether the softmax network accepts (or the symbols it writes); None for an output that is no answer."""
         return self.evaluate(word).soft
 
     def words(self, max_n: int, by: Literal["oracle", "hard", "soft"] = "oracle") -> Iterator[Word]:
         """The accepted words of length 1 to max_n, shortest first, in the order of the alphabet."""
         for n in range(1, max_n + 1):
-            yield from compare.accepted_words(self.subject, _enumerate(self.subject.file.alphabet, n), by)
+            words = product(self.subject.alphabet, repeat=n)
+            yield from evaluate.accepted_words(self.subject, words, by, CheckOptions(max_n=n))
 
     def to_json(self) -> str:
-        """The text of a `model.json`: exact rationals, with the formula and the specification of the heads."""
-        return opening.store_text(self.subject)
+        """The text of a `model.json` or `.ahat.json`: exact rationals, with what the heads are for."""
+        store = opening.store_program if self.subject.formula is None else opening.store_text
+        return store(self.subject)
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed formula with its alphabet and examples, or a compiled model read back."""
+    """A formula with its alphabet and examples, a program, or a model read back."""
 
     input: Input
 
     @property
     def alphabet(self) -> tuple[str, ...]:
         """The symbols, in order."""
-        return self.input.file.alphabet
+        return self.input.alphabet
 
     def accepts(self, word: str | Sequence[str], at: At | None = None) -> bool:
-        """Whether the formula holds of a word, by the semantics alone."""
+        """Whether the formula holds of a word, by the semantics alone.
+
+        Raises:
+            hardsim.errors.InputError: if it is no formula.
+        """
         return Oracle(self.input.file).accepts(_word(word, self.alphabet), at)
 
     def compile(
@@ -94,12 +98,12 @@ class Formula:
 
 
 def load(path: str | Path) -> Formula:
-    """Read a `.ltl` file or a compiled `model.json`.
+    """Read a formula, an S-RASP program, a hard-attention model or a compiled formula.
 
     Raises:
         hardsim.errors.InputError: if it cannot be read or is wrong (SourceError, with the place).
     """
-    return Formula(opening.read_formula(str(path)))
+    return Formula(opening.read_input(str(path)))
 
 
 def parse(text: str, name: str = "<text>") -> Formula:
@@ -108,7 +112,7 @@ def parse(text: str, name: str = "<text>") -> Formula:
     Raises:
         hardsim.errors.SourceError: if it is wrong.
     """
-    return Formula(Input(name, digest(text.encode()), parse_text(text, name)))
+    return Formula(opening.of_formula(parse_text(text, name), digest(text.encode())))
 
 
 def check(
@@ -140,9 +144,7 @@ def check(
         raise InputError("a compiled model has its own regime, beta, tau, at and single_head")
     chosen = options or CheckOptions()
     if max_n is not None:
-        chosen = CheckOptions(
-            max_n, chosen.exhaustive, chosen.samples, chosen.seed, chosen.dps, chosen.workers, chosen.engine
-        )
+        chosen = replace(chosen, max_n=max_n)
     return combined.check_with_proof(formula.subject, chosen, progress)
 
 
@@ -161,9 +163,3 @@ def _options(
 
 def _word(word: str | Sequence[str], alphabet: tuple[str, ...]) -> Word:
     return parse_word(word, alphabet) if isinstance(word, str) else tuple(word)
-
-
-def _enumerate(alphabet: tuple[str, ...], n: int) -> Iterator[Word]:
-    from hardsim.checking.words import enumerate_words
-
-    return enumerate_words(alphabet, n)

@@ -25,10 +25,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and the name under which errors cite it (a path, or `<expression>`).
-
-    `first` is the number of its first line, for a line that is read alone.
-    """
+    """A text and the name under which errors cite it (a path, or `<expression>`). `first` is the number of its first
+    line, for a line that is read alone."""
 
     name: str
     text: str
@@ -49,10 +47,8 @@ class HardsimError(Exception):
     exit_code = 4
 
 
-class InputError(HardsimError):
-    """Bad input or usage: exit code 2. `hint` says what to do next."""
-
-    exit_code = 2
+class _Advised(HardsimError):
+    """A message and, on a line of its own, a hint; what they quote of a file begins no line."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -60,14 +56,18 @@ class InputError(HardsimError):
         self.hint = hint
 
     def __str__(self) -> str:
-        return _advised(self.message, self.hint)
+        return visible(self.message) + (f"\n  {visible(self.hint)}" if self.hint else "")
+
+
+class InputError(_Advised):
+    """Bad input or usage: exit code 2. `hint` says what to do next."""
+
+    exit_code = 2
 
 
 class SourceError(InputError):
-    """Bad input at a place in a text: printed with file, line, column, the line and a caret.
-
-    `expected` says what would have been accepted at the caret, `hint` what to do next.
-    """
+    """Bad input at a place in a text: printed with file, line, column, the line and a caret. `expected` says what would
+    have been accepted at the caret, `hint` what to do next."""
 
     def __init__(self, source: Source, span: Span, message: str, expected: str = "", hint: str = "") -> None:
         super().__init__(message, hint)
@@ -80,23 +80,15 @@ class SourceError(InputError):
         line, column = _window(whole, place)
         width = max(1, min(self.span.end - self.span.start, len(line) - column + 1))
         before, marked = _printed(line[: column - 1]), _printed(line[column - 1 : column - 1 + width])
-        parts = [
-            visible(f"{self.source.name}:{number}:{place}: error: {self.message}"),
-            f"  {_printed(line)}",
-            f"  {' ' * _width(before)}{'^' * max(1, _width(marked))}",
-        ]
-        if self.expected:
-            parts.append(visible(f"  expected: {self.expected}"))
-        if self.hint:
-            parts.append(visible(f"  {self.hint}"))
-        return "\n".join(parts)
+        first = visible(f"{self.source.name}:{number}:{place}: error: {self.message}")
+        caret = f"{' ' * _width(before)}{'^' * max(1, _width(marked))}"
+        advice = [f"expected: {self.expected}"] * bool(self.expected) + [self.hint] * bool(self.hint)
+        return "\n  ".join([first, _printed(line), caret, *map(visible, advice)])
 
 
 class Unsupported(SourceError):
-    """A well-formed request for which there is no construction: exit code 2.
-
-    The message names the operator and the reason, the hint what can be used instead.
-    """
+    """A well-formed request for which there is no construction: exit code 2. The message names the operator and the
+    reason, the hint what can be used instead."""
 
 
 class OutOfRange(InputError):
@@ -109,16 +101,8 @@ class Undecided(HardsimError):
     exit_code = 3
 
 
-class WorkerFailure(HardsimError):
+class WorkerFailure(_Advised):
     """The processes or machines that share the work are gone, or die of it: exit code 4. `hint` says what to try."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-
-    def __str__(self) -> str:
-        return _advised(self.message, self.hint)
 
 
 class InvariantError(HardsimError):
@@ -128,11 +112,6 @@ class InvariantError(HardsimError):
 class Contradiction(InvariantError):
     """A proof is contradicted, by a word that was run or by another proof: a defect of hardsim whatever it was given,
     so exit code 4 for networks that were read from a file too."""
-
-
-def _advised(message: str, hint: str) -> str:
-    """A message and on a line of its own what to do; what they quote of a file begins no line."""
-    return visible(message) + (f"\n  {visible(hint)}" if hint else "")
 
 
 def _window(line: str, column: int) -> tuple[str, int]:
@@ -148,13 +127,8 @@ def _printed(text: str) -> str:
     return visible(text.replace("\t", " "))
 
 
-def _cell(char: str) -> int:
-    """Terminal cells that a character takes (0 for combining marks, 2 for wide ones)."""
-    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
 def _width(text: str) -> int:
-    """Terminal cells that a text takes."""
-    return sum(map(_cell, text))
+    """Terminal cells that a text takes: none for combining marks, 2 for wide characters."""
+    cells = [char for char in text if not unicodedata.combining(char)]
+    cells = [char for char in cells if unicodedata.category(char) not in ("Mn", "Me", "Cf")]
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in cells)

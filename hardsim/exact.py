@@ -32,7 +32,7 @@ RATIONAL = re.compile(r"-?\d{1,2000}(/0*[1-9]\d{0,1999})?", re.ASCII)
 Rational = int | Fraction
 Value = dict[Any, Any]
 """A linear combination of None (the constant 1), nodes (their truth here), counts (side, literal), and names of heads
-(the Boolean that was attended to; of a number looked up, how far it is off); "" is the T of `Checker.along`."""
+(the Boolean that was attended to; of a number looked up, how far it is off); "" is the T of `verify`'s `along`."""
 
 
 class Rejected(Exception):
@@ -95,11 +95,8 @@ def exp(x: Fraction) -> tuple[Decimal, Decimal]:
 
 @lru_cache(maxsize=1 << 18)
 def _exp(x: Fraction) -> tuple[Decimal, Decimal]:
-    """Numbers that enclose e^x.
-
-    With r = |x| / 2^k < 1/32 the series to r^16/16! is a lower bound of e^r, and what is left out is less than its last
-    term; then it is squared k times.
-    """
+    """Numbers that enclose e^x. With r = |x| / 2^k < 1/32 the series to r^16/16! is a lower bound of e^r, and what is
+    left out is less than its last term; then it is squared k times."""
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 6)
     hold(k <= SQUARINGS, "too large: a logit")
     low, high = (_series(abs(x) / 2**k, k, context) for context in (DOWN, UP))
@@ -124,9 +121,7 @@ def share(part: Decimal, whole: Decimal) -> int:
 
 def distance(logits: list[int], scale: int, values: list[int], goal: int) -> int:
     """At most how far the attended value is from `goal`: values on the two sides of it pull in opposite directions.
-
-    Logits are in units of 1/scale; those more than FAR nats below the largest count with a bound of e^-FAR.
-    """
+    Logits are in units of 1/scale; those more than FAR nats below the largest count with a bound of e^-FAR."""
     whole, apart, top = ZERO, [ZERO, ZERO], max(logits)
     for logit, value in zip(logits, values, strict=True):
         low, high = exp(max(Fraction(logit - top, scale), Fraction(-FAR)))
@@ -137,10 +132,8 @@ def distance(logits: list[int], scale: int, values: list[int], goal: int) -> int
 
 def worst(weights: list[Any], goal: int) -> int | None:
     """The largest share of wrong values, where the last position that is selected should give `goal` (None: it cannot).
-
     `weights` has for each position its local types: selected or not, value, bounds of the weight. Wrong values are
-    taken where there are any, else the least right weight: either choice can only increase the share.
-    """
+    taken where there are any, else the least right weight: either choice can only increase the share."""
     sums, last, found = list[list[Decimal]](), len(weights) - 1, list[int]()
     for way in (1, -1):  # before the winner there may be any type, after it none that is selected
         pools = [[kind for kind in types if way > 0 or not kind[0]] for types in weights[::way]]
@@ -184,5 +177,4 @@ def exact(data: Any) -> Any:
     """Rationals written as `"p"` or `"p/q"`, also inside arrays and objects."""
     if isinstance(data, dict | list):
         return {key: exact(part) for key, part in data.items()} if isinstance(data, dict) else [*map(exact, data)]
-    hold(isinstance(data, str) and RATIONAL.fullmatch(data), f"model: {data!r} is not a rational")
     return Fraction(data)

@@ -16,11 +16,8 @@ SUFFIXES = (".ltl", ".srasp", ".ahat.json")
 
 
 def formulas_directory(package: Path = PACKAGE) -> Path:
-    """The directory of the shipped formula files, for the package that lies at `package`.
-
-    Raises:
-        InputError: if neither an installation nor a source tree is found there.
-    """
+    """The directory of the shipped formula files, for the package that lies at `package`. Raises InputError if neither
+    an installation nor a source tree is found there."""
     installed, source_tree = package / "formulas", package.parent / "formulas"
     if installed.is_dir():
         return installed
@@ -34,16 +31,9 @@ def formulas_directory(package: Path = PACKAGE) -> Path:
 
 
 def example_files(package: Path = PACKAGE) -> tuple[Path, ...]:
-    """The shipped files: formulas, programs, models, each by name.
-
-    Raises:
-        InputError: as `formulas_directory`.
-    """
-    return tuple(
-        path
-        for suffix in SUFFIXES
-        for path in sorted(formulas_directory(package).glob(f"*{suffix}"), key=lambda path: path.name)
-    )
+    """The shipped files: formulas, programs, models, each by name. Raises InputError as `formulas_directory`."""
+    directory = formulas_directory(package)
+    return tuple(path for suffix in SUFFIXES for path in sorted(directory.glob(f"*{suffix}")))
 
 
 def example_name(path: Path) -> str:
@@ -52,17 +42,10 @@ def example_name(path: Path) -> str:
 
 
 def example_file(name: str, package: Path = PACKAGE) -> Path:
-    """The shipped file of this name, with or without its suffix.
-
-    Raises:
-        InputError: if there is none, naming the nearest; and as `formulas_directory`.
-    """
-    files: dict[str, Path] = {}
-    for path in example_files(package):
-        files[path.name] = path
-        for suffix in SUFFIXES:
-            if path.name.endswith(suffix):
-                files.setdefault(path.name.removesuffix(suffix), path)
+    """The shipped file of this name, with or without its suffix. Raises InputError if there is none, naming the
+    nearest; and as `formulas_directory`."""
+    shipped = example_files(package)[::-1]  # of two with one name the first shall win
+    files = {path.name.removesuffix(suffix): path for path in shipped for suffix in SUFFIXES}
     if name in files:
         return files[name]
     near = get_close_matches(name, files, n=1)

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
+from typing import Any
 
-from hardsim.exact import Rational, bits, hold
+from hardsim.exact import Rational, Rejected, bits, hold
 
 LONGEST = 1 << 14
 """Characters of an expression."""
@@ -41,42 +42,33 @@ Run = Callable[[Names], Rational]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that was understood: whether it is a truth, the names in it, how many operators it has."""
+    """An expression, or a part of one, that was understood: whether it is a truth, and what it means; of a whole one
+    also the names in it and how many operators it has."""
 
     truth: bool
-    names: frozenset[str]
-    size: int
     run: Run
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    truth: bool
-    run: Run
+    names: frozenset[str] = frozenset()
+    size: int = 0
 
 
 @lru_cache(maxsize=1024)
 def expression(text: str, names: str = "inx") -> Expression:
-    """Read an expression in some of the names `i`, `n`, `x`.
-
-    Raises:
-        Rejected: if it is none.
-    """
+    """Read an expression in some of the names `i`, `n`, `x`. Raises Rejected if it is none."""
     hold(len(text) <= LONGEST, f"too large: an expression of {len(text)} characters")
     reader = _Reader(text, names)
     part = reader.expression(0)
     reader.take("")
-    return Expression(part.truth, frozenset(reader.used), len(reader.tokens), part.run)
+    return Expression(part.truth, part.run, frozenset(reader.used), len(reader.tokens))
 
 
 def evaluate(what: Expression, spend: Callable[[int], None] = lambda work: None, **names: int) -> Fraction:
-    """The exact value of an expression, 0 or 1 if it is a truth; `spend` is told how much work that was.
-
-    Raises:
-        Rejected: if it has none.
-    """
+    """The exact value of an expression, 0 or 1 if it is a truth; `spend` is told how much work that was. Raises
+    Rejected if it has none."""
     values = {**names, "": what.size}
-    found = Fraction(what.run(values))
+    try:
+        found = Fraction(what.run(values))
+    except ZeroDivisionError:
+        raise Rejected("an expression divides by zero") from None
     spend(values[""])
     return found
 
@@ -114,7 +106,14 @@ class _Reader:
         self.next += 1
         return found
 
-    def expression(self, level: int) -> _Part:
+    def several(self, *tokens: str) -> list[str]:
+        """All that follow of some tokens."""
+        found = list[str]()
+        while self.token in tokens:
+            found.append(self.take())
+        return found
+
+    def expression(self, level: int) -> Expression:
         """What operators of at least this level make."""
         left = self.operand(level)
         while (own := _LEVELS.get(self.token, -1)) >= level:
@@ -122,7 +121,7 @@ class _Reader:
                 self.take()
                 left = _power(self.number(left), self.number(self.inside(_SIGN)))
                 continue
-            chain = list[tuple[str, _Part]]()
+            chain = list[tuple[str, Expression]]()
             while _LEVELS.get(self.token, -1) == own:
                 chain.append((self.take(), self.expression(own + 1)))
             logical = own in (_OR, _AND)
@@ -132,23 +131,16 @@ class _Reader:
             left = make(left.run, tuple((op, part.run) for op, part in chain))
         return left
 
-    def operand(self, level: int) -> _Part:
+    def operand(self, level: int) -> Expression:
         """What an operator can stand before or after."""
-        token = self.take()
-        if token in ("+", "-"):
-            minus = token == "-"
-            while self.token in ("+", "-"):
-                minus ^= self.take() == "-"
+        if signs := self.several("+", "-"):
             run = self.number(self.expression(_POWER)).run
-            return _Part(False, (lambda names: -run(names)) if minus else run)
-        if token == "not" and level <= _NOT:
-            negated = True
-            while self.token == "not":
-                negated ^= self.take() == "not"
+            return Expression(False, (lambda names: -run(names)) if signs.count("-") % 2 else run)
+        if level <= _NOT and (nots := self.several("not")):
             part = self.expression(_COMPARE)
-            run = part.run
             hold(part.truth, f"{self.wrong()}: a number is no truth")
-            return _Part(True, lambda names: bool(run(names)) != negated)
+            return Expression(True, lambda names: bool(part.run(names)) != len(nots) % 2)
+        token = self.take()
         if token == "(":
             part = self.inside(_OR)
             self.take(")")
@@ -157,16 +149,16 @@ class _Reader:
             self.take("(")
             run, predicate = self.number(self.inside(_OR)).run, PREDICATES[token]
             self.take(")")
-            return _Part(True, lambda names: predicate(_whole(run(names))))
+            return Expression(True, lambda names: predicate(_whole(run(names))))
         if token.isdigit():
             hold(len(token) <= DIGITS, f"too large: an integer of {len(token)} digits")
             value = int(token)
-            return _Part(False, lambda names: value)
+            return Expression(False, lambda names: value)
         hold(token and token in self.names and len(token) == 1, self.wrong())
         self.used.add(token)
-        return _Part(False, lambda names: names[token])
+        return Expression(False, lambda names: names[token])
 
-    def inside(self, level: int) -> _Part:
+    def inside(self, level: int) -> Expression:
         """What is inside brackets or an exponent."""
         self.depth += 1
         hold(self.depth <= NESTING, f"too large: an expression that is nested beyond {NESTING} levels")
@@ -174,7 +166,7 @@ class _Reader:
         self.depth -= 1
         return part
 
-    def number(self, part: _Part) -> _Part:
+    def number(self, part: Expression) -> Expression:
         hold(not part.truth, f"{self.wrong()}: a truth is no number")
         return part
 
@@ -183,31 +175,13 @@ class _Reader:
 
 Chain = tuple[tuple[str, Run], ...]
 
-
-def _divide(a: Rational, b: Rational) -> Rational:
-    hold(b, "an expression divides by zero")
-    return Fraction(a, b)
-
-
-def _floor(a: Rational, b: Rational) -> Rational:
-    hold(b, "an expression divides by zero")
-    return a // b
-
-
-def _remainder(a: Rational, b: Rational) -> Rational:
-    hold(b, "an expression divides by zero")
-    return a % b
-
-
-ARITHMETIC: Mapping[str, Callable[[Rational, Rational], Rational]] = {
+OPERATIONS: Mapping[str, Callable[[Any, Any], Rational]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "/": _divide,
-    "//": _floor,
-    "%": _remainder,
-}
-COMPARISONS: Mapping[str, Callable[[Rational, Rational], bool]] = {
+    "/": lambda a, b: Fraction(a, b),
+    "//": operator.floordiv,
+    "%": operator.mod,
     "<": operator.lt,
     "<=": operator.le,
     "==": operator.eq,
@@ -231,8 +205,8 @@ def _whole(x: Rational) -> int:
     return int(x)
 
 
-def _arithmetic(first: Run, chain: Chain) -> _Part:
-    steps = tuple((ARITHMETIC[op], run) for op, run in chain)
+def _arithmetic(first: Run, chain: Chain) -> Expression:
+    steps = tuple((OPERATIONS[op], run) for op, run in chain)
 
     def run(names: Names) -> Rational:
         total = first(names)
@@ -240,11 +214,11 @@ def _arithmetic(first: Run, chain: Chain) -> _Part:
             total = _fit(operation(total, other(names)), names)
         return total
 
-    return _Part(False, run)
+    return Expression(False, run)
 
 
-def _comparison(first: Run, chain: Chain) -> _Part:
-    steps = tuple((COMPARISONS[op], run) for op, run in chain)
+def _comparison(first: Run, chain: Chain) -> Expression:
+    steps = tuple((OPERATIONS[op], run) for op, run in chain)
 
     def run(names: Names) -> bool:
         left = first(names)
@@ -255,27 +229,24 @@ def _comparison(first: Run, chain: Chain) -> _Part:
             left = right
         return True
 
-    return _Part(True, run)
+    return Expression(True, run)
 
 
-def _logical(first: Run, chain: Chain) -> _Part:
+def _logical(first: Run, chain: Chain) -> Expression:
     """`and` or `or` of several: the first that is false, or true, decides."""
     runs, decides = (first, *(run for _, run in chain)), chain[0][0] == "or"
-    return _Part(True, lambda names: next((decides for run in runs if run(names) == decides), not decides))
+    return Expression(True, lambda names: next((decides for run in runs if run(names) == decides), not decides))
 
 
-def _power(base: _Part, exponent: _Part) -> _Part:
+def _power(base: Expression, exponent: Expression) -> Expression:
     def run(names: Names) -> Rational:
         b, e = base.run(names), _whole(exponent.run(names))
         if abs(b) == 1:
             return b if e % 2 else 1
-        hold(b or e >= 0, "an expression divides by zero")
         hold(not b or bits(b) * abs(e) <= 2 * POWER_BITS, f"too large: a power of more than {POWER_BITS} bits")
-        if b == 0:
-            return int(e == 0)
         return _fit(b**e if e >= 0 else Fraction(1, b**-e), names)
 
-    return _Part(False, run)
+    return Expression(False, run)
 
 
 def is_prime(x: int) -> bool:

@@ -10,23 +10,27 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
-from importlib.util import find_spec
 from pathlib import Path
+from typing import Self
 
 from hardsim.errors import InputError
 
-with suppress(ImportError):  # not on every system: there no draft is known to be nobody's
-    import fcntl
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # not on every system: there no draft is known to be nobody's
+    flock = None  # type: ignore[assignment]
 
-_LOCKS = find_spec("fcntl") is not None
 LARGEST_FILE = 64 * 2**20
 """Bytes of the largest JSON document that is read: as Python's objects it takes up to thirty times as much memory."""
 LARGEST_TEXT = 4 * 2**20
 """Bytes of the largest formula or program that is read: its lines and tokens take some hundred times as much."""
+STDOUT = "-"
+"""The name that means standard output, where something is written."""
 PARTIAL = ".partial."
 """What the name of a half-written file has after that of the file it was to become."""
 LONGEST_PREFIX = 100
@@ -34,23 +38,17 @@ LONGEST_PREFIX = 100
 MOST_LINKS = 40
 """Links that are followed, as by Linux."""
 
-_KINDS = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISSOCK, "a socket"),
-)
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 _STREAM = re.compile(r"/dev/(stdin|stdout|stderr|fd/.+)|/proc/[^/]+(/task/[^/]+)?/fd/.+")
 
 
-def reason(error: Exception) -> str:
-    """Why a file cannot be used, without its name."""
+def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
 def kind_of(mode: int) -> str:
     """What a mode of the file system says that there is, if it is no file and no directory."""
-    return next((kind for test, kind in _KINDS if test(mode)), "")
+    return _KINDS.get(stat.S_IFMT(mode), "")
 
 
 # ---- reading ----
@@ -65,30 +63,24 @@ def read_bytes(path: Path | str, limit: int | None = None, option: str = "") -> 
     name = f"{option} {path}" if option else str(path)
     most = LARGEST_FILE if limit is None else limit
     try:
-        found = os.stat(path)
-        kind = kind_of(found.st_mode)
-        if kind:
+        found, data = os.stat(path), b""
+        if kind := kind_of(found.st_mode):
             hint = "save what it gives in a file, and name that; words for `hardsim eval` come from a pipe with '-'"
             raise InputError(f"{name}: is {kind}, not a file", hint)
-        if found.st_size > most:
-            raise _too_large(name, most)
-        with open(path, "rb") as file:
-            data = file.read(most + 1)  # it may have grown
+        if found.st_size <= most:
+            with open(path, "rb") as file:
+                data = file.read(most + 1)
     except FileNotFoundError:
         raise InputError(f"{name}: no such file", "check the path; `hardsim examples` lists the formulas") from None
     except IsADirectoryError:
         raise InputError(f"{name}: is a directory, not a file", "give a file inside it") from None
     except (OSError, ValueError) as error:
         hint = "check the path and its permissions"
-        raise InputError(f"{name}: cannot be read: {reason(error)}", hint) from None
-    if len(data) > most:
-        raise _too_large(name, most)
+        raise InputError(f"{name}: cannot be read: {_reason(error)}", hint) from None
+    if max(found.st_size, len(data)) > most:
+        size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most} bytes"
+        raise InputError(f"{name}: larger than {size}, the most that is read", "is it the file you meant?")
     return data
-
-
-def _too_large(name: str, most: int) -> InputError:
-    size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most} bytes"
-    return InputError(f"{name}: larger than {size}, the most that is read", "is it the file you meant?")
 
 
 def is_directory(path: Path | str) -> bool:
@@ -109,7 +101,7 @@ def names_in(path: Path | str) -> list[str]:
         return os.listdir(path)
     except OSError as error:
         hint = "check its permissions, or name the files one by one"
-        raise InputError(f"{path}: cannot be read: {reason(error)}", hint) from None
+        raise InputError(f"{path}: cannot be read: {_reason(error)}", hint) from None
 
 
 # ---- writing ----
@@ -128,7 +120,7 @@ def refusing(path: str, option: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
-        raise refusal(path, option, reason(error)) from None
+        raise refusal(path, option, _reason(error)) from None
 
 
 def target_of(path: str, option: str) -> Path:
@@ -149,12 +141,21 @@ def target_of(path: str, option: str) -> Path:
                 break
             here = here.parent / os.readlink(here)
         target = Path(path).resolve()
-        mode = _mode(target)
-        if mode is not None and stat.S_ISDIR(mode):
+        mode = _mode(target) or 0
+        if stat.S_ISDIR(mode):
             raise refusal(path, option, "it is a directory")
-        if mode is not None and kind_of(mode) and not stat.S_ISCHR(mode):
+        if kind_of(mode) and not stat.S_ISCHR(mode):
             raise refusal(path, option, f"it is {kind_of(mode)}")
     return target
+
+
+def same_file(left: str, right: str) -> bool:
+    """Whether two names mean one file."""
+    with suppress(OSError, ValueError):
+        return os.path.samefile(left, right)
+    with suppress(OSError, ValueError, RuntimeError):
+        return Path(left).resolve() == Path(right).resolve()
+    return False
 
 
 def _mode(path: Path) -> int | None:
@@ -176,63 +177,50 @@ class Draft:
     """
 
     def __init__(self, target: Path) -> None:
-        self.target = target
-        self._path: Path | None = None
-        self._handle = -1
+        self._target = target
         _sweep(target)
-        while self._path is None:
-            self._handle, name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
-            self._path = Path(name)
-            _lock(self._handle)
-            if not os.fstat(self._handle).st_nlink:  # it was swept before it was locked
-                self.close()
+        while True:
+            handle, self._name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
+            self._file = os.fdopen(handle, "wb")
+            _lock(handle)
+            if os.fstat(handle).st_nlink:
+                break
+            self.close()  # it was swept before it was locked
         try:
             # mkstemp makes private files; the result gets the mode that any new file would have, or keeps its own.
-            mode = _mode(target)
-            os.chmod(name, 0o666 & ~_umask() if mode is None else mode & 0o777)
+            mode, mask = _mode(target), os.umask(0)
+            os.umask(mask)
+            os.chmod(self._name, 0o666 & ~mask if mode is None else mode & 0o777)
         except OSError:
             self.close()
             raise
 
-    def commit(self, data: bytes, durable: bool = False) -> None:
-        """Put the data in place of the file; `durable` waits until it is on the disk.
+    def commit(self, data: bytes) -> None:
+        """Put the data in place of the file.
 
         Raises:
             OSError: if that fails: the file is as it was.
         """
-        assert self._path is not None  # a draft is committed once
-        with os.fdopen(os.dup(self._handle), "wb") as file:
-            file.write(data)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        self._path.replace(self.target)
-        self._path = None
+        self._file.write(data)
+        self._file.flush()
+        os.replace(self._name, self._target)
         self.close()
-        if durable:
-            _sync(self.target.parent)
 
     def close(self) -> None:
         """Leave no trace of what was not committed."""
-        if self._path is not None:
-            with suppress(OSError):
-                self._path.unlink()
-            self._path = None
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        with suppress(OSError):
+            os.unlink(self._name)
+        with suppress(OSError):  # a full disk was told of before
+            self._file.close()
 
 
 def _prefix(target: Path) -> str:
-    # Half a character is no text, but it is a name.
-    start = os.fsdecode(os.fsencode(target.name)[:LONGEST_PREFIX])
+    start = os.fsdecode(os.fsencode(target.name)[:LONGEST_PREFIX])  # half a character is no text, but it is a name
     return f".{start}{PARTIAL}"
 
 
 def _sweep(target: Path) -> None:
     """Remove the drafts of this file that belong to no process any more."""
-    if not _LOCKS:
-        return
     with suppress(OSError):
         for found in list(target.parent.glob(f"{escape(_prefix(target))}*")):
             with suppress(OSError):
@@ -247,23 +235,68 @@ def _sweep(target: Path) -> None:
 def _lock(handle: int) -> bool:
     """Lock a draft until it is closed; whether that was possible."""
     with suppress(OSError):
-        if _LOCKS:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if flock is not None:
+            flock(handle, LOCK_EX | LOCK_NB)
             return True
     return False
 
 
-def _sync(directory: Path) -> None:
-    """Make a new name durable, where directories can be synchronised."""
-    with suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
+class Sink:
+    """A place for one text: a file that appears under its name when complete, or standard output (`-`).
+
+    That it can be written is tried when the sink is made, so that a long computation does not end in a missing
+    directory. A character device (`/dev/null`) is written directly, since nothing can be renamed over it.
+
+    Raises:
+        InputError: if the place cannot be written.
+    """
+
+    def __init__(self, path: str, option: str) -> None:
+        self.path, self.option = path, option
+        self._draft: Draft | None = None
+        if path == STDOUT:
+            return
+        self._target = target_of(path, option)
+        with refusing(path, option):
+            if not self._target.exists() or self._target.is_file():
+                self._draft = Draft(self._target)
+            elif not os.access(self._target, os.W_OK):
+                raise refusal(path, option, "permission denied")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave no trace of a text that was never written."""
+        if self._draft is not None:
+            self._draft.close()
+
+    def spare(self, path: str) -> None:
+        """Hold that this is not a file that is read: an InputError otherwise."""
+        if self._draft is not None and same_file(self.path, path):
+            told = f"{self.option} {self.path} would overwrite what is read, {path}"
+            raise InputError(told, f"Give {self.option} another name.")
+
+    def same(self, other: Sink) -> bool:
+        """Whether both write to one place."""
+        return STDOUT not in (self.path, other.path) and same_file(self.path, other.path)
+
+    def write(self, text: str) -> None:
+        """Write the text and make it appear.
+
+        Raises:
+            InputError: if that fails (a full disk, say).
+        """
+        if self.path == STDOUT:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            return
+        data = text.encode("utf-8", "backslashreplace")
         try:
-            os.fsync(handle)
+            with refusing(self.path, self.option):
+                if self._draft is None:
+                    self._target.write_bytes(data)
+                else:
+                    self._draft.commit(data)
         finally:
-            os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+            self.__exit__()

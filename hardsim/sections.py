@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from hardsim.exact import RATIONAL, Rejected, exact, hold
+from hardsim.exact import RATIONAL, exact, hold
 from hardsim.expressions import Expression, expression
 
 FORMAT, SCHEMA_VERSION, LARGEST = "hardsim-certificate", 2, 256
@@ -26,9 +26,16 @@ Form = Callable[[Any, str], None]
 """Rejects a value that is not of a kind; the text is the place where it stands."""
 
 
-def text(data: Any, place: str) -> None:
-    """A string."""
-    hold(type(data) is str, f"{place}: this should be a string")
+def such(fits: Callable[[Any], object], what: str) -> Form:
+    """A value of a simple kind."""
+    return lambda data, place: hold(fits(data), f"{place}: this should be {what}")
+
+
+text = such(lambda data: type(data) is str, "a string")
+truth = such(lambda data: type(data) is bool, "true or false")
+rational = such(lambda data: type(data) is str and RATIONAL.fullmatch(data), 'a rational such as "-1/2"')
+bound = such(lambda data: data is None or type(data) is int, "an integer or null")
+"""What bounds a head, `null` where there is nothing to bound."""
 
 
 def integer(data: Any, place: str) -> None:
@@ -37,19 +44,9 @@ def integer(data: Any, place: str) -> None:
     hold(abs(data) < 10**30, f"{place}: too large: an integer of more than 30 digits")
 
 
-def truth(data: Any, place: str) -> None:
-    """`true` or `false`."""
-    hold(type(data) is bool, f"{place}: this should be true or false")
-
-
-def rational(data: Any, place: str) -> None:
-    """A rational as text, `"p"` or `"p/q"`."""
-    hold(type(data) is str and RATIONAL.fullmatch(data), f'{place}: this should be a rational such as "-1/2"')
-
-
 def one_of(*values: str) -> Form:
     """One of some strings."""
-    return lambda data, place: hold(type(data) is str and data in values, f"{place}: this should be one of {values}")
+    return such(lambda data: type(data) is str and data in values, f"one of {values}")
 
 
 def many(form: Form, least: int = 0) -> Form:
@@ -68,8 +65,8 @@ def row(*forms: Form) -> Form:
 
     def check(data: Any, place: str) -> None:
         hold(type(data) is list and len(data) == len(forms), f"{place}: this should be an array of {len(forms)}")
-        for k, form in enumerate(forms):
-            form(data[k], f"{place}[{k}]")
+        for k, (form, part) in enumerate(zip(forms, data, strict=True)):
+            form(part, f"{place}[{k}]")
 
     return check
 
@@ -90,11 +87,11 @@ def keys(**forms: Form) -> Form:
     """An object with these keys and no others."""
 
     def check(data: Any, place: str) -> None:
-        hold(type(data) is dict, f"{place or 'the certificate'}: this should be an object")
-        for key in forms:
-            hold(key in data, f"{place or 'the certificate'}: the key {key!a} is missing")
-        for key in data:
-            hold(key in forms, f"{place or 'the certificate'}: the key {key!a} is not known")
+        whole = place or "the certificate"
+        hold(type(data) is dict, f"{whole}: this should be an object")
+        for key in (*forms, *data):
+            hold(key in data, f"{whole}: the key {key!a} is missing")
+            hold(key in forms, f"{whole}: the key {key!a} is not known")
         for key, form in forms.items():
             form(data[key], f"{place}.{key}" if place else key)
 
@@ -110,41 +107,37 @@ ROW = named(rational)
 """A linear form: coefficients of coordinates."""
 
 
+NODES = {
+    "and": row(text, many(LITERAL, 1)),
+    **dict.fromkeys(("Y", "X"), row(text, row(LITERAL))),
+    **dict.fromkeys(("xor", "S", "U"), row(text, row(LITERAL, LITERAL))),
+    "at least": row(text, many(LITERAL), many(COUNT), integer),
+    "predicate": row(text, row(LITERAL), text, row(COUNT), integer),
+}
+"""What follows each operator; `letters` has any number of symbols."""
+
+
 def node(data: Any, place: str) -> None:
     """A node: an operator, the literals it is about, and what else it needs."""
     hold(type(data) is list and len(data) > 1 and type(data[0]) is str, f"{place}: this should be a node")
-    steps, pairs = row(text, row(LITERAL)), row(text, row(LITERAL, LITERAL))
-    forms: dict[str, Form] = {
-        "letters": row(text, row(), *[text] * (len(data) - 2)),
-        "and": row(text, many(LITERAL, 1)),
-        **dict.fromkeys(("Y", "X"), steps),
-        **dict.fromkeys(("xor", "S", "U"), pairs),
-        "at least": row(text, many(LITERAL), many(COUNT), integer),
-        "predicate": row(text, row(LITERAL), text, row(COUNT), integer),
-    }
+    forms = NODES | {"letters": row(text, row(), *[text] * (len(data) - 2))}
     hold(data[0] in forms, f"{place}: the operator {data[0]!a} is not known")
     forms[data[0]](data, place)
     hold(data[0] != "at least" or len(data[1]) == len(data[2]), f"{place}: each count needs one literal")
 
 
+CLAIMS = {
+    **dict.fromkeys(("mean", "sign"), keys(kind=text, what=LITERAL)),
+    "nearest": keys(kind=text, where=LITERAL, what=LITERAL, backwards=truth),
+    **dict.fromkeys(("number", "table"), keys(kind=text, count=row(row(LITERAL), row(COUNT)), some=LITERAL)),
+}
+
+
 def head_claim(data: Any, place: str) -> None:
     """What a head is claimed to do."""
     hold(type(data) is dict and type(data.get("kind")) is str, f"{place}: this should be an object with a kind")
-    counted = keys(kind=text, count=row(row(LITERAL), row(COUNT)), some=LITERAL)
-    forms = {
-        "mean": keys(kind=text, what=LITERAL),
-        "sign": keys(kind=text, what=LITERAL),
-        "nearest": keys(kind=text, where=LITERAL, what=LITERAL, backwards=truth),
-        "number": counted,
-        "table": counted,
-    }
-    hold(data["kind"] in forms, f"{place}.kind: {data['kind']!a} is not known")
-    forms[data["kind"]](data, place)
-
-
-def bound(data: Any, place: str) -> None:
-    """A bound: an integer, or `null` where there is nothing to bound."""
-    hold(data is None or type(data) is int, f"{place}: this should be an integer or null")
+    hold(data["kind"] in CLAIMS, f"{place}.kind: {data['kind']!a} is not known")
+    CLAIMS[data["kind"]](data, place)
 
 
 HEAD = keys(name=text, mask=one_of(*SIDES), query=many(ROW), key=many(ROW), value=ROW, out=text)
@@ -196,11 +189,8 @@ def size(data: Any) -> int:
 
 
 class Claim:
-    """What a document claims, read: lengths, a formula, a network, and what its coordinates and heads stand for.
-
-    Raises:
-        Rejected: if it does not say that.
-    """
+    """What a document claims, read: lengths, a formula, a network, and what its coordinates and heads stand for. Raises
+    Rejected if it does not say that."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         for key, form in CHECKED.items():
@@ -242,9 +232,10 @@ class Claim:
         hold("" not in written, "model: a coordinate needs a name")
         hold(len(set(written)) == len(written), "model: a coordinate is written twice")
         hold(self.output in (*written, *self.claims), "model.output: nothing writes it")
-        rows = [row for heads, _ in self.layers for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
-        rows += [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
-        strange = {*chain(*rows)} - {*written} - self.claims.keys()
+        self.rows = [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
+        for heads, _ in self.layers:
+            self.rows += [row for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
+        strange = {*chain(*self.rows)} - {*written} - self.claims.keys()
         hold(not strange, f"model: it reads coordinates that are nowhere written: {sorted(strange)[:3]!a}")
         names = [name for heads, _ in self.layers for name, *_ in heads]
         hold(len(set(names)) == len(names) and "" not in names, "model: names of heads must differ")
@@ -252,10 +243,9 @@ class Claim:
 
     def lit(self, data: Any, below: int) -> Lit:
         """A literal of a node before `below`."""
-        match data:
-            case [int() as node, bool() as negated] if 0 <= node < below:
-                return node, negated
-        raise Rejected(f"formula or meaning: {data!r} is no literal of one of {below} nodes")
+        node, negated = data
+        hold(0 <= node < below, f"formula or meaning: {data!r} is no literal of one of {below} nodes")
+        return node, negated
 
     def _parse(self, head: dict[str, Any], claims: dict[str, Any]) -> tuple[Any, ...]:
         claim = {"kind": None} | claims.get(head["name"], {})

@@ -19,21 +19,7 @@ from hashlib import sha256
 from itertools import chain, product
 from typing import Any
 
-from hardsim.exact import (
-    GRID,
-    Costs,
-    Rejected,
-    Value,
-    bits,
-    combine,
-    common,
-    distance,
-    exp,
-    hold,
-    most,
-    words,
-    worst,
-)
+from hardsim.exact import GRID, Costs, Rejected, Value, bits, combine, common, distance, exp, hold, most, words, worst
 from hardsim.expressions import Expression, evaluate
 from hardsim.sections import CERTIFICATE, CLAIM, SECTIONS, Claim, printable
 
@@ -43,14 +29,12 @@ TOGETHER = 16
 """Truths of nodes and heads that are enumerated at all; beyond it a certificate is rejected."""
 
 
-class Checker(Claim, Costs):
+class CertificateChecker(Claim, Costs):
     """Proves a document's claim length by length, or raises Rejected. `bounds` of the heads are what it finds."""
 
     def __init__(self, document: dict[str, Any], told: dict[str, list[Any]] | None = None) -> None:
         super().__init__(document)
-        rows = [row for _, clips in self.layers for _, parts in clips.values() for *_, row in parts]
-        rows += [row for heads, _ in self.layers for *_, pairs, value, _ in heads for row in (value, *chain(*pairs))]
-        Costs.__init__(self, self.size * sum(n * n for n in self.lengths), chain(*(row.values() for row in rows)))
+        Costs.__init__(self, self.size * sum(n * n for n in self.lengths), chain(*(row.values() for row in self.rows)))
         self.values: dict[tuple[Any, ...], Fraction] = {}
         self.bounds: dict[str, list[Any]] = {name: [] for heads, _ in self.layers for name, *_ in heads}
         self.cache: dict[Any, Any] = {}
@@ -417,4 +401,4 @@ def _verify(document: dict[str, Any]) -> None:
     for key, told in digests(document).items():
         hold(document["digests"][key] == told, f"{key} was altered: its SHA-256 digest is another")
     hold(document["claim"] == CLAIM, "claim: it is not the one that is checked")
-    Checker(document, document["bounds"])
+    CertificateChecker(document, document["bounds"])

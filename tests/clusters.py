@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,7 +91,14 @@ def gone(processes: list[psutil.Process], seconds: float = 15) -> bool:
     return False
 
 
+def kept_in(checkpoint: Path) -> dict[str, str]:
+    """What a file of `--resume` holds of each input in each regime, as JSON."""
+    with closing(sqlite3.connect(checkpoint)) as database:
+        return dict(database.execute("SELECT name, value FROM kept WHERE kind = 'run'"))
+
+
 def words_done(checkpoint: Path) -> int:
     """How many words a file of `--resume` has; many for a result."""
-    runs = json.loads(checkpoint.read_text())["runs"] if checkpoint.exists() else {}
-    return sum(one.get("words", 10**6) for one in runs.values())
+    runs = kept_in(checkpoint).values() if checkpoint.exists() else ()
+    kept = [json.loads(one) for one in runs]
+    return sum(one["words"] if one["result"] is None else 10**6 for one in kept)

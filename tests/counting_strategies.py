@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from itertools import chain
+from typing import Literal, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
@@ -12,6 +13,9 @@ from hardsim.lang import ast
 from tests.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY
 
 T = TypeVar("T")
+Formulas: TypeAlias = st.SearchStrategy[ast.Formula]
+Counts: TypeAlias = st.SearchStrategy[ast.Count]
+Pair: TypeAlias = st.SearchStrategy[Sequence[ast.Formula]]
 
 PREDICATES = ("EVEN", "ODD", "PRIME", "SQUARE", "POW2")
 COMPARISONS: tuple[ast.CompareOp, ...] = ("<", "<=", "=", "!=", ">=", ">")
@@ -20,13 +24,13 @@ ARROWS: tuple[ast.ArrowOp, ...] = ("->", "<->")
 MODULI = (*(2, 3, 4) * 5, 1)
 """Modulus 1, which makes a congruence true, is rare but there."""
 SIGNS: tuple[Literal["+", "-"], ...] = ("+", "+", "-")
-ALL_SIDES: tuple[ast.Side, ...] = ("L", "R", "")
+ALL_SIDES: tuple[ast.CountSide, ...] = ("L", "R", "")
 
 
 def counting_formulas(
     alphabet: Sequence[str],
     nesting: int = 2,
-    sides: Sequence[ast.Side] = ALL_SIDES,
+    sides: Sequence[ast.CountSide] = ALL_SIDES,
     predicates: bool = True,
     coefficients: int = 5,
 ) -> st.SearchStrategy[ast.Formula]:
@@ -42,8 +46,22 @@ def counting_formulas(
         predicates: whether there are numerical predicates and congruences, not comparisons alone.
         coefficients: the largest coefficient and constant of a comparison, 1 or more.
     """
-    future = any(side != "L" for side in sides)
-    return _formula(_Grammar(tuple(alphabet), tuple(sides), predicates, coefficients, future), nesting)
+    return _Grammar(tuple(alphabet), tuple(sides), predicates, coefficients).formula(nesting)
+
+
+def _likely(*choices: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
+    """One of these; what stands several times is likelier."""
+    return st.integers(0, len(choices) - 1).flatmap(lambda number: choices[number])
+
+
+def _joined(node: Callable[..., ast.Formula], ops: Sequence[str], pair: Pair) -> Formulas:
+    return st.builds(lambda op, args: node(op, *args), st.sampled_from(ops), pair)
+
+
+def _chain(op: ast.NaryOp, *args: ast.Formula) -> ast.Nary:
+    """A chain; one directly below a chain of the same operator is the same node."""
+    parts = (arg.args if isinstance(arg, ast.Nary) and arg.op == op else (arg,) for arg in args)
+    return ast.Nary(op, tuple(chain.from_iterable(parts)))
 
 
 @dataclass(frozen=True)
@@ -51,86 +69,61 @@ class _Grammar:
     """What formulas are made of."""
 
     alphabet: tuple[str, ...]
-    sides: tuple[ast.Side, ...]
+    sides: tuple[ast.CountSide, ...]
     predicates: bool
     coefficients: int
-    future: bool
 
     @property
-    def unary(self) -> tuple[ast.UnaryOp, ...]:
-        return PAST_UNARY + (FUTURE_UNARY if self.future else ())
-
-    @property
-    def binary(self) -> tuple[ast.BinaryOp, ...]:
-        return PAST_BINARY + (FUTURE_BINARY if self.future else ())
+    def future(self) -> bool:
+        return any(side != "L" for side in self.sides)
 
     @property
     def measures(self) -> tuple[ast.Term, ...]:
         return (ast.Position(), ast.Length()) if self.future else (ast.Position(),)
 
+    def unary(self, arg: Formulas) -> Formulas:
+        return st.builds(ast.Unary, st.sampled_from(PAST_UNARY + (FUTURE_UNARY if self.future else ())), arg)
 
-@st.composite
-def _formula(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula:
-    """A counting atom alone, under an operator, or beside another formula."""
-    atom = draw(_atom(grammar, nesting))
-    kind = draw(st.sampled_from(["atom", "atom", "not", "unary", "unary", "binary", "binary", "arrow", "chain"]))
-    if kind == "atom":
-        return atom
-    if kind == "not":
-        return ast.Not(atom)
-    if kind == "unary":
-        return ast.Unary(draw(st.sampled_from(grammar.unary)), atom)
-    other = draw(_atom(grammar, nesting) if draw(st.integers(0, 2)) == 2 else _plain(grammar))
-    left, right = (atom, other) if draw(st.booleans()) else (other, atom)
-    if kind == "binary":
-        return ast.Binary(draw(st.sampled_from(grammar.binary)), left, right)
-    if kind == "arrow":
-        return ast.Arrow(draw(st.sampled_from(ARROWS)), left, right)
-    op = draw(st.sampled_from(CHAINS))
-    if isinstance(other, ast.Nary) and other.op == op:
-        return ast.Nary(op, (*other.args, atom))  # a chain directly below the same chain is one node
-    return ast.Nary(op, (left, right))
+    def binary(self, pair: Pair) -> Formulas:
+        return _joined(ast.Binary, PAST_BINARY + (FUTURE_BINARY if self.future else ()), pair)
 
+    def plain(self) -> Formulas:
+        """A formula without counts: a symbol, or one operator over symbols and, rarely, `first` and `last`.
 
-@st.composite
-def _plain(draw: st.DrawFn, grammar: _Grammar) -> ast.Formula:
-    """A formula without counts: a symbol, or one operator over symbols and, rarely, `first` and `last`.
+        There is no `true` and no `false`: they would make too many formulas constant.
+        """
+        markers: list[ast.Formula] = [ast.Marker("first"), *([ast.Marker("last")] if self.future else [])]
+        leaf = st.sampled_from([*map(ast.Symbol, self.alphabet)] * 3 + markers)
+        pair, unary = st.lists(leaf, min_size=2, max_size=2, unique=True), self.unary(leaf)
+        joined = (self.binary(pair), _joined(_chain, CHAINS, pair))
+        return _likely(leaf, leaf, st.builds(ast.Not, leaf), unary, unary, *joined)
 
-    There is no `true` and no `false`: they would make too many formulas constant.
-    """
-    markers: list[ast.Formula] = [ast.Marker("first"), *([ast.Marker("last")] if grammar.future else [])]
-    leaf = st.sampled_from([*map(ast.Symbol, grammar.alphabet)] * 3 + markers)
-    left, right = draw(st.lists(leaf, min_size=2, max_size=2, unique=True))
-    kind = draw(st.sampled_from(["leaf", "leaf", "not", "unary", "unary", "binary", "chain"]))
-    if kind == "unary":
-        return ast.Unary(draw(st.sampled_from(grammar.unary)), left)
-    if kind == "binary":
-        return ast.Binary(draw(st.sampled_from(grammar.binary)), left, right)
-    if kind == "chain":
-        return ast.Nary(draw(st.sampled_from(CHAINS)), (left, right))
-    return ast.Not(left) if kind == "not" else left
+    def formula(self, nesting: int) -> Formulas:
+        """A counting atom alone, under an operator, or beside another formula."""
+        atom, plain = self.atom(nesting), self.plain()
+        pair = st.tuples(atom, _likely(plain, plain, atom)).flatmap(st.permutations)
+        unary, binary = self.unary(atom), self.binary(pair)
+        joined = (binary, binary, _joined(ast.Arrow, ARROWS, pair), _joined(_chain, CHAINS, pair))
+        return _likely(atom, atom, st.builds(ast.Not, atom), unary, unary, *joined)
+
+    def count(self, nesting: int) -> st.SearchStrategy[ast.Count]:
+        """A count of positions with a formula without counts or, inside `nesting` - 1 more counts, with them."""
+        plain = self.plain()
+        inner = plain if nesting == 1 else _likely(plain, plain, self.formula(nesting - 1))
+        return st.builds(ast.Count, st.sampled_from(self.sides), inner)
+
+    def atom(self, nesting: int) -> Formulas:
+        count = self.count(nesting)
+        comparison = _comparison(self, count)
+        if not self.predicates:
+            return comparison
+        return _likely(comparison, comparison, comparison, _congruence(self, count), _predicate(count))
 
 
 @st.composite
-def _count(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Count:
-    """A count of positions with a formula without counts or, inside `nesting` - 1 more counts, with them."""
-    side = draw(st.sampled_from(grammar.sides))
-    nested = nesting > 1 and draw(st.integers(0, 2)) == 2
-    return ast.Count(side, draw(_formula(grammar, nesting - 1) if nested else _plain(grammar)))
-
-
-@st.composite
-def _atom(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula:
-    kinds: list[Callable[[_Grammar, int], st.SearchStrategy[ast.Formula]]] = [_comparison]
-    if grammar.predicates:
-        kinds = [_comparison, _comparison, _comparison, _congruence, _predicate]
-    return draw(draw(st.sampled_from(kinds))(grammar, nesting))
-
-
-@st.composite
-def _comparison(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula:
+def _comparison(draw: st.DrawFn, grammar: _Grammar, count: Counts) -> ast.Formula:
     """One to three counts, sometimes the position or the length, and a constant, on two sides."""
-    terms: list[ast.Term] = draw(_distinct(_count(grammar, nesting), 3))
+    terms: list[ast.Term] = draw(_distinct(count, 3))
     if draw(st.booleans()):
         terms.append(draw(st.sampled_from(grammar.measures)))
     weighted = [_times(draw(st.integers(1, grammar.coefficients)), term) for term in terms]
@@ -145,9 +138,9 @@ def _comparison(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula
 
 
 @st.composite
-def _congruence(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula:
+def _congruence(draw: st.DrawFn, grammar: _Grammar, count: Counts) -> ast.Formula:
     """Of one or two counts with coefficients up to 3, sometimes the position or the length, and a constant."""
-    terms: list[ast.Term] = draw(_distinct(_count(grammar, nesting), 2))
+    terms: list[ast.Term] = draw(_distinct(count, 2))
     if draw(st.integers(0, 3)) == 0:
         terms.append(draw(st.sampled_from(grammar.measures)))
     weighted = [_times(draw(st.integers(1, 3)), term) for term in terms]
@@ -158,20 +151,14 @@ def _congruence(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula
 
 
 @st.composite
-def _predicate(draw: st.DrawFn, grammar: _Grammar, nesting: int) -> ast.Formula:
+def _predicate(draw: st.DrawFn, count: Counts) -> ast.Formula:
     """A numerical predicate of the position or of one count; MOD of a count is a congruence."""
-    term = draw(st.one_of(_count(grammar, nesting), _count(grammar, nesting), st.none()))
-    if draw(st.integers(0, 4)) == 0:
-        modulus = draw(st.sampled_from(MODULI))
-        residue = draw(st.integers(0, modulus - 1))
-        return _modulo(modulus, residue, term)
-    return ast.Predicate(draw(st.sampled_from(PREDICATES)), (), term)
-
-
-def _modulo(modulus: int, residue: int, term: ast.Term | None) -> ast.Formula:
-    if term is None:
-        return ast.Predicate("MOD", (modulus, residue), None)
-    return ast.Congruent(term, modulus, residue)
+    term = draw(_likely(count, count, st.none()))
+    if draw(st.integers(0, 4)):
+        return ast.Predicate(draw(st.sampled_from(PREDICATES)), (), term)
+    modulus = draw(st.sampled_from(MODULI))
+    residue = draw(st.integers(0, modulus - 1))
+    return ast.Predicate("MOD", (modulus, residue), None) if term is None else ast.Congruent(term, modulus, residue)
 
 
 def _distinct(items: st.SearchStrategy[T], most: int) -> st.SearchStrategy[list[T]]:

@@ -9,7 +9,7 @@ from hardsim.lang import ast
 Word = tuple[str, ...]
 At = Callable[[int], bool]
 
-LENS: dict[ast.Side, Callable[[int, int], range]] = {
+LENS: dict[ast.CountSide, Callable[[int, int], range]] = {
     "L": lambda i, n: range(1, i + 1),
     "R": lambda i, n: range(i, n + 1),
     "": lambda i, n: range(1, n + 1),
@@ -43,9 +43,9 @@ def formula_holds(node: ast.Node, word: Word, i: int) -> bool:
         case ast.Arrow("<->", left, right):
             return here(left)(i) == here(right)(i)
         case ast.Unary(op, arg):
-            return unary_holds(op, here(arg), i, n)
+            return UNARY[op](here(arg), i, n)
         case ast.Binary(op, left, right):
-            return binary_holds(op, here(left), here(right), i, n)
+            return BINARY[op](here(left), here(right), i, n)
         case ast.Compare(op, left, right):
             x, y = term_value(left, word, i), term_value(right, word, i)
             return {"<": x < y, "<=": x <= y, "=": x == y, "!=": x != y, ">=": x >= y, ">": x > y}[op]
@@ -55,44 +55,25 @@ def formula_holds(node: ast.Node, word: Word, i: int) -> bool:
             raise AssertionError(node)
 
 
-def unary_holds(op: str, phi: At, i: int, n: int) -> bool:
-    match op:
-        case "X":
-            return any(phi(j) for j in range(1, n + 1) if j == i + 1)
-        case "WX":
-            return all(phi(j) for j in range(1, n + 1) if j == i + 1)
-        case "Y":
-            return any(phi(j) for j in range(1, n + 1) if j == i - 1)
-        case "WY":
-            return all(phi(j) for j in range(1, n + 1) if j == i - 1)
-        case "F":
-            return any(phi(j) for j in range(1, n + 1) if j >= i)
-        case "G":
-            return all(phi(j) for j in range(1, n + 1) if j >= i)
-        case "O":
-            return any(phi(j) for j in range(1, n + 1) if j <= i)
-        case "H":
-            return all(phi(j) for j in range(1, n + 1) if j <= i)
-    raise AssertionError(op)
-
-
-def binary_holds(op: str, phi: At, psi: At, i: int, n: int) -> bool:
-    """The duals by their own quantifiers: psi at every j up to a position, if any, at which phi released it."""
-    future, past = range(i, n + 1), range(1, i + 1)
-    match op:
-        case "U":
-            return any(psi(j) and all(phi(k) for k in range(i, j)) for j in future)
-        case "W":
-            return all(phi(j) or any(psi(k) for k in range(i, j + 1)) for j in future)
-        case "R":
-            return all(psi(j) or any(phi(k) for k in range(i, j)) for j in future)
-        case "M":
-            return any(phi(j) and all(psi(k) for k in range(i, j + 1)) for j in future)
-        case "S":
-            return any(psi(j) and all(phi(k) for k in range(j + 1, i + 1)) for j in past)
-        case "T":
-            return all(psi(j) or any(phi(k) for k in range(j + 1, i + 1)) for j in past)
-    raise AssertionError(op)
+UNARY: dict[str, Callable[[At, int, int], bool]] = {
+    "X": lambda phi, i, n: any(phi(j) for j in range(1, n + 1) if j == i + 1),
+    "WX": lambda phi, i, n: all(phi(j) for j in range(1, n + 1) if j == i + 1),
+    "Y": lambda phi, i, n: any(phi(j) for j in range(1, n + 1) if j == i - 1),
+    "WY": lambda phi, i, n: all(phi(j) for j in range(1, n + 1) if j == i - 1),
+    "F": lambda phi, i, n: any(phi(j) for j in range(1, n + 1) if j >= i),
+    "G": lambda phi, i, n: all(phi(j) for j in range(1, n + 1) if j >= i),
+    "O": lambda phi, i, n: any(phi(j) for j in range(1, n + 1) if j <= i),
+    "H": lambda phi, i, n: all(phi(j) for j in range(1, n + 1) if j <= i),
+}
+BINARY: dict[str, Callable[[At, At, int, int], bool]] = {
+    "U": lambda phi, psi, i, n: any(psi(j) and all(phi(k) for k in range(i, j)) for j in range(i, n + 1)),
+    "W": lambda phi, psi, i, n: all(phi(j) or any(psi(k) for k in range(i, j + 1)) for j in range(i, n + 1)),
+    "R": lambda phi, psi, i, n: all(psi(j) or any(phi(k) for k in range(i, j)) for j in range(i, n + 1)),
+    "M": lambda phi, psi, i, n: any(phi(j) and all(psi(k) for k in range(i, j + 1)) for j in range(i, n + 1)),
+    "S": lambda phi, psi, i, n: any(psi(j) and all(phi(k) for k in range(j + 1, i + 1)) for j in range(1, i + 1)),
+    "T": lambda phi, psi, i, n: all(psi(j) or any(phi(k) for k in range(j + 1, i + 1)) for j in range(1, i + 1)),
+}
+"""The duals by their own quantifiers: psi at every j up to a position, if any, at which phi released it."""
 
 
 def term_value(node: ast.Node, word: Word, i: int) -> int:

@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hardsim.checking.certificate import certificate, certificate_text
-from hardsim.checking.open import read_formula
+from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.sections import CLAIM
-from hardsim.verify import Checker, digests, rejection, verify
+from hardsim.verify import CertificateChecker, digests, rejection, verify
 
 FORMULAS = Path(__file__).resolve().parents[1] / "formulas"
 
 
+CASES = [
+    ("since", "temperature"),
+    ("flipflop", "position"),
+    ("majority", "causal-position"),
+    ("mod3", "temperature"),
+    ("middle_one", "position"),
+    ("ones_divide_length", "temperature"),
+    ("co_existence", "causal-position"),
+    ("parity_no_predicate", "temperature"),
+    ("bigram_next", "position"),
+    ("strong_release", "temperature"),
+    ("dyck1", "causal-temperature"),
+]
+"""Shipped formulas and regimes with heads of every kind."""
+
+
 @cache
-def _text(name: str, regime: str, max_n: int) -> str:
-    subject = read_formula(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime=regime))
+def _text(name: str, regime: str, max_n: int, beta: Fraction | None) -> str:
+    subject = read_input(str(FORMULAS / f"{name}.ltl")).compile(ModelOptions(regime, beta))
     return certificate_text(certificate(subject, max_n))
 
 
-def made(name: str, regime: str, max_n: int = 3) -> dict[str, Any]:
+def made(name: str, regime: str, max_n: int = 3, beta: Fraction | None = None) -> dict[str, Any]:
     """The certificate of a shipped formula, as it is read back."""
-    document: dict[str, Any] = json.loads(_text(name, regime, max_n))
+    document: dict[str, Any] = json.loads(_text(name, regime, max_n, beta))
     return document
 
 
 def sealed(document: dict[str, Any]) -> str | None:
     """Why a document is rejected when its bounds and digests are made to fit; None if it is not."""
-    reason = rejection(lambda: document.update(bounds=Checker(document).bounds))
+    reason = rejection(lambda: document.update(bounds=CertificateChecker(document).bounds))
     document["digests"] |= digests(document)
     told = verify(document)
     return told and (reason or told)

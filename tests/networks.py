@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.lang.arith import parse_arith
-from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
-from hardsim.spec.ir import Mask, Weighting
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.network.numbers import Mask
+from hardsim.program.file import program_of
+from hardsim.program.model import Program, Weighting
+from hardsim.run.forward import Forward
+from hardsim.run.mp import MpArithmetic
 
 ALPHABET = ("a", "b", "c")
 D = 5
@@ -21,8 +26,20 @@ context = MPContext()
 context.dps = 60
 
 
+def mp_forward(model: Transformer, dps: int) -> Forward[Any]:
+    """The network ready to run in mpmath."""
+    return Forward(model, MpArithmetic(dps))
+
+
 def number(value: int | Fraction) -> Any:
     return context.mpf(value.numerator) / value.denominator
+
+
+def softmax(logits: Sequence[Fraction]) -> list[Any]:
+    """The definition, at 60 digits."""
+    weights = [context.exp(number(x - max(logits))) for x in logits]
+    total = context.fsum(weights)
+    return [weight / total for weight in weights]
 
 
 def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
@@ -63,6 +80,19 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
     return x
 
 
+@dataclass(frozen=True)
+class HardNetwork:
+    """Hard attention as matrices: a network, and the weighting and the declared gap of each of its heads in order."""
+
+    network: Transformer
+    heads: tuple[tuple[Weighting, Arith | None], ...]
+
+    @cached_property
+    def program(self) -> Program:
+        """The same by the names of its coordinates, which are in the same order."""
+        return program_of(self.network, list(self.heads))
+
+
 @dataclass
 class HardLayer:
     """A layer by the definition, position by position: the residual stream after attention and at the end, and of
@@ -73,8 +103,9 @@ class HardLayer:
     scores: dict[str, list[dict[int, Fraction]]]
 
 
-def dense_hard(model: Transformer, word: Sequence[str]) -> list[HardLayer]:
+def dense_hard(hard: HardNetwork, word: Sequence[str]) -> list[HardLayer]:
     """Hard attention as `dense_forward` has softmax: entry by entry, in rationals."""
+    model, weightings = hard.network, iter(hard.heads)
     n, size, start = len(word), len(word) + model.bos, 0 if model.bos else 1
     embedding = model.embedding.dense()
     symbols = [len(model.alphabet)] * model.bos + [model.alphabet.index(symbol) for symbol in word]
@@ -92,6 +123,7 @@ def dense_hard(model: Transformer, word: Sequence[str]) -> list[HardLayer]:
         scores: dict[str, list[dict[int, Fraction]]] = {}
         for head in layer.heads:
             scores[head.name] = []
+            weighting, _ = next(weightings)
             for i in range(size):
                 query = times(head.w_q, x[i])
                 seen = [j for j in range(size) if visible(head.mask, i, j) or (model.bos and j == 0)]
@@ -100,7 +132,7 @@ def dense_hard(model: Transformer, word: Sequence[str]) -> list[HardLayer]:
                     for j in seen
                 }
                 best = [j for j in seen if row[j] == max(row.values())]
-                chosen = {Weighting.LEFTMOST: best[:1], Weighting.RIGHTMOST: best[-1:]}.get(head.weighting, best)
+                chosen = {Weighting.LEFTMOST: best[:1], Weighting.RIGHTMOST: best[-1:]}.get(weighting, best)
                 for j in chosen:
                     c[i] = [a + b / len(chosen) for a, b in zip(c[i], times(head.w_v, x[j]), strict=True)]
                 scores[head.name].append(row)
@@ -141,7 +173,7 @@ def ffns(draw: st.DrawFn) -> FeedForward:
     b1 = [draw(RATIONALS) for _ in range(m)]
     if m and draw(st.booleans()):
         one = {(row, column): value for row, column, value in w1.entries if row > 1}
-        one |= {(unit, column): value for unit in (0, 1) for column, value in w1.row(0).items()}
+        one |= {(unit, column): value for unit in (0, 1) for column, value in w1.rows()[0].items()}
         two = {(row, column): value for row, column, value in w2.entries if column > 1}
         two |= {(4, 0): Fraction(2), (4, 1): Fraction(-2)}
         b1[1] = b1[0] - 1
@@ -149,12 +181,11 @@ def ffns(draw: st.DrawFn) -> FeedForward:
     return FeedForward(w1, tuple(b1), w2, tuple(draw(st.lists(RATIONALS, min_size=D, max_size=D))))
 
 
-SOFT = (Weighting.SOFTMAX,)
 HARD = (Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST)
 
 
 @st.composite
-def transformers(draw: st.DrawFn, weightings: tuple[Weighting, ...] = SOFT, bos: bool | None = None) -> Transformer:
+def transformers(draw: st.DrawFn, bos: bool | None = None) -> Transformer:
     """Random networks; `bos` says whether they have a beginning of sequence (None: some have)."""
     bos = draw(st.booleans()) if bos is None else bos
     heads = st.builds(
@@ -164,7 +195,6 @@ def transformers(draw: st.DrawFn, weightings: tuple[Weighting, ...] = SOFT, bos:
         matrices(2, D),
         matrices(2, D),
         matrices(D, D),
-        st.sampled_from(weightings),
     )
     layers = st.builds(Layer, st.lists(heads, max_size=2, unique_by=lambda head: head.name).map(tuple), ffns())
     encodings = draw(
@@ -179,14 +209,14 @@ def transformers(draw: st.DrawFn, weightings: tuple[Weighting, ...] = SOFT, bos:
         temperature=parse_arith(draw(st.sampled_from(["1", "1/n", "1/(i+1)"])), ("i", "n"), "test"),
         output=0,
         bos=bos,
-        threshold=None if weightings == SOFT else draw(RATIONALS),
-        reading="last" if weightings == SOFT else draw(st.sampled_from(READINGS)),
     )
 
 
-def hard_transformers() -> st.SearchStrategy[Transformer]:
+@st.composite
+def hard_transformers(draw: st.DrawFn) -> HardNetwork:
     """Hard-attention models: small numbers, so that scores are often tied."""
-    return transformers(HARD)
+    model = replace(draw(transformers()), threshold=draw(RATIONALS), reading=draw(st.sampled_from(READINGS)))
+    return HardNetwork(model, tuple((draw(st.sampled_from(HARD)), None) for _ in model.heads))
 
 
 EXTREME = st.sampled_from(

@@ -10,17 +10,18 @@ from random import Random
 
 from flint import arb
 
-from hardsim.ahat.exact import ExactModel, Trace, Word
-from hardsim.ahat.harden import with_softmax
-from hardsim.ahat.measure import LengthFacts, measure
+from hardsim.hard.exact import ExactModel, HardTrace, Word
+from hardsim.hard.integers import Exact
 from hardsim.lang.arith import parse_arith
-from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
-from hardsim.net.tables import LengthTable
+from hardsim.network.model import AttentionHead, FeedForward, Layer, LengthTable, Matrix, Transformer
+from hardsim.network.numbers import Mask
+from hardsim.program.assemble import assemble
+from hardsim.program.file import program_of
+from hardsim.program.model import Program, Weighting
 from hardsim.run.arithmetic import Column
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
-from hardsim.spec.integers import Exact
-from hardsim.spec.ir import Mask, Weighting
+from hardsim.sharpening.measure import LengthFacts, measure
 
 LONGEST = 6
 D = 4
@@ -36,16 +37,17 @@ def binary_words(n: int) -> list[tuple[str, ...]]:
     return list(product("ab", repeat=n))
 
 
-def random_model(random: Random, tied: bool = False) -> Transformer:
+def random_model(random: Random, tied: bool = False) -> Program:
     """One to three layers of one or two heads. Unless `tied`, keys have a term that grows with the position, which
     often makes maxima unique; else they are made of symbols, which makes them shared."""
     bos = random.random() < 0.3
     encoding = random.choice(["i/n", "i", "(-1)^i/(i+1)", "1/(i+1)"])
-    layers = tuple(random_layer(random, number, bos, tied) for number in range(random.randint(1, 3)))
+    weightings: list[Weighting] = []
+    layers = tuple(random_layer(random, number, bos, tied, weightings) for number in range(random.randint(1, 3)))
     symbols = {(0, 0): 1, (1, 0): 1, (0, 1): 1}
     if bos:
         symbols |= {(2, 0): 1, (2, 1): random.choice([-1, 0])}
-    return Transformer(
+    network = Transformer(
         alphabet=("a", "b"),
         coordinates=("1", "a", "place", "free"),
         embedding=Matrix.of(2 + bos, D, dict(symbols)),
@@ -56,14 +58,17 @@ def random_model(random: Random, tied: bool = False) -> Transformer:
         bos=bos,
         threshold=Fraction(1, 2),
     )
+    return program_of(network, [(weighting, None) for weighting in weightings])
 
 
-def random_layer(random: Random, number: int, bos: bool, tied: bool) -> Layer:
-    heads = tuple(random_head(random, f"{number}.{k}", bos, tied) for k in range(random.randint(1, 2)))
-    return Layer(heads, random_ffn(random))
+def random_layer(random: Random, number: int, bos: bool, tied: bool, weightings: list[Weighting]) -> Layer:
+    """A layer; `weightings` gets those of its heads."""
+    found = [random_head(random, f"{number}.{k}", bos, tied) for k in range(random.randint(1, 2))]
+    weightings += [weighting for _, weighting in found]
+    return Layer(tuple(head for head, _ in found), random_ffn(random))
 
 
-def random_head(random: Random, name: str, bos: bool, tied: bool) -> AttentionHead:
+def random_head(random: Random, name: str, bos: bool, tied: bool) -> tuple[AttentionHead, Weighting]:
     mask = random.choice([mask for mask in Mask if bos or not mask.strict])
     value = {(random.randrange(D), random.randrange(1, D)): random.choice(SMALL) for _ in range(random.randint(1, 3))}
     w_v = Matrix.of(D, D, dict(value))
@@ -71,7 +76,7 @@ def random_head(random: Random, name: str, bos: bool, tied: bool) -> AttentionHe
         Weighting.AVERAGE if tied else random.choice([Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST])
     )
     if random.random() < 0.3:
-        return AttentionHead(name, mask, Matrix((0, D)), Matrix((0, D)), w_v, Weighting.AVERAGE)
+        return AttentionHead(name, mask, Matrix((0, D)), Matrix((0, D)), w_v), Weighting.AVERAGE
     query: dict[tuple[int, int], Fraction | int] = {(0, 0): random.choice([-1, 1])}
     key: dict[tuple[int, int], Fraction | int] = {(0, 1 if tied else 2): random.choice(SMALL)}
     if random.random() < 0.7:
@@ -81,7 +86,7 @@ def random_head(random: Random, name: str, bos: bool, tied: bool) -> AttentionHe
     rows = 1
     if random.random() < 0.3:
         rows, query[1, random.randrange(D)], key[1, random.randrange(1, D)] = 2, random.choice(SMALL), 1
-    return AttentionHead(name, mask, Matrix.of(rows, D, query), Matrix.of(rows, D, key), w_v, weighting)
+    return AttentionHead(name, mask, Matrix.of(rows, D, query), Matrix.of(rows, D, key), w_v), weighting
 
 
 def random_ffn(random: Random) -> FeedForward:
@@ -109,17 +114,17 @@ class Measured:
     """One length of a hard model, over all binary words."""
 
     words: Sequence[Word]
-    trace: Trace
+    trace: HardTrace
     facts: LengthFacts
 
 
-def run_hard(model: Transformer, longest: int = LONGEST) -> list[Measured]:
+def run_hard(model: Program, longest: int = LONGEST) -> list[Measured]:
     """All binary words, length by length."""
     exact, found = ExactModel(model), []
     for n in range(1, longest + 1):
         words = binary_words(n)
         trace = exact.run(words)
-        found.append(Measured(words, trace, measure(model, words, trace, exact.outputs(trace))))
+        found.append(Measured(words, trace, measure(model, words, trace)))
     return found
 
 
@@ -130,10 +135,10 @@ def tieless(lengths: Sequence[Measured]) -> bool:
 
 def models(
     count: int, seed: int, tied: bool, wanted: Callable[[Sequence[Measured]], bool]
-) -> list[tuple[Transformer, list[Measured]]]:
+) -> list[tuple[Program, list[Measured]]]:
     """The first `count` random models of a kind that has at least one head with scores."""
     random = Random(seed)
-    found: list[tuple[Transformer, list[Measured]]] = []
+    found: list[tuple[Program, list[Measured]]] = []
     while len(found) < count:
         model = random_model(random, tied)
         if all(head.uniform for head in model.heads):
@@ -144,25 +149,26 @@ def models(
     return found
 
 
-Errors = list[tuple[list[arb], list[arb]]]
+Errors = list[tuple[dict[str, arb], dict[str, arb]]]
 """By layer, after attention and at its end: by coordinate, a ball of the largest |soft - hard|."""
 
 
-def soft_errors(model: Transformer, taus: Sequence[Fraction], lengths: Sequence[Measured]) -> list[Errors]:
+def soft_errors(model: Program, taus: Sequence[Fraction], lengths: Sequence[Measured]) -> list[Errors]:
     """Length by length, the largest distance of the softmax model's activations from the hard ones. The balls are
     to be read in the precision that made them, which only their ends (`lower`, `upper`) do not depend on."""
     arithmetic = BallArithmetic(BITS)
-    forward = Forward(with_softmax(model, LengthTable(tuple(taus))), arithmetic)
+    forward = Forward(assemble(model, LengthTable(tuple(taus))), arithmetic)
     found: list[Errors] = []
     with arithmetic.precision():
         for length in lengths:
-            errors: Errors = [([arb(0)] * D, [arb(0)] * D) for _ in model.layers]
+            zeros = dict.fromkeys(model.coordinates, arb(0))
+            errors: Errors = [(dict(zeros), dict(zeros)) for _ in model.layers]
             for index, word in enumerate(length.words):
                 trace = forward.run(word)
                 for layer, hard, (attended, final) in zip(trace.layers, length.trace.layers, errors, strict=True):
-                    for d in range(D):
-                        attended[d] = farther(attended[d], layer[0][d], hard.attended[d], index, arithmetic)
-                        final[d] = farther(final[d], layer[1][d], hard.columns[d], index, arithmetic)
+                    for d, name in enumerate(model.coordinates):
+                        attended[name] = farther(attended[name], layer[0][d], hard.attended[name], index, arithmetic)
+                        final[name] = farther(final[name], layer[1][d], hard.columns[name], index, arithmetic)
             found.append(errors)
     return found
 
@@ -175,7 +181,7 @@ def farther(known: arb, soft: Column, hard: Exact, word: int, arithmetic: BallAr
     for value, target in zip(soft.values, wanted, strict=True):
         if isinstance(value, int | Fraction):
             if value != target:
-                known = known.max(arithmetic.number(abs(value - target)))
+                known = known.max(arithmetic.number(abs(Fraction(value) - target)))
         else:
             known = known.max(abs(value - arithmetic.number(target)))
     return known
@@ -183,7 +189,7 @@ def farther(known: arb, soft: Column, hard: Exact, word: int, arithmetic: BallAr
 
 def one_head(
     query: Sequence[int], key: Sequence[int], mask: Mask, weighting: Weighting, gap: str | None = None
-) -> Transformer:
+) -> Program:
     """One head and no feed-forward network; coordinates as above, the position itself for an encoding.
 
     `query` and `key` name a coordinate for each row of W_Q and W_K. The value is [a], added to the last coordinate.
@@ -191,8 +197,8 @@ def one_head(
     w_q = Matrix.of(len(query), D, dict.fromkeys(enumerate(query), 1))
     w_k = Matrix.of(len(key), D, dict.fromkeys(enumerate(key), 1))
     declared = None if gap is None else parse_arith(gap)
-    head = AttentionHead("h", mask, w_q, w_k, Matrix.of(D, D, {(3, 1): 1}), weighting, declared)
-    return Transformer(
+    head = AttentionHead("h", mask, w_q, w_k, Matrix.of(D, D, {(3, 1): 1}))
+    network = Transformer(
         alphabet=("a", "b"),
         coordinates=("1", "a", "place", "free"),
         embedding=Matrix.of(2, D, {(0, 0): 1, (1, 0): 1, (0, 1): 1}),
@@ -202,3 +208,4 @@ def one_head(
         output=3,
         threshold=Fraction(1, 2),
     )
+    return program_of(network, [(weighting, declared)])

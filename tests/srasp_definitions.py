@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.lang.srasp import ast
+from hardsim.lang import ast
 
 Table: TypeAlias = NDArray[Any]
 """Values at pairs (i, j), or something that broadcasts to them: shape (n, n), (n, 1), (1, n) or (1, 1)."""
 
 
-def run_by_tables(program: ast.Program, word: Sequence[str]) -> dict[str, list[bool | int | str]]:
+def run_by_tables(program: ast.SraspProgram, word: Sequence[str]) -> dict[str, list[bool | int | str]]:
     """Every vector of a program on a word that is padded already; lists of length n."""
     tables = _Tables(program, np.array(word, dtype=object))
     for statement in program.statements:
@@ -24,7 +24,7 @@ def run_by_tables(program: ast.Program, word: Sequence[str]) -> dict[str, list[b
 
 
 class _Tables:
-    def __init__(self, program: ast.Program, word: Table) -> None:
+    def __init__(self, program: ast.SraspProgram, word: Table) -> None:
         self.word = word
         self.positions = np.arange(1, len(word) + 1)
         self.relations = {relation.name: relation.tuples for relation in program.relations}
@@ -54,11 +54,11 @@ class _Tables:
         match node:
             case ast.Truth(constant) | ast.Integer(constant):
                 return np.array([[constant]])
-            case ast.Letter(name):
+            case ast.SymbolLiteral(name):
                 return np.array([[name]], dtype=object)
             case ast.HasSymbol(symbol, index):
                 return np.equal(self._at(self.word, index), symbol)
-            case ast.Input(index):
+            case ast.InputSymbol(index):
                 return self._at(self.word, index)
             case ast.Position(index):
                 return self._at(self.positions, index)

@@ -8,8 +8,8 @@ from typing import TypeVar, get_args
 
 from hypothesis import strategies as st
 
-from hardsim.lang.srasp import ast
-from hardsim.lang.srasp.ast import Sort
+from hardsim.lang import ast
+from hardsim.lang.ast import Sort
 
 _T = TypeVar("_T")
 MASKS: tuple[ast.Mask, ...] = get_args(ast.Mask)
@@ -120,7 +120,7 @@ class _Maker:
                 constants = [ast.Integer(value) for value in self.shape.constants]
                 leaves = [ast.Position(index), ast.Position(index), ast.Length(index), *constants]
             case Sort.SYMBOL:
-                leaves = [ast.Input(index), ast.Input(index), *map(ast.Letter, self.shape.alphabet)]
+                leaves = [ast.InputSymbol(index), ast.InputSymbol(index), *map(ast.SymbolLiteral, self.shape.alphabet)]
         return self.pick(leaves)
 
     def _conditional(self, sort: Sort, depth: int) -> ast.Expression:
@@ -184,7 +184,7 @@ class _Maker:
 
 
 @st.composite
-def programs(draw: st.DrawFn, shape: Shape = Shape()) -> ast.Program:
+def programs(draw: st.DrawFn, shape: Shape = Shape()) -> ast.SraspProgram:
     """Well-typed programs of a shape, as parsing their text would give them."""
     maker = _Maker(draw, shape)
     sorts = [Sort.BOOL, *([Sort.INT] if shape.integers else []), *([Sort.SYMBOL] if shape.symbols else [])]
@@ -193,4 +193,4 @@ def programs(draw: st.DrawFn, shape: Shape = Shape()) -> ast.Program:
     inner = [maker.statement(f"v{number}", maker.pick(sorts)) for number in range(1, count)]
     last = maker.statement("Y", maker.pick(outputs))
     relations = shape.relations if shape.symbols else ()
-    return ast.Program(shape.alphabet, (*inner, last), last.name, relations=relations)
+    return ast.SraspProgram(shape.alphabet, (*inner, last), last.name, relations=relations)

@@ -10,6 +10,7 @@ import pytest
 import hardsim
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError
+from tests.mistakes import raised
 from tests.strategies import all_words
 
 
@@ -44,8 +45,7 @@ def test_check(formula: hardsim.Formula) -> None:
     assert hardsim.check(formula.compile(), max_n=5) == result
     flat = hardsim.check(formula, beta=Fraction(1, 2), options=hardsim.CheckOptions(max_n=3))
     assert flat.verdict is Verdict.REFUTED
-    with pytest.raises(InputError, match="a compiled model has its own regime"):
-        hardsim.check(formula.compile(), regime="position")
+    raised(InputError, hardsim.check, formula.compile(), regime="position", match="a compiled model has its own regime")
 
 
 def test_files(formula: hardsim.Formula, tmp_path: Path) -> None:

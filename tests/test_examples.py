@@ -11,6 +11,7 @@ import pytest
 
 from hardsim import examples
 from hardsim.errors import InputError
+from tests.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -72,23 +73,18 @@ def test_an_example_is_found_by_name(tmp_path: Path) -> None:
 )
 def test_an_unknown_example_is_refused(tmp_path: Path, name: str, hint: str) -> None:
     package = package_with(["since.ltl", "until.ltl"], tmp_path / "hardsim" / "formulas")
-    with pytest.raises(InputError, match="no shipped formula is called") as caught:
-        examples.example_file(name, package)
-    assert hint in caught.value.hint
+    caught = raised(InputError, examples.example_file, name, package, match="no shipped formula is called")
+    assert hint in caught.hint
 
 
 def test_the_wheel_holds_formulas_grammar_and_type_marker(tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {path for path in (ROOT / "hardsim").rglob("*") if path.is_file() and path.suffix != ".pyc"}
     shipped = {f"hardsim/formulas/{path.name}" for path in (ROOT / "formulas").iterdir()}
     expected = {path.relative_to(ROOT).as_posix() for path in package} | shipped
-    data = {"hardsim/py.typed", "hardsim/lang/ltl.lark", "hardsim/lang/srasp/srasp.lark"}
-    assert data | {"hardsim/ahat/ahat.schema.json"} <= expected
+    data = {"hardsim/py.typed", "hardsim/lang/ltl.lark", "hardsim/lang/srasp.lark"}
+    assert data | {"hardsim/program/ahat.schema.json"} <= expected
     assert {name for name in names if not name.split("/")[0].endswith(".dist-info")} == expected

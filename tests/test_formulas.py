@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.parse import load, parse_text
+from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle, check_examples
+from tests.programs import reference
+from tests.sources import load
 
 DIRECTORY = Path(__file__).parents[1] / "formulas"
 FILES = sorted(DIRECTORY.glob("*.ltl"))
@@ -30,52 +32,25 @@ LONGEST_COUNTING = {2: 10, 3: 10, 4: 8}
 Language = Callable[[Sequence[str]], bool]
 
 
+def spelled(language: Callable[[str], bool]) -> Language:
+    """A language of texts, of the first letters of the symbols."""
+    return lambda word: language("".join(symbol[0] for symbol in word))
+
+
 def regex(pattern: str) -> Language:
-    """A regular expression over the first letters of the symbols."""
-    return lambda word: re.fullmatch(pattern, "".join(symbol[0] for symbol in word)) is not None
+    return spelled(reference.regex(pattern))
 
 
-def flip_flop(word: Sequence[str]) -> bool:
-    """Instructions and bits in turn, a write first; a memory of one bit is read back."""
-    memory = None
-    if len(word) % 2:
-        return False
-    for instruction, bit in zip(word[::2], word[1::2], strict=True):
-        if instruction not in "wri" or bit not in "01" or (memory is None and instruction != "w"):
-            return False
-        if instruction == "r" and bit != memory:
-            return False
-        if instruction == "w":
-            memory = bit
-    return True
+def balanced(*pairs: str) -> Language:
+    """Each kind of brackets is balanced by itself."""
+    return lambda word: all(
+        reference.dyck(pair)("".join(symbol for symbol in word if symbol in pair)) for pair in pairs
+    )
 
 
 def hops(count: int) -> Language:
-    """The last symbol is the one `count` hops from the position before it; a hop from i leads to the position after the
-    most recent occurrence, strictly before i, of the symbol at i."""
-
-    def holds(word: Sequence[str]) -> bool:
-        place = len(word) - 2
-        for _ in range(count):
-            earlier = [j for j in range(place) if word[j] == word[place]]
-            if not earlier:
-                return False
-            place = earlier[-1] + 1
-        return word[place] == word[-1]
-
-    return holds
-
-
-def bounded_dyck(depth: int) -> Language:
-    def holds(word: Sequence[str]) -> bool:
-        opened = 0
-        for symbol in word:
-            opened += 1 if symbol == "(" else -1
-            if not 0 <= opened <= depth:
-                return False
-        return opened == 0
-
-    return holds
+    """The last symbol is the one `count` hops from the position before it."""
+    return lambda word: len(word) > 1 and reference.hops(count)("".join(word))[-2] == word[-1]
 
 
 def existence_between(word: Sequence[str]) -> bool:
@@ -96,27 +71,6 @@ def automaton(start: str, accepting: str, moves: Mapping[str, str]) -> Language:
         for symbol in word:
             state = moves[state + symbol]
         return state in accepting
-
-    return accepts
-
-
-PARITY = automaton("e", "o", {"e0": "e", "e1": "o", "o0": "o", "o1": "e"})
-
-
-def balanced(*pairs: str) -> Language:
-    """Each kind of brackets has a stack of its own."""
-
-    def accepts(word: Sequence[str]) -> bool:
-        stacks: dict[str, list[str]] = {pair: [] for pair in pairs}
-        for symbol in word:
-            stack = next(stacks[pair] for pair in pairs if symbol in pair)
-            if any(symbol == pair[0] for pair in pairs):
-                stack.append(symbol)
-            elif not stack:
-                return False
-            else:
-                stack.pop()
-        return not any(stacks.values())
 
     return accepts
 
@@ -166,10 +120,10 @@ TEMPORAL: dict[str, Language] = {
     "dwyer_precedence": regex("q*(s[psq]*)?"),
     "dwyer_response": lambda word: "request" not in word[max(last(word, "response"), 0) :],
     "dwyer_universality_before": regex("p*r[pqr]*|[pq]*"),
-    "dyck1_depth2": bounded_dyck(2),
+    "dyck1_depth2": regex(r"(\((\(\))*\))*"),
     "exclusive_choice": lambda word: len(set(word) & {"a", "b"}) == 1,
     "first": regex("1[01]*"),
-    "flipflop": flip_flop,
+    "flipflop": spelled(reference.flip_flop),
     "induction_head": hops(1),
     "induction_head_2hop": hops(2),
     "induction_head_3hop": hops(3),
@@ -202,8 +156,8 @@ COUNTING: dict[str, Language] = {
     "middle_one": lambda word: len(word) % 2 == 1 and word[len(word) // 2] == "1",
     "mod3": regex("0*(10*10*10*)*"),
     "ones_divide_length": lambda word: len(word) in range(word.count("1"), 11, word.count("1") or 99),
-    "parity": PARITY,
-    "parity_no_predicate": PARITY,
+    "parity": spelled(reference.ACCEPTORS["parity"]),
+    "parity_no_predicate": spelled(reference.ACCEPTORS["parity"]),
     "shuffle_dyck": balanced("()", "[]"),
     "square_length": lambda word: len(word) in (1, 4, 9),
     "tomita_3": tomita_3,

@@ -1,38 +1,47 @@
-"""Random formulas of depth 4: oracle, hard attention and the network agree in every regime."""
+"""Random formulas: oracle, hard attention and the network agree in every regime that can."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from typing import Literal
+
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.compare import Judge
-from hardsim.checking.subject import ModelOptions, compile_file
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.spec.regimes import PROVEN, REGIMES
+from hardsim.lang.parse import parse_expression
+from hardsim.lang.pretty import format_formula
+from hardsim.program.regimes import PROVEN, REGIMES
+from tests.counting_strategies import ALL_SIDES, counting_formulas
 from tests.strategies import all_words, formulas
+from tests.subjects import evaluations
 
 pytestmark = pytest.mark.sweep
 
-ANY = formulas("ab", 4)
-PAST = formulas("ab", 4, future=False)
 
-
-def agree(formula: ast.Formula, regime: str, at: bool, single_head: bool, longest: int) -> None:
-    file = ast.FormulaFile(("a", "b"), formula, at="first" if at else "last")
-    judge = Judge(compile_file(file, ModelOptions(regime, single_head=single_head)))
-    for word in all_words("ab", longest):
-        found = judge.evaluate(word)
+def agree(subject: Subject, longest: int) -> None:
+    for found in evaluations(subject, all_words("ab", longest)):
         assert found.mismatch is None
         assert found.margin is None or found.margin > 0
+
+
+def agree_at_6(regime: str, data: st.DataObject) -> None:
+    """A random formula of depth 4, at either end, with one head a layer or several."""
+    formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
+    file = ast.FormulaFile(("a", "b"), formula, at=data.draw(st.sampled_from(["first", "last"])))
+    agree(compile_formula(file, ModelOptions(regime, single_head=data.draw(st.booleans()))), 6)
 
 
 @pytest.mark.parametrize("regime", PROVEN)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_random_formulas_agree_to_length_6(regime: str, data: st.DataObject) -> None:
-    formula = data.draw(PAST if REGIMES[regime].causal else ANY)
-    agree(formula, regime, data.draw(st.booleans()), data.draw(st.booleans()), 6)
+    agree_at_6(regime, data)
 
 
 @pytest.mark.slow
@@ -40,5 +49,96 @@ def test_random_formulas_agree_to_length_6(regime: str, data: st.DataObject) -> 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_many_random_formulas_agree_to_length_6(regime: str, data: st.DataObject) -> None:
-    formula = data.draw(PAST if REGIMES[regime].causal else ANY)
-    agree(formula, regime, data.draw(st.booleans()), data.draw(st.booleans()), 6)
+    agree_at_6(regime, data)
+
+
+# ---- formulas that count ----
+
+
+LOOK_UP = tuple(name for name in PROVEN if REGIMES[name].look_up[0])
+
+
+def agree_at_random(
+    regime: str, counting: Literal["lookup", "sign"], drawn: st.SearchStrategy[ast.Formula], longest: int, wanted: int
+) -> None:
+    """`wanted` random formulas on all words to a length; at most a third of those drawn may be refused."""
+    seen: Counter[str] = Counter()
+
+    @settings(
+        max_examples=wanted,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    @given(drawn, st.booleans())
+    def each(formula: ast.Formula, first: bool) -> None:
+        at: Literal["first", "last"] = "first" if first and not REGIMES[regime].causal else "last"
+        file = ast.FormulaFile(("a", "b"), formula, at=at)
+        try:
+            subject = compile_formula(file, ModelOptions(regime, counting=counting))
+        except Unsupported:
+            seen["refused"] += 1
+            assume(False)
+            raise
+        seen["compiled"] += 1
+        agree(subject, longest)
+
+    each()
+    assert seen["compiled"] >= wanted
+    assert 2 * seen["refused"] <= seen["compiled"]
+
+
+def by_look_up(regime: str) -> st.SearchStrategy[ast.Formula]:
+    return counting_formulas("ab", sides=("L",) if REGIMES[regime].causal else ALL_SIDES)
+
+
+@st.composite
+def one_kind(draw: st.DrawFn, regime: str) -> ast.Formula:
+    """Comparisons of counts of one kind, which the sign test takes; now and then beside a temporal operator.
+
+    Positions (a #L) and lengths (a #) become counts of `true` of that kind.
+    """
+    side = "L" if REGIMES[regime].causal else draw(st.sampled_from(ALL_SIDES))
+    text = format_formula(draw(counting_formulas("ab", sides=(side,), predicates=False)))
+    return parse_expression(re.sub(r"\b(pos|len)\b", f"#{side}[true]", text), ["a", "b"]).formula
+
+
+@pytest.mark.parametrize("regime", LOOK_UP)
+def test_random_counting_formulas_agree_to_length_5(regime: str) -> None:
+    agree_at_random(regime, "lookup", by_look_up(regime), 5, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("regime", LOOK_UP)
+def test_many_random_counting_formulas_agree_to_length_8(regime: str) -> None:
+    agree_at_random(regime, "lookup", by_look_up(regime), 8, 60)
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+def test_random_comparisons_agree_by_the_sign_test_to_length_5(regime: str) -> None:
+    agree_at_random(regime, "sign", one_kind(regime), 5, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("regime", PROVEN)
+def test_many_random_comparisons_agree_by_the_sign_test_to_length_8(regime: str) -> None:
+    agree_at_random(regime, "sign", one_kind(regime), 8, 60)
+
+
+def test_the_formulas_are_not_the_same_few() -> None:
+    """Most programs drawn have heads that count."""
+    kinds: Counter[str] = Counter()
+
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    @given(by_look_up("temperature"))
+    def each(formula: ast.Formula) -> None:
+        try:
+            subject = compile_formula(ast.FormulaFile(("a", "b"), formula), ModelOptions())
+        except Unsupported:
+            return
+        kinds.update({str(head.kind) for head in subject.program.heads})
+        kinds["all"] += 1
+
+    each()
+    assert kinds["lookup"] >= kinds["all"] / 3
+    assert kinds["table"] >= 3

@@ -35,22 +35,9 @@ def run(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
     script = bin_directory / "hardsim"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hardsim "$@"\n', encoding="utf-8")
     script.chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{bin_directory}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "PYTHONIOENCODING": "utf-8",
-    }
-    return subprocess.run(
-        command,
-        shell=True,
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    path = f"{bin_directory}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(command, shell=True, cwd=directory, env=environment, capture_output=True, encoding="utf-8")
 
 
 def expected_code(command: str) -> int:

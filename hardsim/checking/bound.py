@@ -1,60 +1,311 @@
-"""The bound report: for each length what theory allows, and what happens, at one temperature and at many."""
+"""The bound report: for each length what theory allows, and what happens, at one temperature and at many.
+
+Temperatures are factors of the schedule of the subject (1 for hard-attention models and programs, the regime's for
+formulas). Rightness is not monotone in the temperature, so every temperature of a grid is tried, from the theorem's on
+upwards, until one is wrong. Where not all words of a length are tried, words are made adversarial: from those with the
+least margin (distance of a rounded value from its threshold, or of the output from its own) symbols are changed, and
+what has a smaller margin is kept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby
 from math import log
+from random import Random
 
-from hardsim.ahat.temperature import declared_gaps
-from hardsim.checking.attention import AttentionOptions, AttentionSubject
-from hardsim.checking.attention_campaign import (
+from hardsim.checking.campaign import (
     HOW,
     NO_ANSWER,
+    ZERO,
+    CheckOptions,
+    Judge,
+    Progress,
+    Report,
     contradiction,
-    engine_of,
     exceeded,
-    kind_of,
-    length_result,
-    summary,
+    fitted,
+    measure_all,
+    theorem_length,
 )
-from hardsim.checking.attention_plan import LengthPlan, Preparation, plan_length, prepare
-from hardsim.checking.attention_result import AttentionLength, Growth, Violation
-from hardsim.checking.attention_samples import words_by_length
-from hardsim.checking.attention_tally import ErrorTally
-from hardsim.checking.attention_words import SoftJudge
-from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
-from hardsim.checking.bound_search import STEP, Found, Hunter, bits_needed
-from hardsim.checking.campaign import CheckOptions, Progress, Report
-from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard
-from hardsim.checking.growth import fitted
-from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.result import MPMATH, Verdict, Word, no_answer
-from hardsim.checking.words import count_words
+from hardsim.checking.engines import HardRunner, SoftEngine, allowed_error, batches
+from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
+from hardsim.checking.interrupts import held, to_the_report
+from hardsim.checking.result import (
+    MPMATH,
+    Answer,
+    Growth,
+    HeadResult,
+    Mismatch,
+    ModelFacts,
+    Tie,
+    Verdict,
+    Violation,
+    Word,
+    no_answer,
+    settled,
+)
+from hardsim.checking.sharpening import LengthPlan, Preparation, plan_length, scaled
+from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.tally import Tally
+from hardsim.checking.words import changed_once
 from hardsim.lang.arith import Arith, parse_arith
-from hardsim.net.model import Schedule
+from hardsim.network.model import Schedule
+from hardsim.program.model import Head, Program
+from hardsim.program.sharpness import Budget
+from hardsim.run.ball import BallArithmetic
+from hardsim.run.forward import Forward
+from hardsim.sharpening.recursion import declared_gaps
 from hardsim.theory.rounding import least_width
 
-ZERO = Fraction(0)
+STEP, GRID = Fraction(5, 4), 48
+"""The grid: the first temperature times so many powers of 5/4."""
+KEPT, ROUNDS, TRIED = 4, 3, 12
+"""Words of the least margin that are kept, how often they are changed, and how many neighbours of each are tried."""
+LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """The last temperature up to which all are right and the first wrong one (factors of the schedule), with a word
+    that it gets wrong. Temperatures at which a word has no answer are neither."""
+
+    right: Fraction | None
+    wrong: Fraction | None
+    word: Word | None
+
+
+class Hunter:
+    """Asks one subject at one length about many temperatures.
+
+    Args:
+        program: what softmax simulates, with ties broken.
+        make: the schedule for a factor.
+        wanted: what hard attention answers on the words, decided before ties were broken.
+        whole: whether these are all words of the length.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        program: Program,
+        make: Callable[[Fraction], Schedule],
+        wanted: Mapping[Word, Answer],
+        whole: bool,
+        seed: int,
+    ) -> None:
+        self.subject, self.program, self.make, self.whole = subject, program, make, whole
+        self.words = list(wanted)
+        self.hard = HardRunner(subject)
+        self.wanted: dict[Word, Answer] = dict(wanted)
+        self.stuck = False
+        self.rng = Random(f"{seed}/{len(self.words[0])}/adversary")
+
+    def search(self, start: Fraction) -> Crossing:
+        """Try `start` and the grid above it."""
+        right: Fraction | None = None
+        self.stuck = False
+        for factor in (start * STEP**power for power in range(GRID)):
+            word = self.wrong_word(factor)
+            if word is not None:
+                return Crossing(right, factor, word)
+            right = right if self.stuck else factor
+        return Crossing(right, None, None)
+
+    def wrong_word(self, factor: Fraction) -> Word | None:
+        """A word that softmax certainly answers wrongly at a temperature, if one is found; `stuck` says that some word
+        had no answer at this or an earlier temperature."""
+        soft = SoftEngine(self.subject, tempered(self.program, self.make(factor)), self.program)
+        margins = self._margins(soft, self.words)
+        if isinstance(margins, tuple):
+            return margins
+        return None if self.whole else self._attack(soft, margins)
+
+    def _attack(self, soft: SoftEngine, margins: list[tuple[float, Word]]) -> Word | None:
+        """Change symbols of the words with the least margins; the words kept stay for the next temperature."""
+        known = {word for _, word in margins}
+        best = sorted(margins)[:KEPT]
+        for _ in range(ROUNDS):
+            changed = [changed_once(word, self.subject.alphabet, self.rng) for _, word in best for _ in range(TRIED)]
+            fresh = [word for word in dict.fromkeys(changed) if word not in known]
+            known.update(fresh)
+            asked = [word for word in fresh if word not in self.wanted]
+            self.wanted.update(zip(asked, self.hard.answers(asked) if asked else [], strict=True))
+            found = self._margins(soft, fresh)
+            if isinstance(found, tuple):
+                self.words.append(found)
+                return found
+            better = sorted([*best, *found])[:KEPT]
+            if better == best:
+                break
+            best = better
+        self.words.extend(word for _, word in best if word not in self.words)
+        return None
+
+    def _margins(self, soft: SoftEngine, words: Sequence[Word]) -> list[tuple[float, Word]] | Word:
+        """About how safely softmax answers each word that it answers, or a word that it answers wrongly."""
+        found: list[tuple[float, Word]] = []
+        size = len(self.subject.prepared(self.words[0])) + self.program.bos
+        for some in batches(words, size):
+            prepared = [self.subject.prepared(word) for word in some]
+            for word, (decided, answer), margin in zip(some, *soft.margins(prepared), strict=True):
+                if not decided or not settled(self.wanted[word]):
+                    self.stuck = True
+                elif answer != self.wanted[word]:
+                    return word
+                else:
+                    found.append((margin, word))
+        return found
+
+
+def bits_needed(soft: SoftEngine, prepared: Sequence[Word]) -> int | None:
+    """The least working precision, in steps of BIT_STEP bits, at which balls settle every answer; None if some answer
+    is not settled with MOST_BITS."""
+    left = list(reversed(prepared))
+    for bits in range(LEAST_BITS, MOST_BITS + 1, BIT_STEP):
+        arithmetic = BallArithmetic(bits)
+        forward = Forward(soft.network, arithmetic)
+        with arithmetic.precision():
+            while left and soft.subject.is_settled(forward.run(left[-1])):
+                left.pop()
+        if not left:
+            return bits
+    return None
+
+
+ASYMPTOTICS = {
+    "temperature": "gap Omega(1/n), so Theorem 26 asks for 1/tau = O(n log n); with heads that look for one position "
+    "(Lemma 6) 1/tau = beta n is enough",
+    "position": "gap Omega(1), so Theorem 26 asks for 1/tau = O(log n); with heads that look for one position (Lemma "
+    "6) 1/tau = beta is enough",
+    "causal-temperature": "gap Omega(1/i^2), so Theorem 26 asks for 1/tau = O(n^2 log n); with heads that look for one "
+    "position (Lemma 6) 1/tau(i) = beta i^2 is enough",
+    "causal-position": "gap Omega(1), so Theorem 26 asks for 1/tau = O(log n); with heads that look for one position "
+    "(Lemma 6) 1/tau = beta is enough",
+    "none": "gap Omega(1/n), so no constant temperature is enough for all n",
+}
+GENERAL = "Theorem 26: 1/tau = O((1/gap) log(n X/(epsilon gap))); with gap >= n^-k and X <= n^k, O(n^k log n)"
+PROGRAM = "gap Omega(n^-3) and X = O(1), so Theorem 26 asks for 1/tau = O(n^3 log n)"
+
+
+# ---- what is found ----
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLength:
+    """One length.
+
+    `used` is the temperature at which errors were measured, `theorem` that of Theorem 26, `right` the largest of the
+    grid such that every temperature of the grid up to it is right on every word tried, `wrong` the next of the grid,
+    with a `word` on which it is wrong (None: none was wrong up to the end of the grid). `bits` is the least working
+    precision that settled every answer at `used` (None: some answer was not settled).
+    """
+
+    n: int
+    positions: int
+    """The length of the words that the model reads: a program may pad."""
+    words: int
+    possible: int
+    exhaustive: bool
+    gap: Fraction | None
+    declared: Fraction | None
+    size: Fraction
+    epsilon: Fraction
+    used: Fraction
+    theorem: Fraction | None
+    right: Fraction | None
+    wrong: Fraction | None
+    word: Word | None
+    error: Fraction
+    bound: Fraction
+    bits: int | None
+    rounding_width: int
+    """Lemma 27: the least width of a ReLU network of the model's depth that rounds numbers up to n."""
+    assumption: str
+    heads: tuple[HeadResult, ...]
+    """With `reach` in nats at the temperature used, and `bound` what theory allows."""
+
+
+@dataclass(frozen=True)
+class BoundResult:
+    """The whole report on one input (in one regime, if it is a formula)."""
+
+    name: str
+    sha256: str
+    kind: str
+    regime: str | None
+    schedule: str
+    grid: str
+    model: ModelFacts
+    seed: int
+    lengths: tuple[BoundLength, ...]
+    growth: tuple[Growth, ...]
+    asymptotics: str
+    ties: tuple[Tie, ...]
+    verdict: Verdict
+    reach: str
+    violation: Violation | None = None
+    refuted: Word | None = None
+    """A word that the softmax model answers wrongly at the temperature used."""
+    partial: bool = False
+
+    @property
+    def agreed(self) -> bool:
+        """Whether nothing was found that contradicts a claim."""
+        return self.violation is None and self.refuted is None
+
+
+# ---- what is reported on ----
 
 
 @dataclass(frozen=True)
 class BoundSubject:
-    """What a bound report is about: a hard-attention model and the schedule of which temperatures are multiples.
+    """What a bound report is about: a subject without sharpness, and the schedule of which temperatures are multiples.
 
-    For a formula the schedule is the regime's temperature, `used` the factor 1/beta, and `allowed` what theory allows
-    each head of the compiled network at a length; otherwise the schedule is 1, the temperature used the theorem's, and
-    the recursion says what is allowed.
+    For a formula the schedule is the regime's temperature, `used` the factor 1/beta, and `heads` with `budget` say what
+    theory allows each head of the compiled network; otherwise the schedule is 1, the temperature used the theorem's,
+    and the recursion says what is allowed.
     """
 
-    subject: AttentionSubject
+    subject: Subject
     schedule: Arith
-    regime: str | None = None
+    model: ModelFacts
+    asymptotics: str
     used: Fraction | None = None
-    allowed: Callable[[str, int], Fraction] | None = None
-    asymptotics: str = ""
+    budget: Budget | None = None
+    heads: Mapping[str, Head] | None = None
+
+    def allowed(self, name: str, n: int) -> Fraction | None:
+        """What theory allows a head at a length, if the recursion does not say it."""
+        if self.budget is None or self.heads is None:
+            return None
+        return allowed_error(self.budget, self.heads[name], n)
+
+
+def bound_subject(subject: Subject, gap: bool = False) -> BoundSubject:
+    """What a report on a subject is about. With `gap` alone scores are as they are; else those of heads with a larger
+    beta of their own are multiplied, so that one temperature serves all.
+
+    Raises:
+        InputError: if the network is another one than the specification makes.
+    """
+    budget, program = subject.sharpness, subject.program
+    if budget is None:
+        asymptotics = PROGRAM if subject.kind == "srasp" else GENERAL
+        return BoundSubject(subject, parse_arith("1"), subject.facts, asymptotics)
+    subject.hold_specified("bounds")
+    return BoundSubject(
+        subject=replace(subject, program=program if gap else scaled(program, budget), sharpness=None, stored=None),
+        schedule=budget.temperature,
+        model=subject.facts,
+        asymptotics=ASYMPTOTICS.get(program.regime, ""),
+        used=1 / budget.beta,
+        budget=budget,
+        heads={head.name: head for head in program.heads},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +314,6 @@ class BoundOptions:
 
     gap: bool = False
     search: bool = True
-    choice: AttentionOptions = field(default_factory=AttentionOptions)
 
 
 def bound_report(
@@ -83,147 +333,114 @@ def bound_report(
         WorkerFailure: if workers are lost again and again.
     """
     report = _Report(target, options, wanted, progress, crew or LocalCrew(options.workers))
-    with held():
-        partial = False
-        try:
-            with interruptible():
-                report.run()
-        except KeyboardInterrupt:
-            partial = True
-        return report.result(partial)
+    return to_the_report(report.run, report.result)
 
 
 @dataclass(frozen=True, slots=True)
 class LengthFound:
-    """What was found at one length besides its row: a claim that is refuted, a word answered wrongly (`certain`: not
-    only as far as mpmath can tell), or why words have no answer."""
+    """What was found at one length besides its row: a claim that is refuted, and what is known of single words."""
 
     row: BoundLength
     violation: Violation | None
-    refuted: Word | None
-    certain: bool
-    unsettled: str
+    mismatch: Mismatch | None
+    undecided: int
+
+    @property
+    def refuted(self) -> Mismatch | None:
+        """A word that is answered wrongly."""
+        return None if self.mismatch is None or not self.mismatch.refutes else self.mismatch
+
+    @property
+    def unsettled(self) -> str:
+        """Why words have no answer, if none is wrong."""
+        if self.mismatch is not None:
+            return "" if self.refuted else NO_ANSWER
+        return f"{no_answer(self.undecided, self.row.words)} of length {self.row.n}" if self.undecided else ""
 
 
-def reporter(target: BoundSubject, options: CheckOptions, wanted: BoundOptions, prepared: Preparation) -> Answer:
-    """What reports on a length, given all its words."""
-    return _Length(target, options, wanted, prepared).report
-
-
-class _Length:
+@dataclass(frozen=True)
+class Reporter:
     """Reports on one length after the other."""
 
-    def __init__(
-        self, target: BoundSubject, options: CheckOptions, wanted: BoundOptions, prepared: Preparation
-    ) -> None:
-        self.target = target
-        self.subject = target.subject
-        self.options = options
-        self.wanted = wanted
-        self.prepared = prepared
+    target: BoundSubject
+    options: CheckOptions
+    wanted: BoundOptions
+    prepared: Preparation
 
-    def schedule(self, factor: Fraction) -> Schedule:
+    def __call__(self, shard: Shard) -> LengthFound:
+        """The length of these words, of which `known` has the exact runs, and what hard attention answers."""
+        n, words, (runs, answers) = shard.n, shard.words, shard.known
+        subject, engine, program = self.target.subject, self.options.engine, self.prepared.program
+        used = None if self.target.used is None else self._schedule(self.target.used)
+        # The temperature that was asked for, a formula's own, else the theorem's.
+        plan = plan_length(self.prepared, replace(subject, schedule=subject.schedule or used), n)
+        violation, tally, found = plan.violation, Tally(n, len(words)), Crossing(None, None, None)
+        bits: int | None = 0
+        if not self.wanted.gap:
+            judge = Judge(subject, program, plan, None, engine)
+            tally = judge.tally(words, runs)
+            bits = None if tally.undecided else bits_needed(judge.soft, [subject.prepared(word) for word in words])
+            violation = violation or self._exceeded(plan, tally)
+            if self.wanted.search and plan.facts.gap is not None:
+                wanted = dict(zip(words, answers, strict=True))
+                hunter = Hunter(subject, program, self._schedule, wanted, plan.facts.exhaustive, self.options.seed)
+                found = hunter.search(plan.theorem / max(self._units(plan.facts.n)))
+        return LengthFound(self._row(tally, plan, found, bits), violation, tally.mismatch, tally.undecided)
+
+    def _schedule(self, factor: Fraction) -> Arith:
         """The temperature that is so many times the schedule."""
         return parse_arith(f"({factor})*({self.target.schedule})")
 
-    def report(self, shard: Shard) -> LengthFound:
-        """The length of these words."""
-        n, words = shard.n, shard.words
-        plan = plan_length(self.prepared, self.subject, self._choice(), n)
-        violation, refuted, certain, unsettled = plan.violation, None, False, ""
-        possible = count_words(len(self.subject.alphabet), n)
-        tally, found = ErrorTally(words=len(words)), Found(None, None, None)
-        bits: int | None = 0
-        if not self.wanted.gap:
-            engine = engine_of(self.options.engine)
-            judge = SoftJudge(self.subject, plan.model, self.prepared.hard, engine)
-            tally = judge.tally(words)
-            bits = None if tally.undecided else bits_needed(judge, words)
-            violation = violation or self._exceeded(plan, tally)
-            if tally.mismatch is not None and tally.mismatch.refutes:
-                refuted, certain = tally.mismatch.word, tally.mismatch.certain(engine)
-            elif tally.mismatch is not None:
-                unsettled = NO_ANSWER
-            elif tally.undecided:
-                unsettled = f"{no_answer(tally.undecided, tally.words)} of length {n}"
-            if self.wanted.search and plan.facts.gap is not None:
-                hunter = Hunter(
-                    self.subject, self.prepared.hard, self.schedule, words, plan.facts.exhaustive, self.options.seed
-                )
-                found = hunter.search(self._start(plan))
-        shown = length_result(self.prepared.hard, n, possible, plan, tally)
-        return LengthFound(self._row(n, shown, plan, found, bits), violation, refuted, certain, unsettled)
-
-    def _exceeded(self, plan: LengthPlan, tally: ErrorTally) -> Violation | None:
-        """An error that is larger than what theory allows, certainly so unless mpmath found it."""
-        engine = self.options.engine
-        if self.target.allowed is None:
-            return exceeded(plan, tally, self.prepared.hard, engine)
-        for (name, _), (low, _) in sorted(tally.values.items()):
-            allowed = self.target.allowed(name, plan.facts.n)
-            if low > allowed:
-                what = f"the error bound of head {name}"
-                return Violation(what, plan.facts.n, None, low, allowed, engine == MPMATH)
-        return None
-
-    def _choice(self) -> AttentionOptions:
-        """The temperature used: what was asked for, a formula's own, else the theorem's."""
-        choice = self.wanted.choice
-        if choice.tau is None and self.target.used is not None:
-            tau = parse_arith(f"({self.target.used})*({self.target.schedule})")
-            return AttentionOptions(tau, choice.epsilon)
-        return choice
-
-    def _start(self, plan: LengthPlan) -> Fraction:
-        """The theorem's temperature as a factor of the schedule: at most it at every position."""
-        return plan.theorem / max(self._units(plan.facts.n))
-
     def _units(self, n: int) -> list[Fraction]:
         """The schedule at every position."""
-        return [self.target.schedule.evaluate(i=i, n=n) for i in range(self.subject.hard.first, n + 1)]
+        return [self.target.schedule.evaluate(i=i, n=n) for i in range(self.target.subject.program.first, n + 1)]
 
-    def _row(self, n: int, shown: AttentionLength, plan: LengthPlan, found: Found, bits: int | None) -> BoundLength:
-        gaps = declared_gaps(plan.model, plan.facts)
-        declared = [head.declared for head in shown.heads if head.declared is not None]
-        heads = tuple(self._head(row_index, shown, plan) for row_index in range(len(shown.heads)))
-        worst = max(heads, key=lambda head: (head.error, head.bound), default=None)
-        rounded = max(1, (plan.facts.n).bit_length())
+    def _exceeded(self, plan: LengthPlan, tally: Tally) -> Violation | None:
+        """An error that is larger than what theory allows, certainly so unless mpmath found it."""
+        engine, n = self.options.engine, plan.facts.n
+        if self.target.budget is None:
+            return exceeded(plan, tally, engine)
+        for place in sorted(place for place in tally.errors if len(place) == 2):
+            allowed, low = self.target.allowed(place[0], n), Fraction(tally.errors[place].reached)
+            if allowed is not None and low > allowed:
+                return Violation(f"the error bound of head {place[0]}", n, None, low, allowed, engine == MPMATH)
+        return None
+
+    def _row(self, tally: Tally, plan: LengthPlan, found: Crossing, bits: int | None) -> BoundLength:
+        shown, program, n = theorem_length(self.target.subject, plan, tally), self.prepared.program, plan.facts.n
+        gaps, units = declared_gaps(program, plan.facts), self._units(n)
+        declared = [head.declared_gap for head in shown.heads if head.declared_gap is not None]
+        heads = tuple(
+            replace(
+                head,
+                reach=(head.reach or ZERO) * max(plan.inverse),
+                bound=head.bound if (allowed := self.target.allowed(head.name, n)) is None else allowed,
+            )
+            for head in shown.heads
+        )
+        error, bound = max(((head.error, head.bound) for head in heads), default=(ZERO, ZERO))
         return BoundLength(
-            n=n,
-            positions=plan.facts.n,
+            n=shown.n,
+            positions=n,
             words=shown.words,
             possible=shown.possible,
             exhaustive=shown.exhaustive,
-            gap=shown.gap,
+            gap=shown.score_gap,
             declared=min(declared, default=None) if gaps else None,
-            size=shown.size,
-            epsilon=shown.epsilon,
-            used=max(1 / beta / unit for beta, unit in zip(plan.inverse, self._units(plan.facts.n), strict=True)),
-            theorem=self._start(plan),
+            size=plan.facts.largest,
+            epsilon=plan.epsilon,
+            used=max(1 / beta / unit for beta, unit in zip(plan.inverse, units, strict=True)),
+            # As a factor of the schedule: at most it at every position.
+            theorem=plan.theorem / max(units),
             right=found.right,
             wrong=found.wrong,
             word=found.word,
-            error=worst.error if worst else ZERO,
-            bound=worst.bound if worst else ZERO,
+            error=error,
+            bound=bound,
             bits=bits,
-            rounding_width=least_width(rounded, max(1, len(plan.model.layers))),
+            rounding_width=least_width(max(1, n.bit_length()), max(1, len(program.layers))),
             assumption=shown.assumption,
             heads=heads,
-        )
-
-    def _head(self, index: int, shown: AttentionLength, plan: LengthPlan) -> BoundHead:
-        row = shown.heads[index]
-        allowed = self.target.allowed
-        bound = row.bound if allowed is None else allowed(row.name, plan.facts.n)
-        return BoundHead(
-            name=row.name,
-            layer=row.layer,
-            kind=kind_of(plan.facts.heads.get(row.name)),
-            declared=row.declared,
-            gap=row.gap,
-            reach=row.reach * max(plan.inverse),
-            error=row.error,
-            bound=bound,
         )
 
 
@@ -233,48 +450,53 @@ class _Report:
     def __init__(
         self, target: BoundSubject, options: CheckOptions, wanted: BoundOptions, progress: Report | None, crew: Crew
     ) -> None:
-        self.target = target
-        self.subject = target.subject
-        self.options = options
-        self.wanted = wanted
-        self.progress = progress
-        self.crew = crew
+        self.target, self.subject, self.options = target, target.subject, options
+        self.wanted, self.progress, self.crew = wanted, progress, crew
         self.found: list[LengthFound] = []
         self.prepared: Preparation | None = None
-        self.violation: Violation | None = None
-        self.refuted: Word | None = None
-        self.certain = False
-        self.unsettled = ""
+        self.done = self.total = 0
 
     def run(self) -> None:
-        words, whole = words_by_length(self.subject, self.options, range(1, self.options.max_n + 1))
-        self.prepared = prepare(self.subject, words, whole)
-        total, done = sum(len(some) for some in words.values()), 0
-        job = Job(reporter, (self.target, self.options, self.wanted, self.prepared))
-        with closing(self.crew.run(job, (Shard(n, tuple(some)) for n, some in words.items()))) as parts:
+        def planned(total: int) -> None:
+            self.total = total
+
+        self.prepared, runs, answers = measure_all(self.subject, self.options, self.crew, planned, self._told)
+        job = Job(Reporter, (self.target, self.options, self.wanted, self.prepared))
+        lengths = (
+            Shard(
+                n,
+                tuple(word for shard in shards for word in shard.words),
+                (tuple(run for shard in shards for run in shard.known), answers[n]),
+            )
+            for n, shards in runs.items()
+        )
+        with closing(self.crew.run(job, lengths)) as parts:
             for found in parts:
                 with held():
                     self.found.append(found)
-                    self.violation = self.violation or found.violation
-                    self.certain = found.certain if self.refuted is None else self.certain
-                    self.refuted = self.refuted or found.refuted
-                    self.unsettled = self.unsettled or found.unsettled
-                done += found.row.words
-                if self.progress is not None:
-                    wrong, undecided = (sum(one) for one in zip(*map(_counts, self.found), strict=True))
-                    self.progress(Progress(found.row.n, done, total, wrong, undecided))
+                self._told(found.row.n, found.row.words)
+
+    def _told(self, n: int, words: int) -> None:
+        """A word counts half when it is measured, and half when it is reported on."""
+        self.done += words
+        if self.progress is not None:
+            wrong = sum(found.violation is not None or found.refuted is not None for found in self.found)
+            undecided = sum(bool(found.unsettled) for found in self.found)
+            self.progress(Progress(n, self.done // 2, self.total, wrong, undecided))
 
     def result(self, partial: bool) -> BoundResult:
         target, subject, lengths = self.target, self.subject, tuple(found.row for found in self.found)
-        verdict, reach = self._verdict(lengths)
+        violation = next((found.violation for found in self.found if found.violation is not None), None)
+        refuted = next(filter(None, (found.refuted for found in self.found)), None)
+        verdict, reach = self._verdict(lengths, violation, refuted)
         return BoundResult(
             name=subject.name,
             sha256=subject.sha256,
             kind=subject.kind,
-            regime=target.regime,
+            regime=target.model.regime,
             schedule=str(target.schedule),
             grid=f"the theorem's temperature times ({STEP})^k, k = 0, 1, 2, ...",
-            summary=summary(subject, self.prepared),
+            model=replace(target.model, broken=() if self.prepared is None else self.prepared.broken),
             seed=self.options.seed,
             lengths=lengths,
             growth=growths(lengths),
@@ -282,23 +504,25 @@ class _Report:
             ties=() if self.prepared is None else self.prepared.ties,
             verdict=verdict,
             reach=reach,
-            violation=self.violation,
-            refuted=self.refuted,
+            violation=violation,
+            refuted=None if refuted is None else refuted.word,
             partial=partial,
         )
 
-    def _verdict(self, lengths: Sequence[BoundLength]) -> tuple[Verdict, str]:
+    def _verdict(
+        self, lengths: Sequence[BoundLength], violation: Violation | None, refuted: Mismatch | None
+    ) -> tuple[Verdict, str]:
         found: list[tuple[bool, str]] = []
-        if self.violation is not None:
-            what = f"{self.violation.what} does not hold at length {self.violation.n}"
-            found.append((not self.violation.observed, what))
-        if self.refuted is not None:
-            what = f"softmax at this temperature is wrong on a word of length {len(self.refuted)}"
-            found.append((self.certain, what))
+        if violation is not None:
+            found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
+        if refuted is not None:
+            what = f"softmax at this temperature is wrong on a word of length {len(refuted.word)}"
+            found.append((refuted.certain(self.options.engine), what))
         if found:
             return contradiction(found)
-        if not lengths or self.unsettled:
-            return Verdict.UNDECIDED, self.unsettled if lengths else "no word was tried"
+        unsettled = next(filter(None, (one.unsettled for one in self.found)), "")
+        if not lengths or unsettled:
+            return Verdict.UNDECIDED, unsettled if lengths else "no word was tried"
         words = sum(length.words for length in lengths)
         what = "every declared gap" if self.wanted.gap else "every declared gap and every error bound"
         holds = f"{what} holds on {words:,} words up to length {lengths[-1].n}"
@@ -307,45 +531,26 @@ class _Report:
         return Verdict.CERTIFIED, holds
 
 
-def _counts(found: LengthFound) -> tuple[int, int]:
-    """Whether a length refutes something, and whether it leaves something undecided."""
-    return int(found.violation is not None or found.refuted is not None), int(bool(found.unsettled))
-
-
-def tail(lengths: Sequence[BoundLength]) -> Sequence[BoundLength]:
-    """The lengths from which on one head has the least gap: before, another law may hold."""
-    start = len(lengths)
-    name = tightest(lengths[-1]) if lengths else None
-    while start > 0 and tightest(lengths[start - 1]) == name:
-        start -= 1
-    return lengths[start:] if len(lengths) - start >= 3 else lengths[-3:]
-
-
-def tightest(length: BoundLength) -> str | None:
-    """The head with the least gap, if any has one."""
-    gaps = [(head.gap, head.name) for head in length.heads if head.gap is not None]
-    return min(gaps)[1] if gaps else None
-
-
 def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
-    """Power laws fitted to the gap, the sizes, and 1/tau of the theorem and of the search, without their log n."""
-    lengths = tail(lengths)  # n is that of the padded word
-    series: Mapping[str, list[tuple[int, Fraction]]] = {
-        "gap": [(x.positions, x.gap) for x in lengths if x.gap],
-        "size": [(x.positions, x.size) for x in lengths if x.size],
-        "1/tau of the theorem, over log n": [
-            (x.positions, _over_log(1 / x.theorem, x.positions))
-            for x in lengths
-            if x.theorem and x.gap and x.positions > 1
-        ],
-        "1/tau found, over log n": [
-            (x.positions, _over_log(1 / x.right, x.positions))
-            for x in lengths
-            if x.right and x.wrong and x.positions > 1
-        ],
-    }
-    return fitted(series)
+    """Power laws fitted to the gap, the sizes, and 1/tau of the theorem and of the search, without their log n.
 
+    They are those of the last lengths, three or all those with the same tightest head: before, another law may hold.
+    """
 
-def _over_log(value: Fraction, n: int) -> Fraction:
-    return value / Fraction(log(n))
+    def tightest(length: BoundLength) -> str | None:
+        return min(((head.gap, head.name) for head in length.heads if head.gap is not None), default=(None, None))[1]
+
+    def over_log(tau: Fraction, length: BoundLength) -> tuple[int, Fraction]:
+        return length.positions, 1 / tau / Fraction(log(length.positions))
+
+    alike = next((list(some) for _, some in groupby(reversed(lengths), tightest)), [])
+    lengths = lengths[-max(3, len(alike)) :]
+    sharp = [x for x in lengths if x.positions > 1]  # n is that of the padded word
+    return fitted(
+        {
+            "gap": [(x.positions, x.gap) for x in lengths if x.gap],
+            "size": [(x.positions, x.size) for x in lengths if x.size],
+            "1/tau of the theorem, over log n": [over_log(x.theorem, x) for x in sharp if x.theorem and x.gap],
+            "1/tau found, over log n": [over_log(x.right, x) for x in sharp if x.right and x.wrong],
+        }
+    )

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import islice
+from fractions import Fraction
+from functools import cache
+from itertools import count, islice, takewhile
+from math import log
+from typing import Any
 
 from hardsim.checking.checkpoint import Memory
-from hardsim.checking.compare import Judge
-from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard, processors
+from hardsim.checking.engines import (
+    MARGIN,
+    SUM,
+    Hard,
+    HardRunner,
+    Place,
+    SoftAnswer,
+    SoftEngine,
+    batches,
+    head_bounds,
+)
+from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.interrupts import held, interruptible, to_the_report
 from hardsim.checking.result import (
     AUTO,
@@ -21,28 +34,53 @@ from hardsim.checking.result import (
     FLOAT64,
     MPMATH,
     OBSERVED_MISMATCH,
+    Answer,
     CheckResult,
+    Growth,
+    HeadResult,
+    LayerResult,
     LengthResult,
     Mismatch,
     Verdict,
+    Violation,
     Word,
     no_answer,
 )
-from hardsim.checking.soft import MpEngine
-from hardsim.checking.subject import Subject
-from hardsim.checking.tally import Tally, first_of
-from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, WordPlan, count_words, plan_length, planned_count
+from hardsim.checking.sharpening import (
+    LengthPlan,
+    Preparation,
+    added,
+    plan_length,
+    prepare_words,
+    refuted_gap,
+    unpacked,
+)
+from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.tally import COUNTS, Recompute, Tally, first_of, settle, settle_mismatch
+from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort, WordPlan, count_words, plan_words, planned_count
 from hardsim.errors import InputError
-from hardsim.lang.semantics import Oracle
-from hardsim.run.plan import make_plan
+from hardsim.hard.exact import HardTrace
+from hardsim.program.model import Program
+from hardsim.run.mp import choose_digits
+from hardsim.sharpening.measure import HeadFacts, measure
 
-SHARD = 64
-"""Words that a worker takes at a time, where words are run one by one."""
-BATCH = 4096
-"""Words that are run at once in float64, if they are short."""
-BATCH_SYMBOLS = 2**16
-BATCH_PAIRS = 2**24
-"""Pairs of positions in such a batch: of long words there are few, so that a check shows how far it is."""
+SHARD, SHARD_SYMBOLS = 64, 512
+"""Words that a worker takes at a time, where softmax runs them one by one, and their symbols where nobody else works:
+long words are told of, and kept, one at a time."""
+BATCH, BATCH_SYMBOLS, BATCH_PAIRS = 4096, 2**16, 2**24
+"""Words, symbols and pairs of positions that are run at once in float64, so that a check shows how far it is."""
+QUICK = 3_000_000
+"""Scores that are computed before another process would have started."""
+MOST_SYMBOLS = 5 * 10**7
+"""Of all words that are measured before the temperature is known: each takes eight bytes, and a word sixty more."""
+ZERO = Fraction(0)
+NO_ANSWER = "hard attention itself decides nothing on a word: its output is the threshold"
+HOW = {
+    AUTO: "in float64 with rigorous error bounds",
+    FLOAT64: "in float64 with rigorous error bounds",
+    BALL: "in ball arithmetic",
+    MPMATH: "in mpmath (no rigorous enclosure)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +107,8 @@ class CheckOptions:
 class Progress:
     """Where a check is: words done of all words requested, the length under way, mismatches and undecided words so far.
 
-    `before` words of these were done by an earlier run that is being resumed.
+    `before` words of these were done by an earlier run that is being resumed. A word that is measured before the
+    temperature is known counts half then, and half when softmax has answered.
     """
 
     n: int
@@ -83,56 +122,74 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """What is tried of a length that is not exhausted: random words, structured words, pairs."""
-
-    samples: int
-    structured: int
-    pairs: int
+# ---- which words ----
 
 
 SHORT = 16
 """The length beyond which the default effort is smaller: long words cost more and repeat the same local situations."""
 
 
-def effort(options: CheckOptions, n: int) -> Effort:
-    """The effort at length n."""
-    default = Effort(20, STRUCTURED_LIMIT, PAIRS) if n <= SHORT else Effort(4, 12, 2)
-    return default if options.samples is None else replace(default, samples=options.samples)
+def effort(subject: Subject, options: CheckOptions, n: int) -> Effort:
+    """The effort at length n; words that are mapped to words have no pairs."""
+    samples, structured, pairs = (20, STRUCTURED_LIMIT, PAIRS) if n <= SHORT else (4, 12, 2)
+    samples = samples if options.samples is None else options.samples
+    return Effort(options.exhaustive, samples, structured, pairs if subject.acceptor else 0)
+
+
+def requested(subject: Subject, options: CheckOptions, n: int) -> int:
+    """How many words of a length are tried at most."""
+    seeds = sum(len(word) == n for word, _ in subject.examples)
+    return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
 
 def count_requested(subject: Subject, options: CheckOptions) -> int:
     """How many words a check will try at most, over all lengths."""
-    size, total = len(subject.file.alphabet), 0
-    seeds = Counter(len(example.word) for example in subject.file.examples)
-    for n in range(1, options.max_n + 1):
-        tried = effort(options, n)
-        total += planned_count(size, n, options.exhaustive, tried.samples, seeds[n], tried.structured, tried.pairs)
-    return total
+    return sum(requested(subject, options, n) for n in range(1, options.max_n + 1))
 
 
-def plan_words(subject: Subject, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
-    """The words of length n that are tried, which depend on nothing but the alphabet, examples, options and answers."""
-    tried = effort(options, n)
-    return plan_length(
-        subject.file.alphabet,
+def words_of(subject: Subject, options: CheckOptions, n: int) -> WordPlan:
+    """The words of length n that are tried, which depend on nothing but the subject, the options and the answers."""
+    asked = subject.oracle or HardRunner(subject).answer
+    return plan_words(
+        subject.alphabet,
         n,
-        options.exhaustive,
-        tried.samples,
+        effort(subject, options, n),
         options.seed,
-        accepts,
-        tuple(example.word for example in subject.file.examples),
-        tried.structured,
-        tried.pairs,
+        lambda word: subject.acceptor and asked(word) is True,
+        tuple(word for word, _ in subject.examples),
     )
+
+
+def hold_affordable(subject: Subject, options: CheckOptions, lengths: Iterable[int]) -> None:
+    """Refuse a request that does not fit in memory, where all words are measured before the first is run.
+
+    Raises:
+        InputError: saying what fits.
+    """
+    symbols = 0
+    for n in () if subject.sharpness is not None else lengths:
+        symbols += n * requested(subject, options, n)
+        if symbols > MOST_SYMBOLS:
+            raise InputError(
+                f"{subject.name}: the words up to length {n:,} alone have more than {MOST_SYMBOLS:,} symbols, the most "
+                "that is measured at once",
+                hint="Give a smaller --max-n, --exhaustive or --samples.",
+            )
 
 
 def default_workers(subject: Subject, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
-    heads = max(1, len(subject.program.heads))
-    quick = count_requested(subject, options) * options.max_n * heads < 200_000
-    return 1 if quick else processors()
+    heads, total = max(1, len(subject.program.heads)), 0
+    if subject.sharpness is not None:
+        return 1 if count_requested(subject, options) * options.max_n * heads < 200_000 else processors()
+    for n in range(1, options.max_n + 1):
+        total += requested(subject, options, n) * (len(subject.prepared((subject.alphabet[0],) * n)) + 1) ** 2
+        if total * heads >= QUICK:  # whatever the longer lengths add
+            return processors()
+    return 1
+
+
+# ---- the run ----
 
 
 def check_subject(
@@ -143,20 +200,20 @@ def check_subject(
     memory: Memory | None = None,
     stopped: bool = False,
 ) -> CheckResult:
-    """Compare oracle, hard attention and softmax on the words of length 1 to `options.max_n`.
+    """Compare semantics, hard attention and softmax on the words of length 1 to `options.max_n`.
 
     The words are shared by the `crew` (by default `options.workers` processes). What the `memory` holds of an earlier
     run is not run again. A KeyboardInterrupt ends it early with a result that is marked partial; one that came before
     (`stopped`) leaves what the memory holds.
 
     Raises:
-        InputError: if an option is out of range, mpmath would need too many digits, or the temperature is not positive
-            at some length.
+        InputError: if an option is out of range, mpmath would need too many digits, the temperature is not positive
+            at some length, or a word leaves the range of a program's construction (OutOfRange).
         WorkerFailure: if workers are lost again and again.
     """
     _validate(subject, options)
     campaign = _Campaign(subject, options, progress, crew or LocalCrew(options.workers), memory or Memory())
-    return to_the_report(campaign.run, lambda partial: _result(subject, options, campaign, partial), stopped)
+    return to_the_report(campaign.run, campaign.result, stopped)
 
 
 def _validate(subject: Subject, options: CheckOptions) -> None:
@@ -164,11 +221,12 @@ def _validate(subject: Subject, options: CheckOptions) -> None:
         raise InputError(f"unknown engine '{options.engine}'", hint=f"The engines are: {', '.join(ENGINES)}.")
     if options.max_n < 1:
         raise InputError(f"the largest length must be at least 1, not {options.max_n}")
-    for n in range(1, options.max_n + 1):
-        # A temperature depends on n alone, or on i alone: both run through all their values here.
-        subject.model.inverse_temperature(n, n)
-    if options.engine == MPMATH:
-        MpEngine(subject, make_plan(subject.model), options.dps).digits(options.max_n)
+    if subject.stored is not None:
+        for n in range(1, options.max_n + 1):
+            # A temperature depends on n alone, or on i alone: both run through all their values here.
+            subject.stored.inverse_temperature(n, n)
+        if options.engine == MPMATH:
+            choose_digits(subject.stored, options.max_n, options.dps)
 
 
 class _Campaign:
@@ -177,162 +235,427 @@ class _Campaign:
     def __init__(
         self, subject: Subject, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
     ) -> None:
-        self.subject = subject
-        self.options = options
-        self.progress = progress
-        self.crew = crew
-        self.memory = memory
-        self.judge = Judge(subject, options.dps, options.engine)
-        self.oracle = Oracle(subject.file)
+        self.subject, self.options, self.progress, self.crew, self.memory = subject, options, progress, crew, memory
         self.tallies = _resumed(memory.state or [], options.max_n)
-        self.total = count_requested(subject, options)
+        self.prepared: Preparation | None = None
+        self.plans: dict[int, LengthPlan] = {}
         self.before = self.done = sum(tally.words for tally in self.tallies.values())
+        self.total = max(count_requested(subject, options), self.done)
+        self.measured = 0
 
     def run(self) -> None:
         """Tally every planned word that is not in a tally yet."""
-        job = Job(tallier, (self.subject, self.options.dps, self.options.engine))
-        with closing(self.crew.run(job, self._shards())) as parts:
+        subject, options = self.subject, self.options
+        if subject.sharpness is not None:
+            self._tally(subject.program, None, self._shards())
+            return
+
+        def planned(total: int) -> None:
+            self.total = max(total, self.done)
+
+        def told(n: int, words: int) -> None:
+            self.measured += words
+            self._advance(n)
+
+        prepared, runs, _ = measure_all(subject, options, self.crew, planned, told)
+        self.prepared = prepared
+        latest = max(self.tallies, default=1)
+        for n, shards in runs.items():
+            plan = self.plans[n] = plan_length(prepared, subject, n)
+            if n >= latest:  # else it is complete already; the report wants its plan all the same
+                self._tally(prepared.program, plan, shards)
+
+    def _tally(self, program: Program, plan: LengthPlan | None, shards: Iterable[Shard]) -> None:
+        known = {n: tally.words for n, tally in self.tallies.items()}
+
+        def left() -> Iterator[Shard]:
+            """The shards without the words that an earlier run tallied."""
+            for shard in shards:
+                done = known.get(shard.n, 0)
+                known[shard.n] = max(0, done - len(shard.words))
+                if done < len(shard.words):
+                    yield Shard(shard.n, shard.words[done:]) if done else shard
+
+        job = Job(Judge, (self.subject, program, plan, self.options.dps, self.options.engine))
+        with closing(self.crew.run(job, left())) as parts:
             for part in parts:
                 with held():
-                    self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.file.alphabet)
-                    self._advance(part)
+                    self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.alphabet)
+                    self.done += part.words
+                    self.memory.keep(lambda: list(self.tallies.values()), self.done)
+                    self._advance(part.n)
 
     def _shards(self) -> Iterator[Shard]:
-        """The words that are not in a tally yet, in order: lengths before the last one tallied are complete."""
-        latest = max(self.tallies, default=1)
-        known = self.tallies[latest].words if self.tallies else 0
-        for n in range(latest, self.options.max_n + 1):
-            plan = plan_words(self.subject, self.options, n, self.oracle.accepts)
-            words, size = islice(plan.words, known if n == latest else 0, None), self._shard_size(n)
+        """The words to try, in order, from the last length tallied on: those before it are complete."""
+        for n in range(max(self.tallies, default=1), self.options.max_n + 1):
+            # Batches of float64 do not depend on the number of processes, since roundings may depend on them.
+            size = max(1, min(SHARD, SHARD_SYMBOLS // n)) if self.crew.alone else SHARD
+            if self.options.engine in (AUTO, FLOAT64):
+                size = max(1, min(BATCH, BATCH_SYMBOLS // n, BATCH_PAIRS // n**2))
+            words = iter(words_of(self.subject, self.options, n).words)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)
 
-    def _shard_size(self, n: int) -> int:
-        """Float64 runs batches that do not depend on the number of processes, since roundings may depend on them."""
-        if self.options.engine in (AUTO, FLOAT64):
-            return max(1, min(BATCH, BATCH_SYMBOLS // n, BATCH_PAIRS // n**2))
-        return 1 if self.crew.alone else SHARD
-
-    def _advance(self, part: Tally) -> None:
-        self.done += part.words
-        self.memory.keep(lambda: list(self.tallies.values()), self.done)
+    def _advance(self, n: int) -> None:
         if self.progress is not None:
-            found = self.tallies.values()
-            mismatches, undecided = sum(one.mismatches for one in found), sum(one.undecided for one in found)
-            total = max(self.total, self.done)
-            self.progress(Progress(part.n, self.done, total, mismatches, undecided, self.before))
+            wrong = sum(one.soft_mismatches + one.hard_mismatches for one in self.tallies.values())
+            undecided, total = sum(one.undecided for one in self.tallies.values()), max(self.total, self.done)
+            done = (self.measured + self.done) // 2 if self.subject.sharpness is None else self.done
+            self.progress(Progress(n, min(done, total), total, wrong, undecided, self.before))
 
-    def finished(self, bounds_alone: bool = False) -> Iterator[tuple[LengthResult, Mismatch | None]]:
-        """The result of every length of which a word was tried, with its first mismatch; with `bounds_alone` without
-        running the words that are shown again, which takes as long as many others."""
+    # ---- what it amounts to ----
+
+    def finished(self, bounds_alone: bool) -> Iterator[tuple[LengthResult, Mismatch | None]]:
+        """The result of every length of which a word was tried, with its first mismatch; with `bounds_alone` no word is
+        run again for its digits."""
+        subject, engine, balls = self.subject, self.options.engine, None
+        if subject.sharpness is not None and engine == AUTO and not bounds_alone:
+            balls = Judge(subject, subject.program, None, self.options.dps, BALL)
         for n, tally in sorted(self.tallies.items()):
-            if tally.words:
-                yield self.judge.finish(tally, count_words(len(self.subject.file.alphabet), n), bounds_alone)
+            if tally.words and subject.sharpness is not None:
+                yield budget_length(subject, tally, engine, None if balls is None else again_in_balls(balls, tally))
+            elif tally.words and n in self.plans:
+                yield theorem_length(subject, self.plans[n], tally), tally.mismatch
+
+    def result(self, partial: bool) -> CheckResult:
+        """The whole result; an interruption while digits are looked for leaves bounds."""
+        found: tuple[tuple[LengthResult, Mismatch | None], ...] = ()
+        try:
+            if not partial:
+                with interruptible():
+                    found = tuple(self.finished(bounds_alone=False))
+        except KeyboardInterrupt:
+            partial = True
+        if partial:
+            found = tuple(self.finished(bounds_alone=True))
+        lengths, mismatch = tuple(length for length, _ in found), None
+        for _, other in found:
+            mismatch = first_of(mismatch, other, self.subject.alphabet)
+        tallies = [tally for _, tally in sorted(self.tallies.items())]
+        violation = next(filter(None, map(self._violation, tallies)), None)
+        subject, options, broken = self.subject, self.options, () if self.prepared is None else self.prepared.broken
+        escalated = sum(tally.escalated for tally in tallies)
+        verdict, reach = judge(lengths, mismatch, violation, options.engine, escalated, partial)
+        return CheckResult(
+            name=subject.name,
+            sha256=subject.sha256,
+            kind=subject.kind,
+            title=subject.title,
+            model=replace(subject.facts, broken=broken),
+            engine=options.engine,
+            seed=options.seed,
+            max_n=options.max_n,
+            exhaustive_limit=options.exhaustive,
+            samples=options.samples,
+            lengths=lengths,
+            verdict=verdict,
+            reach=reach + added(broken),
+            mismatch=mismatch,
+            violation=violation,
+            ties=() if self.prepared is None else self.prepared.ties,
+            growth=growth(lengths),
+            partial=partial,
+            stuck=None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None),
+        )
+
+    def _violation(self, tally: Tally) -> Violation | None:
+        """A claim that a number of a length refutes: a declared gap, or a bound."""
+        plan = self.plans.get(tally.n)
+        return tally.violation if plan is None else plan.violation or exceeded(plan, tally, self.options.engine)
 
 
-def _resumed(state: list[Tally], max_n: int) -> dict[int, Tally]:
+def _resumed(tallies: Sequence[Tally], max_n: int) -> dict[int, Tally]:
     """The tallies of an earlier run by length.
 
     Raises:
-        ValueError: if they are something else than those of lengths 1 to some length.
+        ValueError: if they are not of lengths from 1 on.
     """
-    tallies = {tally.n: tally for tally in state}
-    if list(tallies) != list(range(1, len(state) + 1)) or len(state) > max_n or any(t.words < 0 for t in state):
-        raise ValueError("other tallies than those of lengths from 1 on")
-    return tallies
+    if [tally.n for tally in tallies] != list(range(1, len(tallies) + 1)) or len(tallies) > max_n:
+        raise ValueError("other lengths than those from 1 on")
+    if any(tally.words < 0 for tally in tallies):
+        raise ValueError("less than no words")
+    return {tally.n: tally for tally in tallies}
 
 
-def tallier(subject: Subject, dps: int | None, engine: str) -> Answer:
-    """What tallies the words of a shard: three answers on each, held against each other."""
-    judge = Judge(subject, dps, engine)
+def measure_all(
+    subject: Subject,
+    options: CheckOptions,
+    crew: Crew,
+    planned: Callable[[int], None],
+    told: Callable[[int, int], None],
+) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
+    """`prepare_words` for all words that are to be tried; `planned` is told how many there are.
 
-    def tally(shard: Shard) -> Tally:
-        found = Tally(shard.n)
-        judge.tally_all(shard.words, found)
-        return found
+    Raises:
+        InputError: if they do not fit in memory, or a word leaves the range of a program's construction (OutOfRange).
+    """
+    lengths = range(1, options.max_n + 1)
+    hold_affordable(subject, options, lengths)
+    plans = {n: words_of(subject, options, n) for n in lengths}
+    planned(sum(len(plan.words) for plan in plans.values()))
+    words, whole = {n: plan.words for n, plan in plans.items()}, {n: plan.exhaustive for n, plan in plans.items()}
+    return prepare_words(subject, words, whole, crew, told)
 
-    return tally
+
+class Judge:
+    """A subject ready to be asked about words, at the length of a `plan` or, without one, with its one network for
+    every length. Of a shard it tallies the words: the answers on each, held against each other."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        program: Program,
+        plan: LengthPlan | None = None,
+        dps: int | None = None,
+        engine: str = AUTO,
+    ) -> None:
+        self.subject, self.program, self.plan = subject, program, plan
+        self.hard = HardRunner(subject, program)
+        network = subject.model if plan is None else tempered(program, plan.schedule)
+        self.soft = SoftEngine(subject, network, program, engine, dps, subject.budget if plan is None else None)
+
+    def __call__(self, shard: Shard) -> Tally:
+        return self.tally(shard.words, shard.known)
+
+    def tally(self, words: Sequence[Word], known: Sequence[bytes] | None = None) -> Tally:
+        """All that is asked about words of one length; `known` are exact runs of them."""
+        total = Tally(len(words[0]))
+        prepared = [self.subject.prepared(word) for word in words]
+        start = 0
+        for hard in self.runs(prepared, known):
+            some = slice(start, start + len(hard.answers))
+            start = some.stop
+            found = self.soft.batch(prepared[some], hard)
+            part = Tally.of(words[some], self.subject.oracles(words[some]), hard.answers, found, self.subject.alphabet)
+            part.note_gaps(hard.gaps)
+            if self.plan is None and isinstance(hard.trace, HardTrace):
+                part.violation = refuted_gap(self.program, measure(self.program, prepared[some], hard.trace))
+            total.merge(part, self.subject.alphabet)
+        return total
+
+    def runs(self, prepared: Sequence[Word], known: Sequence[bytes] | None = None) -> Iterator[Hard]:
+        """Exact runs of words of one length, or those that are known already."""
+        if known is not None:
+            return (Hard.of(self.subject, self.program, unpacked(data)) for data in known)
+        size = len(prepared[0]) + self.program.bos
+        return map(self.hard.run, [prepared] if self.subject.formula is not None else batches(prepared, size))
 
 
-def _result(subject: Subject, options: CheckOptions, campaign: _Campaign, partial: bool) -> CheckResult:
-    found: tuple[tuple[LengthResult, Mismatch | None], ...] = ()
-    try:
-        if not partial:
-            with interruptible():
-                found = tuple(campaign.finished())
-    except KeyboardInterrupt:
-        partial = True
-    if partial:
-        found = tuple(campaign.finished(bounds_alone=True))
-    lengths = tuple(length for length, _ in found)
-    mismatch: Mismatch | None = None
-    for _, other in found:
-        mismatch = first_of(mismatch, other, subject.file.alphabet)
-    stuck = next((tally.stuck for _, tally in sorted(campaign.tallies.items()) if tally.stuck is not None), None)
-    escalated = sum(tally.escalated for tally in campaign.tallies.values())
-    return CheckResult(
-        name=subject.name,
-        sha256=subject.sha256,
-        formula=subject.formula,
-        model=subject.facts,
-        engine=options.engine,
-        seed=options.seed,
-        max_n=options.max_n,
-        exhaustive_limit=options.exhaustive,
-        samples=options.samples,
-        lengths=lengths,
-        verdict=_verdict(lengths, mismatch, options.engine),
-        reach=_reach(lengths, mismatch, options.engine, escalated, partial),
-        mismatch=mismatch,
-        partial=partial,
-        stuck=None if mismatch is not None else stuck,
+# ---- the rows ----
+
+
+def budget_length(
+    subject: Subject, tally: Tally, engine: str, again: Recompute | None
+) -> tuple[LengthResult, Mismatch | None]:
+    """One length under a budget, with the digits of balls, if they may be asked `again`, for what is extreme.
+
+    Raises:
+        InvariantError: if balls contradict the float64 enclosures of `auto` on a word that is shown.
+    """
+    gap, numbers, digits = settle(tally, engine, again)
+    heads = tuple(
+        replace(
+            head,
+            error=max((numbers[place] for place in tally.errors if place[0] == head.name), default=ZERO),
+            gap=tally.gaps.get(head.name),
+        )
+        for head in head_bounds(subject, tally.n).values()
+    )
+    mismatch = tally.mismatch
+    if mismatch is not None and mismatch.refutes and again is not None:
+        mismatch = settle_mismatch(mismatch, again)
+    return LengthResult(
+        **_counts(subject, tally),
+        score_gap=min((head.gap for head in heads if head.gap is not None), default=None),
+        error=max((head.error for head in heads), default=ZERO),
+        bound=max((head.bound for head in heads), default=ZERO),
+        digits=digits,
+        heads=heads,
+        acceptance_gap=gap,
+        margin=numbers.get(MARGIN),
+        sum_error=numbers.get(SUM),
+    ), mismatch
+
+
+def again_in_balls(found: Judge, tally: Tally) -> Recompute:
+    """What balls find on the words of a tally that a report shows, each asked about once; hard attention runs on all of
+    them together."""
+    shown = [one.word for one in (*tally.extremes.values(), tally.mismatch) if one is not None]
+    words = list(dict.fromkeys(shown))
+    prepared = [found.subject.prepared(word) for word in words]
+    known = [(hard, place) for hard in found.runs(prepared) for place in range(len(hard.answers))] if words else []
+    hards = dict(zip(words, known, strict=True))
+
+    @cache
+    def again(word: Word) -> SoftAnswer:
+        return found.soft.words.answer(found.subject.prepared(word), *hards[word])
+
+    return again
+
+
+def _counts(subject: Subject, tally: Tally) -> dict[str, Any]:
+    possible = count_words(len(subject.alphabet), tally.n)
+    counts = {name: getattr(tally, name) for name in COUNTS}
+    return counts | {"n": tally.n, "possible": possible, "exhaustive": tally.words == possible}
+
+
+def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthResult:
+    """One length under Theorem 26."""
+    facts, bounds, program = plan.facts, plan.bounds, plan.program
+    layers: list[LayerResult] = []
+    heads: list[HeadResult] = []
+    latest: dict[str, Place] = {}
+    for number, (layer, seen, allowed) in enumerate(zip(program.layers, facts.layers, bounds.layers, strict=True)):
+        steps: list[Fraction] = []
+        for stage, limit in enumerate((allowed.attended, allowed.final)):
+            latest |= {place[2]: place for place in tally.errors if place[:2] == (number, stage) and len(place) == 3}
+            steps += [_largest(tally, latest.values(), limit), max(limit.values(), default=ZERO)]
+        kinds = sorted(kind_of(seen.heads.get(head.name)) for head in layer.heads)
+        kind = " and ".join(dict.fromkeys(kinds)) or "no attention"
+        layers.append(LayerResult(number + 1, kind, seen.size, *steps))
+        for head in layer.heads:
+            rows, limit = seen.heads.get(head.name), {out: allowed.values[head.name, out] for out, _ in head.values}
+            promised = head.promised(facts.n, program.first)
+            heads.append(
+                HeadResult(
+                    name=head.name,
+                    layer=number + 1,
+                    purpose=head.purpose,
+                    theorem=head.theorem,
+                    error=_largest(tally, [(head.name, out) for out in limit], limit),
+                    bound=max(limit.values(), default=ZERO),
+                    gap=None if rows is None else rows.gap,
+                    declared_gap=None if promised is None else min(promised),
+                    kind=kind_of(rows),
+                    most=1 if rows is None else max(rows.most),
+                    reach=ZERO if rows is None else rows.reach,
+                )
+            )
+    temperatures = [1 / beta for beta in plan.inverse]
+    return LengthResult(
+        **_counts(subject, tally),
+        score_gap=facts.gap,
+        error=layers[-1].error if layers else ZERO,
+        bound=bounds.final,
+        digits=tally.digits,
+        heads=tuple(heads),
+        size=facts.largest,
+        temperature=(min(temperatures), max(temperatures)),
+        theorem=None if plan.solution is None else plan.solution.tau,
+        epsilon=plan.epsilon,
+        assumption=plan.assumption,
+        layers=tuple(layers),
     )
 
 
-def _verdict(lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine: str) -> Verdict:
-    """Never more than was earned: one word without an answer leaves a check undecided."""
-    if mismatch is not None:
-        return Verdict.REFUTED if mismatch.refutes(engine) else Verdict.OBSERVED
-    if not lengths or any(length.undecided for length in lengths):
-        return Verdict.UNDECIDED
-    return Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
+def _largest(tally: Tally, places: Iterable[Place], limit: Mapping[str, Fraction]) -> Fraction:
+    """The largest of some errors: its upper end, or the largest bound, if that lies between this end and what some word
+    is known to reach."""
+    found = [tally.errors[place] for place in places if place in tally.errors]
+    bound, high = max(limit.values(), default=ZERO), max((Fraction(error.bound) for error in found), default=ZERO)
+    return bound if max((error.reached for error in found), default=ZERO) <= bound < high else high
 
 
-def _reach(
-    lengths: tuple[LengthResult, ...], mismatch: Mismatch | None, engine: str, escalated: int, partial: bool
-) -> str:
-    """What the verdict speaks of, in words."""
+def kind_of(facts: HeadFacts | None) -> str:
+    """How a head attends on the words seen."""
+    if facts is None:
+        return "uniform"
+    return "tieless" if max(facts.most) == 1 else "ties"
+
+
+def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
+    """A coordinate whose error is larger than its bound, certainly so unless mpmath found it."""
+    for place in sorted(place for place in tally.errors if len(place) == 3):
+        (number, stage, name), error = place, tally.errors[place]
+        layer = plan.bounds.layers[number]
+        bound = (layer.attended, layer.final)[stage][name]
+        if error.reached > bound:
+            what = f"the error bound of coordinate {name} in layer {number + 1}"
+            return Violation(what, plan.facts.n, None, Fraction(error.reached), bound, engine == MPMATH)
+    return None
+
+
+# ---- power laws ----
+
+
+def growth(lengths: Sequence[LengthResult]) -> tuple[Growth, ...]:
+    """Power laws fitted to gap(n), X(n) and 1/tau(n) where there are three lengths or more."""
+    return fitted(
+        {
+            "gap": [(x.n, x.score_gap) for x in lengths if x.score_gap and x.layers],
+            "size": [(x.n, x.size) for x in lengths if x.size],
+            "1/tau": [(x.n, 1 / x.theorem) for x in lengths if x.theorem and x.score_gap],
+        }
+    )
+
+
+def fitted(series: Mapping[str, Sequence[tuple[int, Fraction]]]) -> tuple[Growth, ...]:
+    """The power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
+    found: list[Growth] = []
+    for what, points in series.items():
+        if len(points) >= 3:
+            with suppress(OverflowError):
+                found.append(fit(what, points))
+    return tuple(found)
+
+
+def fit(what: str, points: Sequence[tuple[int, Fraction]]) -> Growth:
+    """Least squares of log value against log n."""
+    xs, ys = [log(n) for n, _ in points], [log(value.numerator) - log(value.denominator) for _, value in points]
+    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
+    spread = sum((a - x) ** 2 for a in xs)
+    slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
+    return Growth(what, slope, 2.718281828459045 ** (y - slope * x), (points[0][0], points[-1][0]))
+
+
+# ---- the verdict ----
+
+
+def judge(
+    lengths: Sequence[LengthResult],
+    mismatch: Mismatch | None,
+    violation: Violation | None,
+    engine: str,
+    escalated: int = 0,
+    partial: bool = False,
+) -> tuple[Verdict, str]:
+    """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
+    earned: one word without an answer leaves a check undecided."""
+    found: list[tuple[bool, str]] = []
+    if mismatch is not None and mismatch.refutes:
+        what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+        found.append((mismatch.certain(engine), what))
+    if violation is not None:
+        found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
+    if found:
+        return contradiction(found)
     if not lengths:
-        return "no word was tried"
+        return Verdict.UNDECIDED, "no word was tried"
     if mismatch is not None:
-        found = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
-        return found if mismatch.refutes(engine) else f"{OBSERVED_MISMATCH}: {found}; {CERTIFY}"
+        return Verdict.UNDECIDED, NO_ANSWER
     undecided = sum(length.undecided for length in lengths)
     if undecided:
         total = sum(length.words for length in lengths)
-        return f"{no_answer(undecided, total)}; the others agree"
-    return f"{_words_tried(lengths)}, {_by(engine, escalated, partial)}"
+        return Verdict.UNDECIDED, f"{no_answer(undecided, total)}; the others agree"
+    every = any(length.layers for length in lengths)
+    in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
+    bounds = engine in (FLOAT64, BALL) or (engine == AUTO and partial)
+    remark = " (gaps and margins are lower bounds, errors upper bounds)" if bounds and not every else ""
+    claim = ": every answer and every error bound" if every else ""
+    verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
+    return verdict, f"{_words_tried(lengths)}, {HOW[engine]}{in_balls}{remark}{claim}"
 
 
-def _by(engine: str, escalated: int, partial: bool) -> str:
-    """By what arithmetic; a check that was interrupted has not looked for the digits of its bounds."""
-    bounds = " (gaps and margins are lower bounds, errors upper bounds)"
-    in_balls = f", {escalated:,} of them in ball arithmetic" if escalated else ""
-    return {
-        AUTO: f"in float64 with rigorous error bounds{in_balls}{bounds if partial else ''}",
-        FLOAT64: f"in float64 with rigorous error bounds{bounds}",
-        BALL: f"in ball arithmetic{bounds}",
-        MPMATH: "in mpmath (no rigorous enclosure)",
-    }[engine]
+def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
+    """The verdict where something contradicts a claim: a certain contradiction (True) before one that mpmath saw."""
+    certain, what = max(found, key=lambda one: one[0])
+    return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
-def _words_tried(lengths: tuple[LengthResult, ...]) -> str:
+def _words_tried(lengths: Sequence[LengthResult]) -> str:
     """All words up to some length, and how many of the longer ones."""
-    whole = 0
-    for length in lengths:
-        if not length.exhaustive or length.n != whole + 1:
-            break
-        whole = length.n
+    known = zip(lengths, count(1), strict=False)
+    whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
     parts: list[str] = []
     if whole:
         parts.append(f"all {sum(length.words for length in lengths[:whole]):,} words up to length {whole}")

@@ -1,7 +1,8 @@
 """Certificates: what `hardsim.verify` needs to check a proof again, written down.
 
 The checker takes nothing from here on trust: what each coordinate and head is claimed to stand for is only a hint that
-it verifies from the weights. The bounds of the heads are the checker's own numbers.
+it verifies from the weights. The bounds of the heads are the checker's own numbers. What a certificate is about is
+compared with files here too: a formula, and a compiled network.
 """
 
 from __future__ import annotations
@@ -9,30 +10,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from hardsim.checking.subject import Subject, own_predicates
-from hardsim.errors import Undecided
+from hardsim.compiling.from_ltl.lower import Method, node_coordinates
+from hardsim.errors import HardsimError, Undecided
 from hardsim.exact import Rejected, hold
-from hardsim.lang.ast import UserPredicate
+from hardsim.lang import parse
+from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file
-from hardsim.net.model import AttentionHead, Matrix, Transformer
-from hardsim.run.plan import make_plan
-from hardsim.sections import CLAIM, FORMAT, SCHEMA_VERSION
-from hardsim.spec.columns import PositionFunction, PredicateColumn
-from hardsim.spec.ir import ONE, Affine, HardProgram, Head, Kind, Mask, Rational, Weighting
-from hardsim.spec.lower import node_coordinates
-from hardsim.spec.refuse import Method
-from hardsim.spec.regimes import PARITY, regime_named
-from hardsim.verify import Checker, digests, rejection
+from hardsim.network.columns import PositionFunction, PredicateColumn
+from hardsim.network.model import AttentionHead, Matrix, Transformer
+from hardsim.network.numbers import ONE, Rational
+from hardsim.program.model import Affine, Head, Kind, Weighting
+from hardsim.program.regimes import PARITY, regime_named
+from hardsim.sections import CLAIM, FORMAT, SCHEMA_VERSION, SIDES
+from hardsim.verify import CertificateChecker, digests, rejection
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
-SIDES = {Mask.FUTURE: "L", Mask.PAST: "R", Mask.NONE: ""}
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
 HALF = Fraction(1, 2)
 SPELLINGS = {"≤": "<=", "≥": ">=", "≠": "!=", r"\bdiv\b": "//", r"\bmod\b": "%", "(?<![<>=!])=(?!=)": "=="}
@@ -42,11 +41,8 @@ Literal = list[Any]
 
 
 def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
-    """The certificate of a subject that was proved for words of length `min_n` to `max_n`, checked.
-
-    Raises:
-        Undecided: if the checker does not accept it; it knows fewer constructions than the prover.
-    """
+    """The certificate of a subject that was proved for words of length `min_n` to `max_n`, checked; Undecided if the
+    checker does not accept it (it knows fewer constructions than the prover)."""
     core = desugar(subject.file)
     try:
         claims = _Claims(subject, core)
@@ -59,16 +55,16 @@ def certificate(subject: Subject, max_n: int, min_n: int = 1) -> dict[str, Any]:
             "labels": {
                 "version": __version__,
                 "source": {"name": subject.name, "sha256": subject.sha256, "text": format_file(subject.file)},
-                "formula": subject.formula,
+                "formula": subject.title,
                 "at": subject.file.at,
-                "regime": subject.program.regime,
+                "regime": subject.regime,
                 "beta": str(subject.budget.beta),
             },
-            "formula": formula_json(core, claims.nodes),
+            "formula": claims.formula,
             "model": network_json(subject.model, claims.users),
             "meaning": {"coordinates": claims.coordinates, "heads": claims.heads},
         }
-        reason = rejection(lambda: document.update(bounds=Checker(document).bounds))
+        reason = rejection(lambda: document.update(bounds=CertificateChecker(document).bounds))
     except Rejected as error:
         reason = str(error)
     if reason is not None:
@@ -85,44 +81,35 @@ def certificate_text(document: Mapping[str, Any]) -> str:
 # ---- the formula ----
 
 
-def formula_json(core: Core, nodes: list[list[Any]]) -> dict[str, Any]:
+def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
     """A formula as the table of its nodes, in primitive operators."""
+    true = core.nodes.index(Letters(frozenset(core.alphabet)))
+    nodes = [_node(node, true, users) for node in core.nodes]
     return {"alphabet": list(core.alphabet), "nodes": nodes, "root": [core.root.node, core.root.negated]}
 
 
-def core_nodes(core: Core, users: Mapping[str, UserPredicate]) -> list[list[Any]]:
-    """The nodes of a core as a certificate has them."""
-    true = core.nodes.index(Letters(frozenset(core.alphabet)))
-    return [_node(node, true, users) for node in core.nodes]
-
-
 def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any]:
-    def lit(of: Lit) -> Literal:
-        return [of.node, of.negated]
+    def lits(*of: Lit) -> list[Literal]:
+        return [[lit.node, lit.negated] for lit in of]
 
     match node:
         case Letters(symbols):
             return ["letters", [], *sorted(symbols)]
         case Edge(which):
-            return ["at least", [[true, False]], [[-1, "L" if which == "first" else "R"]], 1]
+            return ["at least", lits(Lit(true)), [[-1, "L" if which == "first" else "R"]], 1]
         case And(args):
-            return ["and", [lit(arg) for arg in args]]
+            return ["and", lits(*args)]
         case Xor(left, right):
-            return ["xor", [[left, False], [right, False]]]
+            return ["xor", lits(Lit(left), Lit(right))]
         case Step(op, arg):
-            return [op, [lit(arg)]]
+            return [op, lits(arg)]
         case Reach(op, left, right, _):
-            return [op, [lit(left), lit(right)]]
+            return [op, lits(left, right)]
         case AtLeast(terms, constant):
-            return [
-                "at least",
-                [lit(count.arg) for _, count in terms],
-                [[k, count.side] for k, count in terms],
-                constant,
-            ]
+            counts = [[k, count.side] for k, count in terms]
+            return ["at least", lits(*(count.arg for _, count in terms)), counts, constant]
         case Numeric(name, params, scale, CountOf(side, arg), offset):
-            text = predicate_text(name, params, "x", users)
-            return ["predicate", [lit(arg)], text, [[scale, side]], offset]
+            return ["predicate", lits(arg), predicate_text(name, params, "x", users), [[scale, side]], offset]
     raise AssertionError(node)
 
 
@@ -135,11 +122,10 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
     encoded = [names[k] for k, _ in model.encodings]
     hold(len(set(encoded)) == len(encoded), "a coordinate has several position encodings, which add up")
     embedding = {name: [str(row.get(k, 0)) for row in rows] for k, name in enumerate(names)}
-    for own, layer in zip(make_plan(model).layers, model.layers, strict=True):
-        clips: dict[str, list[Any]] = {names[k]: [str(bias), []] for k, bias in own.biases}
-        for unit in own.units:
-            if not unit.clip:
-                raise Rejected("a hidden unit is no clip")
+    for layer in model.layers:
+        clips: dict[str, list[Any]] = {names[k]: [str(bias), []] for k, bias in layer.ffn.biases}
+        for unit in layer.ffn.units:
+            hold(unit.clip, "a hidden unit is no clip")
             for out, weight in unit.outs:
                 row = {names[k]: str(value) for k, value in unit.form}
                 clips.setdefault(names[out], ["0", []])[1].append([str(weight), str(unit.bias), row])
@@ -159,17 +145,10 @@ def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
         return [{names[k]: str(value) for k, value in row.items()} for row in matrix.rows()]
 
     values = {names[k]: row for k, row in enumerate(rows(head.w_v)) if row}
-    if len(values) != 1:
-        raise Rejected(f"head {head.name} writes {len(values)} coordinates")
+    hold(len(values) == 1, f"head {head.name} writes {len(values)} coordinates")
     ((out, value),) = values.items()
-    return {
-        "name": head.name,
-        "mask": head.mask.value,
-        "query": rows(head.w_q),
-        "key": rows(head.w_k),
-        "value": value,
-        "out": out,
-    }
+    own = {"name": head.name, "mask": head.mask.value, "query": rows(head.w_q), "key": rows(head.w_k)}
+    return {**own, "value": value, "out": out}
 
 
 def _python(function: object) -> str:
@@ -202,32 +181,25 @@ def predicate_text(name: str, params: tuple[int, ...], x: str, users: Mapping[st
 # ---- what everything stands for ----
 
 
-@dataclass
 class _Claims:
     """Nodes, and what coordinates and heads stand for, read from the specification and the lowering's names."""
 
-    subject: Subject
-    core: Core
-    nodes: list[list[Any]] = field(default_factory=list)
-    coordinates: dict[str, Literal] = field(default_factory=dict)
-    heads: dict[str, dict[str, Any]] = field(default_factory=dict)
-    means: dict[str, tuple[str, Literal]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        subject, program = self.subject, self.subject.program
+    def __init__(self, subject: Subject, core: Core) -> None:
+        self.subject, self.core, program = subject, core, subject.program
+        self.heads: dict[str, dict[str, Any]] = {}
+        self.means: dict[str, tuple[str, Literal]] = {}
         self.users = {item.name: item for item in subject.file.predicates}
         self.true = self.core.nodes.index(Letters(frozenset(self.core.alphabet)))
-        self.nodes = core_nodes(self.core, self.users)
+        self.formula = formula_json(self.core, self.users)
+        self.nodes: list[list[Any]] = self.formula["nodes"]
         regime, method = regime_named(program.regime), METHODS.get(subject.counting or "")
         named = node_coordinates(self.core, regime, method, own_predicates(subject.file))
-        self.coordinates = {name: [number, False] for number, name in named.items() if name != ONE}
+        self.coordinates: dict[str, Literal] = {name: [number, False] for number, name in named.items() if name != ONE}
         if program.output not in self.coordinates:
             self.coordinates[program.output] = [self.core.root.node, self.core.root.negated]
-        for letter in program.letters:
-            self.coordinates[letter.name] = self._letters(letter.symbols)
-        for layer in program.layers:
-            for head in layer.heads:
-                self._head(head, program)
+        self.coordinates |= {letter.name: self._letters(letter.symbols) for letter in program.letters}
+        for head in program.heads:
+            self._head(head)
 
     def _add(self, node: list[Any]) -> int:
         if node not in self.nodes:
@@ -244,18 +216,18 @@ class _Claims:
         """The literal that a form is, if it is one."""
         terms: dict[str, Rational] = dict(form.terms)
         constant = terms.pop(ONE, 0)
-        if not terms:
-            return [self.true, constant == 0] if constant in (0, 1) else None
-        ((name, factor), *others) = terms.items()
-        if not others and name == PARITY and constant == HALF == abs(factor):
-            even = self._add(["predicate", [[self.true, False]], "x % 2 == 0", [[1, "L"]], 0])
-            return [even, factor < 0]
-        if others or name not in self.coordinates or (constant, factor) not in ((0, 1), (1, -1)):
-            return None
-        node, negated = self.coordinates[name]
-        return [node, negated != (factor < 0)]
+        match list(terms.items()):
+            case [] if constant in (0, 1):
+                return [self.true, constant == 0]
+            case [(name, factor)] if name == PARITY and constant == HALF == abs(factor):
+                even = self._add(["predicate", [[self.true, False]], "x % 2 == 0", [[1, "L"]], 0])
+                return [even, factor < 0]
+            case [(name, factor)] if name in self.coordinates and (constant, factor) in ((0, 1), (1, -1)):
+                node, negated = self.coordinates[name]
+                return [node, negated != (factor < 0)]
+        return None
 
-    def _head(self, head: Head, program: HardProgram) -> None:
+    def _head(self, head: Head) -> None:
         what = self.literal(head.value)
         if head.kind is Kind.UNIFORM:
             if what is not None:
@@ -265,7 +237,7 @@ class _Claims:
             where = None if head.select is None else self.literal(head.select)
             backwards = head.weighting is Weighting.LEFTMOST
             self.heads[head.name] = {"kind": "nearest", "where": where, "what": what, "backwards": backwards}
-            out = _reader(program, head)
+            out = self._reader(head)
             if out not in self.coordinates and where == what:
                 # "Some": a Boolean that only counts need.
                 self.coordinates[out] = [self._add(["at least", [what], [[1, SIDES[head.mask]]], -1]), False]
@@ -275,13 +247,132 @@ class _Claims:
             kind = "number" if head.kind is Kind.LOOKUP else "table"
             self.heads[head.name] = {"kind": kind, "count": [[lit], [[1, side]]], "some": [some, False]}
         else:
-            self.heads[head.name] = {"kind": "sign", "what": [self.coordinates[_reader(program, head)][0], False]}
+            self.heads[head.name] = {"kind": "sign", "what": [self.coordinates[self._reader(head)][0], False]}
+
+    def _reader(self, head: Head) -> str:
+        """The coordinate that the first clip that reads a head writes."""
+        layers = self.subject.program.layers
+        units = [unit for layer in layers for unit in layer.units if head.out in dict(unit.pre.terms)]
+        hold(units, f"nothing reads what head {head.name} writes")
+        return units[0].out
 
 
-def _reader(program: HardProgram, head: Head) -> str:
-    """The coordinate that the first clip that reads a head writes."""
-    for layer in program.layers:
-        for clip in layer.clips:
-            if head.out in dict(clip.pre.terms):
-                return clip.out
-    raise Rejected(f"nothing reads what head {head.name} writes")
+# ---- comparison with files ----
+
+LINE = "\n"
+LONGEST_TEXT = 1 << 20
+"""Characters of the formula's text in a certificate."""
+
+
+def check_labels(document: Mapping[str, Any]) -> None:
+    """Hold that a certificate is about the formula that it cites as its source; Rejected saying where they differ."""
+    labels = document["labels"]
+    text = labels["source"]["text"]
+    hold(len(text) <= LONGEST_TEXT, f"too large: labels.source.text has {len(text)} characters")
+    try:
+        file = parse.parse_text(text, "labels.source.text")
+        check_formula(document, file, "labels.source.text")
+        # The formula is the last line of a file as it is written; the label may have brackets that are not needed.
+        own = f"{format_file(file).rstrip().rpartition(LINE)[0]}{LINE}{labels['formula']}"
+        same = LINE not in labels["formula"] and parse.parse_text(own, "labels.formula").formula == file.formula
+    except HardsimError:
+        raise Rejected("labels.source.text: it is no formula that can be read") from None
+    hold(labels["at"] == file.at, "labels.at: it is not that of labels.source.text")
+    hold(same, "labels.formula: it is not that of labels.source.text")
+
+
+def check_formula(document: Mapping[str, Any], file: FormulaFile, name: str) -> None:
+    """Hold that a certificate is about the formula of a file, read at the file's own position.
+
+    Raises:
+        Rejected: with the first place of difference; `name` is what it calls the file.
+        InputError: if the formula has no core.
+    """
+    own_predicates(file)
+    core = desugar(file)
+    wanted = formula_json(core, {item.name: item for item in file.predicates})
+    found = document["formula"]
+    same = set(found["alphabet"]) == set(wanted["alphabet"])
+    hold(same, f"formula.alphabet: it is not that of {name}, {' '.join(wanted['alphabet'])}")
+    table: dict[Any, int] = {}
+    own, other = _shapes(found["nodes"], table), _shapes(wanted["nodes"], table)
+    (k, negated), (j, otherwise) = found["root"], wanted["root"]
+    while own[k] != other[j]:
+        (op, args, *rest), (op_there, args_there, *rest_there) = found["nodes"][k], wanted["nodes"][j]
+        pairs = [(a, b) for a, b in zip(args, args_there, strict=False) if _shape(own, a) != _shape(other, b)]
+        alike = _rest(op, rest) == _rest(op_there, rest_there) and len(args) == len(args_there) and pairs
+        if not (alike and pairs[0][0][1] == pairs[0][1][1]):
+            there = json.dumps(wanted["nodes"][j], ensure_ascii=False)
+            raise Rejected(f"formula.nodes[{k}]: it is not the formula of {name}, which has node {j} here: {there}")
+        ((k, _), (j, _)), *_ = pairs
+    hold(negated == otherwise, f"formula.root: it is negated, but not in {name}, or the other way round")
+
+
+def _rest(op: str, rest: list[Any]) -> Any:
+    return op, frozenset(rest) if op == "letters" else json.dumps(rest)
+
+
+def _shape(shapes: list[int], lit: list[Any]) -> tuple[int, bool]:
+    return shapes[lit[0]], lit[1]
+
+
+def _shapes(nodes: list[list[Any]], table: dict[Any, int]) -> list[int]:
+    """A number for each node: equal formulas, in whatever table, have equal numbers."""
+    shapes: list[int] = []
+    for op, args, *rest in nodes:
+        key = (_rest(op, rest), *(_shape(shapes, lit) for lit in args))
+        shapes.append(table.setdefault(key, len(table)))
+    return shapes
+
+
+def check_model(document: Mapping[str, Any], subject: Subject, name: str) -> None:
+    """Hold that a certificate is about the network of a compiled model; Rejected with the first place of difference;
+    `name` is what it calls the model."""
+    network = network_json(subject.model, {item.name: item for item in subject.file.predicates})
+    found = difference(document["model"], network, "model")
+    hold(found is None, f"{found}: it is not what {name} has")
+
+
+def difference(found: Any, wanted: Any, place: str) -> str | None:
+    """The first place where two JSON values differ; None if they are equal."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        steps = {f".{key}": (found.get(key), wanted.get(key)) for key in (*wanted, *found)}
+    elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        steps = {f"[{k}]": pair for k, pair in enumerate(zip(found, wanted, strict=True))}
+    else:
+        return None if type(found) is type(wanted) and found == wanted else place
+    return next((at for step, pair in steps.items() if (at := difference(*pair, place + step)) is not None), None)
+
+
+# ---- the formula in words ----
+
+
+def node_lines(formula: Mapping[str, Any], most: int) -> list[str]:
+    """The nodes that the root depends on, one a line, the last `most` of them."""
+    nodes, (root, _) = formula["nodes"], formula["root"]
+    wanted = {root}
+    for k in range(root, -1, -1):
+        if k in wanted:
+            wanted |= {a for a, _ in nodes[k][1]}
+    shown = sorted(wanted)[-most:]
+    more = [f"... and {len(wanted) - len(shown)} more"] if len(wanted) > len(shown) else []
+    return more + [f"{k}: {_node_text(nodes[k])}" for k in shown]
+
+
+def literal_text(lit: list[Any]) -> str:
+    """A node, or `!` and a node."""
+    return f"{'!' if lit[1] else ''}{lit[0]}"
+
+
+def _node_text(node: list[Any]) -> str:
+    op, args, *rest = node
+    names = [literal_text(lit) for lit in args]
+    if op == "letters":
+        return f"letters {' '.join(rest)}".rstrip()
+    if op in ("S", "U", "and", "xor"):
+        return f" {op} ".join(names)
+    if op in ("Y", "X"):
+        return f"{op} {names[0]}"
+    terms = [f"{a}*#{side}[{lit}]" for (a, side), lit in zip(rest[-2], names, strict=True)]
+    total = " + ".join([*terms, str(rest[-1])])
+    return f"{total} >= 0" if op == "at least" else f"({rest[0]}) at x = {total}"

@@ -1,82 +1,170 @@
 """What a run has found until now, in a file from which another run goes on.
 
 The file belongs to one request: the inputs (by name, content and alphabet), and every option that decides what is tried
-and how. How many processes there were does not matter. It is replaced as a whole (written under another name, made
-durable, renamed), so that at every moment there is a complete one, however the run ends.
+and how. It is a database of SQLite that appears whole and is changed by transactions. Every row has a digest of its
+own, and values are JSON without loss: fractions and large integers as text, floats in hexadecimal. The types of the
+fields say what each is; nothing is executed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from functools import cache
+from types import GenericAlias, NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from hardsim.ahat.file import read_json
-from hardsim.checking.plain import SMALL, from_plain, to_plain
+from hardsim.checking.result import CheckResult, Verdict
+from hardsim.checking.tally import Tally
 from hardsim.errors import InputError
-from hardsim.files import Draft, read_bytes, refusing, target_of
-from hardsim.net.reader import Reader
+from hardsim.files import Draft, read_bytes, refusal, refusing, target_of
 from hardsim.version import __version__
 
-FORMAT = "hardsim-checkpoint"
-SCHEMA_VERSION = 1
-INTERVAL = 1.0
-"""Least seconds between two times that the file is written while words are tried."""
-SHARE = 20
-"""Writing takes at most this fraction of the time."""
+SMALL = 2**53
+"""Integers up to here stand for themselves: every reader of JSON has them."""
+NUMBER = Fraction | float
+"""What a field of type Any holds."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of one input in one regime: the state that was reached, and how many words it covers, or the
+    result."""
+
+    state: list[Tally] | None = None
+    words: int = 0
+    result: CheckResult | None = None
+
+
+def to_plain(value: Any) -> Any:
+    """A value as JSON.
+
+    Raises:
+        TypeError: if it holds anything of another type.
+    """
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return value if abs(value) <= SMALL else hex(value)
+        case float():
+            return float(value).hex()
+        case Fraction():
+            return f"{_text(value.numerator)}/{_text(value.denominator)}"
+        case list() | tuple():
+            return [to_plain(one) for one in value]
+        case dict():
+            return to_plain(list(value.items()))
+    if is_dataclass(value):
+        return {one.name: to_plain(getattr(value, one.name)) for one in fields(value)}
+    raise TypeError(f"a {type(value).__name__} has no place in a checkpoint")
+
+
+def from_plain(data: Any, kind: Any, place: str) -> Any:
+    """The value of a type, as a field states it, that JSON stands for; `place` is where it is in its document.
+
+    Raises:
+        ValueError: if it stands for none, naming the place.
+    """
+    kind = NUMBER if kind is Any else kind
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        left = [part for part in parts if part is not NoneType or data is None]
+        for part in left[:-1]:
+            with suppress(ValueError):
+                return from_plain(data, part, place)
+        return from_plain(data, left[-1], place)
+    if origin is dict:
+        return dict(from_plain(data, GenericAlias(list, GenericAlias(tuple, parts)), place))
+    if origin in (list, tuple) and isinstance(data, list):
+        kinds = [parts[0]] * len(data) if origin is list or parts[-1] is Ellipsis else parts
+        if len(kinds) == len(data):
+            each = enumerate(zip(data, kinds, strict=True))
+            return origin([from_plain(one, part, f"{place}[{index}]") for index, (one, part) in each])
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(data, dict):
+        hints = _hints(kind)
+        if data.keys() != hints.keys():
+            raise ValueError(f"other fields than those of a {kind.__name__} at {place}")
+        return kind(**{name: from_plain(one, hints[name], f"{place}.{name}") for name, one in data.items()})
+    if type(data) is kind is not float:
+        return data
+    with suppress(ValueError, ZeroDivisionError, OverflowError):
+        if kind in TEXTS and isinstance(data, str):
+            return TEXTS[kind](data)
+    raise ValueError(f"a {type(data).__name__} at {place}, where there is no {getattr(kind, '__name__', kind)}")
+
+
+def _fraction(text: str) -> Fraction:
+    above, _, below = text.partition("/")
+    return Fraction(int(above, 0), int(below, 0))
+
+
+TEXTS: dict[Any, Callable[[str], Any]] = {
+    Fraction: _fraction,
+    float: float.fromhex,
+    int: lambda text: int(text, 16),
+    Verdict: Verdict,
+}
+"""What is written as text."""
+
+
+_hints = cache(get_type_hints)
+
+
+def _text(number: int) -> str:
+    """Decimal where it is short: long numbers are read and written faster (and without a limit) in hexadecimal."""
+    return str(number) if number.bit_length() < 256 else hex(number)
+
+
+# ---- the file ----
+
+
+MAGIC, APPLICATION, VERSION1 = b"SQLite format 3\0", b"hard", b'{"format": "hardsim-checkpoint"'
+"""How a database begins, how one of hardsim is known (at its bytes 68 to 71), how files of the first schema began."""
+SCHEMA_VERSION = 3
+TABLE = "CREATE TABLE kept (kind TEXT, name TEXT, value TEXT, sha256 TEXT, PRIMARY KEY (kind, name))"
+PUT = "REPLACE INTO kept VALUES (?, ?, ?, ?)"
+REQUEST, INPUT, RUN, COMPLETE = "request", "input", "run", "complete"
+"""The kinds of rows: an option by name, an input by name, what is known of an input in a regime, that all is done."""
+UNUSABLE = ("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_FULL")
+"""Errors in reading that are not damage."""
+INTERVAL, SHARE = 1.0, 20
+"""Least seconds between two times that the file is written while words are tried, and how many times as long as the
+writing took."""
 LARGEST = 256 * 2**20
 """Bytes of the largest checkpoint that is read: what was found of every length up to the largest is in it."""
 OPTION = "--resume"
 
 
 class Memory:
-    """What is known of one input in one regime: the `state` that was reached, or the `result`. This one forgets."""
+    """What is known of one input in one regime (see `Known`). Without a file it is forgotten."""
 
-    state: Any = None
-    result: Any = None
-    words = 0
-    """How many words the state covers."""
+    def __init__(self, file: Checkpoint | None = None, key: str = "") -> None:
+        self._file, self._key = file, key
+        found = Known() if file is None else file.runs.get(key, Known())
+        self.state, self.words, self.result = found.state, found.words, found.result
 
-    def keep(self, state: Callable[[], Any], words: int) -> None:
-        """Note how far it is; `state` is asked where that is written down."""
+    def keep(self, state: Callable[[], list[Tally]], words: int) -> None:
+        """Note how far it is, unless that was done a moment ago; `state` is asked only then. Nothing waits to be
+        written: after an interruption a state may be half changed."""
+        if self._file is not None and self._file.due:
+            self._file.write(RUN, self._key, json.dumps(to_plain(Known(state(), words))))
 
-    def finish(self, result: Any) -> None:
+    def finish(self, result: CheckResult) -> None:
         """Note that it is done."""
-
-
-class _Kept(Memory):
-    """A memory that a file backs."""
-
-    def __init__(self, file: Checkpoint, key: str) -> None:
-        self._file = file
-        self._key = key
-        found = file.runs.get(key, {})
-        self.state = found.get("state")
-        self.result = found.get("result")
-        self.words = found.get("words", 0)
-
-    def keep(self, state: Callable[[], Any], words: int) -> None:
-        """Write down how far it is, unless that was done a moment ago.
-
-        Nothing waits to be written: after an interruption a state may be half changed.
-        """
-        if self._file.due:
-            self._file.set(self._key, state=state(), words=words)
-
-    def finish(self, result: Any) -> None:
-        """Write down the result."""
-        self._file.set(self._key, result=result)
+        if self._file is not None:
+            self._file.write(RUN, self._key, json.dumps(to_plain(Known(result=result))))
 
 
 class Checkpoint:
     """The file of one request: read if it exists, otherwise made at once, so that it is known that it can be
-    written.
-
-    `inputs` are name, SHA-256 and alphabet of what is read, `request` the options by name.
+    written. `inputs` are name, SHA-256 and alphabet of what is read, `request` the options by name.
 
     Raises:
         InputError: if it is no such file, or of another request (it is left alone then), or cannot be written.
@@ -84,83 +172,81 @@ class Checkpoint:
 
     def __init__(self, path: str, request: Mapping[str, Any], inputs: Sequence[tuple[str, str, Sequence[str]]]) -> None:
         self.path = path
-        self.request = json.loads(json.dumps(request))
-        self.inputs = [[name, digest, list(alphabet)] for name, digest, alphabet in inputs]
         self.complete = False
-        self.runs: dict[str, dict[str, Any]] = {}
-        """By input and regime: `state` and `words`, or `result`."""
-        self._plain: dict[str, dict[str, Any]] = {}
+        self.runs: dict[str, Known] = {}
+        """By input and regime."""
         self._next = 0.0
         self._target = target_of(path, OPTION)
-        self.resumed = self._target.exists()
-        if self.resumed:
-            self._read()
-        else:
-            self._write()
+        mine = {(REQUEST, "version of hardsim"): __version__}
+        mine |= {(REQUEST, name): _shown(value) for name, value in request.items()}
+        for name, digest, alphabet in inputs:  # a name of a file may hold what is no text
+            mine[INPUT, name.encode("utf-8", "backslashreplace").decode()] = json.dumps([digest, *alphabet])
+        if not self._target.exists():
+            self._make(mine)
+            return
+        self._hold_header()
+        rows = self._rows()
+        self._hold_request(rows, mine)
+        try:
+            runs = {name: json.loads(value) for (kind, name), value in rows.items() if kind == RUN}
+            self.runs = {name: from_plain(value, Known, name) for name, value in runs.items()}
+            if any(run.words < 0 for run in self.runs.values()):
+                raise ValueError("less than no words")
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(str(error)) from None
+        self.complete = (COMPLETE, "") in rows
 
     def memory(self, name: str, regime: str | None) -> Memory:
         """What is known of an input in a regime (None for a hard-attention model)."""
-        return _Kept(self, json.dumps([name, regime]))
+        return Memory(self, json.dumps([name, regime]))
 
     # ---- reading ----
 
-    def _read(self) -> None:
-        document = self._document()
-        with self._damage():
-            document.only("format", "schema_version", "version", "complete", "request", "inputs", "runs")
-            there = {name: one.value for name, one in document.field("request").members()}
-            known = dict(map(_input, document.field("inputs").items()))
-            version, self.complete = document.field("version").text(), document.field("complete").boolean()
-        for what, value, here in (
-            ("version of hardsim", version, __version__),
-            *((name, there.get(name), value) for name, value in self.request.items()),
-        ):
-            if value != here:
-                raise self._other(f"{what} {_shown(value)} there, {_shown(here)} here")
-        mine = {name: (digest, alphabet) for name, digest, alphabet in self.inputs}
-        for name in [*mine, *known]:
-            if name not in known or name not in mine:
-                raise self._other(f"the input {name} is {'new' if name in mine else 'not given any more'}")
-            if known[name] != mine[name]:
-                raise self._other(f"the input {name} was changed since")
-        with self._damage():
-            self.runs = {key: _run(found) for key, found in document.field("runs").members()}
-        self._plain = document.field("runs").value
-
-    @contextmanager
-    def _damage(self) -> Iterator[None]:
-        """Reading what only damage makes unreadable, after the digest was right."""
-        try:
-            yield
-        except InputError as error:
-            raise self._damaged(error.message) from None
-        except (ValueError, RecursionError) as error:
-            raise self._damaged(str(error)) from None
-
-    def _document(self) -> Reader:
-        """The file's content, after its digest has been held against it."""
+    def _hold_header(self) -> None:
+        """Hold that the file is a checkpoint of this schema, before SQLite has it."""
         data = read_bytes(self.path, LARGEST, OPTION)
-        document: Any = None
-        try:
-            document = read_json(data, self.path).value
-        except InputError as error:
-            if data.lstrip().startswith(b'{"format": "hardsim-checkpoint"'):
-                raise self._damaged(f"it ends early, or was changed: {error.message}") from None
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
+        ours = data.startswith(MAGIC) and data[68:72] == APPLICATION
+        if not ours and not data.startswith(VERSION1):
             raise InputError(
                 f"{OPTION} {self.path}: this file is no checkpoint of hardsim, and is left alone",
                 hint="Give a name of its own to what is to be resumed; a file that does not exist is made.",
             )
-        if document.get("schema_version") != SCHEMA_VERSION:
-            raise self._other(f"schema_version {_shown(document.get('schema_version'))} there, {SCHEMA_VERSION} here")
-        digest = document.pop("sha256", None)
+        version = int.from_bytes(data[60:64], "big") if ours else 1
+        if version != SCHEMA_VERSION:
+            raise self._other(f"schema_version {version} there, {SCHEMA_VERSION} here")
+
+    def _rows(self) -> dict[tuple[str, str], str]:
+        """The values by kind and name, after the digest of each has been held against it."""
         try:
-            same = digest == _digest(document)
-        except (RecursionError, ValueError):
-            same = False
-        if not same:
-            raise self._damaged("its digest is not that of its content")
-        return Reader(document, "its content")
+            with closing(self._open()) as database:
+                # A view or a trigger would be somebody's program.
+                if database.execute("SELECT sql FROM sqlite_master WHERE sql NOTNULL").fetchall() != [(TABLE,)]:
+                    raise self._damaged("its tables are others")
+                (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+                rows = database.execute("SELECT kind, name, value, sha256 FROM kept").fetchall()
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "").startswith(UNUSABLE):
+                raise InputError(f"{OPTION} {self.path}: cannot be used: {error}", "Try again.") from None
+            raise self._damaged(str(error)) from None
+        if found != "ok":
+            raise self._damaged(str(found))
+        if any(not all(isinstance(one, str) for one in row) or _digest(*row[:3]) != row[3] for row in rows):
+            raise self._damaged("a digest is not that of its content")
+        return {(kind, name): value for kind, name, value, _ in rows}
+
+    def _hold_request(self, rows: Mapping[tuple[str, str], str], mine: Mapping[tuple[str, str], str]) -> None:
+        """Hold that the file is of this request and these inputs."""
+        for (kind, name), here in mine.items():
+            there = rows.get((kind, name))
+            if kind == REQUEST and there != here:
+                raise self._other(f"{name} {_shown(there)} there, {here} here")
+            if there != here:
+                raise self._other(f"the input {name} {'is new' if there is None else 'was changed since'}")
+        for kind, name in rows.keys() - mine.keys():
+            if kind == INPUT:
+                raise self._other(f"the input {name} is not given any more")
+            if kind not in (REQUEST, RUN, COMPLETE):
+                raise self._damaged(f"it holds a {kind!r}")
 
     def unusable(self, name: str, error: Exception) -> InputError:
         """That what the file holds of an input is nothing that a run could have left."""
@@ -181,72 +267,52 @@ class Checkpoint:
 
     # ---- writing ----
 
+    def _make(self, rows: Mapping[tuple[str, str], str]) -> None:
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.execute(f"PRAGMA application_id = {int.from_bytes(APPLICATION, 'big')}")
+            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            database.execute(TABLE)
+            for key, value in rows.items():
+                database.execute(PUT, (*key, value, _digest(*key, value)))
+            database.commit()
+            data = database.serialize()
+        with refusing(self.path, OPTION), closing(Draft(self._target)) as draft:
+            draft.commit(data)
+        self._next = time.monotonic() + INTERVAL
+
+    def _open(self) -> sqlite3.Connection:
+        """The database, which is not made anew where it has gone."""
+        return sqlite3.connect(f"{self._target.as_uri()}?mode=rw", uri=True)
+
     @property
     def due(self) -> bool:
         """Whether it is time to write again."""
         return time.monotonic() >= self._next
 
-    def set(self, key: str, **found: Any) -> None:
-        """Hold a state or a result of one input, and write it down."""
-        self._plain[key] = {kind: to_plain(value) for kind, value in found.items()}
-        self._write()
-
-    def _write(self) -> None:
-        """Replace the file by one that holds everything until now.
+    def write(self, kind: str, name: str, value: str) -> None:
+        """Write down one row, in place of what was known before.
 
         Raises:
             InputError: if that fails (a full disk, say): the file is as it was.
         """
         started = time.monotonic()
-        document = {
-            "format": FORMAT,
-            "schema_version": SCHEMA_VERSION,
-            "version": __version__,
-            "complete": self.complete,
-            "request": self.request,
-            "inputs": self.inputs,
-            "runs": self._plain,
-        }
-        text = json.dumps(document | {"sha256": _digest(document)}) + "\n"
-        with refusing(self.path, OPTION), closing(Draft(self._target)) as draft:
-            draft.commit(text.encode("ascii"), durable=True)
+        try:
+            with closing(self._open()) as database, database:
+                database.execute(PUT, (kind, name, value, _digest(kind, name, value)))
+        except sqlite3.Error as error:
+            raise refusal(self.path, OPTION, str(error)) from None
         now = time.monotonic()
         self._next = now + max(INTERVAL, SHARE * (now - started))
 
     def finish(self) -> None:
         """Say that nothing is left to do."""
         if not self.complete:
+            self.write(COMPLETE, "", "")
             self.complete = True
-            self._write()
 
 
-def _input(data: Reader) -> tuple[str, tuple[str, list[str]]]:
-    """An input by its name: its SHA-256 and its alphabet."""
-    name, digest, alphabet = data.items(3)
-    return name.text(), (digest.text(), [symbol.text() for symbol in alphabet.items()])
-
-
-def _run(data: Reader) -> dict[str, Any]:
-    """What is known of one input in one regime."""
-    data.only("state", "words", "result")
-    if data.has("words"):
-        data.field("words").integer(0, SMALL)
-    return {kind: from_plain(one.value, one.path) for kind, one in data.members()}
-
-
-def same_file(left: str, right: str) -> bool:
-    """Whether two names mean one file."""
-    with suppress(OSError, ValueError):
-        return Path(left).samefile(right)
-    with suppress(OSError, ValueError, RuntimeError):
-        return Path(left).resolve() == Path(right).resolve()
-    return False
-
-
-def _digest(document: Mapping[str, Any]) -> str:
-    """SHA-256 of a document without its digest."""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+def _digest(*row: str) -> str:
+    return hashlib.sha256(json.dumps(row).encode("ascii")).hexdigest()
 
 
 def _shown(value: Any) -> str:

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hardsim.checking.attention import AttentionOptions, AttentionSubject
-from hardsim.checking.attention_campaign import check_attention
-from hardsim.checking.attention_result import AttentionResult
 from hardsim.checking.campaign import CheckOptions, Report, check_subject
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Crew
-from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.prove import prove_subject
-from hardsim.checking.prove_attention import prove_attention
+from hardsim.checking.interrupts import to_the_report
+from hardsim.checking.prove import prove_attention, prove_subject
 from hardsim.checking.result import AUTO, CheckResult, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.errors import Contradiction
-from hardsim.spec.regimes import REGIMES
+from hardsim.program.regimes import REGIMES
 
 LONGEST = 64
 """The length up to which a check asks the prover of formulas, which costs the square of it."""
@@ -34,76 +30,62 @@ def check_with_proof(
     crew: Crew | None = None,
     memory: Memory | None = None,
 ) -> CheckResult:
-    """Check a formula's network, after the prover has been asked about all words of these lengths.
+    """Check a network, after the prover has been asked about all words of these lengths.
 
-    The prover is asked under engine `auto`, in the regimes that converge, up to length LONGEST.
+    The prover is asked under engine `auto`: about what was compiled from formulas in the regimes that converge, up to
+    length LONGEST; about programs whose gaps and ranges follow from how they were compiled, at the temperature of
+    Theorem 26.
 
     Raises:
         InputError: as `check_subject`.
         Contradiction: if a word contradicts a proof.
     """
-    asked = options.engine == AUTO and options.max_n <= LONGEST and REGIMES[subject.program.regime].converges
-    proof, stopped = None, False
-    with held():
-        try:
-            if asked:
-                with interruptible():
-                    proof = prove_subject(subject, options.max_n, search=0)
-        except KeyboardInterrupt:
-            stopped = True
-        result = check_subject(subject, options, progress, crew, memory, stopped)
-    if proof is None:
+    proofs: list[tuple[Verdict, str] | None] = []
+    result = to_the_report(
+        lambda: proofs.append(_proof(subject, options.max_n)) if options.engine == AUTO else None,
+        lambda stopped: check_subject(subject, options, progress, crew, memory, stopped),
+    )
+    if not proofs or proofs[0] is None:
         return result
-    if proof.verdict is Verdict.PROVED and result.mismatch is not None:
-        word = " ".join(result.mismatch.word)
-        raise Contradiction(
-            f"{subject.name} was proved for every word up to {options.max_n}, but {word} is a mismatch "
-            f"({result.mismatch.kind}; regime {result.model.regime}, temperature {result.model.temperature}, beta "
-            f"{result.model.beta})"
-        )
+    verdict, reach = proofs[0]
+    if verdict is Verdict.PROVED and result.verdict is Verdict.REFUTED:
+        return _contradicted(subject, options, result)
+    if subject.sharpness is None:
+        if verdict is not Verdict.PROVED or result.partial or result.verdict is not Verdict.CERTIFIED:
+            return result
+        return replace(result, verdict=Verdict.PROVED, reach=f"{reach}; and {result.reach}")
     if result.partial:
-        return replace(result, proof=proof.reach)
-    if proof.verdict is not Verdict.PROVED:
+        return replace(result, proof=reach)
+    if verdict is not Verdict.PROVED:
         return replace(result, proof="not proved: `hardsim prove` says why")
     words = result.reach if result.verdict is Verdict.UNDECIDED else f"on {result.reach}"
-    return replace(result, verdict=Verdict.PROVED, proof=proof.reach, reach=f"{proof.reach}; and {words}")
+    return replace(result, verdict=Verdict.PROVED, proof=reach, reach=f"{reach}; and {words}")
 
 
-def check_attention_with_proof(
-    subject: AttentionSubject,
-    options: CheckOptions,
-    choice: AttentionOptions,
-    progress: Report | None = None,
-    crew: Crew | None = None,
-    memory: Memory | None = None,
-) -> AttentionResult:
-    """Check a model, after the prover has been asked where gaps and ranges follow from how a program was compiled.
+def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str] | None:
+    """What the prover says; None where it is not asked."""
+    if subject.sharpness is not None:
+        known = subject.formula is not None or subject.structural
+        if not known or max_n > LONGEST or not REGIMES[subject.program.regime].converges:
+            return None
+        proved = prove_subject(subject, max_n, heads_only=subject.formula is None, search=0)
+        return proved.verdict, proved.reach
+    if not subject.structural or subject.schedule is not None:
+        return None
+    if len(subject.prepared((subject.alphabet[0],) * max_n)) > LONGEST_MODEL:
+        return None
+    found = prove_attention(subject, max_n, search=0)
+    return found.verdict, found.reach
 
-    Raises:
-        InputError: as `check_attention`.
-        Contradiction: if a word contradicts a proof.
-    """
-    asked = options.engine == AUTO and subject.structural and choice.tau is None
-    if asked:
-        asked = len(subject.prepared((subject.alphabet[0],) * options.max_n)) <= LONGEST_MODEL
-    proof, stopped = None, False
-    with held():
-        try:
-            if asked:
-                with interruptible():
-                    proof = prove_attention(subject, options.max_n, choice, search=0)
-        except KeyboardInterrupt:
-            stopped = True
-        result = check_attention(subject, options, choice, progress, crew, memory, stopped)
-    if proof is None or proof.verdict is not Verdict.PROVED or result.partial:
+
+def _contradicted(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:
+    """A result in which hard attention is not what a program says, which no proof claims; Contradiction otherwise."""
+    mismatch, facts = result.mismatch, result.model
+    if subject.sharpness is None and mismatch is not None and mismatch.soft == mismatch.hard:
         return result
-    if result.verdict is Verdict.REFUTED:
-        if result.mismatch is not None and result.mismatch.soft == result.mismatch.hard:
-            return result  # hard attention is not what the program says, which the proof does not claim
-        word = "a word" if result.mismatch is None else f"the word {' '.join(result.mismatch.word)}"
-        raise Contradiction(
-            f"{subject.name} was proved for every word up to {options.max_n}, but {word} contradicts it: {result.reach}"
-        )
-    if result.verdict is not Verdict.CERTIFIED:
-        return result
-    return replace(result, verdict=Verdict.PROVED, reach=f"{proof.reach}; and {result.reach}")
+    word = "a word" if mismatch is None else f"the word {' '.join(mismatch.word)}"
+    how = f" (regime {facts.regime}, temperature {facts.temperature}, beta {facts.beta})" if facts.regime else ""
+    raise Contradiction(
+        f"{subject.name} was proved for every word up to {options.max_n}, but {word} contradicts it: "
+        f"{result.reach}{how}"
+    )

@@ -7,17 +7,17 @@ tables that its words share, and of long words the attention of every position t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, takewhile
 
-from hardsim.checking.campaign import CheckOptions, plan_words
-from hardsim.checking.compare import Judge
-from hardsim.checking.result import AUTO, Word
-from hardsim.checking.rigorous import AutoEngine
-from hardsim.checking.soft import Decision
+from hardsim.checking.campaign import SHORT, CheckOptions, words_of
+from hardsim.checking.engines import HardRunner, SoftEngine
+from hardsim.checking.result import Answer, Mismatch, Word
 from hardsim.checking.subject import Subject
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.errors import Contradiction
+from hardsim.network.model import Transformer
 
 MOST = 1000
 """Words after one proof."""
@@ -32,18 +32,18 @@ PAIRS = 5_000_000
 """What the words of one long length may cost: heads and layers times pairs of positions; about as long."""
 IN_BALLS = 256
 """Symbols of the words that float64 leaves undecided and balls are asked about, over all lengths."""
+COORDINATES = 16
+"""A network with a temperature for each length costs what its heads and layers do, and as much for each so many
+coordinates, all of which are computed."""
 SAMPLED = CheckOptions(exhaustive=0)
 """How words of a length that has too many are chosen: as `check` does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """The words that were run after a proof, none of which contradicts it.
-
-    `words` is how many, of up to `longest` symbols; of each length up to `whole`, from the first that was proved, every
-    word was among them (0: of none). On `undecided` of them no answer was reached, which says nothing. `partial` says
-    that they were interrupted.
-    """
+    """The words that were run after a proof, none of which contradicts it. `words` is how many, of up to `longest`
+    symbols; of each length up to `whole`, from the first that was proved, every word was among them (0: of none). On
+    `undecided` of them no answer was reached, which says nothing. `partial` says that they were interrupted."""
 
     words: int = 0
     whole: int = 0
@@ -51,32 +51,16 @@ class Confirmation:
     undecided: int = 0
     partial: bool = False
 
-    def and_then(self, n: int, words: int, undecided: int, whole: bool) -> Confirmation:
-        """With more words, of a longer length."""
-        return replace(
-            self,
-            words=self.words + words,
-            whole=n if whole else self.whole,
-            longest=n if words else self.longest,
-            undecided=self.undecided + undecided,
-        )
-
 
 def first_lengths(size: int, min_n: int, max_n: int) -> list[int]:
     """The lengths from `min_n` on that have at most `WHOLE` words together over an alphabet of `size` symbols."""
-    found: list[int] = []
-    words = 0
-    for n in range(min_n, max_n + 1):
-        words += count_words(size, n)
-        if words > WHOLE:
-            break
-        found.append(n)
-    return found
+    lengths = range(min_n, max_n + 1)
+    totals = zip(lengths, accumulate(count_words(size, n) for n in lengths), strict=True)
+    return [n for n, words in takewhile(lambda total: total[1] <= WHOLE, totals)]
 
 
 def affordable(wanted: Sequence[int], weight: int) -> list[int]:
-    """As many of the wanted lengths as `TABLES` pays for at `weight` heads and layers, the first of them in any case;
-    in order."""
+    """As many of the wanted lengths as `TABLES` pays for at `weight` heads and layers, at least the first; in order."""
     chosen: list[int] = []
     left = TABLES
     for n in dict.fromkeys(wanted):
@@ -93,84 +77,120 @@ def confirm(
     max_n: int,
     suggested: Sequence[Word] = (),
     *,
+    networks: Mapping[int, Transformer] | None = None,
     every_length: bool = False,
     heads_only: bool = False,
-) -> Confirmation:
-    """Run words of a network that was proved for every word of length `min_n` to `max_n`, or (`every_length`) of every
-    length: every word of the first lengths, the `suggested` words, and such words as `check` tries of the last length
-    and of some between; also two lengths beyond, where that was proved.
+) -> tuple[Confirmation, Mismatch | None]:
+    """Run words of what was proved for every word of length `min_n` to `max_n`: every word of the first lengths, the
+    `suggested` words, and such words as `check` tries of the last length and of some between.
 
-    The answer must be that of the formula's semantics, or (`heads_only`) that of the hard-attention program. A
-    KeyboardInterrupt ends it early.
+    The network of a formula must answer as its semantics, or (`heads_only`) as hard attention; two lengths beyond are
+    tried where that was proved (`every_length`). Of a program or model the `networks` that were proved are given by
+    length; they must answer as hard attention, and the first word is returned, if there is one, on which hard attention
+    is not what the program says. A KeyboardInterrupt ends it early.
 
     Raises:
         Contradiction: naming a word that is answered otherwise.
     """
-    judge = Judge(subject, engine=AUTO)
-    weight = (len(subject.program.heads) + len(subject.model.layers)) * (2 if heads_only else 1)
-    whole = first_lengths(len(subject.file.alphabet), min_n, max_n)
-    beyond = (max_n + 1, 2 * max_n) if every_length else ()
+    run = _Words(subject, networks, heads_only)
+    whole = first_lengths(len(subject.alphabet), min_n, max_n)
     between = [2**power for power in range(max_n.bit_length()) if min_n < 2**power < max_n]
+    if networks is not None:  # not every length between the first and the last need be proved
+        whole = list(takewhile(networks.__contains__, whole))
+        between = [n for n in between if n in networks]
+    beyond = (max_n + 1, 2 * max_n) if every_length else ()
     own = [len(word) for word in suggested]
     lengths = [*whole[:FIRST], *(() if whole else (min_n,)), max_n, *beyond, *own, *whole[FIRST:], *between]
     found = Confirmation()
-    balls = IN_BALLS
     try:
-        for n in affordable(lengths, weight):
-            if n in whole:
-                words = list(enumerate_words(subject.file.alphabet, n))
-            else:
-                some = [word for word in suggested if len(word) == n]
-                words = _sample(subject, n, judge.oracle.accepts, some, weight)[: MOST - found.words]
-            answers, balls = _answers(judge, words, balls)
-            for word, (decided, answer), wanted in zip(words, answers, _right(judge, words, heads_only), strict=True):
-                if decided and answer is not wanted:
-                    raise Contradiction(_text(subject, word, wanted, answer, heads_only))
-            found = found.and_then(n, len(words), sum(not decided for decided, _ in answers), n in whole)
+        for n in affordable(lengths, run.weight):
+            some = [word for word in suggested if len(word) == n]
+            words = list(enumerate_words(subject.alphabet, n)) if n in whole else run.sample(n, some)
+            if networks is not None or n not in whole:
+                words = words[: min(MOST - found.words, run.room(n))]
+            undecided = run.hold(n, words) if words else 0
+            every, longest = n if n in whole else found.whole, n if words else found.longest
+            found = Confirmation(found.words + len(words), every, longest, found.undecided + undecided)
     except KeyboardInterrupt:
-        return replace(found, partial=True)
-    return found
+        found = replace(found, partial=True)
+    return found, run.wrong
 
 
-def _sample(
-    subject: Subject, n: int, accepts: Callable[[Word], bool], suggested: Sequence[Word], weight: int
-) -> list[Word]:
-    """Some words of one length, as many as are affordable."""
-    room = PAIRS // (max(1, weight) * n * n)
-    if not room:
-        return []
-    return list(dict.fromkeys([*suggested, *plan_words(subject, SAMPLED, n, accepts).words]))[:room]
+class _Words:
+    """What answers words after a proof; `balls` is how many symbols of undecided words may still be run in balls."""
+
+    def __init__(self, subject: Subject, networks: Mapping[int, Transformer] | None, heads_only: bool) -> None:
+        self.subject, self.networks, self.heads_only = subject, networks, heads_only or networks is not None
+        program = subject.program
+        self.hard = HardRunner(subject)
+        self.soft, wide = None, len(program.coordinates) // COORDINATES
+        if networks is None:
+            wide, self.soft = 0, SoftEngine(subject, subject.model, program, budget=subject.budget)
+        self.weight = (len(program.heads) + len(program.layers)) * (2 if heads_only else 1) + wide
+        self.balls = IN_BALLS
+        self.wrong: Mismatch | None = None
+
+    def room(self, n: int) -> int:
+        """How many words of a length are affordable."""
+        positions = len(self.subject.prepared((self.subject.alphabet[0],) * n)) + self.subject.program.bos
+        return PAIRS // (max(1, self.weight) * positions**2)
+
+    def sample(self, n: int, suggested: Sequence[Word]) -> list[Word]:
+        """Some words of a length, with accepted ones among them where it is said soon which they are."""
+        if not self.room(n):
+            return []
+        subject, oracle = self.subject, self.subject.oracle
+        if self.networks is not None:
+            soon = oracle is not None and n <= SHORT
+            subject = replace(subject, oracle=oracle if soon else lambda word: False)
+        return list(dict.fromkeys([*suggested, *words_of(subject, SAMPLED, n).words]))
+
+    def hold(self, n: int, words: list[Word]) -> int:
+        """Hold the answers of a length's words; on how many no answer was reached. Contradiction naming a word that is
+        answered otherwise than was proved."""
+        subject, undecided = self.subject, 0
+        wanted = self._wanted(words)
+        network = subject.model if self.networks is None else self.networks[n]
+        soft = self.soft or SoftEngine(subject, network, subject.program)
+        assert soft.floats is not None
+        prepared = [subject.prepared(word) for word in words]
+        found, _ = soft.floats.decisions(prepared)
+        for word, read, right, (decided, answer) in zip(words, prepared, wanted, found, strict=True):
+            if not decided and len(word) <= self.balls:
+                self.balls -= len(word)
+                decided, answer = soft.words.decision(read)
+            undecided += not decided
+            if decided and answer != right:
+                raise Contradiction(self._text(word, right, answer, str(network.temperature)))
+        return undecided
+
+    def _wanted(self, words: list[Word]) -> list[Answer]:
+        """What softmax must answer."""
+        if not self.heads_only and (meant := self.subject.oracles(words)) is not None:
+            return meant
+        answers = self.hard.answers(words)
+        oracle = self.subject.oracle
+        if self.networks is not None and oracle is not None and self.wrong is None:
+            judged = ((word, oracle(word), answer) for word, answer in zip(words, answers, strict=True))
+            self.wrong = next((Mismatch(word, right, own, own) for word, right, own in judged if right != own), None)
+        return answers
+
+    def _text(self, word: Word, right: Answer, answer: Answer, temperature: str) -> str:
+        """What contradicts a proof, with all that names the network."""
+        wanted, facts = "hard attention" if self.heads_only else "oracle", self.subject.facts
+        how = f"temperature {temperature}"
+        if facts.regime is not None:
+            how = f"regime {facts.regime}, temperature {facts.temperature}, beta {facts.beta}, read at the {facts.at}"
+            how += " position"
+        return (
+            f"{self.subject.name} was proved for words of length {len(word)}, but the word {' '.join(word)} "
+            f"contradicts it: {wanted}: {_said(right)}; softmax: {_said(answer, self.subject.exact)} ({how})"
+        )
 
 
-def _answers(judge: Judge, words: list[Word], balls: int) -> tuple[list[Decision], int]:
-    """What the network answers, in certified float64, then in balls for as many symbols as there are left for these."""
-    assert isinstance(judge.engine, AutoEngine)
-    if not words:
-        return [], balls
-    found = judge.engine.floats.decisions(words)
-    for place, (decided, _) in enumerate(found):
-        if not decided and len(words[place]) <= balls:
-            balls -= len(words[place])
-            (found[place],) = judge.engine.balls.decisions([words[place]])
-    return found, balls
-
-
-def _right(judge: Judge, words: list[Word], heads_only: bool) -> list[bool]:
-    """What the network must answer."""
-    if not words:
-        return []
-    symbols = judge.hard_of_many.symbols(words)
-    accepted = judge.hard_of_many.run(symbols).accepted if heads_only else judge.oracle_of_many.accepts(symbols)
-    return [bool(one) for one in accepted]
-
-
-def _text(subject: Subject, word: Word, right: bool, answer: bool | None, heads_only: bool) -> str:
-    """What contradicts a proof, with all that names the network."""
-    facts = subject.facts
-    wanted = "hard attention" if heads_only else "oracle"
-    names = {True: "accept", False: "reject", None: "neither 0 nor 1"}
-    return (
-        f"{subject.name} was proved for words of length {len(word)}, but the word {' '.join(word)} contradicts it: "
-        f"{wanted}: {names[right]}; softmax: {names[answer]} (regime {facts.regime}, temperature {facts.temperature}, "
-        f"beta {facts.beta}, read at the {facts.at} position)"
-    )
+def _said(answer: Answer, exact: bool = False) -> str:
+    """An answer in words."""
+    if isinstance(answer, tuple):
+        return " ".join("?" if symbol is None else symbol for symbol in answer) or "the empty word"
+    neither = "neither 0 nor 1" if exact else "neither, exactly on the threshold"
+    return {True: "accept", False: "reject", None: neither}[answer]

@@ -1,139 +1,138 @@
-"""Single words on a hard-attention model: what each of the answers is, and how far softmax is from hard attention."""
+"""Single words: what each of the answers is, and how far softmax is from hard attention; and the words that one of them
+accepts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import groupby, islice
 from typing import Literal
 
-from hardsim.ahat.exact import ExactModel
-from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject, settled
-from hardsim.checking.attention_campaign import engine_of
-from hardsim.checking.attention_plan import Preparation, plan_length, prepare
-from hardsim.checking.attention_result import AttentionMismatch
-from hardsim.checking.attention_samples import words_by_length
-from hardsim.checking.attention_words import SoftJudge
-from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.result import Word, undecided_word
+from hardsim.checking.campaign import CheckOptions, Judge, theorem_length, words_of
+from hardsim.checking.engines import MARGIN, OUTPUT, UNROUNDED, HardRunner
+from hardsim.checking.result import AUTO, Answer, Evaluation, Word, settled, undecided_word
+from hardsim.checking.sharpening import Preparation, plan_length, prepare_words
+from hardsim.checking.subject import Subject
+from hardsim.checking.tally import Tally, settle_answer
 from hardsim.errors import OutOfRange, Undecided
+from hardsim.network.model import LengthTable
 
-
-@dataclass(frozen=True, slots=True)
-class AttentionEvaluation:
-    """One word: the answers, the largest error of an activation (upper end) and its bound, the bits used.
-
-    Where `decided` is false no answer of softmax was reached, and `soft` and `error` mean nothing.
-    """
-
-    word: Word
-    oracle: Answer
-    hard: Answer
-    soft: Answer
-    error: Fraction
-    bound: Fraction
-    bits: int
-    decided: bool = True
-
-    @property
-    def agree(self) -> bool | None:
-        """Whether all answers are the same; None where one is missing and no two differ."""
-        if self.refuted:
-            return False
-        return True if self.decided and settled(self.hard) else None
-
-    @property
-    def refuted(self) -> bool:
-        """Whether two answers differ, rather than one being missing."""
-        return AttentionMismatch(self.word, self.oracle, self.hard, self.soft, self.decided).refutes
+BATCH = 256
+"""Words that are asked about at a time where only their answers count."""
 
 
 def preparation(
-    subject: AttentionSubject, options: CheckOptions, lengths: Sequence[int], extra: Sequence[Word] = ()
+    subject: Subject, options: CheckOptions, lengths: Sequence[int], extra: Sequence[Word] = ()
 ) -> Preparation:
-    """The hard model measured at some lengths, on the words that a check would try and some more.
+    """Hard attention measured at some lengths, on the words that a check would try and some more.
 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
     """
-    words, whole = words_by_length(subject, options, lengths)
-    for n, found in words.items():
-        known = set(found)
-        words[n] = [*found, *dict.fromkeys(word for word in extra if len(word) == n and word not in known)]
+    plans = {n: words_of(subject, options, n) for n in lengths}
+    asked = {n: [word for word in extra if len(word) == n] for n in lengths}
+    words = {n: dict.fromkeys([*plan.words, *asked[n]]) for n, plan in plans.items()}
     try:
-        return prepare(subject, words, whole)
+        return prepare_words(subject, words, {n: plan.exhaustive for n, plan in plans.items()}, keep=False)[0]
     except OutOfRange:
         # Another word of the length leaves the range: the words asked about are measured alone.
-        asked = {n: [word for word in extra if len(word) == n] for n in lengths}
         if not all(asked.values()):
             raise
-        return prepare(subject, asked, dict.fromkeys(lengths, False))
+        return prepare_words(subject, asked, dict.fromkeys(lengths, False), keep=False)[0]
 
 
-def evaluate_attention(
-    subject: AttentionSubject, words: Sequence[Word], options: CheckOptions, choice: AttentionOptions
-) -> Iterator[AttentionEvaluation]:
-    """All answers on each word in turn; the temperature is Theorem 26's for its length unless one is given.
+def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
+    """Theorem 26's temperature at every length that a prepared word can have (of padded words: those between two
+    lengths take the next one's, which is smaller).
+
+    Raises:
+        Undecided: if no temperature gives the wanted error.
+    """
+    known = {found.n: plan_length(prepared, subject, n).theorem for n, found in prepared.facts.items()}
+    lengths = sorted(known)
+    return LengthTable(tuple(known[next(m for m in lengths if m >= n)] for n in range(1, lengths[-1] + 1)))
+
+
+def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> Callable[[int], Judge]:
+    """What answers at each length, made when it is asked for."""
+    if subject.sharpness is not None:
+        judge = Judge(subject, subject.program, None, options.dps, options.engine)
+        return lambda n: judge
+    prepared = preparation(subject, options, sorted({len(word) for word in words}), words)
+
+    @cache
+    def at(n: int) -> Judge:
+        return Judge(subject, prepared.program, plan_length(prepared, subject, n), options.dps, options.engine)
+
+    return at
+
+
+def evaluate(subject: Subject, words: Sequence[Word], options: CheckOptions) -> Iterator[Evaluation]:
+    """All answers on each word in turn; the temperature is Theorem 26's for its length unless there is another.
 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
     """
-    found = preparation(subject, options, sorted({len(word) for word in words}), words)
-    judges: dict[int, tuple[SoftJudge, Fraction]] = {}
+    at = _judges(subject, options, words)
     for word in words:
-        n = len(word)
-        if n not in judges:
-            plan = plan_length(found, subject, choice, n)
-            judge = SoftJudge(subject, plan.model, found.hard, engine_of(options.engine))
-            judges[n] = judge, plan.bounds.final
-        judge, bound = judges[n]
-        tally = judge.tally([word])
-        mismatch = tally.mismatch
-        hard = hard_answer(subject, judge.exact, word) if mismatch is None else mismatch.hard
-        oracle = (None if subject.oracle is None else hard) if mismatch is None else mismatch.oracle
-        yield AttentionEvaluation(
-            word=word,
-            oracle=oracle,
-            hard=hard,
-            soft=hard if mismatch is None else mismatch.soft,
-            error=tally.error(len(found.hard.layers) - 1, 1, bound),
-            bound=bound,
-            bits=tally.bits,
-            decided=not tally.undecided,
-        )
+        yield _evaluated(at(len(word)), options.engine, word)
 
 
-def hard_answer(subject: AttentionSubject, exact: ExactModel, word: Word) -> Answer:
-    """The answer of exact hard attention."""
-    return subject.hard_answers(exact, exact.run([subject.prepared(word)]))[0]
+def _evaluated(judge: Judge, engine: str, word: Word) -> Evaluation:
+    subject = judge.subject
+    prepared = [subject.prepared(word)]
+    hard, oracles = judge.hard.run(prepared), subject.oracles([word])
+    batch = judge.soft.batch(prepared, hard)
+    found, row = batch.one(0), None
+    if judge.plan is not None:
+        tally = Tally.of([word], oracles, hard.answers, batch, subject.alphabet)
+        row = theorem_length(subject, judge.plan, tally)
+    elif engine == AUTO:
+        found = settle_answer(word, found, judge.soft.words.answer(prepared[0], hard, 0))
+    return Evaluation(
+        word=word,
+        oracle=None if oracles is None else oracles[0],
+        hard=hard.answers[0],
+        soft=found.answer,
+        digits=found.digits,
+        # Where hard attention decides nothing, softmax has nothing to be held against.
+        decided=found.decided or not settled(hard.answers[0]),
+        value=found.middle(OUTPUT),
+        unrounded=found.middle(UNROUNDED),
+        margin=found.middle(MARGIN),
+        error=None if row is None else row.error,
+        bound=None if row is None else row.bound,
+    )
 
 
-def accepted_by(
-    subject: AttentionSubject,
-    words: Sequence[Word],
-    by: Literal["oracle", "hard", "soft"],
-    options: CheckOptions,
-    choice: AttentionOptions,
+def accepted_words(
+    subject: Subject, words: Iterable[Word], by: Literal["oracle", "hard", "soft"], options: CheckOptions
 ) -> Iterator[Word]:
-    """The words of one length that the program's semantics, hard attention or softmax accepts.
-
-    A model without semantics of its own has hard attention as its oracle.
+    """The words, given shortest first, that one of the three accepts (what is its own specification has hard attention
+    as its oracle; a softmax output that is neither accepts nothing).
 
     Raises:
         Undecided: if softmax reaches no answer on a word.
     """
-    if by == "soft":
-        for one in evaluate_attention(subject, words, options, choice):
-            if not one.decided:
-                raise Undecided(undecided_word(one.word))
-            if one.soft is True:
-                yield one.word
-        return
-    exact = ExactModel(subject.hard)
-    for word in words:
-        if by == "oracle" and subject.oracle is not None:
-            accepted = subject.oracle(word)
-        else:
-            accepted = hard_answer(subject, exact, word)
-        if accepted is True:
-            yield word
+    hard, at = HardRunner(subject), None
+    for _, same_length in groupby(words, len):
+        if by == "soft" and subject.sharpness is None:
+            same_length = iter(every := list(same_length))
+            at = _judges(subject, options, every)
+        while batch := list(islice(same_length, BATCH)):
+            answers: Sequence[Answer]
+            if by == "soft":
+                at = at or _judges(subject, options, batch)
+                prepared = [subject.prepared(word) for word in batch]
+                found = at(len(batch[0])).soft.decisions(prepared)
+                answers = [_decided(word, *one) for word, one in zip(batch, found, strict=True)]
+            else:
+                meant = subject.oracles(batch) if by == "oracle" else None
+                answers = hard.answers(batch) if meant is None else meant
+            yield from (word for word, answer in zip(batch, answers, strict=True) if answer is True)
+
+
+def _decided(word: Word, decided: bool, answer: Answer) -> Answer:
+    if not decided:
+        raise Undecided(undecided_word(word))
+    return answer

@@ -1,44 +1,54 @@
 """Where the words of a check are run: in this process, in several, or on a cluster. The results are the same.
 
-A job says what is asked of every shard (some words of one length). Each process makes of the job what answers it once,
-and joblib hands the shards out. Results come back in the order of the shards, so nothing that is made of them depends
-on how many processes there were. Where a worker is lost, the shards that had not come back are run again.
+A job says what is asked of every shard (some words of one length). joblib hands the shards out, in waves; results come
+back in their order, so nothing that is made of them depends on how many processes there were. Where a worker is lost,
+the shards that had not come back are run again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
+import re
 import signal
+import socket
 import threading
 import time
 import warnings
 import zlib
 from abc import ABC, abstractmethod
-from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from hardsim.checking.result import Word
 from hardsim.errors import InputError, InvariantError, WorkerFailure
 from hardsim.run.float_trust import hear, reasons
 from hardsim.version import __version__
 
-AHEAD = 2
-"""Shards that are out at a time, for each worker: one that runs and one that waits. (With more, loky's own thread can
-fail over those that wait where they are given up.)"""
-LOSSES = 3
-"""How often in a row a worker may be lost with one shard."""
-CAREFUL = 2
-"""After how many losses the shards that were out are run one at a time, so that the one to blame is known."""
+if TYPE_CHECKING:
+    from distributed import Client
+
+WAVE, AHEAD = 4, 2
+"""Shards of a wave, and those of it that are out at a time, for each worker: one that runs and one that waits. (With
+more, loky's own thread can fail over those that wait where they are given up.)"""
+LOSSES, CAREFUL = 3, 2
+"""How often in a row a worker may be lost with one shard, and after how many losses the rest of a wave is run one shard
+at a time, so that the one to blame is known."""
 KEPT_JOBS = 2
 """Jobs of which a worker keeps what it made: that of the length under way, and the one before."""
-WATCH = 1.0
-"""Seconds between two looks of a worker for its parent."""
+LOCAL, DASK, RAY = "local", "dask", "ray"
+BACKENDS = (LOCAL, DASK, RAY)
+WATCH, LOOK = 1.0, 0.5
+"""Seconds between two looks of a worker for its parent, and of this process at a scheduler."""
+REACH, WITHOUT = 5.0, 30.0
+"""Seconds in which a scheduler must answer, and that shards wait where no worker is left: one may be started again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +57,33 @@ class Shard:
 
     n: int
     words: tuple[Word, ...]
+    known: Any = None
+    """What is known of them already, for whoever answers."""
 
     def __str__(self) -> str:
+        texts = [" ".join(word) for word in (self.words[0], self.words[-1])]
+        first, last = (text if len(text) <= 60 else f"{text[:57]}..." for text in texts)
         if len(self.words) == 1:
-            return f"the word '{_short(self.words[0])}' of length {self.n}"
-        first, last = _short(self.words[0]), _short(self.words[-1])
+            return f"the word '{first}' of length {self.n}"
         return f"{len(self.words):,} words of length {self.n}, from '{first}' to '{last}'"
-
-
-def _short(word: Word) -> str:
-    text = " ".join(word)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 Answer = Callable[[Shard], Any]
 Lost = Callable[[str], None]
+Call = tuple[bytes, Shard]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked of every shard: `make(*parts)`, called once in each process, gives the function that answers.
-
-    `make` is a function of a module, and the parts can be pickled.
-    """
+    """What is asked of every shard: `make(*parts)`, called once in each process (both are pickled), gives what
+    answers."""
 
     make: Callable[..., Answer]
     parts: tuple[Any, ...]
 
-    def here(self) -> Answer:
-        """What answers, in this process."""
-        return self.make(*self.parts)
+    def parcel(self) -> bytes:
+        """The job as it travels."""
+        return zlib.compress(pickle.dumps((__version__, self.make, self.parts)), 1)
 
 
 class WorkerLost(Exception):
@@ -86,14 +93,12 @@ class WorkerLost(Exception):
 class Crew(ABC):
     """Runs shards. `workers` is how many at a time; `lost` is told when a worker goes away."""
 
+    alone = False
+    """Whether everything runs in this process."""
+
     def __init__(self, workers: int, lost: Lost | None = None) -> None:
         self.workers = workers
         self.lost: Lost = lost or (lambda message: None)
-
-    @property
-    def alone(self) -> bool:
-        """Whether everything runs in this process."""
-        return False
 
     def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
         """The answers, in the order of the shards.
@@ -101,35 +106,44 @@ class Crew(ABC):
         Raises:
             WorkerFailure: if workers are lost with the same shard LOSSES times in a row.
         """
-        call = parcel(job)
-        supply = _Supply(iter(shards))
-        losses = 0
-        while True:
-            careful = losses >= CAREFUL
+        parcel, source = job.parcel(), iter(shards)
+        while wave := deque(islice(source, WAVE * self.workers)):
+            yield from self._wave(parcel, wave)
+
+    def _wave(self, parcel: bytes, wave: deque[Shard]) -> Generator[Any, None, None]:
+        losses, together = 0, len(wave)
+        while wave:
+            part = min(together, len(wave))
+            results = self._attempt([(parcel, shard) for shard in islice(wave, part)])
             try:
-                coming = supply.attempt(again_only=careful)
-                results = self._attempt(((*call, shard) for shard in coming), 1 if careful else 0)
-                with closing(results):
-                    for result, found in results:
-                        supply.came_back()
-                        losses = 0
-                        hear(found)
-                        yield result
+                for result, found in results:
+                    wave.popleft()
+                    part -= 1
+                    losses = 0
+                    hear(found)
+                    yield result
             except WorkerLost as error:
                 losses += 1
-                missing = supply.stop()
                 if losses >= LOSSES:
-                    raise _failure(missing) from None
+                    raise WorkerFailure(
+                        f"{LOSSES} workers in a row were lost with the same shard: {wave[0]}",
+                        hint="Out of memory is the usual cause. Try --workers 1, which shows what happens in this "
+                        "process, or a smaller --max-n.",
+                    ) from None
+                if losses >= CAREFUL:
+                    together = 1
                 self.lost(f"{error}: the shards that had not come back are run again")
-                continue
-            if not careful:
-                supply.finish()
-                return
+            else:
+                if part:
+                    raise InvariantError(f"{part} shards never came back, the first of {wave[0]}")
+            finally:
+                with warnings.catch_warnings():  # of joblib, that work was wasted
+                    warnings.simplefilter("ignore")
+                    results.close()
 
     @abstractmethod
-    def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
-        """`work(*call)` for each call, in order, with so many at a time (0: AHEAD for each worker); WorkerLost if one
-        does not come back."""
+    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+        """`work(*call)` for each call, in order; WorkerLost if one does not come back."""
 
     @abstractmethod
     def close(self) -> None:
@@ -142,106 +156,48 @@ class Crew(ABC):
         self.close()
 
 
-class _Supply:
-    """The shards of one run. joblib's threads take them while this one hears what came back; `out` are those that were
-    taken and have not come back, in order."""
-
-    def __init__(self, source: Iterator[Shard]) -> None:
-        self._source = source
-        self._out: deque[Shard] = deque()
-        self._lock = threading.Lock()
-        self._attempt = 0
-
-    def attempt(self, again_only: bool) -> Iterator[Shard]:
-        """What is to be handed out: the shards that are out from before, then (unless they are all) new ones. An
-        iterator of an attempt that has ended hands out nothing."""
-        with self._lock:
-            self._attempt += 1
-            again, number = tuple(self._out), self._attempt
-        return chain(again, () if again_only else self._fresh(number))
-
-    def _fresh(self, number: int) -> Iterator[Shard]:
-        while True:
-            with self._lock:
-                shard = next(self._source, None) if self._attempt == number else None
-                if shard is None:
-                    return
-                self._out.append(shard)
-            yield shard
-
-    def came_back(self) -> None:
-        """The first shard that was out is done."""
-        with self._lock:
-            self._out.popleft()
-
-    def stop(self) -> Shard:
-        """End an attempt; the first shard that did not come back."""
-        with self._lock:
-            self._attempt += 1
-            return self._out[0]
-
-    def finish(self) -> None:
-        """Hold that every shard came back.
-
-        Raises:
-            InvariantError: if one did not.
-        """
-        if self._out:
-            raise InvariantError(f"{len(self._out)} shards never came back, the first of {self._out[0]}")
-
-
-def _failure(shard: Shard) -> WorkerFailure:
-    return WorkerFailure(
-        f"{LOSSES} workers in a row were lost with the same shard: {shard}",
-        hint="Out of memory is the usual cause. Try --workers 1, which shows what happens in this process, or a "
-        "smaller --max-n.",
-    )
-
-
 class LocalCrew(Crew):
     """This process (one worker), or processes of this machine that joblib keeps for the next job. Where none can be
     started, which `lost` is told, this process does it all."""
 
     def __init__(self, workers: int, lost: Lost | None = None) -> None:
         super().__init__(workers, lost)
-        reason = "" if self.alone else hindrance()
+        reason = hindrance() if workers > 1 else ""
         if reason:
             self.lost(f"{reason}: one process works, not {workers}")
             self.workers = 1
-
-    @property
-    def alone(self) -> bool:
-        """Whether there is one worker: then it is this process."""
-        return self.workers == 1
+        self.alone = self.workers == 1
 
     def run(self, job: Job, shards: Iterable[Shard]) -> Generator[Any, None, None]:
         """As `Crew.run`."""
-        if not self.alone:
-            yield from super().run(job, shards)
-            return
-        answer = job.here()
-        for shard in shards:
-            yield answer(shard)
+        yield from map(job.make(*job.parts), shards) if self.alone else super().run(job, shards)
 
-    def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
+    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
         from concurrent.futures.process import BrokenProcessPool
+        from multiprocessing import resource_tracker
 
         from joblib import Parallel, delayed, parallel_config
+        from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
         with parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = Parallel(
                 self.workers,
                 return_as="generator",
                 batch_size=1,
-                pre_dispatch=ahead or AHEAD * self.workers,
+                pre_dispatch=AHEAD * self.workers,
                 initializer=begin,
                 initargs=(os.getpid(),),
             )
         try:
-            start_trackers()
+            # Their start ends by letting signals through again, also to workers that start after them.
+            resource_tracker.ensure_running()
+            loky_tracker.ensure_running()
             with without_interrupts():
                 results = parallel(delayed(work)(*call) for call in calls)
-            yield from relay(results)
+            yield from results
+        except GeneratorExit:  # given up, perhaps when the last shard of a wave was back: then joblib ends nothing
+            self.close()
+            raise
         except BrokenProcessPool:
             raise WorkerLost("a worker process was lost") from None
 
@@ -270,63 +226,282 @@ def hindrance() -> str:
     return ""
 
 
-def start_trackers() -> None:
-    """Start the processes that look after what workers share: their start ends by letting signals through again, also
-    to workers that start after them."""
-    from multiprocessing import resource_tracker
-
-    from joblib.externals.loky.backend import resource_tracker as loky_tracker
-
-    resource_tracker.ensure_running()
-    loky_tracker.ensure_running()
+# ---- other machines: through the backends that joblib and ray have ----
 
 
-def relay(results: Generator[Any, None, None]) -> Generator[Any, None, None]:
-    """joblib's results, which are given up without its warning that work was wasted (as `yield from` would)."""
+def need(backend: str, scheduler: str | None) -> None:
+    """Refuse a backend that does not exist or is not installed, and a scheduler that is missing or of no use.
+
+    Raises:
+        InputError: saying what to type, or to install.
+    """
+    if backend not in BACKENDS:
+        raise InputError(f"unknown backend {backend!r}", hint=f"The backends are: {', '.join(BACKENDS)}.")
+    if backend == DASK and not scheduler:
+        raise InputError(
+            "--backend dask needs --scheduler, the address of a dask scheduler",
+            hint="`dask scheduler` prints it when it starts: --backend dask --scheduler tcp://host:8786",
+        )
+    if backend != DASK and scheduler is not None:
+        advice = " (ray reads the address of a cluster from RAY_ADDRESS)" if backend == RAY else ""
+        raise InputError(f"--scheduler goes with --backend dask{advice}", hint="Add --backend dask, or leave it out.")
+    wanted = {DASK: ("dask", "distributed"), RAY: ("ray",)}.get(backend, ())
+    if any(find_spec(name) is None for name in wanted):
+        raise InputError(
+            f"--backend {backend} needs the package {wanted[-1]}, which is not installed",
+            hint=f"Install it: pip install 'hardsim[{backend}]'",
+        )
+
+
+def unreachable(address: str) -> str | None:
+    """Why nothing answers at `host:port` (a protocol may stand before it); None if something does."""
+    found = re.fullmatch(r"(?:\w+://)?\[?([^\[\]/?#@]+?)\]?:(\d{1,5})/?", address)
+    if found is None:
+        return "it is no address such as tcp://host:8786"
     try:
-        while True:
+        socket.create_connection((found[1], int(found[2])), timeout=REACH).close()
+    except (OSError, OverflowError, UnicodeError) as error:
+        return f"nothing answers there ({getattr(error, 'strerror', None) or error})"
+    return None
+
+
+class DaskCrew(Crew):
+    """The workers of a dask scheduler; with `workers`, at most so many shards are out at a time.
+
+    Raises:
+        InputError: if the scheduler cannot be reached, has no worker, or has workers without this version of hardsim.
+    """
+
+    def __init__(self, scheduler: str, workers: int | None = None, lost: Lost | None = None) -> None:
+        self.address = scheduler
+        self.client = self._connect()
+        try:
+            self._inspect()
+            self._threads = self.client.nthreads()
+        except BaseException:
+            self.close()
+            raise
+        super().__init__(min(workers or len(self._threads), len(self._threads)), lost)
+        self._looked = self._staffed = time.monotonic()
+        self._out: int | str = "all" if workers is None else self.workers
+        if any(count > 1 for count in self._threads.values()):
+            self.lost(
+                "some dask workers have several threads, of which hardsim uses one: start them with --nthreads 1 "
+                "--nworkers N to use N processors"
+            )
+
+    def _connect(self) -> Client:
+        from distributed import Client
+
+        reason = unreachable(self.address)
+        if reason is None:
+            # A server that says nothing keeps the client waiting for longer than it was told, so it waits apart.
+            made: SimpleQueue[Client | Exception] = SimpleQueue()
+
+            def connect() -> None:
+                try:
+                    made.put(Client(self.address, timeout=REACH, set_as_default=False))
+                except Exception as error:  # whatever a server that is no scheduler leads to
+                    made.put(error)
+
+            threading.Thread(target=connect, daemon=True).start()
             try:
-                result = next(results)
-            except StopIteration:
-                return
-            yield result
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            results.close()
+                found = made.get(timeout=REACH + 1)
+            except Empty:
+                found = TimeoutError()
+            if not isinstance(found, Exception):
+                return found
+            reason = f"what answers there is no dask scheduler of a matching version ({type(found).__name__})"
+        raise InputError(
+            f"--scheduler {self.address}: {reason}",
+            hint="Start one with `dask scheduler`, which prints its ADDRESS, and workers with `dask worker ADDRESS "
+            "--nthreads 1`.",
+        )
+
+    def _inspect(self) -> None:
+        """Hold that there are workers, all with this version of hardsim."""
+        found: dict[str, Any] = self.client.run(version, on_error="return")
+        if not found:
+            raise InputError(
+                f"--scheduler {self.address}: the scheduler has no workers",
+                hint=f"Start some, here or elsewhere: dask worker {self.address} --nthreads 1 --nworkers 2",
+            )
+        for worker, answer in sorted(found.items()):
+            if answer != __version__:
+                what = f"has hardsim {answer}" if isinstance(answer, str) else f"cannot import hardsim ({answer})"
+                raise InputError(
+                    f"--scheduler {self.address}: the worker {worker} {what}",
+                    hint=f"Install hardsim {__version__} on every machine of the cluster, and start its workers again.",
+                )
+
+    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+        from distributed import CancelledError
+        from distributed.scheduler import KilledWorker
+        from joblib import Parallel, delayed
+
+        backend = looking_backend(self.client, self._look)
+        parallel = Parallel(2, backend=backend, return_as="generator", batch_size=1, pre_dispatch=self._out)
+        back = 0
+        try:
+            with closing(parallel(delayed(work)(*call) for call in calls)) as results:
+                for result in results:
+                    back += 1
+                    yield result
+        except KilledWorker as error:
+            # The scheduler has run it again, each time on another worker, until it gave up.
+            raise WorkerFailure(
+                f"{error.allowed_failures + 1} dask workers were lost with the same shard: {calls[back][1]}",
+                hint="Out of memory is the usual cause. Try --workers 1 without --backend, or a smaller --max-n.",
+            ) from None
+        except CancelledError:
+            raise WorkerLost("the dask scheduler lost some shards") from None
+        except OSError:
+            raise self._gone("has gone") from None
+
+    def _look(self) -> None:
+        """Look, not too often, whether the scheduler and its workers are still there.
+
+        Raises:
+            WorkerFailure: if they are not.
+        """
+        now = time.monotonic()
+        if now - self._looked < LOOK:
+            return
+        self._looked = now
+        try:
+            threads = self.client.nthreads()
+        except Exception:  # the client raises what its connection raises
+            raise self._gone("has gone") from None
+        for worker in self._threads.keys() - threads.keys():
+            self.lost(f"the dask worker {worker} was lost: the shards that had not come back are run again")
+        self._threads = threads
+        self._staffed = now if threads else self._staffed
+        if now - self._staffed >= WITHOUT:
+            raise self._gone(f"has had no worker for {WITHOUT:.0f} seconds")
+
+    def _gone(self, what: str) -> WorkerFailure:
+        return WorkerFailure(
+            f"the dask scheduler at {self.address} {what}",
+            hint="Start it again; a check with --resume FILE goes on where it was.",
+        )
+
+    def close(self) -> None:
+        """Leave the cluster, which drops what is still out."""
+        with suppress(Exception):  # a scheduler that has gone cannot be taken leave of
+            self.client.close(timeout=2)
+
+
+def version() -> str:
+    """The version of hardsim, asked of a worker."""
+    return __version__
+
+
+def looking_backend(client: Client, look: Callable[[], None]) -> Any:
+    """joblib's dask backend, which would wait for ever for a shard that will never come back: it is told of results
+    alone. Here errors are asked for too, and `look` is called meanwhile."""
+    from concurrent.futures import Future, wait
+
+    from joblib._dask import DaskDistributedBackend
+
+    class Looking(DaskDistributedBackend):
+        supports_retrieve_callback = False
+        supports_return_generator = True
+
+        def retrieve_result(self, out: Future[Any], timeout: float | None = None) -> Any:
+            """The answer of a batch, in the thread that wants it."""
+            while True:
+                done = wait([out], LOOK).done
+                look()
+                if done:
+                    return self.retrieve_result_callback(out.result())
+
+    return Looking(client=client)
+
+
+class RayCrew(Crew):
+    """A ray cluster: that of RAY_ADDRESS, or one that is started here with so many workers.
+
+    Raises:
+        InputError: if the cluster cannot be reached.
+    """
+
+    def __init__(self, workers: int | None = None, lost: Lost | None = None) -> None:
+        import logging
+
+        import ray
+        from joblib import Parallel
+        from ray.util.joblib import register_ray
+
+        address = os.environ.get("RAY_ADDRESS")
+        here = address in (None, "local")
+        reason = None if here or address == "auto" else unreachable(str(address))
+        if reason is None:
+            try:
+                with without_interrupts():
+                    ray.init(
+                        address="local" if here else address,
+                        num_cpus=workers or processors() if here else None,
+                        include_dashboard=False if here else None,
+                        log_to_driver=False,
+                        logging_level=logging.CRITICAL,
+                    )
+            except (OSError, RuntimeError, ValueError) as error:
+                reason = f"no ray cluster there ({type(error).__name__})"
+        if reason is not None:
+            raise InputError(
+                f"RAY_ADDRESS={address}: {reason}",
+                hint="Start a cluster with `ray start --head`, or unset RAY_ADDRESS: ray then starts on this machine.",
+            )
+        register_ray()
+        super().__init__(workers or max(1, int(ray.cluster_resources().get("CPU", 1))), lost)
+        # Its processes are kept from one wave to the next. It knows no generator.
+        self._parallel = Parallel(self.workers, backend="ray", batch_size=1, pre_dispatch="all").__enter__()
+
+    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+        from joblib import delayed
+        from ray.exceptions import RayError
+
+        try:
+            yield from self._parallel(delayed(work)(*call) for call in calls)
+        except RayError:
+            raise WorkerLost("a ray worker was lost") from None
+
+    def close(self) -> None:
+        """Leave the cluster, and end it if it was started here."""
+        import ray
+
+        try:
+            self._parallel.__exit__(None, None, None)
+        finally:
+            ray.shutdown()
 
 
 # ---- in a worker ----
 
 _alone = threading.Lock()
 """python-flint's precision is one global: a worker with several threads (dask) answers with one of them."""
-_made: OrderedDict[str, Answer] = OrderedDict()
 
 
-def parcel(job: Job) -> tuple[str, bytes]:
-    """A job as it travels: the digest by which a process knows it again, and its bytes."""
-    data = zlib.compress(pickle.dumps((__version__, job.make, job.parts)), 1)
-    return hashlib.sha256(data).hexdigest(), data
+@lru_cache(maxsize=KEPT_JOBS)
+def _answer(parcel: bytes) -> Answer:
+    version, make, parts = pickle.loads(zlib.decompress(parcel))
+    if version != __version__:
+        raise InputError(
+            f"a worker has hardsim {__version__}, and this is hardsim {version}",
+            hint="Install the same version of hardsim on every machine.",
+        )
+    found: Answer = make(*parts)
+    return found
 
 
-def work(key: str, data: bytes, shard: Shard) -> tuple[Any, tuple[str, ...]]:
+def work(parcel: bytes, shard: Shard) -> tuple[Any, tuple[str, ...]]:
     """The answer of the job in a parcel on a shard, and why this process does not trust float64, if it does not.
 
     Raises:
         InputError: if the parcel is of another version of hardsim.
     """
     with _alone:
-        if key not in _made:
-            version, make, parts = pickle.loads(zlib.decompress(data))
-            if version != __version__:
-                raise InputError(
-                    f"a worker has hardsim {__version__}, and this is hardsim {version}",
-                    hint="Install the same version of hardsim on every machine.",
-                )
-            _made[key] = make(*parts)
-            while len(_made) > KEPT_JOBS:
-                _made.popitem(last=False)
-        return _made[key](shard), reasons()
+        return _answer(parcel)(shard), reasons()
 
 
 def begin(parent: int) -> None:

@@ -25,6 +25,7 @@ import signal
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 
 TYPE_CHECKING = False  # typing alone would double the time until the first signal is answered
 if TYPE_CHECKING:
@@ -84,18 +85,24 @@ def settle_signals() -> None:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """A block in which KeyboardInterrupt may be raised, also for a signal that came before it."""
-    yield from _block(True)
+def _block(may: bool) -> Iterator[None]:
+    before = _State.open
+    _State.open = may
+    try:
+        _raise_if_waiting()
+        yield
+    finally:
+        _State.open = before
+    _raise_if_waiting()
 
 
-@contextmanager
-def held() -> Iterator[None]:
-    """A block in which it is not, unless a block inside allows it; it is raised at the end, if it may be there."""
-    yield from _block(False)
+interruptible = partial(_block, True)
+"""A block in which KeyboardInterrupt may be raised, also for a signal that came before it."""
+held = partial(_block, False)
+"""A block in which it is not, unless a block inside allows it; it is raised at the end, if it may be there."""
 
 
-def to_the_report(work: Callable[[], None], report: Callable[[bool], T], stopped: bool = False) -> T:
+def to_the_report(work: Callable[[], object], report: Callable[[bool], T], stopped: bool = False) -> T:
     """Do the work, or (`stopped`) none of it, and then report, whole; the report is told if it is partial."""
     with held():
         partial = stopped
@@ -106,17 +113,6 @@ def to_the_report(work: Callable[[], None], report: Callable[[bool], T], stopped
         except KeyboardInterrupt:
             partial = True
         return report(partial)
-
-
-def _block(may: bool) -> Iterator[None]:
-    before = _State.open
-    _State.open = may
-    try:
-        _raise_if_waiting()
-        yield
-    finally:
-        _State.open = before
-    _raise_if_waiting()
 
 
 def _raise_if_waiting() -> None:

@@ -1,46 +1,54 @@
-"""What a command is given: a formula file, an expression, or a compiled model, told apart by content."""
+"""What a command is given, whatever it is: told apart by content, made a subject of by the options of a model."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from hardsim.ahat.file import FORMAT as AHAT
-from hardsim.ahat.file import read_ahat, read_json
-from hardsim.checking.attention_open import AttentionInput, read_model, read_srasp
-from hardsim.checking.subject import (
-    ModelOptions,
-    Subject,
-    compile_file,
-    counting_of,
-    digest,
-    examples_apply,
-    own_predicates,
-)
-from hardsim.errors import InputError
+from hardsim.checking.engines import HardRunner
+from hardsim.checking.result import Answer, Word
+from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
+from hardsim.compiling.from_ltl.lower import Method, lower
+from hardsim.compiling.from_srasp.compile import compile_program
+from hardsim.errors import HardsimError, InputError, SourceError, Unsupported
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes
-from hardsim.lang import parse
+from hardsim.lang import ast, parse
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.pretty import format_file
-from hardsim.lang.srasp.parse import parse_program_bytes
-from hardsim.net.encodings import Users
-from hardsim.net.model import Transformer
-from hardsim.net.program_store import program_json, read_program
-from hardsim.net.reader import Reader
-from hardsim.net.store import read_transformer, transformer_json
-from hardsim.net.tables import LengthTable
-from hardsim.spec.ir import HardProgram
-from hardsim.spec.regimes import REGIMES
-from hardsim.theory.budget import Budget
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parallel import ParallelOracle
+from hardsim.lang.pretty import format_file, format_formula
+from hardsim.lang.semantics import Oracle, check_examples
+from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples, padded_word
+from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.vocabulary import brief
+from hardsim.network.model import LengthTable, Schedule, Transformer
+from hardsim.network.reader import Reader
+from hardsim.network.store import Users, read_transformer, transformer_json
+from hardsim.program.assemble import assemble
+from hardsim.program.file import FORMAT as AHAT
+from hardsim.program.file import (
+    AhatFile,
+    Origin,
+    ahat_json,
+    named_predicates,
+    program_json,
+    read_ahat,
+    read_json,
+    read_program,
+    read_sharpness,
+)
+from hardsim.program.model import Program
+from hardsim.program.regimes import REGIMES, regime_named
+from hardsim.program.sharpness import Budget, choose
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
 FORMAT = "hardsim-model"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 PROGRAM = ".srasp"
 SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".model.json")
 """Of the files that a directory stands for."""
@@ -52,29 +60,52 @@ OTHER = (
 
 @dataclass(frozen=True)
 class Input:
-    """A formula with the name and SHA-256 of where it came from; `stored` is the compiled network, if that is what
-    was given."""
+    """One thing that a command was given, with the name and SHA-256 of where it came from.
+
+    `formula` is there for formulas and what was compiled from them; `made` is the subject where one is given with the
+    input (a compiled formula, a model), `refusal` why a program has none: its semantics can be asked all the same.
+    """
 
     name: str
     sha256: str
-    file: FormulaFile
-    stored: Subject | None = None
+    alphabet: tuple[str, ...]
+    kind: Literal["ltl", "srasp", "ahat"]
+    text: str = ""
+    title: str = ""
+    remarked: tuple[str, ...] = ()
+    """Remarks on the input."""
+    warnings: tuple[str, ...] = ()
+    """Where the integers of a program can leave the range of its construction, as its static analysis finds."""
+    formula: FormulaFile | None = None
+    made: Subject | None = None
+    refusal: Unsupported | None = None
+    oracle: Callable[[Word], Answer] | None = None
+    """The semantics of a program."""
 
     @property
-    def alphabet(self) -> tuple[str, ...]:
-        """The symbols of the words."""
-        return self.file.alphabet
+    def regimes(self) -> bool:
+        """Whether it is compiled for a regime when that is asked for."""
+        return self.formula is not None and self.made is None
+
+    @property
+    def file(self) -> FormulaFile:
+        """The formula.
+
+        Raises:
+            InputError: if it is none.
+        """
+        if self.formula is None:
+            raise InputError(f"{self.name} is {KINDS[self.kind]}", hint="Name a formula (.ltl) or a compiled formula.")
+        return self.formula
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on the formula, and on a network that is not what its specification makes."""
-        if self.stored is None or self.stored.specified:
-            return self.file.notes
-        return *self.file.notes, OTHER
+        """Remarks on the input, and on a network that is not what its specification makes."""
+        return self.remarked if self.made is None or self.made.specified else (*self.remarked, OTHER)
 
     def remarks(self, at: str | None) -> tuple[str, ...]:
-        """The remarks that apply where the formula is read at `at` (None: where the file says)."""
-        if at is None or self.stored is not None:
+        """The remarks that apply where a formula is read at `at` (None: where the file says)."""
+        if at is None or not self.regimes:
             return self.notes
         if not self.file.examples or examples_apply(self.file, at):
             return ()
@@ -86,98 +117,89 @@ class Input:
         """The subject to check: compiled with these options, or the stored network.
 
         Raises:
-            SourceError: see `compile_file`.
+            SourceError: see `compile_formula`.
+            Unsupported: if a program has a score for which there is no construction.
             InputError: if an option contradicts a stored network, which was compiled with its own.
         """
-        if self.stored is None:
-            return compile_file(self.file, options, self.sha256)
-        facts = self.stored.facts
-        wanted = {
-            "--regime": (options.regime, (ModelOptions().regime, facts.regime)),
-            "--beta": (options.beta, (None, facts.beta)),
-            "--tau": (options.tau, (None, self.stored.model.temperature)),
-            "--at": (options.at, (None, facts.at)),
-            "--single-head": (options.single_head, (False, facts.single_head)),
-            "--counting": (options.counting, (None, facts.counting)),
-        }
-        for option, (value, allowed) in wanted.items():
-            if value not in allowed:
-                given = option if value is True else f"{option} {value}"
-                raise InputError(
-                    f"{self.name} is already compiled (regime {facts.regime}, beta {facts.beta}, temperature "
-                    f"{facts.temperature}, at {facts.at}), so {given} does not apply",
-                    hint="Leave the option out, or give the formula instead of the model.",
-                )
-        return self.stored
+        if self.refusal is not None:
+            raise self.refusal
+        if self.made is None:
+            return compile_formula(self.file, options, self.sha256)
+        if self.formula is None:
+            return _sharpened(self.made, options)
+        _hold_options(self.made, options)
+        return self.made
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
-    """What a file says of itself."""
-
-    name: str
-    sha256: str
-    alphabet: tuple[str, ...]
-    text: str
-    title: str
+METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
+KINDS = {"ltl": "a formula", "srasp": "an S-RASP program", "ahat": "a hard-attention model"}
 
 
-def read_input(path: str) -> Input | AttentionInput:
-    """A formula file, a compiled model, or a hard-attention model.
+def _sharpened(made: Subject, options: ModelOptions) -> Subject:
+    """A program or model with another temperature, or another beta where it has one."""
+    old = made.sharpness
+    if old is None or options.epsilon is not None:
+        schedule: Schedule | None = options.tau or made.schedule
+        return replace(made, sharpness=None, stored=None, schedule=schedule, epsilon=options.epsilon)
+    beta, tau = options.beta or old.beta, options.tau or old.temperature
+    budget = Budget(beta, tau, options.beta is not None or old.fixed)
+    return replace(made, sharpness=budget, stored=assemble(made.program, budget))
+
+
+def _hold_options(stored: Subject, options: ModelOptions) -> None:
+    facts = stored.facts
+    wanted = {
+        "--regime": (options.regime, (ModelOptions().regime, facts.regime)),
+        "--beta": (options.beta, (None, facts.beta)),
+        "--tau": (options.tau, (None, stored.model.temperature)),
+        "--at": (options.at, (None, facts.at)),
+        "--single-head": (options.single_head, (False, facts.single_head)),
+        "--counting": (options.counting, (None, facts.counting)),
+    }
+    for option, (value, allowed) in wanted.items():
+        if value not in allowed:
+            given = option if value is True else f"{option} {value}"
+            raise InputError(
+                f"{stored.name} is already compiled (regime {facts.regime}, beta {facts.beta}, temperature "
+                f"{facts.temperature}, at {facts.at}), so {given} does not apply",
+                hint="Leave the option out, or give the formula instead of the model.",
+            )
+
+
+# ---- reading ----
+
+
+def read_input(path: str) -> Input:
+    """A formula file, a program, a compiled formula, or a hard-attention model.
 
     Raises:
         InputError: if it cannot be read, or is none of them.
-        SourceError: if the formula is wrong.
+        SourceError: if the formula or program is wrong, or an example is.
     """
     data = read_bytes(path, None if path.endswith(".json") else LARGEST_TEXT)
     sha256 = digest(data)
     if path.endswith(PROGRAM):
-        return read_srasp(data, path, sha256)
-    if path.endswith(".json"):
-        document = read_json(data, path)
-        kind = document.field("format").choice({FORMAT: FORMAT, AHAT: AHAT}.__getitem__, f"{FORMAT}, {AHAT}")
-        if kind == AHAT:
-            return read_model(document, path, sha256)
-        stored = _read_model(document, path, sha256)
-        return Input(path, sha256, stored.file, stored)
-    return Input(path, sha256, parse.parse_bytes(data, path))
+        return _read_srasp(data, path, sha256)
+    if not path.endswith(".json"):
+        return of_formula(parse.parse_text(data, path), sha256)
+    document = read_json(data, path)
+    kind = document.field("format").choice({FORMAT: FORMAT, AHAT: AHAT}.__getitem__, f"{FORMAT}, {AHAT}")
+    if kind == AHAT:
+        made = _of_ahat(read_ahat(document), path, sha256)
+        return Input(path, sha256, made.alphabet, "ahat", data.decode("utf-8-sig"), made.title, made=made)
+    stored = _read_model(document, path, sha256)
+    return replace(of_formula(stored.file, sha256, path), made=stored)
 
 
-def read_formula(path: str) -> Input:
-    """A formula file or a compiled formula.
-
-    Raises:
-        InputError: as `read_input`, and if it is a hard-attention model.
-    """
-    given = read_input(path)
-    if isinstance(given, AttentionInput):
-        kind = "an S-RASP program" if path.endswith(PROGRAM) else "a hard-attention model"
-        raise InputError(f"{path} is {kind}", hint="Name a formula (.ltl) or a model compiled from one (.model.json).")
-    return given
-
-
-def read_source(path: str) -> SourceText:
-    """A file's text and title, without compiling what is in it.
-
-    Raises:
-        InputError: as `read_input`.
-    """
-    data = read_bytes(path, None if path.endswith(".json") else LARGEST_TEXT)
-    sha256 = digest(data)
-    if path.endswith(PROGRAM):
-        program = parse_program_bytes(data, path)
-        return SourceText(path, sha256, program.alphabet, program.source.text, program.title)
-    if path.endswith(".json"):
-        file = read_ahat(read_json(data, path))
-        return SourceText(path, sha256, file.model.alphabet, data.decode("utf-8-sig"), file.title)
-    formula = parse.parse_bytes(data, path)
-    return SourceText(path, sha256, formula.alphabet, formula.source.text, formula.title)
+def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
+    """A parsed formula."""
+    source = file.source
+    return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, file.notes, formula=file)
 
 
 def read_expression(text: str, alphabet: str) -> Input:
     """A formula given on the command line, with its alphabet as symbols separated by white space."""
-    file = parse.parse_expression(text, alphabet.split())
-    return Input(file.source.name, digest(text.encode("utf-8", "surrogateescape")), file)
+    return of_formula(parse.parse_expression(text, alphabet.split()), digest(text.encode("utf-8", "surrogateescape")))
 
 
 def expand_paths(paths: Sequence[str]) -> list[str]:
@@ -200,11 +222,189 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
     return result
 
 
-# ---- compiled models ----
+def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
+    program = parse_program(data, path)
+    check_program_examples(program)
+    text, title, notes = program.source.text, program.title, program.notes
+    given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=oracle_of(program))
+    try:
+        made, warnings = compile_srasp(program, path, sha256)
+    except Unsupported as refusal:
+        return replace(given, refusal=refusal)
+    return replace(given, made=made, remarked=(*notes, *warnings), warnings=warnings)
+
+
+# ---- subjects ----
+
+
+def compile_formula(file: FormulaFile, options: ModelOptions, sha256: str | None = None) -> Subject:
+    """Compile a formula, after holding its accept and reject examples against the semantics, unless they were written
+    for another position than the one that is asked for.
+
+    Raises:
+        SourceError: if an example is wrong, or the formula has no construction in the regime (Unsupported).
+        InputError: if an option does not apply.
+    """
+    if examples_apply(file, options.at):
+        check_examples(file, at=options.at)
+    if options.at is not None:
+        file = replace(file, at=options.at)
+    regime, own = regime_named(options.regime), own_predicates(file)
+    program = lower(desugar(file), regime, options.single_head, options.counting, own)
+    budget = choose(program, options.beta, options.tau)
+    sha256 = sha256 or digest(file.source.text.encode())
+    return _of_formula(file, file.source.name, sha256, program, budget, assemble(program, budget), options.single_head)
+
+
+def _of_formula(
+    file: FormulaFile, name: str, sha256: str, program: Program, budget: Budget, network: Transformer, single: bool
+) -> Subject:
+    return Subject(
+        name=name,
+        sha256=sha256,
+        kind="ltl",
+        program=program,
+        alphabet=file.alphabet,
+        examples=tuple((example.word, example.accept) for example in file.examples),
+        title=format_formula(file.formula),
+        oracle=Accepts(file),
+        predicates=named_predicates(program, file),
+        sharpness=budget,
+        stored=network,
+        formula=file,
+        single_head=single,
+        counting=counting_of(program),
+    )
+
+
+@dataclass(frozen=True)
+class Accepts:
+    """Whether a formula holds of a word; it travels as the formula, without what was computed."""
+
+    file: FormulaFile
+
+    @cached_property
+    def _oracle(self) -> Oracle:
+        return Oracle(self.file)
+
+    def __call__(self, word: Word) -> bool:
+        return self._oracle.accepts(word)
+
+    @cached_property
+    def _parallel(self) -> ParallelOracle:
+        return ParallelOracle(self.file)
+
+    def many(self, words: Sequence[Word]) -> list[Answer]:
+        """Of words of one length."""
+        return list(self._parallel.accepts(self._parallel.symbols(words)).tolist())
+
+    def __reduce__(self) -> tuple[type[Accepts], tuple[FormulaFile]]:
+        return Accepts, (self.file,)
+
+
+def examples_apply(file: FormulaFile, at: str | None) -> bool:
+    """Whether a file's examples speak of the position `at` (None: the file's own). A file that names none leaves it
+    to whoever reads it, unless its examples are right at the default position and not at `at`."""
+
+    def hold(asked: At) -> bool:
+        try:
+            check_examples(file, at=asked)
+        except SourceError:
+            return False
+        return True
+
+    if at is None or at == file.at:
+        return True
+    return not file.placed and (hold("first" if file.at == "last" else "last") or not hold(file.at))
+
+
+def oracle_of(program: ast.SraspProgram) -> Callable[[Word], Answer]:
+    """The semantics of an S-RASP program."""
+    oracle = ProgramOracle(program)
+    return oracle.accepts if program.is_acceptor else oracle.output
+
+
+def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
+    """An S-RASP program as hard attention, and where its integers may leave the range of the construction.
+
+    Raises:
+        Unsupported: if a score has no construction.
+    """
+    compiled = compile_program(program)
+    subject = Subject(
+        name=name,
+        sha256=sha256,
+        kind="srasp",
+        program=compiled.model,
+        alphabet=program.alphabet,
+        examples=tuple((example.word, None) for example in program.examples),
+        title=program.title,
+        oracle=oracle_of(program),
+        prepared=partial(padded_word, program),
+        guard=compiled.check_ranges,
+        blank=None if program.pad is None else ast.BLANK,
+        structural=not compiled.guards,
+    )
+    return subject, compiled.warnings
+
+
+def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
+    """A hard-attention model, after its examples have been held against it.
+
+    Raises:
+        InputError: if the model does not decide an example as the file says.
+    """
+    program, budget = file.program, file.sharpness
+    subject = Subject(
+        name=name,
+        sha256=sha256,
+        kind="ahat",
+        program=program,
+        alphabet=tuple(symbol for symbol in program.alphabet if symbol != file.blank),
+        examples=file.examples,
+        title=file.title,
+        blank=file.blank,
+        predicates=file.predicates,
+        sharpness=budget,
+        stored=None if budget is None else assemble(program, budget),
+        schedule=file.temperature,
+        softmax=file.temperature is not None,
+        counting=counting_of(program),
+        single_head=file.compiled is not None and file.compiled.single_head,
+        structural=file.compiled is not None and _is_compiled(program, file.compiled),
+    )
+    runner = HardRunner(replace(subject, program=replace(program, outputs=())))
+    for word, accepted in file.examples:
+        answer = runner.answer(word)
+        if answer is not accepted:
+            plain = all(len(symbol) == 1 for symbol in program.alphabet)
+            shown = brief(("" if plain else " ").join(word))
+            found = "does not decide" if answer is None else "accepts" if answer else "rejects"
+            raise InputError(
+                f"{name}: at examples: the model {found} {shown}, which is listed as "
+                f"{'accepted' if accepted else 'rejected'}",
+                hint="Correct the model, or the example.",
+            )
+    return subject
+
+
+def _is_compiled(program: Program, origin: Origin) -> bool:
+    """Whether a program is what the formula that its file names is compiled into, so that its heads are what they claim
+    by the constructions of formulas."""
+    try:
+        file = parse.parse_text(origin.text, "compiled.text")
+        method = None if origin.counting is None else METHODS[origin.counting]
+        made = lower(desugar(file), REGIMES[program.regime], origin.single_head, method, own_predicates(file))
+    except (HardsimError, KeyError):
+        return False
+    return made == program
+
+
+# ---- compiled formulas as files ----
 
 
 def store_text(subject: Subject) -> str:
-    """The `model.json` of a subject: the network, the specification of its heads, the formula, and how it was
+    """The `model.json` of a formula: the network, the specification of its heads, the formula, and how it was
     compiled."""
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -221,7 +421,35 @@ def store_text(subject: Subject) -> str:
         "model": transformer_json(subject.model),
         "specification": program_json(subject.program),
     }
-    return visible_json(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    return _document(document)
+
+
+def _document(content: dict[str, Any]) -> str:
+    return visible_json(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def store_program(subject: Subject, schedule: Schedule | None = None, program: Program | None = None) -> str:
+    """The `.ahat.json` of a subject: hard attention, with the sharpness of its regime if it has one, or as the softmax
+    model at a temperature.
+
+    Raises:
+        InputError: if a formula's network is another one than the specification makes.
+    """
+    subject.hold_specified("the hard-attention model")
+    formula, compiled = subject.formula, None
+    if formula is not None and schedule is None:
+        compiled = Origin(format_file(formula), subject.single_head, subject.counting)
+    file = AhatFile(
+        program=program or subject.program,
+        title=subject.title if formula is None else f"{subject.title} (compiled for regime {subject.regime})",
+        predicates=subject.predicates,
+        examples=subject.examples if subject.kind == "ahat" or (formula and formula.at == "last") else (),
+        temperature=schedule,
+        sharpness=subject.sharpness if schedule is None else None,
+        compiled=compiled,
+        blank=subject.blank,
+    )
+    return _document({"version": __version__} | ahat_json(file))
 
 
 def _read_model(document: Reader, path: str, sha256: str) -> Subject:
@@ -231,7 +459,7 @@ def _read_model(document: Reader, path: str, sha256: str) -> Subject:
         InputError: naming the place inside the document.
     """
     document.only("format", "schema_version", "version", "source", "options", "model", "specification")
-    document.field("schema_version").integer(SCHEMA_VERSION, SCHEMA_VERSION)
+    document.field("schema_version").integer(1, SCHEMA_VERSION)
     source, options = document.field("source"), document.field("options")
     source.only("name", "sha256", "text")
     for place, key in ((document, "version"), (source, "name"), (source, "sha256")):
@@ -249,17 +477,11 @@ def _read_model(document: Reader, path: str, sha256: str) -> Subject:
     missing = set(program.coordinates) - set(model.coordinates)
     if missing:
         raise document.field("model").field("coordinates").error(f"those of the specification too ({min(missing)})")
+    if program.bos or program.threshold is not None or program.outputs or program.reading != "last":
+        raise specification.error("the hard attention of a formula, read where its output is 0 or 1")
     _check_heads(document, [[head.name for head in layer.heads] for layer in model.layers])
-    return Subject(
-        name=path,
-        sha256=sha256,
-        file=replace(file, at=_read_place(options, file)),
-        program=program,
-        budget=_read_budget(options, model),
-        model=model,
-        single_head=_read_single(options, model),
-        counting=_read_counting(options, program),
-    )
+    single, budget = _read_options(options, file, model, program)
+    return _of_formula(file, path, sha256, program, budget, model, single)
 
 
 def _read_network(data: Reader, users: Users) -> Transformer:
@@ -267,51 +489,41 @@ def _read_network(data: Reader, users: Users) -> Transformer:
     data.only("alphabet", "bos", "coordinates", "embedding", "encodings", "layers", "output", "weighting",
               "temperature", "threshold", "reading")  # fmt: skip
     model = read_transformer(data, users)
+    data.field("temperature")  # it is 1 by default only where nothing is divided by it
     if data.has("reading") and model.reading != "last":
         raise data.field("reading").error("last, where the network of a formula is read")
     if model.threshold is not None:
         raise data.field("threshold").error("none: the network of a formula says exactly 0 or 1")
     if isinstance(model.temperature, LengthTable):
         raise data.field("temperature").error("an expression, as the network of a formula has it")
-    if not model.soft or model.bos:
-        raise data.error("the softmax network of a formula, without a beginning of sequence")
+    softmax = {"softmax": "softmax"}.__getitem__
     for layer in data.field("layers").items():
         for head in layer.field("heads").items():
             head.only("name", "mask", "weighting", "w_q", "w_k", "w_v")
+            if head.has("weighting") or not data.has("weighting"):
+                head.field("weighting").choice(softmax, "softmax")
+    if data.has("weighting"):
+        data.field("weighting").choice(softmax, "softmax")
+    if model.bos:
+        raise data.error("the softmax network of a formula, without a beginning of sequence")
     return model
 
 
-def _read_place(options: Reader, file: FormulaFile) -> Literal["first", "last"]:
-    """Where the formula is read: what the options say, which its text says too."""
+def _read_options(options: Reader, file: FormulaFile, model: Transformer, program: Program) -> tuple[bool, Budget]:
+    """Whether a layer has a single head, and the sharpness; where the formula is read, its text says too."""
     options.only("at", "beta", "beta_for_all", "single_head", "counting")
-    places: dict[str, Literal["first", "last"]] = {"first": "first", "last": "last"}
-    found = options.field("at").choice(places.__getitem__, "first, last")
-    if found != file.at:
+    if options.field("at").choice({"first": "first", "last": "last"}.__getitem__, "first, last") != file.at:
         raise options.field("at").error(f"{file.at}, where the formula of the source is read")
-    return found
-
-
-def _read_budget(options: Reader, model: Transformer) -> Budget:
-    beta = Fraction(options.field("beta").rational())
-    if beta <= 0:
-        raise options.field("beta").error("a positive rational")
-    assert not isinstance(model.temperature, LengthTable)
-    return Budget(beta, model.temperature, options.field("beta_for_all").boolean())
-
-
-def _read_single(options: Reader, model: Transformer) -> bool:
     single = options.field("single_head").boolean()
     if single and any(len(layer.heads) > 1 for layer in model.layers):
         raise options.field("single_head").error("false, since a layer has several heads")
-    return single
-
-
-def _read_counting(options: Reader, program: HardProgram) -> str | None:
-    found = options.field("counting").text() if options.has("counting") else None
+    given = {key: options.field(key).value for key in ("beta", "beta_for_all")}
+    given["temperature"] = str(model.temperature)
+    budget = read_sharpness(Reader(given, options.name, options.path))
     counts = counting_of(program)
-    if found != counts:
+    if (options.field("counting").text() if options.has("counting") else None) != counts:
         raise options.field("counting").error(f"{counts or 'null'}, as the heads of the specification count")
-    return found
+    return single, budget
 
 
 def _check_heads(document: Reader, found: list[list[str]]) -> None:

@@ -1,68 +1,138 @@
-"""A proof for all words, and where there is none a search for a word that refutes.
+"""Proofs for all words: of formulas' networks from their weights, and of hard-attention models and programs.
 
-That a proof fails does not say that the network is wrong: worst cases may not belong to any word. So real words are
-tried then: every short word, and the words that the failing worst cases suggest. Nor is a proof ever alone: words are
-run after it too (`confirm`).
+Of a model it is proved that softmax answers as hard attention does, by the error recursion of Theorem 26. What that
+needs to know of the hard model comes from the structure of a compiled program none of whose integers can leave its
+range (`sharpening.static`), or from exact hard attention on every word of a length, where these are few. Ties of
+leftmost and rightmost heads are broken only in the network that hardsim makes of a hard-attention model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product, takewhile
+from math import log10
 
-from hardsim.checking.compare import Judge
+from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
-from hardsim.checking.result import AUTO, Mismatch, ModelFacts, Verdict, Word, span_text
-from hardsim.checking.subject import Subject, own_predicates
-from hardsim.checking.words import count_words, enumerate_words
-from hardsim.errors import Contradiction
+from hardsim.checking.evaluate import evaluate
+from hardsim.checking.result import Mismatch, Verdict, Word, settled, span_text
+from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, refuted_gap
+from hardsim.checking.subject import HALF, Subject, own_predicates, tempered
+from hardsim.checking.words import count_words, count_words_upto, enumerate_words
+from hardsim.errors import Contradiction, Undecided
 from hardsim.lang.desugar import desugar
-from hardsim.proof.general import GeneralProof, prove_general
-from hardsim.proof.network import Report
-from hardsim.proof.prover import prove
-from hardsim.proof.result import Case, LinkProof, Proof
+from hardsim.network.model import Transformer
+from hardsim.program.model import Program
+from hardsim.proof.general import prove_general
+from hardsim.proof.network import Report, prove
+from hardsim.proof.result import Proof, WorstCase
+from hardsim.sharpening.measure import LengthFacts
+from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, declared_gaps, error_bounds, inverses, solve
+from hardsim.sharpening.static import static_facts
 
 LONGEST_SUGGESTED = 24
 """Words that failing worst cases suggest are tried up to so many,"""
-FROM_QUERY = 2
-"""The place among the words of a worst case of the one that starts at the query."""
 LONGEST_TRIED = 512
 """and up to this length: attention to every position from every position."""
 SUGGESTED = 8
 """Words of the worst cases that are run after a proof, those with the least margins."""
 ROUNDING = Fraction(1, 2**30)
 """A margin that is missed by less is a matter of how the numerical proof rounds, not of what it found."""
+EVERY = 20_000
+"""Words of a length that are run one by one where structure says nothing."""
+MANY_DIGITS = 12
+"""A number of words with more digits is shown as a power."""
+AMISS = "hard attention is not what the program says"
+UNDECIDING = "hard attention itself decides nothing on a word: an output is the threshold"
 
 
 @dataclass(frozen=True, slots=True)
-class ProveResult:
-    """What is known of all words of length `min_n` to `max_n`.
+class LengthProof:
+    """One length. `how` is structure, every word, or empty where `reason` says why there is no proof; `bound` is that
+    of the output's error, `distance` how far every hard output is from the threshold at least. `network` is the softmax
+    network that was proved."""
 
-    `heads_only` says that only the first link was asked for: the network does what its heads' specification says.
-    `general` is the proof for the words of every length (None where it was not asked for). `tried` is how many words
-    were tried in search of a refutation, `mismatch` the one found; `confirmed` the words that were run after a proof.
-    """
+    n: int
+    how: str
+    tau: Fraction | None = None
+    bound: Fraction | None = None
+    distance: Fraction | None = None
+    reason: str = ""
+    broken: tuple[str, ...] = ()
+    """The heads whose ties softmax breaks with weights that are added to the model's."""
+    network: Transformer | None = field(default=None, repr=False, compare=False)
 
-    name: str
-    sha256: str
-    formula: str
-    model: ModelFacts
+
+@dataclass(frozen=True)
+class ProofResult:
+    """What is known of all words of length `min_n` to `max_n`: of a formula its `proof` by lengths and, if asked for,
+    that of every length (`general`), of both links or only of the first (`heads_only`); of a hard-attention model or a
+    program the `lengths` one by one. `tried` is how many words were tried in search of a refutation, `mismatch` the one
+    found; `confirmed` the words that were run after a proof."""
+
+    subject: Subject
+    min_n: int
     max_n: int
-    heads_only: bool
-    proof: Proof
     verdict: Verdict
     reach: str
-    tried: int
-    mismatch: Mismatch | None
-    general: GeneralProof | None = None
-    min_n: int = 1
+    tried: int = 0
+    mismatch: Mismatch | None = None
+    proof: Proof | None = None
+    general: Proof | None = None
+    heads_only: bool = False
+    lengths: tuple[LengthProof, ...] = ()
     confirmed: Confirmation | None = None
+
+    @property
+    def name(self) -> str:
+        """That of the subject."""
+        return self.subject.name
 
     @property
     def every_length(self) -> bool:
         """Whether the verdict is PROVED for the words of every length."""
         return self.verdict is Verdict.PROVED and self.general is not None and self.general.proved
+
+    @property
+    def proved_to(self) -> int:
+        """The length of a model up to which every length from `min_n` on is proved (0: not even that one)."""
+        proved = takewhile(lambda length: length.how, self.lengths)
+        return max((length.n for length in proved), default=0)
+
+
+def confirmed(result: ProofResult) -> ProofResult:
+    """A result with words run after it, of the lengths that are proved; a KeyboardInterrupt ends them early. REFUTED
+    instead, where hard attention is not the program on one of them, which a proof by structure does not claim.
+
+    Raises:
+        Contradiction: naming a word that is not answered as was proved.
+    """
+    subject, proof = result.subject, result.proof
+    if proof is not None:
+        if not proof.proved:
+            return result
+        cases = [head.case for head in proof.heads if head.case is not None and head.case.margin is not None]
+        ordered = sorted(cases, key=lambda case: case.margin or 0)
+        words = dict.fromkeys(word for case in ordered for word in words_of(case, subject.alphabet)[:1])
+        span, every = (result.min_n, result.max_n), result.every_length
+        some = [word for word in words if span[0] <= len(word) <= span[1]][:SUGGESTED]
+        found, _ = confirm(subject, *span, some, every_length=every, heads_only=result.heads_only)
+        return replace(result, confirmed=found)
+    networks = {length.n: length.network for length in result.lengths if length.network is not None}
+    if result.verdict is Verdict.REFUTED or not networks:
+        return result
+    found, wrong = confirm(subject, min(networks), max(networks), networks=networks)
+    if wrong is None:
+        return replace(result, confirmed=found)
+    if any(length.n == len(wrong.word) and length.how != "structure" for length in result.lengths):
+        raise Contradiction(f"{subject.name}: hard attention was found to be the program on {' '.join(wrong.word)}")
+    reach = f"{wrong.kind} disagree on a word of length {len(wrong.word)}"
+    return replace(result, verdict=Verdict.REFUTED, reach=reach, mismatch=wrong)
+
+
+# ---- formulas ----
 
 
 def prove_subject(
@@ -75,7 +145,7 @@ def prove_subject(
     min_n: int = 1,
     bounded: bool = True,
     report: Report | None = None,
-) -> ProveResult:
+) -> ProofResult:
     """Prove a subject for every word of length `min_n` to `max_n`, or look for a word that refutes it among up to
     `search` short words and those that the failed proof suggests. `all_n` asks for a proof for every length besides,
     which rests on other arithmetic; where there is none, the lengths to `max_n` are an answer only if they were asked
@@ -89,8 +159,7 @@ def prove_subject(
     """
     core = None if heads_only else desugar(subject.file)
     users = {} if heads_only else own_predicates(subject.file)
-    own = {name: user for name, (_, user) in users.items()}
-    proof = prove(subject.model, subject.program, max_n, core, own, min_n, report)
+    proof = prove(subject.model, subject.program, max_n, core, users, min_n, report)
     general = prove_general(subject.model, subject.program, core, users) if all_n else None
     tried, mismatch = 0, None
     if not proof.proved:
@@ -99,57 +168,20 @@ def prove_subject(
         _hold_together(subject, proof, mismatch)
     enough = proof.proved and (bounded or general is None or general.proved)
     verdict = Verdict.PROVED if enough else Verdict.UNDECIDED if mismatch is None else Verdict.REFUTED
-    return ProveResult(
-        name=subject.name,
-        sha256=subject.sha256,
-        formula=subject.formula,
-        model=subject.facts,
-        max_n=max_n,
-        heads_only=heads_only,
-        proof=proof,
-        verdict=verdict,
-        reach=_reach(proof, general, heads_only, verdict, mismatch, tried),
-        tried=tried,
-        mismatch=mismatch,
-        general=general,
-        min_n=min_n,
-    )
-
-
-def confirmed(subject: Subject, result: ProveResult) -> ProveResult:
-    """A result with words run after it, if its lengths are proved; a KeyboardInterrupt ends them early.
-
-    Raises:
-        Contradiction: naming a word that is not answered as was proved.
-    """
-    if not result.proof.proved:
-        return result
-    cases = [head.case for head in result.proof.heads if head.case is not None and head.case.margin is not None]
-    words: dict[Word, None] = {}
-    for case in sorted(cases, key=lambda case: case.margin or 0):
-        words.update(dict.fromkeys(words_of(case, subject.file.alphabet)[:1]))
-    longer = [word for word in words if result.min_n <= len(word) <= result.max_n][:SUGGESTED]
-    found = confirm(
-        subject,
-        result.min_n,
-        result.max_n,
-        longer,
-        every_length=result.every_length,
-        heads_only=result.heads_only,
-    )
-    return replace(result, confirmed=found)
+    if mismatch is not None:
+        reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
+    else:
+        reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(proof, general, tried)
+    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, proof, general, heads_only)
 
 
 def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:
     """Hold that the lengths to some N fail to be proved for no better reason than the prover's own limits, where every
     length is proved: its size, its rounding, or a form of networks that the other argument alone knows (there is no
-    worst case then).
-
-    Raises:
-        Contradiction: if one of the two proofs must be wrong.
-    """
-    link = _failing(proof)
-    span = f"every word of every length was proved, but not {span_text(proof.min_n, proof.max_n)}"
+    worst case then); Contradiction if one of the two proofs must be wrong."""
+    link = proof.failing
+    assert link is not None
+    span = f"every word of every length was proved, but not {span_text(*proof.span)}"
     if mismatch is not None:
         word = " ".join(mismatch.word)
         raise Contradiction(f"{subject.name}: {span}: the word {word} contradicts it ({mismatch.kind})")
@@ -158,41 +190,26 @@ def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) ->
         raise Contradiction(f"{subject.name}: {span}: {link.reason}")
 
 
-def _failing(proof: Proof) -> LinkProof:
-    """The first link that a proof lacks."""
-    return next(link for link in (proof.network, proof.meaning) if link is not None and not link.holds)
-
-
-def _reach(
-    proof: Proof,
-    general: GeneralProof | None,
-    heads_only: bool,
-    verdict: Verdict,
-    mismatch: Mismatch | None,
-    tried: int,
-) -> str:
-    """What the verdict speaks of, in words."""
-    if mismatch is not None:
-        return f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
-    if not proof.proved:
-        return _why_not(proof, general, tried)
+def _reach(proof: Proof, general: Proof | None, heads_only: bool, enough: bool) -> str:
+    """What is proved, in words."""
     what = "the network accepts exactly what the formula says"
     if heads_only:
         what = "the network does what its heads' specification says (no formula claimed)"
-    span = span_text(proof.min_n, proof.max_n)
+    span = span_text(*proof.span)
     if general is None or general.proved:
         return f"every word of {'every length' if general else span}, from the weights: {what}"
-    if verdict is Verdict.PROVED:
+    if enough:
         return f"every word of {span}, from the weights: {what}. Not proved for every length: {general.reason}"
     return (
         f"not proved for every length: {general.reason}; every word of {span} is proved. "
-        f"Next: --all-n with --max-n {proof.max_n} asks for these lengths too, or leave out --all-n"
+        f"Next: --all-n with --max-n {proof.span[1]} asks for these lengths too, or leave out --all-n"
     )
 
 
-def _why_not(proof: Proof, general: GeneralProof | None, tried: int) -> str:
+def _why_not(proof: Proof, general: Proof | None, tried: int) -> str:
     """Why there is neither a proof nor a word that refutes, and what to do next."""
-    link = _failing(proof)
+    link = proof.failing
+    assert link is not None
     searched = f"{tried:,} words were tried and none refutes it"
     if not tried:
         searched = "no word was tried (none that the worst cases suggest is short enough)"
@@ -200,68 +217,199 @@ def _why_not(proof: Proof, general: GeneralProof | None, tried: int) -> str:
         want = "size" if link.limit else "precision" if link.cases else "generality"
         return (
             "proved for every length by one argument, but not by the other, numerical one for "
-            f"{span_text(proof.min_n, proof.max_n)}, for want of {want}: "
+            f"{span_text(*proof.span)}, for want of {want}: "
             f"{link.reason}; {searched}. Next: a smaller --max-n, or a larger --beta"
         )
     unproved = f"not proved, which does not say that it is wrong: {searched}"
-    if link.limit:
-        advice = "Next: fewer lengths (--min-n, --max-n); `hardsim check` tries more words"
-        return f"{unproved}. {_sentence(link.reason)}. {advice}"
-    if not link.cases:
-        return f"{unproved}. {_sentence(link.reason)}. Next: `hardsim check` tries more words"
-    return (
-        f"{unproved}. Positions are given their worst types independently of each other, which no word may do. "
-        "Next: `hardsim check` tries more words; a larger --beta leaves more room"
-    )
-
-
-def _sentence(reason: str | None) -> str:
-    """A reason as a sentence of its own."""
-    return "" if not reason else reason[0].upper() + reason[1:]
+    if link.cases and not link.limit:
+        return (
+            f"{unproved}. Positions are given their worst types independently of each other, which no word may do. "
+            "Next: `hardsim check` tries more words; a larger --beta leaves more room"
+        )
+    fewer = "fewer lengths (--min-n, --max-n); " if link.limit else ""
+    reason = link.reason or ""
+    return f"{unproved}. {reason[:1].upper()}{reason[1:]}. Next: {fewer}`hardsim check` tries more words"
 
 
 def _refute(subject: Subject, proof: Proof, heads_only: bool, search: int) -> tuple[int, Mismatch | None]:
     """Try words, the shortest first; how many, and the first that refutes."""
-    judge = Judge(subject, engine=AUTO)
     tried = 0
-    for word in _candidates(subject, proof, search):
-        tried += 1
-        found = judge.evaluate(word)
-        wrong = found.decided and (found.soft is not found.hard if heads_only else found.mismatch is not None)
-        if wrong:
-            return tried, Mismatch(word, found.oracle, found.hard, found.soft, found.value)
+    for tried, word in enumerate(_candidates(subject, proof, search), start=1):
+        (found,) = evaluate(subject, [word], CheckOptions())
+        if found.decided and found.mismatch is not None and (found.soft != found.hard or not heads_only):
+            return tried, found.mismatch
     return tried, None
 
 
 def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
     """Every word of the lengths that are affordable together, then the words of the failing worst cases."""
-    alphabet = subject.file.alphabet
-    budget, n = search, proof.min_n
-    while n <= proof.max_n and count_words(len(alphabet), n) <= budget:
+    alphabet = subject.alphabet
+    budget, n = search, proof.span[0]
+    while n <= proof.span[1] and count_words(len(alphabet), n) <= budget:
         budget -= count_words(len(alphabet), n)
         yield from enumerate_words(alphabet, n)
         n += 1
-    suggested: dict[Word, None] = {}
-    for case in sorted(proof.network.cases, key=lambda case: (case.n, case.i)):
-        suggested.update(dict.fromkeys(lengthened(words_of(case, alphabet), proof.min_n)))
-    longer = [word for word in suggested if n <= len(word) <= min(proof.max_n, LONGEST_TRIED)]
+    cases = sorted(proof.network.cases, key=lambda case: (case.n, case.i))
+    suggested = dict.fromkeys(word for case in cases for word in words_of(case, alphabet, proof.span[0]))
+    longer = [word for word in suggested if n <= len(word) <= min(proof.span[1], LONGEST_TRIED)]
     yield from sorted(longer, key=len)[:LONGEST_SUGGESTED]
 
 
-def lengthened(words: list[Word], length: int) -> list[Word]:
-    """Words with what is too short made so long: the whole word and what stands up to the query at the left, what
-    stands from the query on at the right, by the symbol at that end."""
-    result = []
-    for place, word in enumerate(words):
-        more = max(0, length - len(word))
-        result.append(word + word[-1:] * more if place == FROM_QUERY else word[:1] * more + word)
-    return result
-
-
-def words_of(case: Case, alphabet: tuple[str, ...]) -> list[Word]:
+def words_of(case: WorstCase, alphabet: tuple[str, ...], least: int = 0) -> list[Word]:
     """The words that a worst case suggests: its symbols, with the first of the alphabet where it names none; all of
-    them, up to the query, and from the query on."""
+    them, up to the query, and from the query on. Words of fewer than `least` symbols have the first one repeated, or
+    the last one in what stands from the query on."""
     if case.symbols is None:
         return []
     word = tuple(symbol or alphabet[0] for symbol in case.symbols)
-    return [word, word[: case.i], word[case.i - 1 :]]
+    begun = [some[:1] * (least - len(some)) + some for some in (word, word[: case.i])]
+    rest = word[case.i - 1 :]
+    return [*begun, rest + rest[-1:] * (least - len(rest))]
+
+
+# ---- hard-attention models and programs ----
+
+
+def longest(subject: Subject, max_n: int, every: int = EVERY) -> int:
+    """The longest length up to `max_n` of which there may be a proof: any, where structure says enough, else one that
+    has at most `every` words (0: none)."""
+    size = len(subject.alphabet)
+    if subject.structural or size == 1:
+        return max_n
+    return max(takewhile(lambda n: count_words(size, n) <= every, range(1, max_n + 1)), default=0)
+
+
+def unproved_for_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
+    """The result where a proof for every length is asked for: there is no argument for that, whatever the model."""
+    reach = (
+        "there is no argument for every length of programs and hard-attention models, whose proofs are about one "
+        "length at a time; no length was looked at. Next: leave out --all-n, and name the longest length with --max-n"
+    )
+    return ProofResult(subject, min_n, max_n, Verdict.UNDECIDED, reach)
+
+
+def prove_attention(
+    subject: Subject,
+    max_n: int,
+    search: int = 2000,
+    every: int = EVERY,
+    *,
+    min_n: int = 1,
+    report: Report | None = None,
+) -> ProofResult:
+    """Prove every length from `min_n` to `max_n`; where one is not proved at a given temperature, try up to `search`
+    words. `report` is told how many of how many lengths are done; InputError if the temperature is not positive, or a
+    word leaves the range of a program (OutOfRange)."""
+    lengths: list[LengthProof] = []
+    tried, mismatch = 0, None
+    for n in range(min_n, max_n + 1):
+        found, wrong = prove_length(subject, n, every)
+        lengths.append(found)
+        mismatch = mismatch or wrong
+        left = search - tried
+        affordable = count_words_upto(len(subject.alphabet), n, left + 1) <= left
+        if not found.how and mismatch is None and subject.schedule is not None and affordable:
+            words = tuple(product(subject.alphabet, repeat=n))
+            tried += len(words)
+            mismatch = _refute_length(subject, words)
+        if mismatch is not None or (n > longest(subject, n, every) and (subject.schedule is None or not affordable)):
+            break  # of longer ones there is neither a proof nor a refutation
+        if report is not None:
+            report(len(lengths), max_n - min_n + 1)
+    verdict, reach = _conclude(subject, lengths, (min_n, max_n), tried, mismatch)
+    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths))
+
+
+def prove_length(subject: Subject, n: int, every: int) -> tuple[LengthProof, Mismatch | None]:
+    """The proof of one length, and a word on which hard attention is not what the program says."""
+    if subject.structural:
+        size = len(subject.prepared((subject.alphabet[0],) * n))
+        return _settle(subject, subject.program, static_facts(subject.program, size), n, "structure"), None
+    if n > longest(subject, n, every):
+        return LengthProof(n, "", reason=_too_many(subject, n)), None
+    words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
+    found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
+    for word, answer in zip(words, answers[n], strict=True):
+        oracle = None if subject.oracle is None else subject.oracle(word)
+        if not settled(answer) or (subject.oracle is not None and oracle != answer):
+            wrong = Mismatch(word, oracle, answer, answer)
+            return LengthProof(n, "", reason=AMISS if wrong.refutes else UNDECIDING), wrong
+    broken = refuted_gap(found.program, found.facts[n])
+    if broken is not None:
+        return LengthProof(n, "", reason=f"{broken.what} does not hold"), None
+    return replace(_settle(subject, found.program, found.facts[n], n, "every word"), broken=found.broken), None
+
+
+def _settle(subject: Subject, program: Program, facts: LengthFacts, n: int, how: str) -> LengthProof:
+    """Whether the bound at the outputs is below their distance from the threshold; 0 where they must be 0 or 1."""
+    distance = HALF if subject.exact else facts.distance or Fraction(0)
+    if not distance:
+        return LengthProof(n, "", reason="an output may lie on the threshold")
+    gaps, schedule = declared_gaps(program, facts), subject.schedule
+    try:
+        if schedule is None:
+            solution = solve(program, facts, subject.epsilon or min(DEFAULT_EPSILON, distance / 2), gaps)
+            bounds, tau = solution.bounds, solution.tau
+        else:
+            inverse = inverses(tempered(program, schedule), facts.n)
+            bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / min(inverse)
+    except Undecided as failure:
+        return LengthProof(n, "", reason=str(failure))
+    bound = output_bound(subject, bounds)
+    if bound == 0 or (bound < distance and not subject.exact):
+        return LengthProof(n, how, tau, bound, distance, network=tempered(program, schedule or constant(tau)))
+    reason = "the bound of the output's error is not smaller than its distance from the threshold"
+    return LengthProof(n, "", tau, bound, distance, reason)
+
+
+def output_bound(subject: Subject, bounds: Bounds) -> Fraction:
+    """The bound of the error at the output coordinates."""
+    outs = [subject.program.output] if subject.acceptor else [name for _, name in subject.program.outputs]
+    return max(bounds.layers[-1].final[out] for out in outs) if bounds.layers else Fraction(0)
+
+
+def _refute_length(subject: Subject, words: tuple[Word, ...]) -> Mismatch | None:
+    """A word of one length that softmax answers wrongly at the given temperature, in the network that was to be proved.
+    Words at which softmax lies on the threshold itself, so that no precision settles them, refute nothing."""
+    n = len(words[0])
+    found, runs, _ = prepare_words(subject, {n: words}, {n: True})
+    judge = Judge(subject, found.program, plan_length(found, subject, n))
+    return judge.tally(words, [run for shard in runs[n] for run in shard.known]).mismatch
+
+
+def _too_many(subject: Subject, n: int) -> str:
+    """Why nothing is known of a length with more words than are run."""
+    size = len(subject.alphabet)
+    possible = f"{size}^{n}" if n * log10(size) > MANY_DIGITS else f"{count_words(size, n):,}"
+    if subject.kind == "srasp":
+        return f"its integers may leave their range on some of the {possible} words, which are too many to be tried"
+    return (
+        "a gap that is measured, or declared by the file, says nothing of words that were not tried, and "
+        f"{possible} words are too many"
+    )
+
+
+def _conclude(
+    subject: Subject, lengths: list[LengthProof], span: tuple[int, int], tried: int, mismatch: Mismatch | None
+) -> tuple[Verdict, str]:
+    if mismatch is not None and mismatch.refutes:
+        where = f"on a word of length {len(mismatch.word)}"
+        return Verdict.REFUTED, f"{mismatch.kind} disagree {where}{added(lengths[-1].broken)}"
+    first = next((length for length in lengths if not length.how), None)
+    if first is None:
+        broken = added(dict.fromkeys(name for length in lengths for name in length.broken))
+        claim = f"softmax answers as hard attention does{broken}"
+        how = {length.how for length in lengths} if subject.kind == "srasp" else set()
+        if how == {"every word"}:
+            claim += ", and hard attention as the program says"
+        elif how:
+            claim += " (that hard attention is the program rests on one construction per vector)"
+        return Verdict.PROVED, f"every word of {span_text(*span)}: {claim}"
+    before, after = "", ". Next:"
+    if first.n > span[0]:
+        upto = f"to length {first.n - 1}" if span[0] == 1 else f"for {span_text(span[0], first.n - 1)}"
+        least = f"--min-n {span[0]} " if span[0] > 1 else ""
+        before, after = f"proved {upto}; ", f". Next: {least}--max-n {first.n - 1} is proved, and"
+    searched = f" ({tried:,} words tried, none refutes)" if tried else ""
+    after = "" if mismatch is not None else f"{after} `hardsim check` tries words of any length"
+    return Verdict.UNDECIDED, f"{before}not at length {first.n}: {first.reason}{searched}{after}"

@@ -1,40 +1,44 @@
-"""The whole pipeline as one function: from a formula to the three things that a check compares.
+"""What is checked: hard attention, the softmax network made of it, and the semantics that judges both if there is one.
 
-FormulaFile -> Core -> HardProgram -> Budget -> Transformer
+Formulas, S-RASP programs and files of weights are subjects alike. `checking.open` makes them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
-from hardsim.checking.result import ModelFacts
-from hardsim.errors import InputError, SourceError
-from hardsim.lang.arith import Arith
+from hardsim.checking.result import Answer, ModelFacts, Word, settled
+from hardsim.compiling.from_ltl.lower import Method
+from hardsim.errors import InputError, InvariantError
+from hardsim.hard.exact import HardTrace as HardTrace
+from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import FormulaFile
-from hardsim.lang.desugar import desugar
 from hardsim.lang.predicate import user_predicates
-from hardsim.lang.pretty import format_formula
-from hardsim.lang.semantics import check_examples
-from hardsim.net.model import Transformer
-from hardsim.net.soften import soften
-from hardsim.spec.columns import UserPredicate
-from hardsim.spec.ir import HardProgram, Kind
-from hardsim.spec.lower import lower
-from hardsim.spec.refuse import Method
-from hardsim.spec.regimes import regime_named
-from hardsim.theory.budget import Budget, choose
+from hardsim.network.columns import UserPredicate
+from hardsim.network.model import Schedule, Transformer
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Kind, Program
+from hardsim.program.sharpness import Budget
+from hardsim.run.forward import Trace
+from hardsim.run.soft import output_settled, rounded, side
 
 At = Literal["first", "last"]
+
+T = TypeVar("T")
+HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How a formula becomes a network; None stands for the default (beta, temperature) or the file's own choice
-    (at)."""
+    """How an input becomes a network; None stands for the default (beta, temperature) or the file's own choice (at).
+
+    `epsilon` is the error for which Theorem 26 gives the temperature of what has no regime of its own.
+    """
 
     regime: str = "temperature"
     beta: Fraction | None = None
@@ -43,35 +47,108 @@ class ModelOptions:
     single_head: bool = False
     counting: Method | None = None
     """How comparisons of counts are decided: `lookup` (the default where the regime has it) or `sign`."""
+    epsilon: Fraction | None = None
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A formula (the oracle's side), its hard-attention program and its softmax transformer.
+    """One thing to check. `sha256` is that of the input (a file's bytes, an expression's text).
 
-    `file.at` is the position at which this subject is read. `sha256` is that of the input (a file's bytes, an
-    expression's text).
+    `alphabet` is that of the words that are tried; `prepared` makes of such a word the one that is run (a program pads
+    it). With a `sharpness`, the budget of a regime, there is one network for every length, `stored`; else each length
+    has Theorem 26's temperature for `epsilon`, or the `schedule` that was given or came with a softmax model.
     """
 
     name: str
     sha256: str
-    file: FormulaFile
-    program: HardProgram
-    budget: Budget
-    model: Transformer
-    single_head: bool
+    kind: Literal["ltl", "srasp", "ahat"]
+    program: Program
+    alphabet: tuple[str, ...]
+    examples: tuple[tuple[Word, Any], ...] = ()
+    title: str = ""
+    oracle: Callable[[Word], Answer] | None = None
+    """The semantics; None for what is its own specification."""
+    prepared: Callable[[Word], Word] = tuple
+    guard: Callable[[Sequence[Word], HardTrace], None] | None = None
+    """Raises where the exact run of some words leaves the range that the construction covers."""
+    blank: str | None = None
+    """The symbol that is dropped from the output of a padded transduction."""
+    predicates: tuple[str, ...] = ()
+    """Definitions of predicates that the position encodings name."""
+    structural: bool = False
+    """Whether gaps and ranges are known for all words from how the program was built."""
+    sharpness: Budget | None = None
+    stored: Transformer | None = None
+    schedule: Schedule | None = None
+    epsilon: Fraction | None = None
+    softmax: bool = False
+    """Whether the schedule came with the weights of a softmax model, which are taken as they are, ties or not."""
+    formula: FormulaFile | None = None
+    """What a formula's network was compiled from; its `at` is the position at which this subject is read."""
+    single_head: bool = False
     counting: str | None = None
     """How comparisons of counts are decided (None where there are none)."""
 
+    # ---- what only some subjects have: InvariantError is raised by any other ----
+
     @property
-    def formula(self) -> str:
-        """The formula as text in the canonical spelling."""
-        return format_formula(self.file.formula)
+    def file(self) -> FormulaFile:
+        """The formula that it was compiled from."""
+        return self._there(self.formula, "no formula")
+
+    @property
+    def budget(self) -> Budget:
+        """The sharpness of the regime."""
+        return self._there(self.sharpness, "no regime")
+
+    @property
+    def model(self) -> Transformer:
+        """The one network for every length."""
+        return self._there(self.stored, "another network for every length")
+
+    def _there(self, value: T | None, otherwise: str) -> T:
+        if value is None:
+            raise InvariantError(f"{self.name} has {otherwise}")
+        return value
+
+    # ---- what it is ----
+
+    @property
+    def acceptor(self) -> bool:
+        """Whether it accepts or rejects; otherwise it maps words to words."""
+        return not self.program.outputs
+
+    @property
+    def exact(self) -> bool:
+        """Whether the output must be exactly 1 or exactly 0; otherwise it is read against a threshold."""
+        return self.program.threshold is None
+
+    @property
+    def threshold(self) -> Fraction:
+        """What an output is compared with."""
+        return HALF if self.program.threshold is None else Fraction(self.program.threshold)
+
+    @property
+    def regime(self) -> str | None:
+        """The regime, if it has one."""
+        return self.program.regime or None if self.sharpness is not None else None
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The place of each coordinate in the softmax network."""
+        names = self.program.coordinates if self.stored is None else self.stored.coordinates
+        return {name: number for number, name in enumerate(names)}
+
+    @property
+    def output(self) -> int:
+        """The coordinate of the softmax network that an acceptor answers by: the network's own, whatever the program
+        that it is held against names."""
+        return self.index[self.program.output] if self.stored is None else self.stored.output
 
     @cached_property
     def specified(self) -> bool:
-        """Whether the network is the one that the specification makes: what is compiled here is, a file may differ."""
-        return soften(self.program, self.budget) == self.model
+        """Whether the network is the one that the program makes: what is compiled here is, a file may differ."""
+        return self.stored is None or assemble(self.program, self.budget) == self.stored
 
     def hold_specified(self, what: str) -> None:
         """Refuse what is worked out from the specification, where the network is another one.
@@ -89,66 +166,73 @@ class Subject:
     @property
     def facts(self) -> ModelFacts:
         """The network in numbers."""
+        budget, program = self.sharpness, self.program
+        network = self.stored or tempered(program, parse_arith("1"))
+        temperature = "that of Theorem 26 at each length" if self.schedule is None else str(self.schedule)
         return ModelFacts(
-            regime=self.program.regime,
-            at=self.file.at,
+            layers=len(network.layers),
+            heads=len(network.heads),
+            dimension=network.dimension,
+            parameters=network.parameters,
+            temperature=temperature if budget is None else str(budget.temperature),
+            at=self.formula.at if self.formula is not None else program.reading,
+            regime=self.regime,
+            beta=None if budget is None else budget.beta,
             single_head=self.single_head,
-            beta=self.budget.beta,
-            temperature=str(self.budget.temperature),
-            layers=len(self.model.layers),
-            heads=len(self.program.heads),
-            dimension=self.model.dimension,
-            parameters=self.model.parameters,
             counting=self.counting,
+            bos=program.bos,
         )
 
+    # ---- answers ----
 
-def compile_file(file: FormulaFile, options: ModelOptions, sha256: str | None = None) -> Subject:
-    """Compile a formula file, after holding its accept and reject examples against the semantics, unless they were
-    written for another position than the one that is asked for.
+    def oracles(self, words: Sequence[Word]) -> list[Answer] | None:
+        """What the semantics says of words of one length, all at once if it can; None where there is none."""
+        if self.oracle is None:
+            return None
+        many: Callable[[Sequence[Word]], list[Answer]] | None = getattr(self.oracle, "many", None)
+        return [self.oracle(word) for word in words] if many is None else many(words)
 
-    Raises:
-        SourceError: if an example is wrong, or the formula has no construction in the regime (Unsupported).
-        InputError: if an option does not apply.
-    """
-    if examples_apply(file, options.at):
-        check_examples(file, at=options.at)
-    if options.at is not None:
-        file = replace(file, at=options.at)
-    program = lower(
-        desugar(file), regime_named(options.regime), options.single_head, options.counting, own_predicates(file)
-    )
-    budget = choose(program, options.beta, options.tau)
-    return Subject(
-        name=file.source.name,
-        sha256=sha256 or digest(file.source.text.encode()),
-        file=file,
-        program=program,
-        budget=budget,
-        model=soften(program, budget),
-        single_head=options.single_head,
-        counting=counting_of(program),
-    )
+    def soft_answer(self, trace: Trace[Any]) -> Answer:
+        """The answer of a softmax run: what each output coordinate certainly is."""
+        if self.acceptor:
+            value = trace.columns[self.output].values[trace.index]
+            return rounded(value) if self.exact else side(value, self.threshold)
+        first = 1 - self.program.first
+        columns = [(symbol, trace.columns[self.index[name]].values[first:]) for symbol, name in self.program.outputs]
+        sides = [(symbol, [side(value, self.threshold) for value in column]) for symbol, column in columns]
+        return self.symbols(sides)
 
+    def is_settled(self, trace: Trace[Any]) -> bool:
+        """Whether more precision would not change the answer of a run."""
+        if not self.acceptor:
+            outs = [trace.columns[self.index[name]].values for _, name in self.program.outputs]
+            known = all(isinstance(value, int | Fraction) for column in outs for value in column)
+            return known or settled(self.soft_answer(trace))
+        value = trace.columns[self.output].values[trace.index]
+        if self.exact or isinstance(value, int | Fraction):
+            return output_settled(value)
+        return side(value, self.threshold) is not None
 
-def examples_apply(file: FormulaFile, at: str | None) -> bool:
-    """Whether a file's examples speak of the position `at` (None: the file's own). A file that names none leaves it
-    to whoever reads it, unless its examples are right at the default position and not at `at`."""
-    if at is None or at == file.at:
-        return True
-    asked: At = "first" if file.at == "last" else "last"
-    return not file.placed and (_examples_hold(file, asked) or not _examples_hold(file, file.at))
+    def symbols(self, sides: Sequence[tuple[str, Sequence[bool | None]]]) -> tuple[str | None, ...]:
+        """The symbols of a one-hot output, without blanks; None where it is not certain which one it is.
 
-
-def _examples_hold(file: FormulaFile, at: At) -> bool:
-    try:
-        check_examples(file, at=at)
-    except SourceError:
-        return False
-    return True
+        `sides` says of each symbol and position whether its coordinate is above the threshold.
+        """
+        found: list[str | None] = []
+        for place in range(len(sides[0][1])):
+            here = [(symbol, column[place]) for symbol, column in sides]
+            chosen = [symbol for symbol, above in here if above]
+            certain = len(chosen) == 1 and all(above is not None for _, above in here)
+            found.append(chosen[0] if certain else None)
+        return tuple(symbol for symbol in found if symbol is None or symbol != self.blank)
 
 
-def counting_of(program: HardProgram) -> str | None:
+def tempered(program: Program, schedule: Schedule) -> Transformer:
+    """Softmax with the same scores at a temperature in place of hardmax (Theorem 26)."""
+    return assemble(program, schedule)
+
+
+def counting_of(program: Program) -> str | None:
     """How the heads of a program count; None where they do not."""
     kinds = {head.kind for head in program.heads}
     if kinds & {Kind.SIGN, Kind.SIGN_RAMP}:

@@ -1,74 +1,87 @@
-"""Running extremes over the words of one length; tallies of disjoint sets of words merge.
-
-Of each extreme a tally keeps the bound that holds of all words (the least lower bound of a margin, the largest upper
-bound of an error), and a word that attains it as far as the bounds of single words can tell.
-"""
+"""Running extremes over the words of one length; tallies of disjoint sets of words merge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from hardsim.checking.batch import FLOAT_DIGITS, BatchAnswers, Span
-from hardsim.checking.result import BALL, HeadResult, LengthResult, Mismatch, Word
-from hardsim.checking.soft import Bounds, Measured, SoftAnswer
+from hardsim.checking.engines import (
+    FLOAT_DIGITS,
+    MARGIN,
+    OUTPUT,
+    UNROUNDED,
+    BatchAnswers,
+    Bounds,
+    Measured,
+    Place,
+    SoftAnswer,
+    Span,
+)
+from hardsim.checking.result import BALL, MPMATH, Answer, Mismatch, Violation, Word, settled
+from hardsim.errors import InvariantError
 from hardsim.run.enclosure import Booleans
 
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """The least (`sign` 1) or largest (-1) of a measured number: `bound` holds of every word, `bounds` are those of
-    `word`."""
+    """The least (`sign` 1) or largest (-1) of a measured number: it lies between `bound`, which holds of every word,
+    and `reached`, which some word is known to attain or pass; `bounds` are those of `word`."""
 
     sign: int
     bound: Measured
     bounds: Bounds
     word: Word
+    reached: Measured
 
     @staticmethod
     def of(sign: int, bounds: Bounds, word: Word) -> Extreme:
         """One word alone."""
-        return Extreme(sign, bounds[0 if sign > 0 else 1], bounds, word)
+        inner, outer = (bounds[1], bounds[0]) if sign > 0 else bounds
+        return Extreme(sign, outer, bounds, word, inner)
 
     def join(self, other: Extreme) -> Extreme:
-        """Of all words of both, of which the ones of `other` come later."""
-        bound = min(self.bound, other.bound) if self.sign > 0 else max(self.bound, other.bound)
-        first = other if self._beaten(other) else self
-        return first if first.bound == bound else replace(first, bound=bound)
+        """Of all words of both, of which the ones of `other` come later: the first word stands for both, unless the
+        other is certainly more extreme."""
+        pick, (low, high), (other_low, other_high) = min if self.sign > 0 else max, self.bounds, other.bounds
+        first = other if (other_high < low if self.sign > 0 else other_low > high) else self
+        return replace(first, bound=pick(self.bound, other.bound), reached=pick(self.reached, other.reached))
 
-    def _beaten(self, other: Extreme) -> bool:
-        """Whether another word is certainly more extreme; if the bounds cannot tell, the first word stands for both."""
-        if self.sign > 0:
-            return bool(other.bounds[1] < self.bounds[0])
-        return bool(other.bounds[0] > self.bounds[1])
+    def resolved(self, claim: Fraction) -> Fraction:
+        """The bound of all words, or a proven one that lies between it and what some word attains."""
+        return claim if self.sign < 0 and self.reached <= claim < self.bound else Fraction(self.bound)
 
 
-def extreme(sign: int, span: Span | None, words: Sequence[Word], among: Booleans) -> Extreme | None:
+def extreme(sign: int, span: Span, words: Sequence[Word], among: Booleans) -> Extreme | None:
     """The extreme of some words of a batch: the first word of which no other is certainly more extreme."""
     places = np.flatnonzero(among)
-    if span is None or not len(places):
+    if not len(places):
         return None
     low, high = span[0][places], span[1][places]
-    bound = low.min() if sign > 0 else high.max()
+    bound, reached = (low.min(), high.min()) if sign > 0 else (high.max(), low.max())
     standing = low <= high.min() if sign > 0 else high >= low.max()
     first = int(np.flatnonzero(standing)[0])
-    return Extreme(sign, float(bound), (float(low[first]), float(high[first])), words[int(places[first])])
+    return Extreme(
+        sign, float(bound), (float(low[first]), float(high[first])), words[int(places[first])], float(reached)
+    )
 
 
-def join(left: Extreme | None, right: Extreme | None) -> Extreme | None:
-    """The more extreme of two optional extremes."""
-    return right if left is None else left if right is None else left.join(right)
+LEAST, LARGEST = ("least accepted",), ("largest rejected",)
+"""Of the unrounded outputs."""
+COUNTS = ("words", "accepted", "soft_mismatches", "hard_mismatches", "undecided")
 
 
 @dataclass
 class Tally:
     """What is known after some words of length n.
 
-    `undecided` counts the words of which no answer was reached, `stuck` is the first of them; `escalated` counts those
-    that were run in balls.
+    `extremes` holds the least of LEAST and MARGIN and the largest of every other number. `undecided` counts the words
+    of which no answer was reached, `stuck` is the first of them; `escalated` counts those that were run in balls.
+    `violation` is a declared gap that some row breaks.
     """
 
     n: int
@@ -79,138 +92,213 @@ class Tally:
     undecided: int = 0
     escalated: int = 0
     digits: int = 0
-    least_accepted: Extreme | None = None
-    largest_rejected: Extreme | None = None
-    margin: Extreme | None = None
+    extremes: dict[Place, Extreme] = field(default_factory=dict)
     gaps: dict[str, Fraction] = field(default_factory=dict)
-    errors: dict[str, Extreme] = field(default_factory=dict)
-    sum_error: Extreme | None = None
+    """The least score gap of each head."""
     mismatch: Mismatch | None = None
     stuck: Word | None = None
+    violation: Violation | None = None
 
-    def note(self, word: Word, oracle: bool, found: SoftAnswer) -> None:
-        """Count a word and keep what is extreme about it."""
-        self.words += 1
-        self.accepted += oracle
-        self.digits = max(self.digits, found.digits)
-        self.escalated += found.engine == BALL
-        if not found.decided:
-            self.undecided += 1
-            self.stuck = self.stuck or word
-            return
-        if found.unrounded is not None and oracle:
-            self.least_accepted = join(self.least_accepted, Extreme.of(1, found.unrounded, word))
-        elif found.unrounded is not None:
-            self.largest_rejected = join(self.largest_rejected, Extreme.of(-1, found.unrounded, word))
-        if found.margin is not None:
-            self.margin = join(self.margin, Extreme.of(1, found.margin, word))
-        if found.sum_error is not None:
-            self.sum_error = join(self.sum_error, Extreme.of(-1, found.sum_error, word))
-        for head, bounds in found.errors.items():
-            self._note_error(head, Extreme.of(-1, bounds, word))
+    @staticmethod
+    def of(
+        words: Sequence[Word],
+        oracles: Sequence[Answer] | None,
+        hards: Sequence[Answer],
+        found: BatchAnswers,
+        order: Sequence[str],
+    ) -> Tally:
+        """What was found on some words of one length; `order` is that of the symbols.
 
-    def note_batch(self, words: Sequence[Word], oracle: Booleans, found: BatchAnswers) -> None:
-        """Count the words of a batch and keep what is extreme about them."""
-        alone = np.zeros(len(words), dtype=np.bool_)
-        alone[list(found.alone)] = True
-        together = ~alone & found.decided
-        self.words += int((~alone).sum())
-        self.accepted += int((oracle & ~alone).sum())
-        self.digits = max(self.digits, FLOAT_DIGITS)
-        stuck = np.flatnonzero(~alone & ~found.decided)
-        self.undecided += len(stuck)
-        if len(stuck):
-            self.stuck = self.stuck or words[int(stuck[0])]
-        self.least_accepted = join(self.least_accepted, extreme(1, found.unrounded, words, together & oracle))
-        self.largest_rejected = join(self.largest_rejected, extreme(-1, found.unrounded, words, together & ~oracle))
-        self.margin = join(self.margin, extreme(1, found.margin, words, together))
-        self.sum_error = join(self.sum_error, extreme(-1, found.sum_error, words, together))
-        for head, span in found.errors.items():
-            error = extreme(-1, span, words, together)
-            if error is not None:
-                self._note_error(head, error)
-        for place, answer in sorted(found.alone.items()):
-            self.note(words[place], bool(oracle[place]), answer)
+        Without an oracle hard attention says what is accepted.
+        """
+        tally = Tally(len(words[0]), len(words), digits=FLOAT_DIGITS if len(found.alone) < len(words) else 0)
+        wanted = hards if oracles is None else oracles
+        accepted = np.array([answer is True for answer in wanted], dtype=np.bool_)
+        tally.accepted = int(accepted.sum())
+        known = np.array([settled(answer) for answer in hards], dtype=np.bool_)
+        wrong_soft = np.array([soft != hard for soft, hard in zip(found.answers, hards, strict=True)], dtype=np.bool_)
+        wrong_soft &= found.decided & known
+        wrong_hard = np.array([one != other for one, other in zip(wanted, hards, strict=True)], dtype=np.bool_)
+        tally.soft_mismatches, tally.hard_mismatches = int(wrong_soft.sum()), int(wrong_hard.sum())
+        # A word that hard attention leaves undecided cannot be answered wrongly: it is reported if nothing else is.
+        for place in np.flatnonzero(wrong_soft | wrong_hard | ~known).tolist():
+            answer = found.one(place)
+            oracle, value = None if oracles is None else oracles[place], answer.middle(OUTPUT)
+            one = Mismatch(words[place], oracle, hards[place], answer.answer, value, answer.decided)
+            tally.mismatch = first_of(tally.mismatch, one, order)
+        stuck = np.flatnonzero(~found.decided & known)
+        tally.undecided, tally.stuck = len(stuck), words[int(stuck[0])] if len(stuck) else None
+        tally._measure(words, accepted, found)
+        return tally
 
-    def note_gap(self, head: str, gap: Fraction) -> None:
-        """Keep a head's least score gap."""
-        self.gaps[head] = min(gap, self.gaps.get(head, gap))
+    def _measure(self, words: Sequence[Word], accepted: Booleans, found: BatchAnswers) -> None:
+        """Keep what is extreme about the words of a batch."""
+        together = found.decided.copy()
+        together[list(found.alone)] = False
+        for place, span in found.numbers.items():
+            for what, among in _extremes(place, accepted):
+                self._keep(what, extreme(_sign(what), span, words, together & among))
+        for index, answer in sorted(found.alone.items()):
+            self.digits = max(self.digits, answer.digits)
+            self.escalated += answer.engine == BALL
+            for place, bounds in answer.numbers.items():
+                for what, among in _extremes(place, accepted):
+                    if among[index]:
+                        self._keep(what, Extreme.of(_sign(what), bounds, words[index]))
 
-    def _note_error(self, head: str, error: Extreme) -> None:
-        known = self.errors.get(head)
-        self.errors[head] = error if known is None else known.join(error)
+    def _keep(self, what: Place, found: Extreme | None) -> None:
+        if found is not None:
+            self.extremes[what] = self.extremes[what].join(found) if what in self.extremes else found
 
-    def note_mismatch(self, found: Mismatch, order: Sequence[str]) -> None:
-        """Keep the first mismatch in the order of length, then alphabet."""
-        self.mismatch = first_of(self.mismatch, found, order)
+    def note_gaps(self, gaps: Mapping[str, Fraction]) -> None:
+        """Keep the least score gap of each head."""
+        for head, gap in gaps.items():
+            self.gaps[head] = min(gap, self.gaps.get(head, gap))
 
     def merge(self, other: Tally, order: Sequence[str]) -> None:
         """Add the words of another tally of the same length, which come after those of this one."""
-        self.words += other.words
-        self.accepted += other.accepted
-        self.soft_mismatches += other.soft_mismatches
-        self.hard_mismatches += other.hard_mismatches
-        self.undecided += other.undecided
-        self.escalated += other.escalated
+        for name in (*COUNTS, "escalated"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for what, found in other.extremes.items():
+            self._keep(what, found)
         self.digits = max(self.digits, other.digits)
-        self.least_accepted = join(self.least_accepted, other.least_accepted)
-        self.largest_rejected = join(self.largest_rejected, other.largest_rejected)
-        self.margin = join(self.margin, other.margin)
-        self.sum_error = join(self.sum_error, other.sum_error)
-        for head, gap in other.gaps.items():
-            self.note_gap(head, gap)
-        for head, error in other.errors.items():
-            self._note_error(head, error)
+        self.note_gaps(other.gaps)
         self.mismatch = first_of(self.mismatch, other.mismatch, order)
         self.stuck = self.stuck or other.stuck
+        self.violation = self.violation or other.violation
 
     @property
-    def mismatches(self) -> int:
-        """Mismatches of both kinds."""
-        return self.soft_mismatches + self.hard_mismatches
+    def errors(self) -> dict[Place, Extreme]:
+        """Of heads (two parts) and of coordinates (three)."""
+        return {place: found for place, found in self.extremes.items() if len(place) > 1}
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The numbers that a report shows of a tally, settled by its engine."""
-
-    acceptance_gap: Fraction | None
-    margin: Fraction | None
-    errors: dict[str, Fraction]
-    sum_error: Fraction | None
-    digits: int
+def _extremes(place: Place, accepted: Booleans) -> list[tuple[Place, Booleans]]:
+    """Which extremes a number may be, and on which words."""
+    if place == UNROUNDED:
+        return [(LEAST, accepted), (LARGEST, ~accepted)]
+    return [] if place == OUTPUT else [(place, np.ones_like(accepted))]
 
 
-def finish(tally: Tally, figures: Figures, possible: int, heads: tuple[HeadResult, ...]) -> LengthResult:
-    """The result of a length of which there are `possible` words."""
-    gaps = [head.gap for head in heads if head.gap is not None]
-    return LengthResult(
-        n=tally.n,
-        words=tally.words,
-        possible=possible,
-        exhaustive=tally.words == possible,
-        accepted=tally.accepted,
-        soft_mismatches=tally.soft_mismatches,
-        hard_mismatches=tally.hard_mismatches,
-        undecided=tally.undecided,
-        acceptance_gap=figures.acceptance_gap,
-        margin=figures.margin,
-        score_gap=min(gaps, default=None),
-        error=max((head.error for head in heads), default=Fraction(0)),
-        bound=max((head.bound for head in heads), default=Fraction(0)),
-        digits=figures.digits,
-        heads=heads,
-        sum_error=figures.sum_error,
-    )
+def _sign(place: Place) -> int:
+    return 1 if place in (LEAST, MARGIN) else -1
 
 
 def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]) -> Mismatch | None:
-    """The mismatch with the shorter word, or the earlier one in the order of the alphabet."""
+    """The mismatch that refutes something, and of two the one with the shorter word, or the earlier one in the order of
+    the alphabet."""
     if left is None or right is None:
         return left or right
     rank = {symbol: index for index, symbol in enumerate(order)}
 
-    def key(found: Mismatch) -> tuple[int, list[int]]:
-        return len(found.word), [rank[symbol] for symbol in found.word]
+    def key(found: Mismatch) -> tuple[bool, int, list[int]]:
+        return not found.refutes, len(found.word), [rank[symbol] for symbol in found.word]
 
     return min(left, right, key=key)
+
+
+# ---- the numbers that a report shows ----
+# mpmath: what was found. float64 and ball: bounds, rounded outwards to DIGITS decimal digits. auto: the word that
+# attains an extreme is run again in balls, and its digits are shown where its ball and the bound of all words resolve
+# the number; where they do not (an error of 10^-30, say, enclosed by 0 and 10^-15) the bound is.
+
+
+DIGITS = 20
+RESOLVED, SHARP = Fraction(1, 2**20), Fraction(1, 10 ** (DIGITS + 1))
+"""How close to a number the bound of all words must be, and how narrow its ball, relatively."""
+
+Recompute = Callable[[Word], SoftAnswer]
+"""What balls find on a word."""
+
+
+def settle(
+    tally: Tally, engine: str, recompute: Recompute | None
+) -> tuple[Fraction | None, dict[Place, Fraction], int]:
+    """The numbers of a tally that a report shows: the acceptance gap, the others, and their digits. Under `auto`
+    `recompute` asks balls about one word (None: nobody is asked).
+
+    Raises:
+        InvariantError: if what balls find lies outside the bounds of another rigorous arithmetic.
+    """
+    digits, known = tally.digits, tally.extremes
+
+    def again(what: Place) -> Bounds | None:
+        """What balls find on the word that attains an extreme; None where they are not asked, or find nothing."""
+        nonlocal digits
+        if recompute is None:
+            return None
+        word, answer = known[what].word, recompute(known[what].word)
+        found = answer.numbers.get(UNROUNDED if what in (LEAST, LARGEST) else what)
+        if found is None:
+            return None
+        if _apart(found, known[what].bounds):
+            raise InvariantError(f"on the word {' '.join(word)} the enclosures of float64 and balls do not meet")
+        digits = max(digits, answer.digits)
+        return Fraction(found[0]), Fraction(found[1])
+
+    def shown(bound: Fraction, sign: int, ball: Callable[[], Bounds | None]) -> Fraction:
+        return bound if engine == MPMATH else _shown(ball(), bound, sign)
+
+    def difference() -> Bounds | None:
+        low, high = again(LEAST), again(LARGEST)
+        return None if low is None or high is None else (low[0] - high[1], low[1] - high[0])
+
+    gap = None
+    if LEAST in known and LARGEST in known:
+        gap = shown(Fraction(known[LEAST].bound) - Fraction(known[LARGEST].bound), 1, difference)
+    numbers = {
+        what: shown(Fraction(found.bound), found.sign, partial(again, what))
+        for what, found in known.items()
+        if what not in (LEAST, LARGEST)
+    }
+    return gap, numbers, digits
+
+
+def settle_mismatch(found: Mismatch, recompute: Recompute) -> Mismatch:
+    """A mismatch with the digits of balls, under the same condition as `settle_answer`."""
+    again = recompute(found.word)
+    if not again.decided:
+        return found
+    if found.decided and again.answer != found.soft:
+        raise InvariantError(f"on the word {' '.join(found.word)} float64 and balls answer differently")
+    return replace(found, soft=again.answer, value=again.middle(OUTPUT), decided=True)
+
+
+def settle_answer(word: Word, found: SoftAnswer, again: SoftAnswer) -> SoftAnswer:
+    """The answer of one word with the digits of balls, if they reach one.
+
+    Raises:
+        InvariantError: if the enclosures of two rigorous arithmetics do not meet.
+    """
+    if not again.decided:
+        return found
+    if found.decided:
+        pairs = [(found.numbers.get(what), again.numbers.get(what)) for what in (OUTPUT, UNROUNDED, MARGIN)]
+        if found.answer != again.answer or any(_apart(*pair) for pair in pairs):
+            raise InvariantError(f"on the word {' '.join(word)} float64 and balls answer differently")
+    return again
+
+
+def _apart(one: Bounds | None, other: Bounds | None) -> bool:
+    """Whether two enclosures of one number certainly do not meet."""
+    return one is not None and other is not None and bool(one[1] < other[0] or other[1] < one[0])
+
+
+def _shown(ball: Bounds | None, bound: Fraction, sign: int = 1) -> Fraction:
+    """The number of one word, if its ball is narrow and close to the bound of all words, or that bound."""
+    if ball is not None:
+        low, high = ball
+        middle = (low + high) / 2
+        if high - low <= SHARP * abs(middle) and abs(bound - middle) <= RESOLVED * abs(middle):
+            return _rounded(middle, ROUND_HALF_EVEN)
+    return rounded_outwards(bound, sign)
+
+
+def rounded_outwards(value: Fraction, sign: int) -> Fraction:
+    """A bound with at most DIGITS significant decimal digits: not above the value for `sign` 1, not below for -1."""
+    return _rounded(value, ROUND_FLOOR if sign > 0 else ROUND_CEILING)
+
+
+def _rounded(value: Fraction, rounding: str) -> Fraction:
+    context = Context(prec=DIGITS, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))

@@ -1,27 +1,30 @@
 """Which words a check tries: all of them while that is affordable, otherwise a deterministic and varied choice.
 
-Everything here is a pure function of its arguments. Randomness comes from a generator derived from (seed, n) alone,
-so what is tried at one length does not depend on which other lengths are checked.
+Randomness comes from (seed, n) alone, so what is tried at one length does not depend on which others are checked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from functools import cache
+from itertools import chain, islice, product
 from random import Random
+from typing import TypeAlias
 
-from hardsim.checking.neighbours import Accepts, Word, boundary_pairs, changed_once, members
 from hardsim.errors import InputError
 
-STRUCTURED_LIMIT = 24
-"""Structured words per length, unless the caller says otherwise; see `structured_words` for which come first."""
+Word: TypeAlias = tuple[str, ...]
+Accepts: TypeAlias = Callable[[Word], bool]
 
-PAIRS = 4
-"""Pairs of neighbours on either side of the acceptance boundary per length, unless the caller says otherwise."""
-
-_BIASES = (0.5, 0.8, 0.95)
+STRUCTURED_LIMIT, PAIRS = 24, 4
+"""Structured words, and pairs of neighbours on either side of the acceptance boundary, per length."""
+BIASES = (0.5, 0.8, 0.95)
 """Probabilities of the favoured symbol in a biased word."""
+SHORT_WORDS, STARTS = 200, 12
+"""How many short words are starting points for longer ones, and how many accepted ones of all are kept."""
+TRIES = 5
+"""How often each thing is tried before it is given up."""
 
 
 def count_words(k: int, n: int) -> int:
@@ -31,9 +34,7 @@ def count_words(k: int, n: int) -> int:
 
 def count_words_upto(k: int, n: int, most: int) -> int:
     """The same, or `most` if there are more: a power that is not asked for is not computed."""
-    if k > 1 and n > most.bit_length():
-        return most
-    return min(count_words(k, n), most)
+    return most if k > 1 and n > most.bit_length() else min(count_words(k, n), most)
 
 
 def enumerate_words(alphabet: Sequence[str], n: int) -> Iterator[Word]:
@@ -62,9 +63,8 @@ def structured_words(alphabet: Sequence[str], n: int, limit: int | None = None) 
     """Distinct words of simple shape: constant; alternating; constant but for one change.
 
     For each ordered pair of symbols (a, b): `abab...`, and `a` everywhere but for one `b` at the last, the first or the
-    middle position. A limit cuts the list off; what comes first is meant to be worth most: all constant words, then
-    each symbol with its successor in the (cyclic) alphabet, alternating before changed, then with the one after
-    that, and so on, so every symbol takes part before any takes part twice.
+    middle position. What comes before a limit is meant to be worth most: all constant words, then each symbol with its
+    successor in the (cyclic) alphabet, then with the one after that, so every symbol takes part before any does twice.
     """
 
     def shapes() -> Iterator[Word]:
@@ -99,17 +99,28 @@ def sample_words(
     words of this length can be found (by stretching `seeds` and short words), also accepted words and near-misses:
     an accepted word with one symbol changed.
     """
-    rng = _generator(seed, n, "sample")
-    kinds: list[Callable[[], Word]] = [
-        lambda: tuple(rng.choices(alphabet, k=n)),
-        lambda: _biased(alphabet, n, rng),
-        lambda: _runs(alphabet, n, rng),
-    ]
+    rng = Random(f"{seed}/{n}/sample")
     pool = members(alphabet, n, accepts, rng, seeds, max(4, count // 4)) if accepts and count > 0 else []
+    queue = iter(pool)
+
+    def biased() -> Word:
+        favourite, bias = rng.choice(alphabet), rng.choice(BIASES)
+        return tuple(favourite if rng.random() < bias else rng.choice(alphabet) for _ in range(n))
+
+    def runs() -> Word:
+        # A Markov chain that draws anew with a probability of 1, 2 or 4 expected draws in n.
+        switch = rng.choice((1, 2, 4)) / n
+        word = [rng.choice(alphabet)]
+        while len(word) < n:
+            word.append(rng.choice(alphabet) if rng.random() < switch else word[-1])
+        return tuple(word)
+
+    def near() -> Word:
+        return changed_once(rng.choice(pool), alphabet, rng)
+
+    kinds: list[Callable[[], Word]] = [lambda: tuple(rng.choices(alphabet, k=n)), biased, runs]
     if pool:
-        queue = iter(pool)
-        kinds.append(lambda: next(queue, None) or changed_once(rng.choice(pool), alphabet, rng))
-        kinds.append(lambda: changed_once(rng.choice(pool), alphabet, rng))
+        kinds += [lambda: next(queue, None) or near(), near]
     taken = {word for word in exclude if len(word) == n}
     wanted = max(0, min(count, count_words(len(alphabet), n) - len(taken)))
     words: list[Word] = []
@@ -117,11 +128,22 @@ def sample_words(
         word = kinds[turn % len(kinds)]()
         for kind in kinds:
             word = kind() if word in taken else word
-        if word in taken:
-            word = _next_free(word, alphabet, taken)
+        word = _next_free(word, alphabet, taken)
         taken.add(word)
         words.append(word)
     return words
+
+
+def _next_free(word: Word, alphabet: Sequence[str], taken: Collection[Word]) -> Word:
+    """The first word after this one, in cyclic lexicographic order, that is not taken; there must be one."""
+    digits = [alphabet.index(symbol) for symbol in word]
+    while word in taken:
+        for place in reversed(range(len(digits))):
+            digits[place] = (digits[place] + 1) % len(alphabet)
+            if digits[place]:
+                break
+        word = tuple(alphabet[digit] for digit in digits)
+    return word
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,39 +161,30 @@ class WordPlan:
     pairs: tuple[tuple[Word, Word], ...] = ()
 
 
-def planned_count(
-    k: int,
-    n: int,
-    exhaustive_limit: int,
-    samples: int,
-    seeds: int = 0,
-    structured_limit: int = STRUCTURED_LIMIT,
-    pairs: int = PAIRS,
-) -> int:
-    """At most how many words `plan_length` plans over k symbols, without planning them; `seeds` is their number."""
-    whole = max(exhaustive_limit, samples)
-    structured = min(structured_limit, k + 4 * k * (k - 1))
-    chosen = seeds + structured + 2 * pairs + samples
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What is tried of a length: every word, if there are at most `exhaustive` (or no more than `samples`) of them;
+    else up to `structured` structured words, up to `pairs` pairs of neighbours that differ in acceptance, and `samples`
+    random words on top of these (or as many as exist)."""
+
+    exhaustive: int
+    samples: int
+    structured: int = STRUCTURED_LIMIT
+    pairs: int = PAIRS
+
+
+def planned_count(k: int, n: int, effort: Effort, seeds: int = 0) -> int:
+    """At most how many words `plan_words` plans over k symbols, without planning them; `seeds` is their number."""
+    whole = max(effort.exhaustive, effort.samples)
+    chosen = seeds + min(effort.structured, k + 4 * k * (k - 1)) + 2 * effort.pairs + effort.samples
     possible = count_words_upto(k, n, max(whole, chosen) + 1)
     return possible if possible <= whole else min(possible, chosen)
 
 
-def plan_length(
-    alphabet: Sequence[str],
-    n: int,
-    exhaustive_limit: int,
-    samples: int,
-    seed: int,
-    accepts: Accepts,
-    seeds: Iterable[Word] = (),
-    structured_limit: int = STRUCTURED_LIMIT,
-    pairs: int = PAIRS,
+def plan_words(
+    alphabet: Sequence[str], n: int, effort: Effort, seed: int, accepts: Accepts, seeds: Iterable[Word] = ()
 ) -> WordPlan:
-    """The words to try at length n.
-
-    Every word, if there are at most `exhaustive_limit` (or no more than `samples`) of them. Otherwise, without
-    repetition and in this order: the `seeds` of length n; up to `structured_limit` structured words; up to `pairs`
-    pairs of neighbours that differ in acceptance; and `samples` random words *on top of* these (or as many as exist).
+    """The words to try at length n, without repetition; if not all, the `seeds` of that length come first.
 
     Args:
         accepts: the oracle; called for some of the words and for words on the way to pairs.
@@ -185,55 +198,109 @@ def plan_length(
     if not alphabet:
         raise InputError("there are no words over an empty alphabet", "Name at least one symbol.")
     possible = count_words(len(alphabet), n)
-    if possible <= max(exhaustive_limit, samples):
+    if possible <= max(effort.exhaustive, effort.samples):
         return WordPlan(n, possible, True, AllWords(tuple(alphabet), n))
-    seeds = tuple(seeds)
-    words = dict.fromkeys(word for word in seeds if len(word) == n)
-    words.update(dict.fromkeys(structured_words(alphabet, n, structured_limit)))
-    rng = _generator(seed, n, "pairs")
+    seeds, rng = tuple(seeds), Random(f"{seed}/{n}/pairs")
+    words = dict.fromkeys([word for word in seeds if len(word) == n] + structured_words(alphabet, n, effort.structured))
     found: list[tuple[Word, Word]] = []
-    if pairs > 0:
-        known = [*words, *members(alphabet, n, accepts, rng, seeds, pairs)]
-        known += islice(_uniform(alphabet, n, rng), 2 * pairs)
-        found = boundary_pairs(known, alphabet, accepts, rng, pairs)
-    words.update(dict.fromkeys(word for pair in found for word in pair))
-    words.update(dict.fromkeys(sample_words(alphabet, n, samples, seed, accepts, seeds, exclude=words)))
+    if effort.pairs > 0:
+        known = [*words, *members(alphabet, n, accepts, rng, seeds, effort.pairs)]
+        known += [tuple(rng.choices(alphabet, k=n)) for _ in range(2 * effort.pairs)]
+        found = boundary_pairs(known, alphabet, accepts, rng, effort.pairs)
+    words |= dict.fromkeys(word for pair in found for word in pair)
+    words |= dict.fromkeys(sample_words(alphabet, n, effort.samples, seed, accepts, seeds, exclude=words))
     return WordPlan(n, possible, len(words) == possible, tuple(words), tuple(found))
 
 
-def _generator(seed: int, n: int, purpose: str) -> Random:
-    """A generator for one purpose at one length (seeding with a text is the same on every platform)."""
-    return Random(f"{seed}/{n}/{purpose}")
+# ---- accepted words of a wanted length, and neighbours that differ in acceptance ----
+# A language is known here only through `accepts`; every search asks it a bounded number of times.
 
 
-def _uniform(alphabet: Sequence[str], n: int, rng: Random) -> Iterator[Word]:
+def boundary_pairs(
+    words: Iterable[Word], alphabet: Sequence[str], accepts: Accepts, rng: Random, count: int
+) -> list[tuple[Word, Word]]:
+    """Up to `count` distinct pairs (accepted, rejected) that differ in exactly one symbol.
+
+    First by changing one symbol of the words given; then by bisecting a walk from an accepted to a rejected word of the
+    same length, one symbol at a time: its ends differ in acceptance, so the ends of one of its halves do. Hence a pair
+    is found whenever both classes are known at some length.
+    """
+    decide = cache(accepts)
+    known = list(dict.fromkeys(words))
+    pairs: dict[tuple[Word, Word], None] = {}
+    for word in rng.sample(known, min(len(known), TRIES * count)):
+        neighbour = changed_once(word, alphabet, rng)
+        if decide(word) != decide(neighbour):
+            known.append(neighbour)
+            if 2 * len(pairs) < count:
+                pairs[(word, neighbour) if decide(word) else (neighbour, word)] = None
+    classes: dict[int, tuple[list[Word], list[Word]]] = {}
+    for word in known:
+        classes.setdefault(len(word), ([], []))[0 if decide(word) else 1].append(word)
+    ends = [both for both in classes.values() if all(both)]
+    for _ in range(TRIES * count if ends else 0):
+        if len(pairs) >= count:
+            break
+        accepted, rejected = rng.choice(ends)
+        pairs[_bisect(rng.choice(accepted), rng.choice(rejected), decide, rng)] = None
+    return list(pairs)
+
+
+def changed_once(word: Word, alphabet: Sequence[str], rng: Random) -> Word:
+    """The word with the symbol at one random position replaced by another; unchanged if there is no other symbol."""
+    place = rng.randrange(len(word))
+    others = [symbol for symbol in alphabet if symbol != word[place]]
+    return (*word[:place], rng.choice(others), *word[place + 1 :]) if others else word
+
+
+def members(
+    alphabet: Sequence[str], n: int, accepts: Accepts, rng: Random, seeds: Iterable[Word], count: int
+) -> list[Word]:
+    """Up to `count` distinct accepted words of length n, found by stretching (or shrinking) accepted words.
+
+    Starting points are `seeds` of any length and all short words. Repeating a factor is how the pumping lemma makes
+    longer members of a regular language, so this reaches languages that random words practically never hit.
+    """
+    decide = cache(accepts)
+    starts = list(islice(filter(decide, dict.fromkeys(chain(filter(None, seeds), _short_words(alphabet)))), STARTS))
+    found = dict.fromkeys(word for word in starts if len(word) == n)
+    for _ in range(TRIES * count if starts else 0):
+        if len(found) >= count:
+            break
+        word = _resized(rng.choice(starts), n, decide, rng)
+        if decide(word):
+            found[word] = None
+    return list(found)[:count]
+
+
+def _bisect(accepted: Word, rejected: Word, decide: Accepts, rng: Random) -> tuple[Word, Word]:
+    """Neighbours (accepted, rejected) on a random shortest walk between the two words."""
     while True:
-        yield tuple(rng.choices(alphabet, k=n))
+        differing = [i for i, (left, right) in enumerate(zip(accepted, rejected, strict=True)) if left != right]
+        if len(differing) == 1:
+            return accepted, rejected
+        half = set(rng.sample(differing, len(differing) // 2))
+        middle = tuple(rejected[i] if i in half else symbol for i, symbol in enumerate(accepted))
+        accepted, rejected = (middle, rejected) if decide(middle) else (accepted, middle)
 
 
-def _biased(alphabet: Sequence[str], n: int, rng: Random) -> Word:
-    """One symbol most of the time, any symbol otherwise."""
-    favourite, bias = rng.choice(alphabet), rng.choice(_BIASES)
-    return tuple(favourite if rng.random() < bias else rng.choice(alphabet) for _ in range(n))
+def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
+    """All words of the lengths 1, 2, ... up to the first length that has more than a few; at least length 1."""
+    n = 1
+    while n == 1 or (n <= 8 and len(alphabet) ** n <= SHORT_WORDS):
+        yield from product(alphabet, repeat=n)
+        n += 1
 
 
-def _runs(alphabet: Sequence[str], n: int, rng: Random) -> Word:
-    """Few changes of symbol: a Markov chain that draws anew with a probability of 1, 2 or 4 expected draws in n."""
-    switch = rng.choice((1, 2, 4)) / n
-    word = [rng.choice(alphabet)]
-    while len(word) < n:
-        word.append(rng.choice(alphabet) if rng.random() < switch else word[-1])
-    return tuple(word)
-
-
-def _next_free(word: Word, alphabet: Sequence[str], taken: Collection[Word]) -> Word:
-    """The first word after this one, in cyclic lexicographic order, that is not taken; there must be one."""
-    digits = [alphabet.index(symbol) for symbol in word]
-    while True:
-        for place in range(len(digits) - 1, -1, -1):
-            digits[place] = (digits[place] + 1) % len(alphabet)
-            if digits[place]:
+def _resized(word: Word, n: int, decide: Accepts, rng: Random) -> Word:
+    """A word of length n made by repeating or leaving out random factors, accepted on the way where that is easy."""
+    while len(word) != n:
+        for _ in range(TRIES):
+            size = rng.randint(1, min(len(word) if len(word) < n else len(word) - n, abs(n - len(word))))
+            start = rng.randint(0, len(word) - size)
+            end = start + size
+            changed = word[:end] + word[start:] if len(word) < n else word[:start] + word[end:]
+            if decide(changed):
                 break
-        word = tuple(alphabet[digit] for digit in digits)
-        if word not in taken:
-            return word
+        word = changed
+    return word

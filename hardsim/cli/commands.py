@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
+from glob import glob
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from hardsim.cli import bound, check, compile, eval, examples, failures, prove, show, verify, words
-from hardsim.cli.failures import CODES
-from hardsim.cli.streams import ClosedPipe, Interrupted, drop_stdout, lost_stream, note, open_streams, say, use_utf8
+from hardsim.cli import streams
+from hardsim.cli.manual import COMMANDS
+from hardsim.cli.options import Request, taking
+from hardsim.cli.streams import CODES, note, say
 from hardsim.version import __version__
 from hardsim.visible import visible
 
@@ -40,34 +44,20 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 
 class Commands(TyperGroup):
-    """Keeps a closed pipe and Ctrl-C apart: typer would turn the one into exit code 1 and be silent on the other."""
+    """Imports the module of a command when there is something for it to do."""
 
-    def make_context(self, *arguments: Any, **extra: Any) -> Any:
-        """Read the command line; raises ClosedPipe if the reader of the help has gone, Interrupted after Ctrl-C."""
-        try:
-            return super().make_context(*arguments, **extra)
-        except BrokenPipeError:
-            raise ClosedPipe from None
-        except KeyboardInterrupt:
-            raise Interrupted from None
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that was called, and what it was given."""
+        name, _, rest = super().resolve_command(ctx, args)
+        manual = COMMANDS[str(name)]
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; raises ClosedPipe if its reader has gone, Interrupted after Ctrl-C."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except BrokenPipeError:
-            raise ClosedPipe from None
-        except KeyboardInterrupt:
-            raise Interrupted from None
-        except typer.Exit:
-            # A command ends with an exit code; what it printed may still be waiting for a reader who has gone.
-            try:
-                sys.stdout.flush()
-            except BrokenPipeError:
-                raise ClosedPipe from None
-            raise
+        def command(request: Request) -> None:
+            import_module(f"hardsim.cli.{name}").command(request)
+
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        page = alone.command(name, help=manual.text, epilog=CODES, options_metavar=manual.usage)
+        page(taking(manual, command))
+        return name, typer.main.get_command(alone), rest
 
 
 app = typer.Typer(
@@ -76,7 +66,6 @@ app = typer.Typer(
     help=HELP,
     epilog=f"{CODES}\n{ENVIRONMENT}",
     rich_markup_mode=None,
-    pretty_exceptions_enable=False,
     add_completion=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -89,29 +78,16 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-Version = Annotated[
-    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
-]
+VERSION = typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
 
 
 @app.callback()
-def root(version: Version = False) -> None:
+def root(version: Annotated[bool, VERSION] = False) -> None:
     """The options of `hardsim` itself."""
 
 
-OPTIONS = "[OPTIONS]"
-for _name, _command, _help, _short, _usage in (
-    ("check", check.check, check.HELP, "Is the compiled transformer right, word by word?", OPTIONS),
-    ("prove", prove.prove, prove.HELP, "Is it right on all words up to a length?", OPTIONS),
-    ("verify", verify.verify, verify.HELP, "Is a certificate of such a proof right?", OPTIONS),
-    ("eval", eval.evaluate_words, eval.HELP, "What is answered on given words?", f"{OPTIONS} [FILE]"),
-    ("words", words.words, words.HELP, "Which words are accepted, up to a length?", OPTIONS),
-    ("show", show.show, show.HELP, "What was the formula compiled into?", OPTIONS),
-    ("compile", compile.compile_model, compile.HELP, "Write the transformer to a file.", OPTIONS),
-    ("bound", bound.bound, bound.HELP, "What does the theory allow, and what happens?", OPTIONS),
-    ("examples", examples.examples, examples.HELP, "List or print what is shipped.", OPTIONS),
-):
-    app.command(_name, help=_help, short_help=_short, epilog=CODES, options_metavar=_usage)(_command)
+for _name, _manual in COMMANDS.items():
+    app.command(_name, short_help=_manual.purpose)(lambda: None)
 
 
 def _usage_message(error: Any) -> list[str]:
@@ -134,35 +110,48 @@ def _misplaced(arguments: list[str]) -> str | None:
 
 def dispatch(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; nothing but KeyboardInterrupt is raised."""
+    if arguments is None:
+        arguments = sys.argv[1:]
+        if os.name == "nt":  # no shell there expands patterns
+            meant = [os.path.expandvars(os.path.expanduser(text)) for text in arguments]
+            arguments = [name for text in meant for name in glob(text) or [text]]
     code = _dispatch(arguments)
-    option = _misplaced(sys.argv[1:] if arguments is None else arguments)
-    if code == failures.BAD_INPUT and option is not None:
+    option = _misplaced(arguments)
+    if code == streams.BAD_INPUT and option is not None:
         note(f"{option} stands after '--' and was read as a file or a word: options stand before '--'")
     return code
 
 
-def _dispatch(arguments: list[str] | None) -> int:
-    use_utf8()
-    if not open_streams():
+def _dispatch(arguments: list[str]) -> int:
+    if not streams.open_streams():
         say("error: standard output is closed; send it somewhere, such as /dev/null")
-        return failures.BAD_INPUT
+        return streams.BAD_INPUT
     try:
-        code = app(arguments, prog_name="hardsim", standalone_mode=False)
-        return code if isinstance(code, int) else failures.AGREED
+        code = _code(arguments)
+        sys.stdout.flush()  # what was printed may still be waiting for its reader
+        return code
     except USAGE_ERROR as error:
         say(*_usage_message(error))
-        return failures.BAD_INPUT
-    except (Interrupted, typer.Abort):
-        say("interrupted")
-        return failures.INTERRUPTED
-    except (ClosedPipe, BrokenPipeError):
-        drop_stdout()
-        return failures.CLOSED_PIPE
+        return streams.BAD_INPUT
+    except BrokenPipeError:
+        streams.drop_stdout()
+        return streams.CLOSED_PIPE
     except OSError as error:
-        if not lost_stream(error):
-            return failures.report(error)
+        if not streams.lost_stream(error):
+            return streams.report(error)
         say(f"error: standard output cannot be written ({error.strerror}); send it somewhere else")
-        drop_stdout()
-        return failures.BAD_INPUT
+        streams.drop_stdout()
+        return streams.BAD_INPUT
     except Exception as error:
-        return failures.report(error)
+        return streams.report(error)
+
+
+def _code(arguments: list[str]) -> int:
+    """The exit code of a command; typer's own way to run one answers a closed pipe and Ctrl-C by itself."""
+    group = typer.main.get_command(app)
+    try:
+        with group.make_context("hardsim", arguments) as context:
+            group.invoke(context)
+    except typer.Exit as left:
+        return left.exit_code
+    return streams.AGREED

@@ -7,67 +7,54 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass
+from typing import Any, TextIO, cast
 
+from hardsim.checking.execution import DASK, LOCAL, RAY, Crew, DaskCrew, LocalCrew, RayCrew, need
 from hardsim.checking.interrupts import held
+from hardsim.cli.options import Request
 from hardsim.cli.streams import note
 
-if TYPE_CHECKING:
-    from hardsim.checking.execution import Crew
 
-
+@dataclass
 class Crews:
     """Gives each check its crew: so many processes of this machine, or the cluster, which is joined once."""
 
-    def __init__(self, backend: str, scheduler: str | None, workers: int | None) -> None:
-        self.backend = backend
-        self.scheduler = scheduler
-        self.workers = workers
-        self._made: list[Crew] = []
-        self._cluster: Crew | None = None
+    request: Request
+    _cluster: Crew | None = None
+    _processes: Crew | None = None
 
     def join(self) -> None:
-        """Reach the cluster, if one was asked for.
-
-        Raises:
-            InputError: if it cannot be used.
-        """
-        from hardsim.checking.clusters import make_crew
-
-        self._cluster = make_crew(self.backend, self.workers, self.scheduler, note)
-        if self._cluster is not None:
-            self._made.append(self._cluster)
+        """Reach the cluster, if one was asked for; InputError if it cannot be used."""
+        if self.request.backend == DASK:
+            self._cluster = DaskCrew(self.request.scheduler or "", self.request.workers, note)
+        elif self.request.backend == RAY:
+            self._cluster = RayCrew(self.request.workers, note)
 
     def crew(self, default: Callable[[], int]) -> Crew:
         """The crew of the next check; `default` says how many processes of this machine it is worth."""
-        from hardsim.checking.execution import LocalCrew
-
         if self._cluster is not None:
             return self._cluster
-        crew = LocalCrew(self.workers or default(), note)
+        crew = LocalCrew(self.request.workers or default(), note)
         if not crew.alone:
-            self._made[:] = [crew]  # they share their processes
+            self._processes = crew  # joblib has the same for all
         return crew
 
     def close(self) -> None:
         """Let all workers go."""
-        for crew in self._made:
-            crew.close()
+        for crew in (self._cluster, self._processes):
+            if crew is not None:
+                crew.close()
 
 
 @contextmanager
-def crews(backend: str, scheduler: str | None, workers: int | None) -> Iterator[Crews]:
-    """The crews of one command, while it runs.
-
-    Raises:
-        InputError: if the backend or the scheduler was named wrongly, or needs what is not installed.
-    """
-    from hardsim.checking.clusters import LOCAL, need
-
-    need(backend, scheduler)
-    found = Crews(backend, scheduler, workers)
-    with quiet(whole=backend != LOCAL):
+def crews(request: Request) -> Iterator[Crews]:
+    """The crews of one command, while it runs; InputError if the backend or the scheduler was named wrongly, or needs
+    what is not installed."""
+    need(request.backend, request.scheduler)
+    found = Crews(request)
+    with quiet(whole=request.backend != LOCAL):
         try:
             yield found
         finally:
@@ -95,16 +82,11 @@ class _MainThread:
 def quiet(whole: bool) -> Iterator[None]:
     """Keep the libraries' remarks off the streams: of joblib that it started a process anew; with `whole` all warnings,
     logs, and whatever other threads print."""
-    before = logging.root.manager.disable
-    out = sys.stdout
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), ExitStack() as stack:
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-        try:
-            if whole:
-                warnings.simplefilter("ignore")
-                logging.disable(logging.CRITICAL)
-                sys.stdout = cast(TextIO, _MainThread(out))
-            yield
-        finally:
-            sys.stdout = out
-            logging.disable(before)
+        if whole:
+            warnings.simplefilter("ignore")
+            stack.callback(logging.disable, logging.root.manager.disable)
+            logging.disable(logging.CRITICAL)
+            stack.enter_context(redirect_stdout(cast(TextIO, _MainThread(sys.stdout))))
+        yield

@@ -1,74 +1,96 @@
-"""How long a run will take: said before it, if that is over a minute.
+"""How long a run will take, said before it if that is over a minute; and how far it is.
 
-Words of two lengths are timed in batches, since float64 runs words in batches; attention costs the square of the
-length.
+Short lengths are timed, and what grows with the length is taken as a line through two of them: of the square of the
+length for words, of positions or pairs of positions for proofs.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from math import log2
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+
+from hardsim.checking import campaign
+from hardsim.checking.bound import BoundOptions, BoundSubject, Reporter
+from hardsim.checking.campaign import CheckOptions, Progress, count_requested
+from hardsim.checking.certificate import certificate
+from hardsim.checking.execution import Answer, Shard
+from hardsim.checking.prove import EVERY, longest, prove_length, prove_subject
+from hardsim.checking.result import Word
+from hardsim.checking.sharpening import plan_length, prepare_words
+from hardsim.checking.subject import Subject
+from hardsim.checking.words import count_words
 from hardsim.cli.streams import note
-from hardsim.errors import HardsimError
+from hardsim.errors import HardsimError, Undecided
+from hardsim.proof import network
 from hardsim.report.numbers import count, plural
-
-if TYPE_CHECKING:
-    from hardsim.checking.attention import AttentionOptions, AttentionSubject
-    from hardsim.checking.bound import BoundOptions, BoundSubject
-    from hardsim.checking.campaign import CheckOptions
-    from hardsim.checking.result import Word
-    from hardsim.checking.subject import Subject
+from hardsim.visible import visible
 
 LONG = 60.0
 """Seconds from which a run is announced as long."""
-EASY = 2_000
-"""Symbols times words below which nothing is estimated: it cannot take long."""
+WATCHED, LATE = 1.0, 5.0
+"""Seconds of a task after which the rest is foreseen and a bar appears, or it is spoken of where nothing can be:
+reading, the first word."""
+INTERVAL = 0.1
+"""Seconds between two updates of a bar."""
+TIMES = 3
+"""How often what is quick is timed: the least is taken, since what else the machine does only adds."""
+
+# Words.
+EASY, PROBE = 2_000, 128
+"""Symbols times words, and symbols of a given word, below which nothing is estimated: it cannot take long."""
 TIMED_LENGTHS = (4, 8, 16, 32, 64)
-"""Lengths at which words are timed: the longest two of which a word takes no longer than PATIENCE."""
+"""Lengths at which words are timed, until one word takes longer than PATIENCE: long ones take most of the time."""
 TIMED_WORDS = (2, 8, 32, 128, 512, 2048)
 """Words of the batches that are timed, until one takes half of PATIENCE: then its time is far more than its noise."""
-GLANCE = 16
-"""The length of the one word whose time says whether a run can be long at all."""
-SLOW = 2.0
-"""Seconds of one short word after which no more are timed."""
-PATIENCE = 0.2
-"""Seconds that a batch of words should take to be timed."""
-PROBE = 128
-"""Symbols of a word that takes no time worth mentioning."""
-WATCHED = 1.0
-"""Seconds of a task after which the rest is foreseen."""
-LATE = 5.0
-"""Seconds after which a remark speaks of what cannot be foreseen: reading, and the timing of the first word."""
+PATIENCE, SLOW = 0.2, 2.0
+"""Seconds that a batch of words should take to be timed, and those of one word after which no batches are."""
 
-T = TypeVar("T")
-Run = Callable[[list["Word"]], None]
+# Proofs.
+EASY_LENGTH, EASY_POSITIONS = 1000, 100_000
+"""A length, and positions of all lengths together, below which the proof of a formula cannot take long."""
+TIMED_ALL, TIMED_HALF, TIMED_ONE = 32, 128, 256
+"""Lengths whose proof is timed: all up to the first, and the others alone."""
+STEEPEST = 2.2
+"""The proof of one length grows no faster than this power of it."""
+EASY_STRUCTURE, EASY_WORDS, ALIKE = 16, 50_000, 16
+"""The size (see `_size`) of the length of a model whose proof is timed, by how it is proved; the part of a length by
+less than which lengths differ that cost about the same."""
+TIMED_CERTIFICATE, EASY_CERTIFICATE = 16, 32
+"""Lengths up to the first are certified for the estimate, and up to the second nothing is estimated."""
+
+Run = Callable[[list[Word]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run means, by brackets of lengths: the longest, the words, and their seconds in one process."""
+    """What a run means, by brackets of lengths: words, and their seconds in one process."""
 
-    brackets: tuple[tuple[int, int, float], ...]
+    brackets: tuple[tuple[int, float], ...]
     max_n: int
 
     @property
     def words(self) -> int:
         """All of them."""
-        return sum(words for _, words, _ in self.brackets)
+        return sum(words for words, _ in self.brackets)
 
     def seconds(self, workers: int = 1, done: int = 0) -> float:
         """About how long it takes without the first `done` words, which are the shortest."""
         total = 0.0
-        for _, words, seconds in self.brackets:
-            left = min(words, max(0, words - done))
+        for words, seconds in self.brackets:
+            left = max(0, words - done)
             done = max(0, done - words)
-            total += seconds * left / words if words else 0.0
+            total += seconds * left / max(1, words)
         return total / workers
 
 
@@ -84,16 +106,23 @@ def patient(what: str) -> Iterator[None]:
         late.cancel()
 
 
+def foretell(what: str, seconds: float, rest: str) -> None:
+    """Say how long something will take, if that is over a minute; `rest` is what is said after it."""
+    if seconds > LONG:
+        note(f"{what} about {duration(seconds)}{rest}")
+
+
 def announce(name: str, cost: Cost | None, workers: int, done: int = 0) -> None:
-    """Say how long a run will take, if that is over a minute; `done` words of it are known from an earlier run."""
-    seconds = 0.0 if cost is None else cost.seconds(workers, done)
-    if cost is None or seconds <= LONG:
+    """Say how long a run will take, if that is long; `done` words of it are known from an earlier run."""
+    if cost is None:
         return
     left = f"{count(max(1, cost.words - done))} more words" if done else f"{count(cost.words)} words"
     shared = f" on {workers} processes" if workers > 1 else ""
-    note(
-        f"{name}: {left} of up to {cost.max_n} symbols: about {duration(seconds)}{shared}. "
-        "Ctrl-C ends it with what was found until then; --max-n, --exhaustive and --samples make it shorter."
+    foretell(
+        f"{name}: {left} of up to {cost.max_n} symbols:",
+        cost.seconds(workers, done),
+        f"{shared}. Ctrl-C ends it with what was found until then; --max-n, --exhaustive and --samples make it "
+        "shorter.",
     )
 
 
@@ -105,14 +134,20 @@ def duration(seconds: float) -> str:
     return f"{round(seconds)} seconds"
 
 
-class Foresight:
-    """Says once how long the rest of a task will take, from how long its first parts took, if that is over a minute:
-    for parts of which the later ones cost as much as the first, or more."""
+def seconds_of(work: Callable[..., object], *arguments: object) -> float:
+    """How long something takes."""
+    started = time.perf_counter()
+    work(*arguments)
+    return time.perf_counter() - started
 
-    def __init__(self, name: str, parts: str, also: Callable[[int, int], None] | None = None) -> None:
-        self._name, self._parts, self._also = name, parts, also
+
+class Foresight:
+    """Says once how long the rest of a task will take, from how long its first parts took, if that is long: for parts
+    of which the later ones cost as much as the first, or more."""
+
+    def __init__(self, name: str, parts: str) -> None:
+        self._name, self._parts, self._said = name, parts, False
         self._started = time.monotonic()
-        self._said = False
 
     def __call__(self, done: int, total: int) -> None:
         """Called after every part."""
@@ -120,224 +155,264 @@ class Foresight:
         left = passed * (total - done) / done
         if not self._said and passed > WATCHED and left > LONG:
             self._said = True
-            told = f"{count(total - done)} more {self._parts}"
-            note(f"{self._name}: {told}: about {duration(left)}, or more. Ctrl-C ends it.")
-        if self._also is not None:
-            self._also(done, total)
+            foretell(f"{self._name}: {count(total - done)} more {self._parts}:", left, ", or more. Ctrl-C ends it.")
 
 
-def foreseen(items: Iterable[T], name: str, parts: str, total: int) -> Iterator[T]:
-    """The same items, with a remark where they will take long."""
-    told = Foresight(name, parts)
-    for done, item in enumerate(items, start=1):
-        yield item
-        told(done, total)
+# ---- words ----
 
 
 def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], object]) -> None:
-    """Say before given words are run how long that will take, if some are long and it is over a minute: the beginning
-    of one is timed."""
+    """Say before given words are run how long that will take, if some are long: the beginning of one is timed."""
     longest = max(words, key=len)
     if len(longest) <= PROBE:
         return
-    started = time.perf_counter()
+    one = 0.0
     with suppress(HardsimError), patient(f"{name}: even {PROBE} symbols take long"):
-        run(longest[:PROBE])  # an error the run itself will say, with the word
-    one = time.perf_counter() - started
-    seconds = one * sum((len(word) / PROBE) ** 2 for word in words)
-    if seconds > LONG:
-        told = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
-        note(f"{name}: {told}: about {duration(seconds)}. Ctrl-C ends it.")
+        one = seconds_of(run, longest[:PROBE])  # an error the run itself will say, with the word
+    told = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
+    foretell(f"{name}: {told}:", one * sum((len(word) / PROBE) ** 2 for word in words), ". Ctrl-C ends it.")
 
 
-# ---- what is timed ----
-
-
-def formula_cost(subject: Subject, options: CheckOptions) -> Cost | None:
-    """The cost of checking a formula; None if it is little."""
-    from hardsim.checking.campaign import count_requested, plan_words, tallier
-    from hardsim.checking.execution import Shard
-    from hardsim.lang.semantics import Oracle
-
-    def upto(n: int) -> int:
-        return count_requested(subject, replace(options, max_n=n))
-
-    if upto(options.max_n) * options.max_n <= EASY:
-        return None
-    answer = tallier(subject, options.dps, options.engine)
-
-    def plan(n: int) -> int:
-        return len(list(plan_words(subject, _few(options), n, Oracle(subject.file).accepts).words))
-
-    def run(words: list[Word]) -> None:
-        answer(Shard(len(words[0]), tuple(words)))
-
-    return _cost(subject.file.alphabet, options.max_n, upto, lambda n: n, run, plan)
-
-
-def attention_cost(subject: AttentionSubject, options: CheckOptions, choice: AttentionOptions) -> Cost | None:
-    """The cost of checking a hard-attention model or program: measured exactly, then run; None if it is little."""
-    from hardsim.checking.attention_campaign import attention_tallier, engine_of
-    from hardsim.checking.attention_plan import plan_length, prepare
-    from hardsim.checking.execution import Shard
+def check_cost(subject: Subject, options: CheckOptions) -> Cost | None:
+    """The cost of a check; None if it is little."""
+    known: list[Answer] = []
 
     def run(words: list[Word]) -> None:
         n = len(words[0])
-        prepared = prepare(subject, {n: words}, {n: False})
-        plan = plan_length(prepared, subject, choice, n)
-        answer = attention_tallier(subject, plan.model, prepared.hard, engine_of(options.engine))
-        answer(Shard(n, tuple(words)))
+        if subject.sharpness is not None:
+            known[:] = known or [campaign.Judge(subject, subject.program, None, options.dps, options.engine)]
+            known[0](Shard(n, tuple(words)))
+            return
+        prepared, runs, _ = prepare_words(subject, {n: words}, {n: False})
+        plan = plan_length(prepared, subject, n)
+        answer = campaign.Judge(subject, prepared.program, plan, options.dps, options.engine)
+        for shard in runs[n]:
+            answer(shard)
 
-    return _attention_cost(subject, options, run)
+    return _words_cost(subject, options, run)
 
 
 def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions) -> Cost | None:
     """The cost of a bound report, with its search for temperatures; None if it is little."""
-    from hardsim.checking.attention_plan import prepare
-    from hardsim.checking.bound import reporter
-    from hardsim.checking.execution import Shard
 
     def run(words: list[Word]) -> None:
         n = len(words[0])
         whole = len(target.subject.alphabet) ** n <= options.exhaustive
-        prepared = prepare(target.subject, {n: words}, {n: whole})
-        reporter(target, options, wanted, prepared)(Shard(n, tuple(words)))
+        prepared, runs, answers = prepare_words(target.subject, {n: words}, {n: whole})
+        known = tuple(one for shard in runs[n] for one in shard.known), answers[n]
+        Reporter(target, options, wanted, prepared)(Shard(n, tuple(words), known))
 
-    return _attention_cost(target.subject, options, run)
+    return _words_cost(target.subject, options, run)
 
 
-def _attention_cost(subject: AttentionSubject, options: CheckOptions, run: Run) -> Cost | None:
-    from hardsim.checking.attention_samples import hold_affordable, requested, words_of
+def _words_cost(subject: Subject, options: CheckOptions, run: Run) -> Cost | None:
+    campaign.hold_affordable(subject, options, range(1, options.max_n + 1))
+    with suppress(HardsimError):  # the run itself will say it, with the word
+        return _cost(subject, options, run)
+    return None
 
-    hold_affordable(subject, options, range(1, options.max_n + 1))
 
-    def plan(n: int) -> int:
-        return len(words_of(subject, _few(options), n)[0])
+def _positions(subject: Subject, n: int) -> int:
+    return len(subject.prepared((subject.alphabet[0],) * n)) + subject.program.bos
+
+
+def _cost(subject: Subject, options: CheckOptions, run: Run) -> Cost | None:
+    """The cost of the words of a check. None if it certainly is little: a word alone costs more than one of a batch."""
+    max_n, positions = options.max_n, partial(_positions, subject)
 
     def upto(n: int) -> int:
-        return sum(requested(subject, options, m) for m in range(1, n + 1))
+        return count_requested(subject, replace(options, max_n=n))
 
-    def positions(n: int) -> int:
-        return len(subject.prepared((subject.alphabet[0],) * n)) + subject.hard.bos
-
-    if upto(options.max_n) * positions(options.max_n) <= EASY:
+    if upto(max_n) * positions(max_n) <= EASY:
         return None
-    try:
-        return _cost(subject.alphabet, options.max_n, upto, positions, run, plan)
-    except HardsimError:  # the run itself will say it, with the word
-        return None
-
-
-def _few(options: CheckOptions) -> CheckOptions:
-    """Options with which choosing the words of a length does not take long."""
-    samples = 20 if options.samples is None else min(20, options.samples)
-    return replace(options, exhaustive=min(256, options.exhaustive), samples=samples)
-
-
-# ---- how ----
-
-
-def _cost(
-    alphabet: tuple[str, ...],
-    max_n: int,
-    upto: Callable[[int], int],
-    positions: Callable[[int], int],
-    run: Run,
-    plan: Callable[[int], int],
-) -> Cost | None:
-    """The cost of words that are counted `upto` a length; `plan` chooses some of a length, and says how many. None if
-    it certainly is little: a word alone costs more than one of a batch."""
-    glances: list[tuple[int, float, float]] = []
-    for n in sorted({min(max_n, GLANCE // 4), min(max_n, GLANCE)}):
+    singles: list[tuple[int, float]] = []
+    for n in sorted({min(max_n, n) for n in TIMED_LENGTHS}):
         with patient(f"even one word of {plural(n, 'symbol')} takes long"):
-            one = _timed(_some_words(alphabet, n), run)
-        glances.append((n, 0.0, one))
-        if one > SLOW:
+            one = seconds_of(run, _some_words(subject, n))
+        singles.append((n, one))
+        if one > SLOW or (one > PATIENCE and len(singles) > 1):
             break
     if upto(max_n) * one * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
         return None
-    if one > SLOW:  # no batches are timed then, and no longer word
-        if len(glances) == 1 and n > 1:
-            glances.insert(0, (n // 2, 0.0, _timed(_some_words(alphabet, n // 2), run)))
-        law = _law(glances, positions)
-    else:
-        law = _law(_timings(alphabet, max_n, run, plan), positions)
-    brackets: list[tuple[int, int, float]] = []
-    before = counted = 0
-    for n in _brackets(max_n):
+    if len(singles) == 1 and n > 1:
+        singles.insert(0, (n // 2, seconds_of(run, _some_words(subject, n // 2))))
+    points = [(n, 0.0, one) if one > SLOW else _batches(subject, options, n, run) for n, one in singles[-2:]]
+    squares = [positions(n) ** 2 for n, _, _ in points]
+    fixed, each = (_line(squares, [point[k] for point in points]) for k in (1, 2))
+    brackets: list[tuple[int, float]] = []
+    n = counted = 0
+    while n < max_n:  # lengths that grow by a half
+        before, n = n, min(max_n, n + 1 + n // 2)
         words = upto(n) - counted
         a, b = positions(before + 1), positions(n)
-        fixed, each = law((a * a + a * b + b * b) / 3)
-        brackets.append((n, words, (n - before) * fixed + words * each))
-        before, counted = n, counted + words
+        square = (a * a + a * b + b * b) / 3
+        brackets.append((words, (n - before) * fixed(square) + words * each(square)))
+        counted += words
     return Cost(tuple(brackets), max_n)
 
 
-def _brackets(max_n: int) -> Iterator[int]:
-    """Lengths that grow by a half, up to the largest."""
-    n = 0
-    while n < max_n:
-        n = min(max_n, n + 1 + n // 2)
-        yield n
+def _line(sizes: Sequence[float], seconds: Sequence[float]) -> Callable[[float], float]:
+    """Seconds by size, which never fall, on the line through the first and the last that were timed."""
+    rise = max(0.0, seconds[-1] - seconds[0])
+    slope = rise / (sizes[-1] - sizes[0]) if sizes[-1] > sizes[0] else 0.0
+    return lambda size: max(0.0, seconds[-1] + slope * (size - sizes[-1]))
 
 
-def _timings(
-    alphabet: tuple[str, ...], max_n: int, run: Run, plan: Callable[[int], int]
-) -> list[tuple[int, float, float]]:
-    """The two longest lengths that can be timed quickly (long words say most, since they take most of the time), with
-    the seconds that any words of the length take, and those that each word adds."""
-    reached: list[int] = []
-    for n in sorted({min(max_n, n) for n in TIMED_LENGTHS}):
-        reached.append(n)
-        if len(reached) > 1 and _timed(_some_words(alphabet, n), run) > PATIENCE:
-            break
-    found: list[tuple[int, float, float]] = []
-    for n in reached[-2:]:
-        fixed, each = _seconds(alphabet, n, run)
-        started = time.perf_counter()
-        planned = plan(n)
-        found.append((n, fixed, each + (time.perf_counter() - started) / max(1, planned)))
-    return found
-
-
-def _timed(words: list[Word], run: Run) -> float:
-    started = time.perf_counter()
-    run(words)
-    return time.perf_counter() - started
-
-
-def _some_words(alphabet: tuple[str, ...], n: int, most: int = 1) -> list[Word]:
+def _some_words(subject: Subject, n: int, most: int = 1) -> list[Word]:
     rng = Random(n)
-    return list(dict.fromkeys(tuple(rng.choice(alphabet) for _ in range(n)) for _ in range(most)))
+    return list(dict.fromkeys(tuple(rng.choice(subject.alphabet) for _ in range(n)) for _ in range(most)))
 
 
-def _seconds(alphabet: tuple[str, ...], n: int, run: Run) -> tuple[float, float]:
-    """Seconds whatever the number of words, and for each; when everything is warm. One word, which takes least, is
-    timed several times: what else the machine does only adds."""
-    words = _some_words(alphabet, n)
-    one = _timed(words, run)
-    if one < PATIENCE:
-        one = min(_timed(words, run) for _ in range(3))
+def _batches(subject: Subject, options: CheckOptions, n: int, run: Run) -> tuple[int, float, float]:
+    """A length, the seconds that any words of it take, and those that each word adds; when everything is warm."""
+    words = _some_words(subject, n)
+    one = min(seconds_of(run, words) for _ in range(TIMES))
     for most in TIMED_WORDS:
-        words = _some_words(alphabet, n, most)
-        several = _timed(words, run)
+        words = _some_words(subject, n, most)
+        several = seconds_of(run, words)
         if several > PATIENCE / 2:
             break
-    if len(words) == 1:
-        return 0.0, one
-    each = max(0.0, (several - one) / (len(words) - 1))
-    return max(0.0, one - each), each
+    each = max(0.0, (several - one) / (len(words) - 1)) if len(words) > 1 else one
+    # Words are chosen too; so many that it does not take long.
+    samples = 20 if options.samples is None else min(20, options.samples)
+    few = replace(options, exhaustive=min(256, options.exhaustive), samples=samples)
+    started = time.perf_counter()
+    planned = len(list(campaign.words_of(subject, few, n).words))
+    return n, max(0.0, one - each), each + (time.perf_counter() - started) / max(1, planned)
 
 
-def _law(
-    timings: Iterable[tuple[int, float, float]], positions: Callable[[int], int]
-) -> Callable[[float], tuple[float, float]]:
-    """Both kinds of seconds as a + b times the square of the number of positions, from the two longest lengths."""
-    known = [(positions(n) ** 2, fixed, each) for n, fixed, each in timings]
-    (first, *low), (last, *high) = known[0], known[-1]
+# ---- proofs ----
 
-    def line(square: float, a: float, b: float) -> float:
-        slope = max(0.0, (b - a) / (last - first)) if last > first else 0.0
-        return max(0.0, b + slope * (square - last))
 
-    return lambda square: (line(square, low[0], high[0]), line(square, low[1], high[1]))
+def announce_proof(subject: Subject, min_n: int, max_n: int) -> None:
+    """Say before the proof of a formula how long it will take, if that is long."""
+    every = 1 if network.one_for_all(subject.model, subject.program, None) else max_n - min_n + 1
+    sites = max_n if every == 1 else network.positions(min_n, max_n)
+    if (max_n < EASY_LENGTH and sites < EASY_POSITIONS) or sites > network.LARGEST:
+        return
+    advice = "fewer lengths" if every > 1 else "a shorter one"
+    foretell(
+        f"{subject.name}: a proof for {sites:,} positions takes",
+        proof_seconds(subject, max_n, every, sites),
+        f". Ctrl-C ends it without a verdict; --min-n and --max-n choose {advice}, and --all-n proves every length by "
+        "another argument.",
+    )
+
+
+def proof_seconds(subject: Subject, max_n: int, every: int, sites: int) -> float:
+    """About how many seconds a proof takes: a position costs the same in all lengths but for the sums over what it
+    sees, whose growth is measured on single lengths."""
+    per_position = timed_proof(subject, 1, TIMED_ALL) / (TIMED_ALL * (TIMED_ALL + 1) / 2)
+    half, one = (timed_proof(subject, n, n) for n in (TIMED_HALF, TIMED_ONE))
+    power = min(max(log2(one / half), 1.0), STEEPEST)
+    longest: float = one * (max_n / TIMED_ONE) ** power
+    return longest if every == 1 else longest + per_position * sites
+
+
+def timed_proof(subject: Subject, min_n: int, max_n: int) -> float:
+    """How many seconds it takes to prove some short lengths."""
+    heads = subject.formula is None
+    return min(seconds_of(lambda: prove_subject(subject, max_n, heads, 0, min_n=min_n)) for _ in range(TIMES))
+
+
+def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
+    """The same for a model or program: one length and half of it are timed."""
+    reach = longest(subject, max_n)
+    easy = EASY_STRUCTURE if subject.structural else EASY_WORDS
+    if reach < min_n or _size(subject, reach) <= easy:
+        return
+    timed = next(n for n in range(1, reach + 1) if _size(subject, n + 1) > easy)
+    lengths = sorted({max(1, timed // 2), timed})
+    try:
+        taken = [seconds_of(prove_length, subject, n, EVERY) for n in lengths]
+    except HardsimError:  # the proof itself will say it
+        return
+    line = _line([0, *(_size(subject, n) for n in lengths)][-2:], [0.0, *taken][-2:])
+    seconds, n = 0.0, min_n
+    while n <= reach:
+        last = min(reach, n + n // ALIKE)
+        seconds += (last - n + 1) * line(_size(subject, last))
+        n = last + 1
+    told = ". Ctrl-C ends it without a verdict; --min-n and --max-n choose fewer or shorter lengths."
+    foretell(f"{subject.name}: a proof of lengths up to {reach:,} takes", seconds, told)
+
+
+def _size(subject: Subject, n: int) -> int:
+    """What a length of a model or program costs, but for a factor and a summand: positions, where structure says enough
+    of all its words at once, else the pairs of positions of every word."""
+    positions = _positions(subject, n)
+    return positions if subject.structural else count_words(len(subject.alphabet), n) * positions**2
+
+
+def announce_certificate(subject: Subject, min_n: int, max_n: int) -> None:
+    """The same for a certificate, which looks from every position of every length at every other one; the checker, in
+    exact arithmetic, takes as long."""
+    if max_n <= EASY_CERTIFICATE:
+        return
+    try:
+        taken = seconds_of(certificate, subject, TIMED_CERTIFICATE)
+    except Undecided:
+        return
+    seconds = taken * sum(n * n for n in range(min_n, max_n + 1)) / sum(n * n for n in range(1, TIMED_CERTIFICATE + 1))
+    told = (
+        " to make, and `hardsim verify` as long to check it. Ctrl-C ends it without one; --min-n and --max-n choose "
+        "fewer lengths."
+    )
+    foretell(f"{subject.name}: the certificate takes", seconds, told)
+
+
+# ---- while it runs ----
+
+
+class Bar:
+    """Shows how far a task is, once it has lasted a second, with its rate over half a minute and the time left."""
+
+    def __init__(self, title: str, unit: str) -> None:
+        self._title, self._unit = title, unit
+        self._started = self._shown = time.monotonic()
+        self._progress: RichProgress | None = None
+
+    def update(self, state: Progress) -> None:
+        """Called after every word or shard of a check."""
+        found = "no mismatch so far" if not state.mismatches else f"{count(state.mismatches)} mismatches"
+        undecided = f", {count(state.undecided)} undecided" if state.undecided else ""
+        self._title = f"length {state.n}, {found}{undecided}"
+        self.show(state.done, state.total)
+
+    def show(self, done: int, total: int) -> None:
+        """Called after every part."""
+        now = time.monotonic()
+        if now - self._started < WATCHED or (now - self._shown < INTERVAL and done < total):
+            return
+        self._shown = now
+        if self._progress is None:
+            self._progress = _rich()
+            self._progress.add_task(visible(self._title), completed=done, total=total, rate="")
+            self._progress.start()
+            return
+        (task,) = self._progress.tasks
+        self._progress.update(task.id, completed=done, total=total, description=visible(self._title))
+        if task.speed is not None:
+            task.fields["rate"] = f"{task.speed:,.{0 if task.speed >= 10 else 1}f} {self._unit}/s"
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def _rich() -> RichProgress:
+    text, rate = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[rate]"))
+    columns = text, BarColumn(bar_width=None), MofNCompleteColumn(), rate, TimeRemainingColumn()
+    console = Console(file=sys.stderr, markup=False, emoji=False, highlight=False)
+    return RichProgress(*columns, console=console, get_time=time.monotonic, transient=True)
+
+
+@contextmanager
+def bar(title: str, unit: str = "words") -> Iterator[Bar | None]:
+    """A bar for one task, or None where nobody is looking; it goes when the task ends or is interrupted."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with closing(Bar(title, unit)) as shown:
+        yield shown

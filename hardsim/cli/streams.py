@@ -1,26 +1,38 @@
-"""The process's streams: results on standard output, talk on standard error."""
+"""The process's streams: results on standard output, talk and what went wrong on standard error; and exit codes."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
+import traceback
 from contextlib import suppress
 from io import BytesIO, TextIOWrapper
 
+from hardsim.errors import HardsimError, InvariantError, SourceError, WorkerFailure
 from hardsim.visible import visible
 
+AGREED, MISMATCH, BAD_INPUT, UNDECIDED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
+CLOSED_PIPE = 141
+"""128 + SIGPIPE, as the shell reports it for any tool."""
+WORST_FIRST = (INTERNAL, MISMATCH, BAD_INPUT, UNDECIDED)
 
-class ClosedPipe(Exception):
-    """Whoever read standard output has gone (`| head -1`): nothing more to do, and nothing to complain about."""
+CODES = """\
+Exit codes: 0 agreed (or nothing to compare), 1 a mismatch (the word is printed), 2 bad input or usage, 3 undecided,
+4 internal error, 130 interrupted, 141 whoever read the output has gone. With several inputs all are tried; the code is
+the first of 4, 1, 2, 3 that occurred.
+"""
 
 
-class Interrupted(Exception):
-    """Ctrl-C, as an exception that typer lets through."""
+# ---- the streams ----
 
 
 def open_streams() -> bool:
-    """Give a closed standard input or error a stand-in; whether there is a standard output to write results to."""
+    """UTF-8 on both output streams whatever the locale (what has no encoding, a file name's stray byte, is escaped),
+    and a stand-in for a closed standard input or error; whether there is a standard output to write results to."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     if sys.stdin is None:
         _occupy(0)
         sys.stdin = TextIOWrapper(BytesIO())
@@ -40,16 +52,20 @@ def _occupy(descriptor: int) -> None:
     os.set_inheritable(descriptor, True)
 
 
-def use_utf8() -> None:
-    """UTF-8 on both output streams whatever the locale; what has no encoding (a file name's stray byte) is escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
 def lost_stream(error: OSError) -> bool:
     """Whether it is standard output that cannot be written: errors of files have a file name, its own none."""
     return error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+
+def drop_stdout() -> None:
+    """Send what still waits for a closed standard output nowhere, so that the interpreter's last flush is quiet."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush
+        os.dup2(sink, sys.stdout.fileno())
+    os.close(sink)
+
+
+# ---- talk ----
 
 
 def say(*lines: str) -> None:
@@ -65,12 +81,37 @@ def note(text: str) -> None:
     say(f"note: {text}")
 
 
-def drop_stdout() -> None:
-    """Send what still waits for a closed standard output nowhere, so that the interpreter's last flush is quiet."""
-    sink = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(sink, sys.stdout.fileno())
-    except (OSError, ValueError):  # a stream without a descriptor has nothing to flush
-        pass
-    finally:
-        os.close(sink)
+# ---- what went wrong ----
+
+
+def report(error: BaseException, name: str | None = None) -> int:
+    """Say what went wrong with the input of that name; returns the exit code. Whatever hardsim did not raise on purpose
+    is a defect of hardsim."""
+    code = error.exit_code if isinstance(error, HardsimError) else INTERNAL
+    if code == INTERNAL and not isinstance(error, WorkerFailure):
+        say(*internal(error, name).split("\n"))
+        return code
+    # An error has made visible what it quotes: the line breaks that are left are its own.
+    first, *rest = str(error).split("\n")
+    if not isinstance(error, SourceError):
+        first = f"error: {first}" if name is None or visible(name) in first else f"error: {name}: {first}"
+    say(first, *rest)
+    return code
+
+
+def internal(error: BaseException, name: str | None = None) -> str:
+    """The message for a defect of hardsim: what, where, and what to report."""
+    if os.environ.get("HARDSIM_DEBUG") == "1":
+        return "".join(traceback.format_exception(error)).rstrip()
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else "unknown place"
+    message = f": {error}" if str(error) else ""
+    where = f" on {name}" if name else ""
+    lines = [f"internal error{where}: {type(error).__name__}{message}", f"  at {place}"]
+    if isinstance(error, MemoryError | RecursionError):
+        lines.append("  The request was too large for this machine; a smaller --max-n may work.")
+    elif isinstance(error, InvariantError):
+        lines.append("  A claim that hardsim makes about its own construction is false. No verdict was given.")
+    lines.append("  This is a defect of hardsim. Please report the command line, the input and these lines;")
+    lines.append("  HARDSIM_DEBUG=1 shows the whole traceback.")
+    return "\n".join(map(visible, lines))

@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from hardsim.cli import failures
-from hardsim.cli import options as opt
+from hardsim.checking.certificate import check_formula, check_labels, check_model, literal_text, node_lines
+from hardsim.checking.open import read_expression, read_input
+from hardsim.checking.subject import Subject
 from hardsim.cli.options import Request
 from hardsim.cli.session import check_source, session
-from hardsim.cli.streams import say
+from hardsim.cli.streams import MISMATCH, say
 from hardsim.errors import InputError
 from hardsim.files import read_bytes
-
-if TYPE_CHECKING:
-    from hardsim.checking.subject import Subject
-    from hardsim.lang.ast import FormulaFile
-
-HELP = """Check a certificate that `hardsim prove --certificate` wrote.
-
-FILE is a certificate; there may be several.
-
-The checker is small and shares no code with the compiler or the prover: exact rational arithmetic, its own bounds of
-the exponential function, its own evaluation of the position encodings. From the weights in the certificate it finds
-the bounds of every head again, and holds that every clip turns whatever lies within them into what is claimed.
-
-VALID says: on every word of the lengths that are named the output of the network in the certificate is exactly 1 if
-the formula in it (its table of nodes, which is printed) holds at the last position, and exactly 0 if not. INVALID says
-why that does not follow, with exit code 1; `prove` writes no certificate that is not valid.
-
-Whether that formula and that network are the ones you mean is another question. With --formula (or -e) the certificate
-is valid only if it is about the formula of that file, and with --model only if it is about the network in that file,
-as `hardsim compile` wrote it. The version, the name and digest of the source, the regime and beta in a certificate are
-labels that are neither checked nor printed.
-
-\b
-Examples:
-  hardsim prove flipflop.ltl --max-n 16 --certificate flipflop.cert.json
-  hardsim verify flipflop.cert.json
-  hardsim verify flipflop.cert.json --formula flipflop.ltl --model flipflop.model.json
-"""
+from hardsim.lang.ast import FormulaFile
+from hardsim.sections import FORMAT, SCHEMA_VERSION, printable
+from hardsim.verify import rejection
+from hardsim.verify import verify as verify_document
 
 LARGEST_FILE = 16 * 2**20
 """Bytes of a certificate."""
@@ -50,101 +26,67 @@ MOST_LINES = 20
 MAKE_ONE = "Make one with: hardsim prove FILE --certificate NAME.cert.json"
 """What to do about a file that is no certificate."""
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", show_default=False)]
-Formula = Annotated[
-    str | None,
-    typer.Option("--formula", metavar="FILE", help="Hold that the certificate is about the formula of this .ltl file."),
-]
-Model = Annotated[
-    str | None,
-    typer.Option("--model", metavar="FILE", help="Hold that it is about the network of this compiled model (.json)."),
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """What certificates should be about; None where nothing was named."""
+    """What certificates should be about, with its name; None where nothing was named."""
 
-    formula: FormulaFile | None = None
-    formula_name: str | None = None
-    model: Subject | None = None
-    model_name: str | None = None
+    formula: tuple[FormulaFile, str] | None = None
+    model: tuple[Subject, str] | None = None
 
 
-def verify(
-    files: Files,
-    formula: Formula = None,
-    model: Model = None,
-    at: opt.Position = None,
-    json: opt.JsonPath = None,
-    expression: opt.Expression = None,
-    alphabet: opt.Alphabet = None,
-) -> None:
-    """The command; its manual is `HELP`."""
-    with session("verify", json) as current:
-        for name in [name for name in (*files, formula, model) if name is not None]:
-            for output in current.outputs:
-                output.spare(name)
-        meant = _meant(formula, model, at, expression, alphabet)
-        for name in files:
+def command(request: Request) -> None:
+    """The command."""
+    with session("verify", request) as current:
+        for name in (*request.certificates, request.formula, request.model):
+            if name is not None:
+                current.spare(name)
+        meant = _meant(request)
+        for name in request.certificates:
             with current.guard(name):
                 result = check(name, meant)
                 current.results.append(result)
                 if result["valid"]:
+                    first, last = result["min_n"], result["max_n"]
+                    span = f"length {first}" + (f" to {last}" if last > first else "")
                     for line in text_lines(result):
                         current.screen.line(line)
-                    current.screen.line(("VALID", "green"), f": every word of {lengths_text(result)}")
+                    current.screen.line(("VALID", "green"), f": every word of {span}")
                     current.screen.flush()
                 else:
                     # Not on standard output, where whoever looks for VALID would find it.
                     say(f"{name}: INVALID: {result['reason']}")
-                if not result["valid"]:
-                    current.codes.append(failures.MISMATCH)
+                    current.codes.append(MISMATCH)
 
 
-def _meant(
-    formula: str | None, model: str | None, at: str | None, expression: str | None, alphabet: str | None
-) -> Meant:
-    """The formula and the network that were named.
-
-    Raises:
-        InputError: if a file cannot be read, is of another kind, or options do not go together.
-    """
-    check_source([] if formula is None else [formula], expression, alphabet, needed=False)
+def _meant(request: Request) -> Meant:
+    """The formula and the network that were named."""
+    formula, model, at, expression = request.formula, request.model, request.at, request.expression
+    check_source(replace(request, files=None if formula is None else [formula]), needed=False)
     if (formula, model, at, expression) == (None,) * 4:
         return Meant()
-    from hardsim.checking.open import Input, read_expression, read_formula
-
-    (options,) = Request(at=at).options()
-    given: Input | None = None
+    (options,) = request.options()
+    meant = Meant()
     if formula is not None or expression is not None:
-        given = read_formula(formula) if formula is not None else read_expression(expression or "", alphabet or "")
-        if given.stored is not None:
-            raise InputError(f"{given.name} is a compiled model, not a formula", hint="Name it with --model.")
+        given = read_expression(expression or "", request.alphabet or "") if formula is None else read_input(formula)
+        file = replace(given.file, at=options.at or given.file.at)
+        if given.made is not None:
+            raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
+        meant = Meant((file, given.name))
     elif at is not None:
-        raise InputError("--at goes with --formula or -e", hint="Leave it out, or name the formula.")
-    stored = None if model is None else read_formula(model)
-    if stored is not None and stored.stored is None:
-        raise InputError(f"{model} is no compiled model", hint="Make one with: hardsim compile FILE -o NAME.model.json")
-    subject = None if stored is None else stored.stored
-    if given is None:
-        return Meant(model=subject, model_name=model)
-    return Meant(replace(given.file, at=options.at or given.file.at), given.name, subject, model)
-
-
-def lengths_text(result: dict[str, Any]) -> str:
-    """The lengths that a valid certificate speaks of."""
-    first, last = result["min_n"], result["max_n"]
-    return f"length {first}" + (f" to {last}" if last > first else "")
+        raise InputError("--at goes with --formula or -e", "Leave it out, or name the formula.")
+    if model is None:
+        return meant
+    stored = read_input(model)
+    _, made = stored.file, stored.made  # what is no formula at all says so
+    if made is None:
+        raise InputError(f"{model} is no compiled model", "Make one with: hardsim compile FILE -o NAME.model.json")
+    return replace(meant, model=(made, model))
 
 
 def text_lines(result: dict[str, Any]) -> list[str]:
     """What a valid certificate is about, and what it was compared with, in printable characters."""
-    from hardsim.sections import printable
-
     lines, compared = [result["input"]], result["compared"]
-    from hardsim.checking.certified import literal_text, node_lines
-
     if compared["formula"] is not None:
         lines.append(f"  formula  that of {compared['formula']}")
     else:
@@ -153,49 +95,34 @@ def text_lines(result: dict[str, Any]) -> list[str]:
         lines += [printable(f"             {line}") for line in nodes]
     told = f"that of {compared['model']}, " if compared["model"] is not None else ""
     lines.append(f"  model    {told}sha256 {result['digests']['model']}")
-    options = {"formula": "--formula", "model": "--model"}
     missing = [key for key, name in compared.items() if name is None]
     if missing:
-        named = " and ".join(options[key] for key in missing)
+        named = " and ".join(f"--{key}" for key in missing)
         lines.append(f"  not compared with a file: the {' and the '.join(missing)} ({named})")
     return lines
 
 
-def check(path: str, meant: Meant | None = None) -> dict[str, Any]:
+def check(path: str, meant: Meant) -> dict[str, Any]:
     """The result for one file, as JSON data.
 
     Raises:
         InputError: if it is no certificate.
     """
-    from hardsim.verify import rejection
-    from hardsim.verify import verify as verify_document
-
-    meant = meant or Meant()
     document = read_certificate(read_bytes(path, LARGEST_FILE), path)
 
     def compare() -> None:
-        from hardsim.checking.certified import check_formula, check_labels, check_model
-
         check_labels(document)
         if meant.formula is not None:
-            check_formula(document, meant.formula, meant.formula_name or "")
+            check_formula(document, *meant.formula)
         if meant.model is not None:
-            check_model(document, meant.model, meant.model_name or "")
+            check_model(document, *meant.model)
 
     reason = verify_document(document) or rejection(compare)
     valid = reason is None
-    return {
-        "input": path,
-        "verdict": "VALID" if valid else "INVALID",
-        "valid": valid,
-        "reason": reason,
-        "claim": document["claim"] if valid else None,
-        "min_n": document["min_n"] if valid else None,
-        "max_n": document["max_n"] if valid else None,
-        "formula": document["formula"] if valid else None,
-        "compared": {"formula": meant.formula_name, "model": meant.model_name},
-        "digests": document["digests"] if valid else None,
-    }
+    said = {"input": path, "verdict": "VALID" if valid else "INVALID", "valid": valid, "reason": reason}
+    said |= {key: document[key] if valid else None for key in ("claim", "min_n", "max_n", "formula")}
+    compared = {"formula": meant.formula and meant.formula[1], "model": meant.model and meant.model[1]}
+    return said | {"compared": compared, "digests": document["digests"] if valid else None}
 
 
 def _no_number(text: str) -> Any:
@@ -214,15 +141,11 @@ def read_certificate(data: bytes, name: str) -> dict[str, Any]:
     Raises:
         InputError: if it is none.
     """
-    import json
-
-    from hardsim.sections import FORMAT, SCHEMA_VERSION
-
     try:
         document = json.loads(data, object_pairs_hook=_object, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON that can be read: {error}", hint=MAKE_ONE) from None
+        raise InputError(f"{name}: not JSON that can be read: {error}", MAKE_ONE) from None
     version = document.get("schema_version") if isinstance(document, dict) else None
     if type(version) is not int or (document.get("format"), version) != (FORMAT, SCHEMA_VERSION):
-        raise InputError(f"{name}: no certificate of version {SCHEMA_VERSION}", hint=MAKE_ONE)
+        raise InputError(f"{name}: no certificate of version {SCHEMA_VERSION}", MAKE_ONE)
     return dict(document)

@@ -9,17 +9,29 @@ from __future__ import annotations
 
 import operator
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 from hardsim.errors import Source, SourceError, Span
+from hardsim.lang.lexer import Cited, Lexeme
 
 Rational: TypeAlias = int | Fraction
 Operator: TypeAlias = Literal["+", "-", "*", "/", "^", "mod"]
 Comparison: TypeAlias = Literal["<", "<=", "=", "!=", ">=", ">"]
+COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
 
 MAX_OPERATIONS = 100
 """Operators and brackets in one expression; it bounds the depth of the tree, so no walk over it can overflow."""
@@ -90,11 +102,9 @@ class Arith:
         return _compile(self.tree, self.source)
 
     def evaluate(self, **values: Rational) -> Fraction:
-        """The exact value; every variable that occurs must be given (others are ignored).
-
-        Raises SourceError, with the caret at the operator, for a division by zero, an exponent that is not an
-        integer, and a power of more than MAX_POWER_BITS bits; TypeError if a variable is not given.
-        """
+        """The exact value; every variable that occurs must be given (others are ignored). Raises SourceError, with the
+        caret at the operator, for a division by zero, an exponent that is not an integer, and a power of more than
+        MAX_POWER_BITS bits; TypeError if a variable is not given."""
         try:
             return Fraction(self._function(values))
         except KeyError as missing:
@@ -109,149 +119,196 @@ class Arith:
 
 
 def parse_arith(text: str, variables: Collection[str] = ("i", "n"), name: str = "<expression>") -> Arith:
-    """Parse an expression whose variables are among `variables`; `name` is what errors cite as the file.
+    """Parse an expression whose variables are among `variables`; `name` is what errors cite as the file. Raises
+    SourceError, with a caret, for anything that is not such an expression."""
+    source = Source(name, text)
+    return Arith(_Reader(source, frozenset(variables)).whole("expression"), source)
 
-    Raises SourceError, with a caret, for anything that is not such an expression.
-    """
-    parser = _Parser(Source(name, text), frozenset(variables))
-    return Arith(parser.parse(), parser.source)
+
+# ---- operators between operands, here and in conditions (predicate.py) ----
+
+Part = TypeVar("Part")
+"""What has been read of an operand."""
+
+Level = IntEnum("Level", "BRACKET OR AND NOT COMPARE SUM PRODUCT SIGN POWER", start=0)
+"""How tightly an operator binds; all but powers group to the left."""
+ARITHMETIC: Final[Mapping[str, int]] = {"+": Level.SUM, "-": Level.SUM, "*": Level.PRODUCT, "mod": Level.PRODUCT}
+_BEFORE_OPERANDS = {**dict.fromkeys("([", Level.BRACKET), **dict.fromkeys("+-", Level.SIGN), "not": Level.NOT}
+END_OR_OPERATOR: Final = "an operator or the end"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An operator, sign or bracket that still waits for what is right of it."""
+
+    token: Lexeme
+    level: int
+    prefix: bool
+
+
+class NoValueError(Exception):
+    """An operation has no value for its operands; raised with a message and a hint."""
+
+
+class Infix(Cited, ABC, Generic[Part]):
+    """Operator precedence. `parts` are the operands so far that no operator has taken, `pending` what stands between
+    and before them; `text` stands at `start` in the source, and `operand` says what is expected as one."""
+
+    pattern: ClassVar[re.Pattern[str]]
+    """The tokens, as the groups `number`, `word`, `sign` and, for what is none of them, `other`."""
+    levels: ClassVar[Mapping[str, int]]
+    """The operators between operands."""
+
+    def __init__(self, source: Source, start: int, text: str, operand: str) -> None:
+        super().__init__(source)
+        self.start = start
+        self.text = text
+        self.operand = operand
+        self.parts: list[Part] = []
+        self.pending: list[Pending] = []
+        self.tokens: list[Lexeme] = []
+        """The last one is `end`."""
+        self.before: Lexeme | None = None
+        """The token before the one that is being taken."""
+
+    def whole(self, what: str) -> Part:
+        """The text as one operand; `what` it is called. Raises SourceError at the first mistake."""
+        for match in self.pattern.finditer(self.text):
+            kind = match.lastgroup or "other"
+            span = Span(self.start + match.start(kind), self.start + match.end(kind))
+            self.tokens.append(self.lexeme(kind, match[kind], span))
+        end = self.start + len(self.text.rstrip())
+        self.tokens.append(Lexeme("end", "", Span(end, end + 1)))
+        if len(self.tokens) == 1:
+            raise self.error(Span(end, end + 1), f"the {what} is empty", self.operand)
+        complete = False
+        for place, token in enumerate(self.tokens):
+            self.before = self.tokens[place - 1] if place else None
+            if complete and token.kind == "sign" and token.value in self.levels:
+                level = self.levels[token.value]
+                self.reduce(level + 1 if level == Level.POWER else level)
+                self.push(token, level)
+                complete = False
+            elif complete:
+                complete = self.after_operand(token)
+            elif token.kind == "sign" and token.value in _BEFORE_OPERANDS:
+                self.push(token, _BEFORE_OPERANDS[token.value], prefix=True)
+            else:
+                self.parts.append(self.leaf(token))
+                complete = True
+        return self.parts[0]
+
+    def push(self, token: Lexeme, level: int, prefix: bool = False) -> None:
+        """Let something wait for the operand that follows."""
+        self.pending.append(Pending(token, level, prefix))
+
+    def reduce(self, level: int) -> None:
+        """Apply what is pending, back to the last open bracket, and binds at least as tightly as `level`."""
+        while self.pending and self.pending[-1].level >= level:
+            pending, right = self.pending.pop(), self.parts.pop()
+            self.parts.append(self.applied(pending, right))
+
+    @abstractmethod
+    def lexeme(self, kind: str, text: str, span: Span) -> Lexeme:
+        """A token, with its canonical spelling."""
+
+    @abstractmethod
+    def leaf(self, token: Lexeme) -> Part:
+        """The operand that a token is. Raises SourceError if it is none."""
+
+    @abstractmethod
+    def applied(self, pending: Pending, right: Part) -> Part:
+        """An operator above what is right of it and, unless it is a prefix, the last of `parts`, which it takes."""
+
+    @abstractmethod
+    def after_operand(self, token: Lexeme) -> bool:
+        """Take what is no operator and stands after an operand; whether the operand is complete again."""
 
 
 # ---- parsing ----
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>[0-9][0-9.]*)|(?P<name>[^\W\d]\w*)|(?P<op>\*\*|[<>!=]=|[-+*/^()<>=]|\[|\])|(?P<other>\S))"
-)
-_LEVEL: dict[str, int] = {"+": 1, "-": 1, "*": 2, "/": 2, "mod": 2, "^": 4}
-_UNARY_LEVEL = 3
-_OPERATORS: dict[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/", "^": "^", "mod": "mod"}
-_COMPARISONS: dict[str, Comparison] = {"<": "<", "<=": "<=", "=": "=", "==": "=", "!=": "!=", ">=": ">=", ">": ">"}
-_MEANINGS: dict[Comparison, Callable[[Rational, Rational], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
-_OPERAND = "an integer, a variable or an opening bracket"
+_LEVELS: Mapping[str, int] = {**ARITHMETIC, "/": Level.PRODUCT, "^": Level.POWER}
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    span: Span
-
-
-class _Parser:
-    """Precedence climbing over the list of tokens; the last token is `end`."""
+class _Reader(Infix[Expression]):
+    pattern = re.compile(
+        r"\s*(?:(?P<number>[0-9][0-9.]*)|(?P<word>[^\W\d]\w*)|(?P<sign>\*\*|[<>!=]=|[-+*/^()<>=\[\]])|(?P<other>\S))"
+    )
+    levels = _LEVELS
 
     def __init__(self, source: Source, variables: frozenset[str]) -> None:
-        self.source = source
         self.variables = variables
-        self.operand = f"{_OPERAND} (variables: {', '.join(sorted(variables)) or 'none'})"
-        self.tokens = self._tokens()
-        self.next = 0
+        self.operations = 0
+        names = ", ".join(sorted(variables)) or "none"
+        super().__init__(source, 0, source.text, f"an integer, a variable or an opening bracket (variables: {names})")
 
-    def _error(self, span: Span, message: str, expected: str = "", hint: str = "") -> SourceError:
-        return SourceError(self.source, span, message, expected, hint)
+    def lexeme(self, kind: str, text: str, span: Span) -> Lexeme:
+        word = text.replace("**", "^")
+        if kind == "other":
+            raise self.error(span, f"unknown operator {word!r}", "+ - * / mod ^ or brackets")
+        if word == "mod" and word not in self.variables:
+            kind = "sign"
+        self.operations += kind == "sign" and word not in (")", "]")
+        if self.operations > MAX_OPERATIONS:
+            raise self.error(span, f"more than {MAX_OPERATIONS} operators and brackets in one expression")
+        return Lexeme(kind, word, span)
 
-    def _tokens(self) -> list[_Token]:
-        text = self.source.text
-        tokens = []
-        operations = 0
-        for match in _TOKEN.finditer(text):
-            kind = "op" if match["name"] == "mod" and "mod" not in self.variables else match.lastgroup or "other"
-            span = Span(*match.span(match.lastgroup or "other"))
-            text_here = match[match.lastgroup or "other"]
-            word = "^" if text_here == "**" else text_here
-            if kind == "other":
-                raise self._error(span, f"unknown operator {word!r}", "+ - * / mod ^ or brackets")
-            operations += kind == "op" and word not in (")", "]")
-            if operations > MAX_OPERATIONS:
-                raise self._error(span, f"more than {MAX_OPERATIONS} operators and brackets in one expression")
-            tokens.append(_Token(kind, word, span))
-        end = len(text.rstrip())
-        return [*tokens, _Token("end", "", Span(end, end + 1))]
+    def leaf(self, token: Lexeme) -> Expression:
+        if token.kind == "word":
+            if token.value in self.variables:
+                return Variable(token.value)
+            raise self.error(token.span, f"unknown name {token.value!r}", self.operand)
+        if token.kind != "number":
+            where = f"after {self.before.value!r}" if self.before else f"before {token.value!r}"
+            raise self.error(token.span, f"missing operand {where}", self.operand)
+        if "." in token.value:
+            hint = ""
+            with suppress(ValueError):
+                hint = f"write {Fraction(token.value)}" if len(token.value) <= MAX_DIGITS else ""
+            raise self.error(token.span, "numbers are exact: integers and quotients of integers", "an integer", hint)
+        if len(token.value) > MAX_DIGITS:
+            raise self.error(token.span, f"an integer of more than {MAX_DIGITS} digits", "a smaller integer")
+        return Constant(int(token.value))
 
-    def parse(self) -> Expression:
-        if len(self.tokens) == 1:
-            raise self._error(Span(0, 1), "the expression is empty", self.operand)
-        tree = self._expression(1)
-        token = self.tokens[self.next]
-        if token.text in (")", "]"):
-            raise self._error(token.span, "this bracket closes nothing", "an operator or the end")
-        if token.text in _COMPARISONS:
-            hint = "write [i = n] for 1 where i is n and 0 elsewhere"
-            raise self._error(token.span, "a comparison outside square brackets", "an operator or the end", hint)
-        if token.kind != "end":
-            previous = self.tokens[self.next - 1]
-            hint = f"a product is written with *: {previous.text}*{token.text}"
-            raise self._error(token.span, f"missing operator before {token.text!r}", "an operator or the end", hint)
-        return tree
+    def applied(self, pending: Pending, right: Expression) -> Expression:
+        op = pending.token.value
+        if pending.prefix:
+            return Negation(right) if op == "-" else right
+        return Operation(cast(Operator, op), self.parts.pop(), right, pending.token.span)
 
-    def _expression(self, level: int) -> Expression:
-        """An expression whose operators all bind at least as tightly as `level`."""
-        left = self._operand()
-        while True:
-            token = self.tokens[self.next]
-            op = _OPERATORS.get(token.text) if token.kind == "op" else None
-            if op is None or _LEVEL[op] < level:
-                return left
-            self.next += 1
-            # `^` groups to the right, and its exponent may carry a sign
-            right = self._expression(_UNARY_LEVEL if op == "^" else _LEVEL[op] + 1)
-            left = Operation(op, left, right, token.span)
-
-    def _operand(self) -> Expression:
-        token = self.tokens[self.next]
-        self.next += 1
-        if token.kind == "number":
-            return Constant(self._integer(token))
-        if token.kind == "name":
-            if token.text not in self.variables:
-                raise self._error(token.span, f"unknown name {token.text!r}", self.operand)
-            return Variable(token.text)
-        if token.text in ("-", "+"):
-            arg = self._expression(_UNARY_LEVEL)
-            return Negation(arg) if token.text == "-" else arg
-        if token.text == "(":
-            return self._bracket(token, ")")
-        if token.text == "[":
-            return self._indicator(token)
-        where = f"after {self.tokens[self.next - 2].text!r}" if self.next > 1 else f"before {token.text!r}"
-        raise self._error(token.span, f"missing operand {where}", self.operand)
-
-    def _bracket(self, opening: _Token, closing: str) -> Expression:
-        inner = self._expression(1)
-        token = self.tokens[self.next]
+    def after_operand(self, token: Lexeme) -> bool:
+        """A closing bracket, the end, or a comparison, which waits like a bracket for what closes it."""
+        self.reduce(Level.SUM)
+        comparison = token.value.replace("==", "=")
+        if not self.pending:
+            if token.value in (")", "]"):
+                raise self.error(token.span, "this bracket closes nothing", END_OR_OPERATOR)
+            if comparison in COMPARISONS:
+                hint = "write [i = n] for 1 where i is n and 0 elsewhere"
+                raise self.error(token.span, "a comparison outside square brackets", END_OR_OPERATOR, hint)
+            if self.before and token.kind != "end":
+                hint = f"a product is written with *: {self.before.value}*{token.value}"
+                raise self.error(token.span, f"missing operator before {token.value!r}", END_OR_OPERATOR, hint)
+            return True
+        opening = self.pending[-1].token
+        if opening.value == "[":
+            if comparison not in COMPARISONS:
+                hint = "as in [i = n]"
+                raise self.error(token.span, "square brackets hold a comparison", "one of < <= = != >= >", hint)
+            self.push(Lexeme("sign", comparison, token.span), Level.BRACKET)
+            return False
+        closing = ")" if opening.value == "(" else "]"
         if token.kind == "end":
-            raise self._error(opening.span, "this bracket is never closed", "a closing bracket before the end")
-        if token.text != closing:
-            raise self._error(token.span, f"missing operator before {token.text!r}", f"an operator or {closing!r}")
-        self.next += 1
-        return inner
-
-    def _indicator(self, opening: _Token) -> Expression:
-        left = self._expression(1)
-        token = self.tokens[self.next]
-        comparison = _COMPARISONS.get(token.text) if token.kind == "op" else None
-        if comparison is None:
-            raise self._error(token.span, "square brackets hold a comparison", "one of < <= = != >= >", "as in [i = n]")
-        self.next += 1
-        return Indicator(comparison, left, self._bracket(opening, "]"))
-
-    def _integer(self, token: _Token) -> int:
-        if "." in token.text:
-            try:
-                hint = f"write {Fraction(token.text)}" if len(token.text) <= MAX_DIGITS else ""
-            except ValueError:
-                hint = ""
-            raise self._error(token.span, "numbers are exact: integers and quotients of integers", "an integer", hint)
-        if len(token.text) > MAX_DIGITS:
-            raise self._error(token.span, f"an integer of more than {MAX_DIGITS} digits", "a smaller integer")
-        return int(token.text)
+            place = opening.span if closing == ")" else self.pending[-2].token.span
+            raise self.error(place, "this bracket is never closed", "a closing bracket before the end")
+        if token.value != closing:
+            raise self.error(token.span, f"missing operator before {token.value!r}", f"an operator or {closing!r}")
+        self.pending.pop()
+        if closing == "]":
+            self.pending.pop()
+            right, left = self.parts.pop(), self.parts.pop()
+            self.parts.append(Indicator(cast(Comparison, opening.value), left, right))
+        return True
 
 
 # ---- evaluation ----
@@ -269,6 +326,40 @@ def _names(tree: Expression) -> set[str]:
             return _names(left) | _names(right)
 
 
+def _divide(dividend: Rational, divisor: Rational) -> Rational:
+    if divisor == 0:
+        raise NoValueError("division by zero", "the divisor must not vanish at any position and length")
+    return Fraction(dividend, divisor)
+
+
+def _remainder(dividend: Rational, divisor: Rational) -> Rational:
+    if divisor == 0:
+        raise NoValueError("remainder of a division by zero", "the modulus must not vanish at any position")
+    return dividend % divisor
+
+
+def _power(base: Rational, exponent: Rational) -> Rational:
+    if exponent.denominator != 1:
+        raise NoValueError(f"the exponent {exponent} is not an integer", "only whole powers are exact")
+    whole = int(exponent)
+    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if bits > 1 and bits * abs(whole) > MAX_POWER_BITS:
+        raise NoValueError(f"a power of more than {MAX_POWER_BITS} bits", "use a smaller exponent")
+    if whole < 0 and base == 0:
+        raise NoValueError("division by zero (a negative power of 0)", "")
+    return base**whole if whole >= 0 else Fraction(1, base**-whole)
+
+
+_OPERATIONS: Mapping[Operator, Callable[[Rational, Rational], Rational]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _divide,
+    "mod": _remainder,
+    "^": _power,
+}
+
+
 def _compile(tree: Expression, source: Source) -> _Function:
     """The tree as nested closures: integers stay integers until a division, which is what makes it fast."""
     match tree:
@@ -280,95 +371,43 @@ def _compile(tree: Expression, source: Source) -> _Function:
             inner = _compile(arg, source)
             return lambda values: -inner(values)
         case Indicator(comparison, left, right):
-            return _compile_indicator(_MEANINGS[comparison], _compile(left, source), _compile(right, source))
-        case Operation(op, left, right, span):
-            return _compile_operation(op, _compile(left, source), _compile(right, source), _Place(tree, source, span))
+            holds, first, second = COMPARISONS[comparison], _compile(left, source), _compile(right, source)
+            return lambda values: int(holds(first(values), second(values)))
+        case Operation(op, left, right):
+            apply, one, other = _OPERATIONS[op], _compile(left, source), _compile(right, source)
 
+            def operation(values: Mapping[str, Rational]) -> Rational:
+                try:
+                    return apply(one(values), other(values))
+                except NoValueError as error:
+                    message, hint = error.args
+                    given = ", ".join(f"{name} = {values[name]}" for name in sorted(_names(tree)))
+                    place = f" at {given}" if given else ""
+                    raise SourceError(source, tree.span, f"{message}{place}", hint=hint) from None
 
-def _compile_indicator(holds: Callable[[Rational, Rational], bool], left: _Function, right: _Function) -> _Function:
-    return lambda values: int(holds(left(values), right(values)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an evaluation went wrong: the operation and its place in the text."""
-
-    tree: Expression
-    source: Source
-    span: Span
-
-    def error(self, message: str, values: Mapping[str, Rational], hint: str = "") -> SourceError:
-        given = ", ".join(f"{name} = {values[name]}" for name in sorted(_names(self.tree)))
-        return SourceError(self.source, self.span, f"{message}{' at ' if given else ''}{given}", hint=hint)
-
-
-def _compile_operation(op: Operator, left: _Function, right: _Function, place: _Place) -> _Function:
-    match op:
-        case "+":
-            return lambda values: left(values) + right(values)
-        case "-":
-            return lambda values: left(values) - right(values)
-        case "*":
-            return lambda values: left(values) * right(values)
-        case "/":
-            return lambda values: _divide(left(values), right(values), place, values)
-        case "mod":
-            return lambda values: _remainder(left(values), right(values), place, values)
-        case "^":
-            return lambda values: _power(left(values), right(values), place, values)
-
-
-def _divide(left: Rational, right: Rational, place: _Place, values: Mapping[str, Rational]) -> Fraction:
-    if right == 0:
-        raise place.error("division by zero", values, "the divisor must not vanish at any position and length")
-    return Fraction(left, right)
-
-
-def _remainder(left: Rational, right: Rational, place: _Place, values: Mapping[str, Rational]) -> Rational:
-    if right == 0:
-        raise place.error("remainder of a division by zero", values, "the modulus must not vanish at any position")
-    return left % right
-
-
-def _power(base: Rational, exponent: Rational, place: _Place, values: Mapping[str, Rational]) -> Rational:
-    if exponent.denominator != 1:
-        raise place.error(f"the exponent {exponent} is not an integer", values, "only whole powers are exact")
-    power = int(exponent)
-    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
-    if bits > 1 and bits * abs(power) > MAX_POWER_BITS:
-        raise place.error(f"a power of more than {MAX_POWER_BITS} bits", values, "use a smaller exponent")
-    if power >= 0:
-        return base**power
-    if base == 0:
-        raise place.error("division by zero (a negative power of 0)", values)
-    return Fraction(1, base**-power)
+            return operation
 
 
 # ---- printing ----
 
 
 def _show(tree: Expression, level: int) -> str:
-    """The text of `tree` where an operator of at least `level` is needed, with the fewest brackets.
-
-    A negation gets brackets everywhere but at the left end, because `a--b` reads badly.
-    """
+    """The text of `tree` where an operator of at least `level` is needed, with the fewest brackets. A negation gets
+    brackets everywhere but at the left end, because `a--b` reads badly."""
+    own: int
     match tree:
         case Constant(value):
             return str(value)
         case Variable(name):
             return name
         case Negation(arg):
-            inner = f"-{_show(arg, 4)}"
-            own = _UNARY_LEVEL
+            own, inner = Level.SIGN, f"-{_show(arg, Level.POWER)}"
+        case Operation("^", left, right):
+            own, inner = Level.POWER, f"{_show(left, Level.POWER + 1)}^{_show(right, Level.POWER)}"
         case Operation(op, left, right):
-            own = _LEVEL[op]
-            sign = f" {op} " if op == "mod" else op
-            if op == "^":
-                inner = f"{_show(left, 5)}^{_show(right, 4)}"
-            else:
-                after = f"({_show(right, 0)})" if isinstance(right, Negation) else _show(right, own + 1)
-                inner = f"{_show(left, own)}{sign}{after}"
+            own, sign = _LEVELS[op], f" {op} " if op == "mod" else op
+            after = f"({_show(right, 0)})" if isinstance(right, Negation) else _show(right, own + 1)
+            inner = f"{_show(left, own)}{sign}{after}"
         case Indicator(comparison, left, right):
-            inner = f"[{_show(left, 0)} {comparison} {_show(right, 0)}]"
-            own = 5
+            return f"[{_show(left, 0)} {comparison} {_show(right, 0)}]"
     return f"({inner})" if own < level else inner

@@ -1,256 +1,406 @@
-"""The surface syntax of `.ltl` files, declared whole.
+"""The trees that users write, as formulas (`.ltl` files) and as checked programs (`.srasp`); most nodes are of both.
 
-Formulas and terms are trees as the user wrote them: `let` names stay references, so a tree is never larger than
-its text. Equality and hashing ignore spans; a span is the place of the operator (of a chain: the first one), of the
-name or of the literal. `&`, `|` and `^` are n-ary and flat (an `&` directly below an `&`, written without brackets or
-with, is one node).
+Formulas are trees as the user wrote them: `let` names stay references, so a tree is never larger than its text. A
+program is a list of vectors, one value for each position 1..n of the (padded) word, each computed from the word and
+from earlier vectors; every name is resolved. Expressions of programs are read at a position i and, inside attention
+and psum, at a second position j. Where integers are needed a Boolean stands below an `AsInteger`.
+
+Equality and hashing ignore spans; a span is the place of the operator (of a chain: the first one), of the name or of
+the literal. `&`, `|` and `^` are n-ary and flat: an `&` below an `&`, with or without brackets, is one node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias, dataclass_transform
 
 from hardsim.errors import Source, Span
+from hardsim.lang.arith import Arith
 
 NO_SPAN = Span(0, 0)
+BLANK: Final = "#"
+"""What a padded input is filled with; it is dropped from the output."""
+
+
+class Sort(Enum):
+    """What the values of a node, or of a vector of a program, are."""
+
+    BOOL = "Boolean"
+    INT = "integer"
+    SYMBOL = "symbol"
+
 
 UnaryOp: TypeAlias = Literal["X", "WX", "Y", "WY", "O", "H", "F", "G"]
 BinaryOp: TypeAlias = Literal["U", "R", "W", "M", "S", "T"]
 NaryOp: TypeAlias = Literal["&", "|", "^"]
 ArrowOp: TypeAlias = Literal["->", "<->"]
 CompareOp: TypeAlias = Literal["<", "<=", "=", "!=", ">=", ">"]
-Side: TypeAlias = Literal["L", "R", ""]
+SumOp: TypeAlias = Literal["+", "-"]
+CountSide: TypeAlias = Literal["L", "R", ""]
 """Which positions a count ranges over: `L` j <= i, `R` j >= i, the empty string all."""
+Index: TypeAlias = Literal["i", "j"]
+"""The position at which something is read; formulas have only i."""
+Side: TypeAlias = Literal["leftmost", "rightmost"]
+Mask: TypeAlias = Literal["1", "j<i", "j<=i", "j>i", "j>=i"]
+"""Which j attention may look at; `1` is all of them."""
+
+_AHEAD = frozenset({"X", "WX", "U", "R", "W", "M", "F", "G"})
 
 
-def _span() -> Span:
-    return field(default=NO_SPAN, compare=False, repr=False, kw_only=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+@dataclass(frozen=True)
+class Spanned:
+    """Something with a place in the text, which equality and hashing ignore; its subclasses are frozen dataclasses."""
+
+    span: Span = field(default=NO_SPAN, compare=False, repr=False, kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
 
-# ---- formulas (truth values at a position) ----
+class Node(Spanned):
+    """A formula, a term, or an expression of a program."""
+
+    @property
+    def sort(self) -> Sort:
+        """What its values are, Boolean unless it says so."""
+        return Sort.BOOL
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """True where the word has this symbol."""
+class IntegerNode(Node):
+    """A node whose values are integers."""
 
-    name: str
-    span: Span = _span()
+    sort = Sort.INT
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class _SymbolNode(Node):
+    """A node whose values are symbols."""
+
+    sort = Sort.SYMBOL
+
+
+class _Whole(Node):
+    """A node with the sort of its last operand."""
+
+    @property
+    def sort(self) -> Sort:
+        return children(self)[-1].sort
+
+
+Formula: TypeAlias = Node
+Term: TypeAlias = Node
+Expression: TypeAlias = Node
+"""Nodes whose values are Boolean, integers, and (in programs) of any sort."""
+
+
+# ---- of formulas and programs ----
+
+
+class Truth(Node):
     """`true` or `false`."""
 
     value: bool
-    span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """`first` (true at position 1) or `last` (true at position n)."""
+class Integer(IntegerNode):
+    """An integer constant; formulas write the negative ones with a `Signed`."""
 
-    which: Literal["first", "last"]
-    span: Span = _span()
+    value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """A name defined by an earlier `let`; its sort is that of the definition."""
+class Position(IntegerNode):
+    """`pos` or `pos(i)`, the position itself (from 1)."""
+
+    index: Index = "i"
+
+
+class Length(IntegerNode):
+    """`len` or `len(i)`, the length n of the (padded) word; the same at every position."""
+
+    index: Index = "i"
+
+
+class Ref(Node):
+    """A name that an earlier `let` or statement defines; its sort is that of the definition."""
 
     name: str
-    span: Span = _span()
+    index: Index = "i"
+    sort: Sort = field(default=Sort.BOOL, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Node):
     """Negation."""
 
-    arg: Formula
-    span: Span = _span()
+    arg: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Nary:
-    """Conjunction, disjunction or exclusive or of two or more formulas (`^`: an odd number of them is true)."""
+class Nary(Node):
+    """Conjunction, disjunction or exclusive or of two or more operands (`^`: an odd number of them is true)."""
 
     op: NaryOp
-    args: tuple[Formula, ...]
-    span: Span = _span()
+    args: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrow:
+class Arrow(Node):
     """Implication or equivalence. `a <-> b <-> c`, like `a -> b -> c`, groups to the right."""
 
     op: ArrowOp
-    left: Formula
-    right: Formula
-    span: Span = _span()
+    left: Node
+    right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Unary:
+class Compare(Node):
+    """A comparison: of two integer linear terms, or in programs (`=` and `!=` only) of two symbols or Booleans."""
+
+    op: CompareOp
+    left: Node
+    right: Node
+
+
+class Sum(IntegerNode):
+    """`left + right` or `left - right`."""
+
+    op: SumOp
+    left: Node
+    right: Node
+
+
+# ---- of formulas alone ----
+
+
+class Symbol(Node):
+    """True where the word has this symbol."""
+
+    name: str
+
+
+class Marker(Node):
+    """`first` (true at position 1) or `last` (true at position n)."""
+
+    which: Literal["first", "last"]
+
+
+class Unary(Node):
     """A unary temporal operator (strong and weak next and yesterday; once, historically, eventually, always)."""
 
     op: UnaryOp
     arg: Formula
-    span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Node):
     """A binary temporal operator: until, release, weak until, strong release, since, trigger."""
 
     op: BinaryOp
     left: Formula
     right: Formula
-    span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """A comparison of two integer linear terms."""
-
-    op: CompareOp
-    left: Term
-    right: Term
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Congruent:
+class Congruent(Node):
     """`(term) mod modulus = residue`, modulus >= 1 and 0 <= residue < modulus. `MOD(m, r, t)` parses to this too."""
 
     term: Term
     modulus: int
     residue: int
-    span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
-class Predicate:
-    """A numerical predicate: EVEN, ODD, MOD (with two parameters), PRIME, SQUARE, POW2 or one defined by `pred`.
-
-    `term` is None when it is about the position itself (written without an argument); otherwise the term it is about.
-    """
+class Predicate(Node):
+    """A numerical predicate: EVEN, ODD, MOD (with two parameters), PRIME, SQUARE, POW2 or one defined by `pred`. `term`
+    is None when it is about the position itself (written without an argument); otherwise the term it is about."""
 
     name: str
     params: tuple[int, ...]
     term: Term | None
-    span: Span = _span()
 
 
-# ---- terms (integers at a position) ----
-
-
-@dataclass(frozen=True, slots=True)
-class Integer:
-    """An integer constant."""
-
-    value: int
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """`pos`, the position i (from 1)."""
-
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """`len`, the length n of the word."""
-
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(IntegerNode):
     """`#L[arg]`, `#R[arg]` or `#[arg]`: the number of positions of that side where the formula is true."""
 
-    side: Side
+    side: CountSide
     arg: Formula
-    span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """`left + right` or `left - right`."""
-
-    op: Literal["+", "-"]
-    left: Term
-    right: Term
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(IntegerNode):
     """Unary `-term` or `+term`."""
 
-    op: Literal["+", "-"]
+    op: SumOp
     arg: Term
-    span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(IntegerNode):
     """A product; at least one side is an integer constant (has no position, length or count in it, also by `let`)."""
 
     left: Term
     right: Term
-    span: Span = _span()
 
 
-Formula: TypeAlias = (
-    Symbol | Truth | Marker | Ref | Not | Nary | Arrow | Unary | Binary | Compare | Congruent | Predicate
-)
-Term: TypeAlias = Integer | Position | Length | Count | Sum | Signed | Product | Ref
-Node: TypeAlias = Formula | Term
+# ---- of programs alone ----
+
+
+class SymbolLiteral(_SymbolNode):
+    """A symbol constant: a symbol of the alphabet, or the blank of a padded program."""
+
+    name: str
+
+
+class HasSymbol(Node):
+    """`Q_a(i)`: true where the (padded) input has the symbol."""
+
+    symbol: str
+    index: Index
+
+
+class InputSymbol(_SymbolNode):
+    """`in(i)`: the symbol of the (padded) input."""
+
+    index: Index
+
+
+class Member(Node):
+    """Whether a symbol is in a finite set; the set has no symbol twice and may be empty."""
+
+    arg: Expression
+    symbols: tuple[str, ...]
+
+
+class Related(Node):
+    """Whether the values of symbol expressions are a tuple of a relation of the program."""
+
+    relation: str
+    args: tuple[Expression, ...]
+
+
+class AsInteger(IntegerNode):
+    """A Boolean counted as 0 or 1."""
+
+    arg: Expression
+
+
+class Scale(IntegerNode):
+    """An integer multiplied by a constant; `-x` is `Scale(-1, x)` unless x is a literal."""
+
+    factor: int
+    arg: Expression
+
+
+class Conditional(_Whole):
+    """`test ? then : otherwise`; both branches have one sort, any of the three, which is that of the whole."""
+
+    test: Expression
+    then: Expression
+    otherwise: Expression
+
+
+class PositionWise(_Whole):
+    """The value of an expression over vectors at i."""
+
+    expr: Expression
+
+
+class Attention(_Whole):
+    """`side[mask, score] value : default`. At i: the value at (i, j) for the leftmost or rightmost j with `mask` and a
+    true score at (i, j), or the default at i if there is no such j. Score (Boolean) and value read i and j, the default
+    reads i. Value and default have one sort."""
+
+    side: Side
+    mask: Mask
+    score: Expression
+    value: Expression
+    default: Expression
+
+
+class PrefixSum(IntegerNode):
+    """`psum_j[j <= i] value`: the sum of an integer expression over vectors at j, for j = 1..i."""
+
+    value: Expression
+
+
+RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum
+
+
+# ---- walking ----
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below one, in the order of the text; a reference has none."""
+    parts = [part for value in _fields(node).values() for part in (value if isinstance(value, tuple) else (value,))]
+    return tuple(part for part in parts if isinstance(part, Node))
+
+
+def with_children(node: Node, parts: Sequence[Node]) -> Node:
+    """The same node above other nodes, as many as it has below it."""
+    rest = iter(parts)
+    changed: dict[str, Any] = {}
+    for name, value in _fields(node).items():
+        if isinstance(value, Node):
+            changed[name] = next(rest)
+        elif isinstance(value, tuple) and any(isinstance(part, Node) for part in value):
+            changed[name] = tuple(next(rest) for _ in value)
+    return replace(node, **changed)
+
+
+def _fields(node: Node) -> dict[str, Any]:
+    names: tuple[str, ...] = node.__match_args__
+    return {name: getattr(node, name) for name in names}
+
+
+def walk(*roots: Node, lets: Sequence[Let] = ()) -> Iterator[Node]:
+    """Every node of some trees, each before its operands, and of the definitions among `lets` that they use, directly
+    or not, once each. No recursion."""
+    bodies = {let.name: let.body for let in lets}
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, Ref) and node.name in bodies:
+            stack.append(bodies.pop(node.name))
+        stack.extend(reversed(children(node)))
+
+
+def looks_ahead_only(formula: Formula, lets: Sequence[Let]) -> bool:
+    """Whether there is a temporal operator (or a count) and all of them speak of this and later positions."""
+    ahead = [
+        node.op in _AHEAD if isinstance(node, Unary | Binary) else node.side == "R"
+        for node in walk(formula, lets=lets)
+        if isinstance(node, Unary | Binary | Count)
+    ]
+    return bool(ahead) and all(ahead)
 
 
 # ---- files ----
 
 
-@dataclass(frozen=True, slots=True)
-class Let:
+class Let(Spanned):
     """`let name = body`; the body is a formula or a term and may use earlier names."""
 
     name: str
     body: Node
-    span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
-class UserPredicate:
-    """`pred NAME(i, n) = expression`: `text` is the right-hand side as written, `params` the two argument names."""
+class UserPredicate(Spanned):
+    """`pred NAME(i, n) = expression`: `text` is the right-hand side as written, `params` the two argument names; the
+    span is that of the right-hand side."""
 
     name: str
     params: tuple[str, ...]
     text: str
-    span: Span = _span()
-    """The span of the right-hand side."""
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Spanned):
     """A word of an `accept:` or `reject:` line."""
 
     word: tuple[str, ...]
     accept: bool
-    span: Span = _span()
 
 
 @dataclass(frozen=True)
 class FormulaFile:
-    """A parsed `.ltl` file: alphabet, definitions, one formula, and the examples that go with it.
-
-    `at` is the position at which the formula is read; `notes` are remarks for the user (on stderr), such as
-    a formula all of whose operators look forward being read at the last position.
-    """
+    """A parsed `.ltl` file: alphabet, definitions, one formula, and the examples that go with it. `at` is the position
+    at which the formula is read, `origin` the value of `source:`, `title` the first line if it is a comment. `notes`
+    are remarks for the user (on stderr), such as that a formula all of whose operators look forward is read at the last
+    position. `placed`: the file itself says where it is read, and so for which position its examples were written."""
 
     alphabet: tuple[str, ...]
     formula: Formula
@@ -258,16 +408,81 @@ class FormulaFile:
     predicates: tuple[UserPredicate, ...] = ()
     at: Literal["last", "first"] = "last"
     origin: str = ""
-    """The value of `source:`."""
     title: str = ""
-    """The text of the first comment line, if the file starts with one."""
     examples: tuple[Example, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: Source = field(default=Source("<formula>", ""), compare=False, repr=False)
     placed: bool = field(default=False, compare=False)
-    """Whether the file itself says where it is read, and so for which position its examples were written."""
 
     @property
     def definitions(self) -> Mapping[str, Node]:
         """The bodies of the `let` definitions by name, in order of definition."""
         return {let.name: let.body for let in self.lets}
+
+
+class Statement(Spanned):
+    """The definition of a vector; the span is that of the name."""
+
+    name: str
+    right: RightHandSide
+
+    @property
+    def sort(self) -> Sort:
+        """The sort of the vector."""
+        return self.right.sort
+
+
+class Relation(Spanned):
+    """A finite relation of symbols; tuples that are not listed are false. There is at least one tuple."""
+
+    name: str
+    tuples: tuple[tuple[str, ...], ...]
+
+    @property
+    def arity(self) -> int:
+        """How many symbols a tuple has (1 or more)."""
+        return len(self.tuples[0])
+
+
+class MapExample(Spanned):
+    """A pair of a `map:` line: an input and the output that the program gives for it (blanks dropped)."""
+
+    word: tuple[str, ...]
+    output: tuple[str, ...]
+
+
+ProgramExample: TypeAlias = Example | MapExample
+
+
+@dataclass(frozen=True)
+class SraspProgram:
+    """A `.srasp` file: header, relations and vectors, in the order of the text. `output` names a Boolean vector (an
+    acceptor: a word is accepted iff it is true at position n) or a symbol vector (a transduction). `pad` is the padded
+    length as an expression in `len`, the length before padding; None leaves words as they are. `alphabet` is that of
+    the input, without the blank. `origin` is the header's `source:` line."""
+
+    alphabet: tuple[str, ...]
+    statements: tuple[Statement, ...]
+    output: str
+    relations: tuple[Relation, ...] = ()
+    pad: Arith | None = None
+    examples: tuple[ProgramExample, ...] = ()
+    origin: str = ""
+    title: str = ""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    source: Source = field(default=Source("<text>", ""), compare=False, repr=False)
+
+    @cached_property
+    def vectors(self) -> Mapping[str, Statement]:
+        """The statement that defines each name."""
+        return {statement.name: statement for statement in self.statements}
+
+    @property
+    def is_acceptor(self) -> bool:
+        """Whether the output is Boolean; otherwise it is a symbol vector."""
+        return self.vectors[self.output].sort is Sort.BOOL
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols that vectors can have as values: the alphabet, and the blank if the program pads."""
+        return self.alphabet if self.pad is None else (*self.alphabet, BLANK)

@@ -66,11 +66,8 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Reach:
     """Reflexive since (`S`) or until (`U`): `right` somewhere on that side, `left` at every position from there to
-    here.
-
-    `where` is `!left | right`: the nearest position where it holds decides, by the value of `right` there (if there is
-    none, `right` is false everywhere on that side).
-    """
+    here. `where` is `!left | right`: the nearest position where it holds decides, by the value of `right` there (if
+    there is none, `right` is false everywhere on that side)."""
 
     op: Literal["S", "U"]
     left: Lit
@@ -120,10 +117,8 @@ class Mention:
 
 @dataclass(frozen=True)
 class Core:
-    """A formula in core form: it holds of a word iff `root` is true at position n.
-
-    `nodes[k]` refers to smaller numbers only. `mentions` says where in `source` a node came from.
-    """
+    """A formula in core form: it holds of a word iff `root` is true at position n. `nodes[k]` refers to smaller numbers
+    only. `mentions` says where in `source` a node came from."""
 
     alphabet: tuple[str, ...]
     nodes: tuple[Node, ...]
@@ -161,11 +156,9 @@ def operands(node: Node) -> tuple[int, ...]:
 
 
 class CoreBuilder:
-    """Builds a core bottom-up; every method returns the literal of an existing or new node.
-
-    The smart constructors fold constants, merge functions of the symbol, flatten conjunctions and drop repeated
-    members; each rule is an equivalence of reflexive LTL on finite words.
-    """
+    """Builds a core bottom-up; every method returns the literal of an existing or new node. The smart constructors fold
+    constants, merge functions of the symbol, flatten conjunctions and drop repeated members; each rule is an
+    equivalence of reflexive LTL on finite words."""
 
     def __init__(self, alphabet: Iterable[str]) -> None:
         self.alphabet = tuple(alphabet)
@@ -173,15 +166,15 @@ class CoreBuilder:
         self.mentions: dict[int, Mention] = {}
         self._numbers: dict[Node, int] = {}
         self._all = frozenset(self.alphabet)
-        self.true = Lit(self._number(Letters(self._all)))
+        self.true = self.lit(Letters(self._all))
         self.false = ~self.true
 
-    def _number(self, node: Node) -> int:
-        number = self._numbers.get(node)
-        if number is None:
-            number = self._numbers[node] = len(self.nodes)
+    def lit(self, node: Node) -> Lit:
+        """The literal of a node as it is."""
+        number = self._numbers.setdefault(node, len(self.nodes))
+        if number == len(self.nodes):
             self.nodes.append(node)
-        return number
+        return Lit(number)
 
     def mention(self, lit: Lit, operator: str, span: Span) -> Lit:
         """Remember the user's operator for error messages; the first mention of a node stays."""
@@ -191,11 +184,7 @@ class CoreBuilder:
     def letters(self, symbols: Iterable[str]) -> Lit:
         """True on these symbols; the empty set is the negation of `true`."""
         chosen = frozenset(symbols) & self._all
-        return Lit(self._number(Letters(chosen))) if chosen else self.false
-
-    def edge(self, which: Literal["first", "last"]) -> Lit:
-        """The marker of the first or the last position."""
-        return Lit(self._number(Edge(which)))
+        return self.lit(Letters(chosen)) if chosen else self.false
 
     def _symbols(self, lit: Lit) -> frozenset[str] | None:
         """The symbols on which a literal is true, if it is a function of the symbol."""
@@ -209,16 +198,11 @@ class CoreBuilder:
         letters = self._all
         members: dict[Lit, None] = {}
         for lit in lits:
-            symbols = self._symbols(lit)
-            if symbols is not None:
-                letters &= symbols
-                continue
             node = self.nodes[lit.node]
-            parts = node.args if isinstance(node, And) and not lit.negated else (lit,)
-            for part in parts:
-                inner = self._symbols(part)
-                if inner is not None:
-                    letters &= inner
+            for part in node.args if isinstance(node, And) and not lit.negated else (lit,):
+                symbols = self._symbols(part)
+                if symbols is not None:
+                    letters &= symbols
                 else:
                     members[part] = None
         if not letters or any(~lit in members for lit in members):
@@ -227,7 +211,7 @@ class CoreBuilder:
             members[self.letters(letters)] = None
         if len(members) < 2:
             return next(iter(members), self.true)
-        return Lit(self._number(And(tuple(sorted(members)))))
+        return self.lit(And(tuple(sorted(members))))
 
     def either(self, lits: Iterable[Lit]) -> Lit:
         """The disjunction of any number of literals."""
@@ -245,34 +229,31 @@ class CoreBuilder:
         if low == high:
             return self.true if sign else self.false
         for constant, other in ((left, right), (right, left)):
-            if constant == self.true or constant == self.false:
+            if constant in (self.true, self.false):
                 return ~other if constant == self.true else other
-        return Lit(self._number(Xor(low, high)), sign)
+        found = self.lit(Xor(low, high))
+        return ~found if sign else found
 
     def step(self, op: Literal["Y", "X"], arg: Lit) -> Lit:
         """Strong yesterday or next; of `true` it says that there is such a position."""
         if arg == self.false:
             return self.false
         if arg == self.true:
-            return ~self.edge("first" if op == "Y" else "last")
-        return Lit(self._number(Step(op, arg)))
+            return ~self.lit(Edge("first" if op == "Y" else "last"))
+        return self.lit(Step(op, arg))
 
     def reach(self, op: Literal["S", "U"], left: Lit, right: Lit) -> Lit:
         """Reflexive since or until."""
-        if right in (self.true, self.false) or left == self.false:
-            return right
-        if left == right:
+        if right in (self.true, self.false) or left in (self.false, right):
             return right
         node = self.nodes[right.node]
         if not right.negated and isinstance(node, Reach) and node.op == op and node.left == left:
             return right
-        return Lit(self._number(Reach(op, left, right, self.either([~left, right]))))
+        return self.lit(Reach(op, left, right, self.either([~left, right])))
 
     def at_least(self, terms: Mapping[CountOf, int], constant: int) -> Lit:
-        """`sum of coefficient * count + constant >= 0`, divided by the common divisor of the coefficients.
-
-        Counts of `false` are 0; what holds for every word because no count is negative is `true`.
-        """
+        """`sum of coefficient * count + constant >= 0`, divided by the common divisor of the coefficients. Counts of
+        `false` are 0; what holds for every word because no count is negative is `true`."""
         kept = {count: value for count, value in terms.items() if value and count.arg != self.false}
         divisor = gcd(*kept.values())
         if divisor:
@@ -281,32 +262,23 @@ class CoreBuilder:
         high = all(value < 0 for value in kept.values()) and constant < 0
         if low or high:
             return self.true if low else self.false
-        return Lit(self._number(AtLeast(tuple(sorted((v // divisor, c) for c, v in kept.items())), constant)))
-
-    def numeric(self, name: str, params: tuple[int, ...], scale: int, count: CountOf, offset: int) -> Lit:
-        """A numerical predicate of `scale * count + offset`."""
-        return Lit(self._number(Numeric(name, params, scale, count, offset)))
+        return self.lit(AtLeast(tuple(sorted((v // divisor, c) for c, v in kept.items())), constant))
 
     def congruent(self, terms: Mapping[CountOf, int], constant: int, modulus: int, residue: int) -> Lit:
-        """`(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single counts.
-
-        The first count's residue s is split off: some s with `count mod m = s` and the rest congruent. Equal rests
-        are one node, so there are at most `modulus` nodes a count.
-        """
-        left = {count: value % modulus for count, value in terms.items() if value % modulus and count.arg != self.false}
+        """`(sum of coefficient * count + constant) mod modulus = residue`, reduced to MODs of single counts. The first
+        count's residue s is split off: some s with `count mod m = s` and the rest congruent. Equal rests are one node,
+        so there are at most `modulus` nodes a count."""
+        left = sorted((count, v % modulus) for count, v in terms.items() if v % modulus and count.arg != self.false)
         target = (residue - constant) % modulus
-        return self._congruent(tuple(sorted(left.items())), target, modulus)
-
-    def _congruent(self, terms: tuple[tuple[CountOf, int], ...], target: int, modulus: int) -> Lit:
-        if not terms:
+        if not left:
             return self.true if target == 0 else self.false
-        last, factor = terms[-1]
-        if len(terms) == 1:  # one node, whatever the modulus
-            return self.numeric("MOD", (modulus, target), factor, last, 0)
+        last, factor = left.pop()
+        if not left:  # one node, whatever the modulus
+            return self.lit(Numeric("MOD", (modulus, target), factor, last, 0))
         # From the last count backwards: level[t] says that the counts from here on add up to t.
-        level = {wanted: self.numeric("MOD", (modulus, wanted), factor, last, 0) for wanted in range(modulus)}
-        for count, coefficient in reversed(terms[:-1]):
-            residues = [self.numeric("MOD", (modulus, value), 1, count, 0) for value in range(modulus)]
+        level = {wanted: self.lit(Numeric("MOD", (modulus, wanted), factor, last, 0)) for wanted in range(modulus)}
+        for count, coefficient in reversed(left):
+            residues = [self.lit(Numeric("MOD", (modulus, value), 1, count, 0)) for value in range(modulus)]
             level = {
                 wanted: self.either(
                     self.both([residues[value], level[(wanted - coefficient * value) % modulus]])
@@ -315,7 +287,3 @@ class CoreBuilder:
                 for wanted in range(modulus)
             }
         return level[target]
-
-    def build(self, root: Lit, source: Source) -> Core:
-        """The finished core."""
-        return Core(self.alphabet, tuple(self.nodes), root, dict(self.mentions), source)

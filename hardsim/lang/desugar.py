@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from functools import reduce
+from typing import Final, Literal
 
-from hardsim.errors import Span, Unsupported
+from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Xor
-from hardsim.lang.walk import walk
+from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Numeric, Xor
 
 LARGEST_MODULUS = 64
 """Of a congruence between several counts, each of which takes one head a residue."""
@@ -31,25 +31,14 @@ MOST_NODES = 20_000
 
 
 def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -> Core:
-    """The core of a formula file, read at `at` (the file's own choice by default).
-
-    `at: first` compiles as `O(first & formula)` at the last position.
-
-    Raises:
-        Unsupported: for a predicate of a sum of several counts (other than MOD, EVEN and ODD), and for a formula with
-            more than MOST_OPERATORS or MOST_NODES distinct operators.
-    """
-    desugarer = _Desugarer(file)
-    root = desugarer.formula(file.formula)
-    builder = desugarer.builder
+    """The core of a formula file, read at `at` (the file's own choice by default): the formula f read at the first
+    position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts (other than
+    MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators."""
+    builder = _Desugarer(file)
+    root = builder.formula(file.formula)
     if (at or file.at) == "first":
-        root = builder.reach("S", builder.true, builder.both([builder.edge("first"), root]))
-    core = builder.build(root, file.source)
-    _hold_size(core, file.formula.span)
-    return core
-
-
-def _hold_size(core: Core, place: Span) -> None:
+        root = builder.reach("S", builder.true, builder.both([builder.lit(Edge("first")), root]))
+    core = Core(builder.alphabet, tuple(builder.nodes), root, builder.mentions, file.source)
     live = core.live
     attending = sum(not isinstance(core.nodes[number], Letters | Edge | And | Xor) for number in live)
     for found, most, what in (
@@ -57,12 +46,9 @@ def _hold_size(core: Core, place: Span) -> None:
         (len(live), MOST_NODES, "distinct operators"),
     ):
         if found > most:
-            raise Unsupported(
-                core.source,
-                place,
-                f"this formula has {found:,} {what}, and at most {most:,} are compiled",
-                hint="Check its parts one by one.",
-            )
+            message = f"this formula has {found:,} {what}, and at most {most:,} are compiled"
+            raise Unsupported(core.source, file.formula.span, message, hint="Check its parts one by one.")
+    return core
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +56,7 @@ class Linear:
     """A term: integer multiples of counts plus a constant."""
 
     counts: Mapping[CountOf, int]
-    constant: int
-
-    @staticmethod
-    def of(count: CountOf) -> Linear:
-        """One count."""
-        return Linear({count: 1}, 0)
+    constant: int = 0
 
     def plus(self, other: Linear, factor: int) -> Linear:
         """`self + factor * other`."""
@@ -86,26 +67,45 @@ class Linear:
         return Linear(kept, self.constant + factor * other.constant)
 
 
-class _Desugarer:
+_UNARY: Final[Mapping[ast.UnaryOp, Callable[[CoreBuilder, Lit], Lit]]] = {
+    "X": lambda build, a: build.step("X", a),
+    "WX": lambda build, a: ~build.step("X", ~a),
+    "Y": lambda build, a: build.step("Y", a),
+    "WY": lambda build, a: ~build.step("Y", ~a),
+    "F": lambda build, a: build.reach("U", build.true, a),
+    "G": lambda build, a: ~build.reach("U", build.true, ~a),
+    "O": lambda build, a: build.reach("S", build.true, a),
+    "H": lambda build, a: ~build.reach("S", build.true, ~a),
+}
+_BINARY: Final[Mapping[ast.BinaryOp, Callable[[CoreBuilder, Lit, Lit], Lit]]] = {
+    "U": lambda build, a, b: build.reach("U", a, b),
+    "S": lambda build, a, b: build.reach("S", a, b),
+    "R": lambda build, a, b: ~build.reach("U", ~a, ~b),
+    "T": lambda build, a, b: ~build.reach("S", ~a, ~b),
+    "W": lambda build, a, b: ~build.reach("U", ~b, build.both([~a, ~b])),
+    "M": lambda build, a, b: build.reach("U", b, build.both([a, b])),
+}
+
+
+class _Desugarer(CoreBuilder):
     """One walk over a file's trees; a tree is at most 200 levels deep, so recursion is safe."""
 
     def __init__(self, file: ast.FormulaFile) -> None:
+        super().__init__(file.alphabet)
         self.file = file
-        self.builder = CoreBuilder(file.alphabet)
         self.definitions = file.definitions
         self.names: dict[str, Lit] = {}
         self.terms: dict[str, Linear] = {}
 
     def formula(self, node: ast.Node) -> Lit:
         """The literal of a formula."""
-        build = self.builder
         match node:
             case ast.Symbol(name):
-                return build.letters([name])
+                return self.letters([name])
             case ast.Truth(value):
-                return build.true if value else build.false
+                return self.true if value else self.false
             case ast.Marker(which):
-                return build.mention(build.edge(which), which, node.span)
+                return self.mention(self.lit(Edge(which)), which, node.span)
             case ast.Ref(name):
                 if name not in self.names:
                     self.names[name] = self.formula(self.definitions[name])
@@ -113,28 +113,30 @@ class _Desugarer:
             case ast.Not(arg):
                 return ~self.formula(arg)
             case ast.Nary(op, args):
-                return self._nary(op, [self.formula(arg) for arg in args])
+                parts = [self.formula(arg) for arg in args]
+                if op == "^":
+                    return reduce(self.differ, parts, self.false)
+                return self.both(parts) if op == "&" else self.either(parts)
             case ast.Arrow(op, left, right):
                 first, second = self.formula(left), self.formula(right)
-                return build.either([~first, second]) if op == "->" else ~build.differ(first, second)
+                return self.either([~first, second]) if op == "->" else ~self.differ(first, second)
             case ast.Unary(op, arg):
-                return self._mention(node, op, self._unary(op, self.formula(arg)))
+                return self.mention(_UNARY[op](self, self.formula(arg)), op, node.span)
             case ast.Binary(op, left, right):
-                return self._mention(node, op, self._binary(op, self.formula(left), self.formula(right)))
+                return self.mention(_BINARY[op](self, self.formula(left), self.formula(right)), op, node.span)
             case ast.Compare(op, left, right):
                 return self._compare(node, op, self.term(left), self.term(right))
             case ast.Congruent(term, modulus, residue):
                 return self._congruent(node, self.term(term), modulus, residue)
             case ast.Predicate(name, params, term):
-                return self._predicate(
-                    node, name, params, Linear.of(self._position) if term is None else self.term(term)
-                )
+                form = Linear({self._position: 1}) if term is None else self.term(term)
+                return self._predicate(node, name, params, form)
             case _:
                 raise AssertionError(f"{node} is a term, not a formula")
 
     @property
     def _position(self) -> CountOf:
-        return CountOf("L", self.builder.true)
+        return CountOf("L", self.true)
 
     def term(self, node: ast.Node) -> Linear:
         """The linear form of a term."""
@@ -142,11 +144,11 @@ class _Desugarer:
             case ast.Integer(value):
                 return Linear({}, value)
             case ast.Position():
-                return Linear.of(self._position)
+                return Linear({self._position: 1})
             case ast.Length():
-                return Linear.of(CountOf("", self.builder.true))
+                return Linear({CountOf("", self.true): 1})
             case ast.Count(side, arg):
-                return Linear.of(CountOf(side, self.formula(arg)))
+                return Linear({CountOf(side, self.formula(arg)): 1})
             case ast.Ref(name):
                 if name not in self.terms:
                     self.terms[name] = self.term(self.definitions[name])
@@ -154,38 +156,30 @@ class _Desugarer:
             case ast.Sum(op, left, right):
                 return self.term(left).plus(self.term(right), 1 if op == "+" else -1)
             case ast.Signed(op, arg):
-                return Linear({}, 0).plus(self.term(arg), 1 if op == "+" else -1)
+                return Linear({}).plus(self.term(arg), 1 if op == "+" else -1)
             case ast.Product(left, right):
                 first, second = self.term(left), self.term(right)
                 number, other = (first, second) if not first.counts else (second, first)
-                return Linear({}, 0).plus(other, number.constant)
+                return Linear({}).plus(other, number.constant)
             case _:
                 raise AssertionError(f"{node} is a formula, not a term")
 
     def _compare(self, node: ast.Compare, op: ast.CompareOp, left: Linear, right: Linear) -> Lit:
         """Every comparison over the integers is one inequality `>= 0` or two."""
         up, down = left.plus(right, -1), right.plus(left, -1)
-        if op in (">=", ">"):
-            return self._at_least(node, up, 0 if op == ">=" else -1)
-        if op in ("<=", "<"):
-            return self._at_least(node, down, 0 if op == "<=" else -1)
-        equal = self.builder.both([self._at_least(node, up, 0), self._at_least(node, down, 0)])
-        return equal if op == "=" else ~equal
-
-    def _at_least(self, node: ast.Compare, form: Linear, shift: int) -> Lit:
-        return self._count_mention(node, self.builder.at_least(form.counts, form.constant + shift))
+        forms = [up] if op in (">=", ">") else [down] if op in ("<=", "<") else [up, down]
+        shift = -1 if op in (">", "<") else 0
+        found = [self._count_mention(node, self.at_least(form.counts, form.constant + shift)) for form in forms]
+        return ~self.both(found) if op == "!=" else self.both(found)
 
     def _congruent(self, node: ast.Congruent | ast.Predicate, form: Linear, modulus: int, residue: int) -> Lit:
         if len(form.counts) > 1 and modulus > LARGEST_MODULUS:
-            raise Unsupported(
-                self.file.source,
-                node.span,
-                f"a congruence of several counts modulo {modulus} would take {modulus} heads for each count",
-                hint=f"Up to {LARGEST_MODULUS} can be compiled; of a single count any modulus can.",
-            )
-        first = len(self.builder.nodes)
-        result = self.builder.congruent(form.counts, form.constant, modulus, residue)
-        for number in range(first, len(self.builder.nodes)):
+            message = f"a congruence of several counts modulo {modulus} would take {modulus} heads for each count"
+            hint = f"Up to {LARGEST_MODULUS} can be compiled; of a single count any modulus can."
+            raise Unsupported(self.file.source, node.span, message, hint=hint)
+        first = len(self.nodes)
+        result = self.congruent(form.counts, form.constant, modulus, residue)
+        for number in range(first, len(self.nodes)):
             self._count_mention(node, Lit(number))
         return result
 
@@ -195,60 +189,18 @@ class _Desugarer:
         if name == "MOD":
             return self._congruent(node, form, params[0], params[1])
         if len(form.counts) > 1:
-            raise Unsupported(
-                self.file.source,
-                node.span,
-                f"{name} of a sum of several counts has no construction: a predicate is looked up at one count",
-                hint="EVEN, ODD and MOD of sums can be compiled; disjoint counts add up: #L[a] + #L[b] is #L[a | b].",
-            )
+            message = f"{name} of a sum of several counts has no construction: a predicate is looked up at one count"
+            hint = "EVEN, ODD and MOD of sums can be compiled; disjoint counts add up: #L[a] + #L[b] is #L[a | b]."
+            raise Unsupported(self.file.source, node.span, message, hint=hint)
         # A predicate of a constant is one of `0 * pos + constant`: it may still depend on n.
         (count, scale) = next(iter(form.counts.items()), (self._position, 0))
-        return self._count_mention(node, self.builder.numeric(name, params, scale, count, form.constant))
+        return self._count_mention(node, self.lit(Numeric(name, params, scale, count, form.constant)))
 
     def _count_mention(self, node: ast.Node, lit: Lit) -> Lit:
         """Cite the first count that looks ahead, if there is one, else the comparison or predicate itself."""
-        for part in walk(node, self.file.lets):
+        for part in ast.walk(node, lets=self.file.lets):
             if isinstance(part, ast.Length) or (isinstance(part, ast.Count) and part.side != "L"):
                 name = "len" if isinstance(part, ast.Length) else f"#{part.side}"
-                return self.builder.mention(lit, name, part.span)
+                return self.mention(lit, name, part.span)
         operator = node.op if isinstance(node, ast.Compare) else node.name if isinstance(node, ast.Predicate) else "mod"
-        return self.builder.mention(lit, operator, node.span)
-
-    def _mention(self, node: ast.Unary | ast.Binary, operator: str, lit: Lit) -> Lit:
-        return self.builder.mention(lit, operator, node.span)
-
-    def _nary(self, op: ast.NaryOp, args: list[Lit]) -> Lit:
-        if op == "&":
-            return self.builder.both(args)
-        if op == "|":
-            return self.builder.either(args)
-        result = self.builder.false
-        for arg in args:
-            result = self.builder.differ(result, arg)
-        return result
-
-    def _unary(self, op: ast.UnaryOp, arg: Lit) -> Lit:
-        build = self.builder
-        rules: dict[ast.UnaryOp, Callable[[], Lit]] = {
-            "X": lambda: build.step("X", arg),
-            "WX": lambda: ~build.step("X", ~arg),
-            "Y": lambda: build.step("Y", arg),
-            "WY": lambda: ~build.step("Y", ~arg),
-            "F": lambda: build.reach("U", build.true, arg),
-            "G": lambda: ~build.reach("U", build.true, ~arg),
-            "O": lambda: build.reach("S", build.true, arg),
-            "H": lambda: ~build.reach("S", build.true, ~arg),
-        }
-        return rules[op]()
-
-    def _binary(self, op: ast.BinaryOp, left: Lit, right: Lit) -> Lit:
-        build = self.builder
-        rules: dict[ast.BinaryOp, Callable[[], Lit]] = {
-            "U": lambda: build.reach("U", left, right),
-            "S": lambda: build.reach("S", left, right),
-            "R": lambda: ~build.reach("U", ~left, ~right),
-            "T": lambda: ~build.reach("S", ~left, ~right),
-            "W": lambda: ~build.reach("U", ~right, build.both([~left, ~right])),
-            "M": lambda: build.reach("U", right, build.both([left, right])),
-        }
-        return rules[op]()
+        return self.mention(lit, operator, node.span)

@@ -1,62 +1,86 @@
-"""The line structure of `.ltl` files: header, definitions, formula."""
+"""The line structure of files: header lines, and the definitions and formula of `.ltl`, the statements of `.srasp`."""
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal
+from typing import ClassVar
 
-from hardsim.errors import Source, SourceError, Span
-from hardsim.lang.scanner import comment_starts
+from hardsim.errors import SourceError, Span
+from hardsim.lang import vocabulary
+from hardsim.lang.lexer import BLANK, Cited
 from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
 
-_REPEATED = frozenset({"accept", "reject"})
-_PROGRAM_KEYS = frozenset({"map", "pad", "output", "rel"})
-_HEADER = re.compile(r"(?P<key>[^\W\d][\w-]*)[^\S\n]*:(?P<value>[^\n]*)")
+HEADER = re.compile(r"(?P<key>[^\W\d][\w-]*)[^\S\n]*:(?P<value>[^\n]*)")
 _DEFINITION = re.compile(r"(?P<key>let|pred)(?=\s|$)")
 _LET = re.compile(r"let\s*(?P<name>[^\s=]*)\s*(?P<equals>=(?!=))?")
 _PRED = re.compile(r"pred\s*(?P<name>[^\s=()]*)\s*(?P<params>\((?P<inside>[^()=\n]*)\))?\s*(?P<equals>=(?!=))?")
+_STATEMENT = re.compile(r"(?P<name>[^\s:=()]+)\s*(?P<argument>\([^()\n]*\))?\s*:=")
+_ASSIGNMENT = re.compile(r"(?P<name>[^\s:=()]+)\s*(?P<argument>\([^()\n]*\))?\s*(?P<equals>=)")
+_DECLARATION = re.compile(r"Q_\S(?!.*:=).*")
+_RELATION = re.compile(r"rel(?=\s|$)")
+_RELATION_HEAD = re.compile(r"rel\s*(?P<name>[^\s={]*)\s*(?P<equals>=(?!=))?")
+_FORMULA_LINE = re.compile(r"(?:let|pred)\s")
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderLine:
-    """A `key: value` line; `value` is the value's place without the white space around it."""
+class FileLine:
+    """A line that begins with a name: a header line, whose body is the value and whose `text` is that without the white
+    space around it, or a `let`, `pred`, relation or statement with its continuation lines. Only a `pred` has `params`,
+    the names of its arguments."""
 
-    key: str
-    at: Span
-    value: Span
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionLine:
-    """A `let` or `pred` with its continuation lines; `params` are the argument names of a `pred`."""
-
-    kind: Literal["let", "pred"]
     name: str
     at: Span
     body: Span
+    text: str = ""
     params: tuple[str, ...] = ()
 
 
 @dataclass
-class Layout:
-    """The parts of a file, by place. `first` is the first thing that is no comment, `formula` is None if missing."""
+class Layout(Cited, ABC):
+    """What files of both languages have, by place; `first` is the first thing that is no comment. `keys` are those of
+    header lines; `hints` say what to do about some that are none here."""
 
-    source: Source
-    headers: list[HeaderLine] = field(default_factory=list)
-    definitions: list[DefinitionLine] = field(default_factory=list)
-    formula: Span | None = None
+    keys: ClassVar[Sequence[str]]
+    hints: ClassVar[Mapping[str, str]]
     title: str = ""
     first: Span | None = None
+    headers: list[FileLine] = field(default_factory=list)
+    _pending: Span | None = None
+    """The place, so far, of something that may still be continued."""
+    _after_header: bool = False
 
-    def header(self, key: str) -> HeaderLine | None:
+    def __post_init__(self) -> None:
+        for line in self._content():
+            text = self.written(line)
+            self._line(line, text.lstrip(), text[0].isspace())
+        self._finish()
+
+    @abstractmethod
+    def _line(self, line: Span, text: str, indented: bool) -> None:
+        """Take a line, without the indentation that all lines share; its text is without indentation."""
+
+    @abstractmethod
+    def _take(self, span: Span) -> None:
+        """Take a definition with its continuation lines."""
+
+    def _finish(self) -> None:
+        """Take what may still be continued, if there is anything."""
+        if self._pending is not None:
+            span, self._pending = self._pending, None
+            self._take(span)
+
+    def header(self, key: str) -> FileLine | None:
         """The (first) line of a key."""
-        return next((line for line in self.headers if line.key == key), None)
+        return next((line for line in self.headers if line.name == key), None)
 
-    def value(self, line: HeaderLine) -> str:
-        """The text of a header line after its key."""
-        return self.source.text[line.value.start : line.value.end]
+    def value(self, key: str) -> str:
+        """The text of a header line after its key; empty without a line."""
+        line = self.header(key)
+        return line.text if line else ""
 
     @property
     def end(self) -> Span:
@@ -64,184 +88,211 @@ class Layout:
         last = len(self.source.text.rstrip())
         return Span(last, last + 1)
 
+    def _content(self) -> list[Span]:
+        """The lines that are neither blank nor comments, in order, without the indentation that all lines share; a
+        comment in the first line that is not blank becomes the title."""
+        spans = [Span(*match.span()) for match in re.finditer(r"[^\n]*\S[^\n]*", self.source.text)]
+        texts = [self.written(span) for span in spans]
+        indents = [line[: len(line) - len(line.lstrip())] for line in texts]
+        columns = enumerate(zip(*indents, strict=False))
+        shared = next((k for k, column in columns if len(set(column)) > 1), min(map(len, indents), default=0))
+        comments = [text.lstrip().startswith("//") for text in texts]
+        if comments and comments[0]:
+            self.title = texts[0].lstrip()[2:].strip()
+        lines = [
+            Span(span.start + shared, span.start + len(text.rstrip()))
+            for span, text, comment in zip(spans, texts, comments, strict=True)
+            if not comment
+        ]
+        self.first = lines[0] if lines else None
+        return lines
+
+    def _add_header(self, start: int, match: re.Match[str]) -> None:
+        """Take the header line at an offset. Raises SourceError for an unknown key, and for one that is repeated."""
+        key, at = match["key"], Span(start, start + match.end("key"))
+        if key not in self.keys:
+            close = get_close_matches(key.lower(), self.keys, n=1, cutoff=0.5)
+            hint = self.hints.get(key, f"did you mean {close[0]}:?" if close else "")
+            raise self.error(at, f"unknown header key {brief(key)}", " ".join(f"{name}:" for name in self.keys), hint)
+        before = self.header(key)
+        if before is not None and key not in ("accept", "reject", "map"):
+            hint = f"remove one of the two lines (the first is line {self.line_of(before.at)})"
+            raise self.error(at, f"duplicate header line {key}:", f"one {key}: line", hint)
+        text, begin = match["value"].strip(), start + match.start("value")
+        begin += len(match["value"]) - len(match["value"].lstrip()) if text else 0
+        self.headers.append(FileLine(key, at, Span(begin, begin + max(1, len(text))), text))
+
 
 def normalised(text: str) -> str:
     """The text without a byte order mark and with `\\n` as the only line end; spans are offsets in this."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _common_prefix(first: str, last: str) -> int:
-    """The length of the longest common prefix; that of a sorted list is that of its first and last text."""
-    pairs = zip(first, last, strict=False)
-    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(first), len(last)))
+@dataclass
+class FormulaLayout(Layout):
+    """The parts of an `.ltl` file; `formula` is None if missing. Raises SourceError for lines out of order, unknown or
+    repeated keys and malformed definitions."""
 
+    keys = HEADER_KEYS
+    hints: ClassVar = {key: f"{key}: belongs to programs (.srasp files)" for key in ("map", "pad", "output", "rel")}
+    definitions: list[FileLine] = field(default_factory=list)
+    formula: Span | None = None
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line that is neither blank nor a comment, without the indentation that all lines share."""
-
-    span: Span
-    text: str
-    indented: bool
-
-
-def content_lines(source: Source) -> tuple[str, list[Line]]:
-    """The title (the text of a comment in the first line that is not blank) and the lines with content, in order."""
-    spans = [Span(*match.span()) for match in re.finditer(r"[^\n]*\S[^\n]*", source.text)]
-    texts = [source.text[span.start : span.end] for span in spans]
-    indents = sorted(text[: len(text) - len(text.lstrip())] for text in texts)
-    shared = _common_prefix(indents[0], indents[-1]) if indents else 0
-    title = ""
-    lines: list[Line] = []
-    for index, (span, text) in enumerate(zip(spans, texts, strict=True)):
-        body = text.lstrip()
-        if comment_starts(body, 0):
-            title = body[2:].strip() if index == 0 else title
-            continue
-        start = span.start + shared
-        end = span.start + len(text.rstrip())
-        lines.append(Line(Span(start, end), source.text[start:end], text[shared].isspace()))
-    return title, lines
-
-
-def lay_out(source: Source) -> Layout:
-    """Divide a file into header lines, definitions and formula.
-
-    Raises SourceError for lines out of order, unknown or repeated keys and malformed definitions.
-    """
-    return _Reader(source).run()
-
-
-class _Reader:
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.layout = Layout(source)
-        self.pending: tuple[Line, Span] | None = None
-        """A definition that may still be continued: its first line and the place of its text so far."""
-        self.after_header = False
-
-    def _error(self, span: Span, message: str, expected: str = "", hint: str = "") -> SourceError:
-        return SourceError(self.source, span, message, expected, hint)
-
-    def run(self) -> Layout:
-        self.layout.title, lines = content_lines(self.source)
-        for line in lines:
-            if self.layout.first is None:
-                self.layout.first = line.span
-            self._line(line)
-        self._finish_definition()
-        return self.layout
-
-    def _line(self, line: Line) -> None:
-        if self.layout.formula is not None:
-            self._after_formula(line)
-        elif line.indented and self.pending is not None:
-            first, span = self.pending
-            self.pending = (first, Span(span.start, line.span.end))
-        elif header := _HEADER.match(line.text.lstrip()):
-            self._header(line, header)
-        elif line.indented and self.after_header:
+    def _line(self, line: Span, text: str, indented: bool) -> None:
+        header, start = HEADER.match(text), line.end - len(text)
+        definition = not indented and _DEFINITION.match(text)
+        if self.formula is not None:  # a further line of it, unless it is clearly something that belongs above it
+            what = "definitions" if definition else ""
+            what = "header lines" if header and header["key"] in HEADER_KEYS else what
+            if what:
+                hint = f"move the line above the formula (line {self.line_of(self.formula)})"
+                raise self.error(line, f"{what} stand before the formula", "the end of the file", hint)
+            self.formula = Span(self.formula.start, line.end)
+        elif indented and self._pending is not None:
+            self._pending = Span(self._pending.start, line.end)
+        elif header:
+            if self.definitions or self._pending is not None:
+                at, expected = Span(start, start + header.end("key")), "let, pred or the formula"
+                hint = "move the line above the definitions"
+                raise self.error(at, "header lines stand before the definitions", expected, hint)
+            self._add_header(start, header)
+            self._after_header = True
+        elif indented and self._after_header:
+            message = "an indented line after a header line"
             hint = "a header line cannot be continued: repeat its key, and begin the formula without a space"
-            raise self._error(line.span, "an indented line after a header line", "a line without indentation", hint)
-        elif _DEFINITION.match(line.text):
-            self._finish_definition()
-            self.pending = (line, line.span)
-            self.after_header = False
+            raise self.error(line, message, "a line without indentation", hint)
         else:
-            self._finish_definition()
-            self.layout.formula = line.span
+            self._finish()
+            if definition:
+                self._pending, self._after_header = line, False
+            else:
+                self.formula = line
 
-    def _after_formula(self, line: Line) -> None:
-        """A further line of the formula, unless it is clearly something that belongs above it."""
-        formula = self.layout.formula or line.span
-        text = line.text.lstrip()
-        header = _HEADER.match(text)
-        if header and header["key"] in HEADER_KEYS:
-            hint = f"move the line above the formula (line {self.source.line_of(formula.start)[0]})"
-            raise self._error(line.span, "header lines stand before the formula", "the end of the file", hint)
-        if not line.indented and _DEFINITION.match(text):
-            hint = f"move the line above the formula (line {self.source.line_of(formula.start)[0]})"
-            raise self._error(line.span, "definitions stand before the formula", "the end of the file", hint)
-        self.layout.formula = Span(formula.start, line.span.end)
-
-    def _header(self, line: Line, match: re.Match[str]) -> None:
-        offset = line.span.end - len(line.text.lstrip())
-        key, at = match["key"], Span(offset, offset + match.end("key"))
-        if self.layout.definitions or self.pending is not None:
-            hint = "move the line above the definitions"
-            raise self._error(at, "header lines stand before the definitions", "let, pred or the formula", hint)
-        if key not in HEADER_KEYS:
-            close = get_close_matches(key.lower(), HEADER_KEYS, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]}:?" if close else ""
-            if key in _PROGRAM_KEYS:
-                hint = f"{key}: belongs to programs (.srasp files)"
-            keys = " ".join(f"{name}:" for name in HEADER_KEYS)
-            raise self._error(at, f"unknown header key {brief(key)}", keys, hint)
-        before = self.layout.header(key)
-        if before is not None and key not in _REPEATED:
-            hint = f"remove one of the two lines (the first is line {self.source.line_of(before.at.start)[0]})"
-            raise self._error(at, f"duplicate header line {key}:", f"one {key}: line", hint)
-        start = offset + match.start("value")
-        value = match["value"]
-        inner = Span(start + len(value) - len(value.lstrip()), start + len(value.rstrip()))
-        self.layout.headers.append(HeaderLine(key, at, inner if value.strip() else Span(start, start)))
-        self.after_header = True
-
-    def _finish_definition(self) -> None:
-        if self.pending is None:
-            return
-        line, span = self.pending
-        self.pending = None
-        read = self._let if line.text.startswith("let") else self._pred
-        self.layout.definitions.append(read(span))
-
-    def _let(self, span: Span) -> DefinitionLine:
-        match = _LET.match(self.source.text, span.start, span.end)
+    def _take(self, span: Span) -> None:
+        text = self.source.text
+        is_let = text.startswith("let", span.start)
+        match = (_LET if is_let else _PRED).match(text, span.start, span.end)
         assert match is not None  # every part but the keyword is optional
-        form = "let NAME = formula or term"
-        at = self._name(match, form)
-        if not match["equals"]:
-            hint = "functions of the position are defined with pred" if "(" in match["name"] else ""
-            raise self._error(self._next(match, span), f"missing = after let {match['name']}", form, hint)
-        if not NAME.fullmatch(match["name"]):
+        form = "let NAME = formula or term" if is_let else "pred NAME(i, n) = condition"
+        name, at, end = match["name"], Span(*match.span("name")), min(match.end(), span.end)
+        if not name:
+            raise self.error(Span(at.end, at.end + 1), "missing name", form)
+        hint = "functions of the position are defined with pred" if is_let and "(" in name else ""
+        if is_let and not match["equals"]:
+            raise self.error(Span(end, end + 1), f"missing = after let {name}", form, hint)
+        if not NAME.fullmatch(name):
             expected = "a letter, then letters, digits and underscores"
-            hint = "functions of the position are defined with pred" if "(" in match["name"] else ""
-            raise self._error(at, f"{brief(match['name'])} is not a name", expected, hint)
-        return DefinitionLine("let", match["name"], at, self._body(match, span, form))
+            raise self.error(at, f"{brief(name)} is not a name", expected, hint)
+        params = () if is_let else self._params(match, form, end)
+        start = BLANK.match(text, match.end(), span.end)
+        if start is None or start.end() == span.end:
+            raise self.error(Span(match.end(), match.end() + 1), "nothing stands after =", form)
+        self.definitions.append(FileLine(name, at, Span(start.end(), span.end), params=params))
 
-    def _pred(self, span: Span) -> DefinitionLine:
-        match = _PRED.match(self.source.text, span.start, span.end)
-        assert match is not None  # every part but the keyword is optional
-        form = "pred NAME(i, n) = condition"
-        at = self._name(match, form)
-        if not NAME.fullmatch(match["name"]):
-            expected = "a letter, then letters, digits and underscores"
-            raise self._error(at, f"{brief(match['name'])} is not a name", expected)
+    def _params(self, match: re.Match[str], form: str, end: int) -> tuple[str, ...]:
+        """The arguments of a `pred` line."""
         names = tuple(part.strip() for part in (match["inside"] or "").split(","))
         if len(names) != 2 or names[0] == names[1] or not all(map(NAME.fullmatch, names)):
-            place = Span(*match.span("params")) if match["params"] else self._next(match, span, after="name")
+            place = Span(*match.span("params")) if match["params"] else Span(match.end("name"), match.end("name") + 1)
             message = "a predicate has two different arguments, the position and the length"
-            raise self._error(place, message, form)
+            raise self.error(place, message, form)
         if not match["equals"]:
-            raise self._error(self._next(match, span), f"missing = after pred {match['name']}(...)", form)
-        return DefinitionLine("pred", match["name"], at, self._body(match, span, form), names)
+            raise self.error(Span(end, end + 1), f"missing = after pred {match['name']}(...)", form)
+        return names
 
-    def _name(self, match: re.Match[str], form: str) -> Span:
-        if not match["name"]:
-            raise self._error(Span(match.end("name"), match.end("name") + 1), "missing name", form)
-        return Span(*match.span("name"))
 
-    def _next(self, match: re.Match[str], span: Span, after: str = "") -> Span:
-        """The place where a definition stops fitting."""
-        end = match.end(after) if after else match.end()
-        return Span(end, end + 1) if end < span.end else Span(span.end, span.end + 1)
+@dataclass
+class ProgramLayout(Layout):
+    """The parts of a program; a declaration is a bare line such as `Q_a(i)`. Raises SourceError for a line that is none
+    of them, unknown or repeated keys, malformed and reserved names, and a name that is defined twice."""
 
-    def _body(self, match: re.Match[str], span: Span, form: str) -> Span:
-        text = self.source.text
-        start = match.end()
-        while start < span.end and (text[start].isspace() or comment_starts(text, start)):
-            newline = text.find("\n", start)
-            start = start + 1 if text[start].isspace() else newline if newline >= 0 else span.end
-        if start >= span.end:
-            raise self._error(Span(match.end("equals"), match.end("equals") + 1), "nothing stands after =", form)
-        return Span(start, span.end)
+    keys = ("alphabet", "source", "output", "pad", "accept", "reject", "map")
+    hints: ClassVar = {
+        "at": "at: belongs to formulas (.ltl files): a program accepts if its output is true at the last position",
+        "rel": "a relation is written rel NAME = { 'a' 'b', 'c' 'd' }",
+    }
+    declarations: list[Span] = field(default_factory=list)
+    relations: list[FileLine] = field(default_factory=list)
+    statements: list[FileLine] = field(default_factory=list)
+    _named: dict[str, Span] = field(default_factory=dict)
+
+    def _line(self, line: Span, text: str, indented: bool) -> None:
+        place = Span(line.end - len(text), line.end)
+        begins = _STATEMENT.match(text) is not None
+        if indented and self._pending is not None and not begins:
+            self._pending = Span(self._pending.start, line.end)
+            return
+        self._finish()
+        header = HEADER.match(text)
+        if header and (begins or header["value"].startswith("=")):
+            header = None
+        if begins or _RELATION.match(text):
+            self._pending = place
+        elif _DECLARATION.match(text):
+            self.declarations.append(place)
+        elif header:
+            self._add_header(place.start, header)
+        else:
+            raise self._stray(place, text, indented)
+        self._after_header = header is not None
+
+    def _stray(self, place: Span, text: str, indented: bool) -> SourceError:
+        """The error for a line that is nothing a program has."""
+        expected = "NAME(i) := ..., rel NAME = { ... }, a declaration Q_a(i) or a header line"
+        if indented and self._after_header:
+            hint = "a header line cannot be continued: repeat its key"
+            return self.error(place, "an indented line after a header line", expected, hint)
+        if assignment := _ASSIGNMENT.match(text):
+            at = Span(place.start + assignment.start("equals"), place.start + assignment.end("equals"))
+            return self.error(at, f"{assignment['name']} is defined with =", ":=", "write := instead")
+        hint = "indent a line to continue the one above" if self.statements else ""
+        if _FORMULA_LINE.match(text):
+            hint = "let and pred belong to formulas (.ltl files)"
+        elif ":=" in text:
+            hint = "one name, perhaps with (i), stands before :="
+        elif any(text == name or text.startswith(f"{name}(") for name in self._named):
+            hint = f"the output is named by a header line: output: {text.split('(')[0]}"
+        return self.error(place, "this line is no statement", expected, hint)
+
+    def _take(self, span: Span) -> None:
+        if statement := _STATEMENT.match(self.source.text, span.start, span.end):
+            name, at, argument = statement["name"], Span(*statement.span("name")), statement["argument"]
+            self._take_name(name, at, "vector")
+            if argument is not None and argument[1:-1].strip() != "i":
+                message = f"a vector is defined at i, not at {argument[1:-1].strip() or 'nothing'}"
+                raise self.error(Span(*statement.span("argument")), message, f"{name}(i) := ...")
+            self.statements.append(FileLine(name, at, Span(statement.end(), span.end)))
+            return
+        match = _RELATION_HEAD.match(self.source.text, span.start, span.end)
+        assert match is not None  # every part but the keyword is optional
+        form = "rel NAME = { 'a' 'b', 'c' 'd' }"
+        name, at, after = match["name"], Span(*match.span("name")), Span(match.end("name"), match.end("name") + 1)
+        if not name:
+            raise self.error(after, "missing name", form)
+        self._take_name(name if match["equals"] else name.rstrip(":"), at, "relation")
+        if not match["equals"]:
+            raise self.error(after, f"missing = after rel {name}", form)
+        self.relations.append(FileLine(name, at, Span(match.end(), span.end)))
+
+    def _take_name(self, name: str, at: Span, what: str) -> None:
+        """Refuse what cannot name a new vector or relation."""
+        new, hint = f"a new name for a {what}", "choose another name"
+        if name in vocabulary.PROGRAM_RESERVED:
+            message = f"{name} is reserved"
+            if name in vocabulary.INDICES or name == "in":
+                message += ": i and j are positions, in is the input and membership in a set"
+            elif name in vocabulary.PROGRAM_VECTORS:
+                message += ": it is a built-in vector"
+        elif name.startswith(vocabulary.SYMBOL_PREFIX):
+            message = f"{brief(name)} is reserved: Q_ begins the vector of a symbol"
+            hint = "Q_a(i) says that the symbol a stands at i; a bare line Q_a(i) declares the symbol"
+        elif not vocabulary.VECTOR_NAME.fullmatch(name):
+            message, hint = f"{brief(name)} is not a name", ""
+            new = "a letter, then letters, digits and underscores, and perhaps _? at the end"
+        elif name in self._named:
+            message = f"{name} is defined twice"
+            hint = f"it is defined in line {self.line_of(self._named[name])}; vectors never change"
+        else:
+            self._named[name] = at
+            return
+        raise self.error(at, message, new, hint)

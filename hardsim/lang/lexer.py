@@ -1,78 +1,263 @@
-"""From the text of an expression to its tokens: white space, comments, quotes and words."""
+"""From the text of an expression to its tokens."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from hardsim.errors import Source, SourceError, Span
-from hardsim.lang.raw import Lexeme
-from hardsim.lang.scanner import Scanner
-from hardsim.lang.vocabulary import (
-    CONSTANTS,
-    KEYWORDS,
-    LOOK_ALIKES,
-    NUMBER,
-    PREDICATES,
-    SIGN_OPERATORS,
-    WORD,
-    WORD_OPERATORS,
-    quoted,
-)
+from hardsim.lang import vocabulary
+from hardsim.lang.vocabulary import NUMBER, SYMBOL_PREFIX, VECTOR_NAME, WORD, Spellings, symbol_hint
 
+BLANK = re.compile(r"(?:\s|(?<!\S)//[^\n]*)*")
+"""White space and comments, which begin after white space or at the beginning of the text."""
+# The symbol that is a quote may be written ''' as well as '''', because that is what one tries first.
+_QUOTED = re.compile(r"'((?:''|[^'\s])+)'|'(')'(?!')")
+_DECIMALS = re.compile(r"\.[0-9]*")
 _STRONG_NEXT = re.compile(r"X\s*\[\s*!\s*\]")
 _COUNT = re.compile(r"#\s*([LR]?)\s*\[")
 _STRAY = re.compile(r"[^\w\s()\[\]']+")
+_TRIANGLE = re.compile(r"(?P<side>[◀▶])[\ufe0e\ufe0f]?(?P<index>_\w*)?")
+"""Attention as the papers draw it; a selector of the text or emoji form of the triangle means nothing."""
+_TRIANGLES = {"◀": "leftmost", "▶": "rightmost"}
+_MEMBER = re.compile(r"in(?=\s*\{)")
+_NO_SYMBOL = re.compile(r"\s|$|\(\s*[ij]\s*\)")
+"""What may follow `Q_` if a symbol was forgotten."""
+CLOSING = {"LPAR": ")", "COUNT": "]", "LSQB": "]", "LBRACE": "}"}
+"""What closes a bracket that a token opens."""
+
+MAX_INTEGER = 10**18
+"""The largest absolute value of an integer, of a constant part of a term, and of what a `pred` condition computes."""
+TOO_LARGE = ("a number larger than 10^18", "a smaller integer")
 
 
-def tokenize(source: Source, region: Span, symbols: Collection[str]) -> list[Lexeme]:
-    """The tokens of a region of the text. `symbols`, the alphabet, is used for hints only.
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """A token: its terminal, its canonical spelling (for `Q_a` and quoted symbols: the symbol) and its place."""
 
-    Raises SourceError for a character that starts no token, a quote that is not closed, and `1.5`.
-    """
-    lexer = _Lexer(source, region, symbols)
-    return lexer.run()
+    kind: str
+    value: str
+    span: Span
 
 
-class _Lexer(Scanner):
-    def token(self) -> None:
-        char = self.text[self.at]
-        if char == "'":
-            self.quoted_symbol("QUOTED", self.at)
-        elif WORD.match(char):
-            self._word()
-        else:
-            self._sign()
+@dataclass
+class Cited:
+    """Something that was read from a text, which its errors cite."""
 
-    def _word(self) -> None:
-        match = WORD.match(self.text, self.at, self.end)
-        word = match[0] if match else self.text[self.at]
-        end = self.at + len(word)
-        if word == "X" and (strong := _STRONG_NEXT.match(self.text, self.at, self.end)):
-            self.add("UNARY", "X", strong.end())
-        elif word in WORD_OPERATORS:
-            self.add(*WORD_OPERATORS[word], end)
-        elif word in CONSTANTS:
-            self.add("CONSTANT", word, end)
-        elif word in PREDICATES:
-            self.add("PREDICATE", word, end)
-        elif word in KEYWORDS:
-            raise self._keyword(word, end)
-        elif NUMBER.fullmatch(word):
-            self.number(word, end)
-        else:
-            self.add("WORD", word, end)
+    source: Source
 
-    def _keyword(self, word: str, end: int) -> SourceError:
-        hint = f"definitions ({word}) stand before the formula, each at the beginning of a line"
-        if word in self.symbols:
-            hint = f"the symbol {word} is written {quoted(word)}"
-        return self.error(end, f"{word!r} is reserved", "a formula", hint)
+    def error(self, span: Span, message: str, expected: str = "", hint: str = "") -> SourceError:
+        """An error at a place of the text."""
+        return SourceError(self.source, span, message, expected, hint)
+
+    def line_of(self, span: Span) -> int:
+        """The number of the line of a place, from 1."""
+        return self.source.line_of(span.start)[0]
+
+    def written(self, span: Span) -> str:
+        """The text at a place."""
+        return self.source.text[span.start : span.end]
+
+    def integer(self, digits: str, span: Span) -> int:
+        """The integer that digits at a place are. Raises SourceError beyond MAX_INTEGER."""
+        shortened = digits.lstrip("0") or "0"
+        if len(shortened) > len(str(MAX_INTEGER)) or int(shortened) > MAX_INTEGER:
+            raise self.error(span, *TOO_LARGE)
+        return int(shortened)
+
+    def excerpt(self, span: Span, limit: int = 40) -> str:
+        """The text at a place on one line, shortened in the middle, for use in messages."""
+        text = " ".join(self.written(Span(span.start, min(span.end, span.start + 10 * limit))).split())
+        return text if len(text) <= limit else f"{text[: limit - 11]} ... {text[-6:]}"
+
+
+def bracket_error(
+    text: Cited, tokens: Sequence[Lexeme], symbols: Collection[str], most: int = sys.maxsize
+) -> SourceError | None:
+    """The error for brackets that do not match, or are nested beyond so many levels, if there are such."""
+    opened: list[Lexeme] = []
+
+    def wrong(token: Lexeme, message: str, expected: str) -> SourceError:
+        return text.error(token.span, message, expected, symbol_hint(token.value, symbols))
+
+    for token in tokens:
+        if token.kind in CLOSING:
+            opened.append(token)
+            if len(opened) > most:
+                message = f"brackets nested beyond {most} levels"
+                return text.error(token.span, message, hint="leave out brackets that are not needed")
+        elif token.kind in ("RPAR", "RSQB", "RBRACE"):
+            if not opened:
+                return wrong(token, f"this bracket closes nothing: {token.value}", "an operator or the end")
+            opening = opened.pop()
+            if token.value != CLOSING[opening.kind]:
+                message = f"{token.value} does not close {text.written(opening.span)}"
+                return wrong(token, message, CLOSING[opening.kind])
+    if not opened:
+        return None
+    message = f"this bracket is never closed: {text.written(opened[-1].span)}"
+    return wrong(opened[-1], message, f"{CLOSING[opened[-1].kind]} further on")
+
+
+class _Scanner(Cited, ABC):
+    """Goes through a region of a text; `symbols` is the alphabet as far as it is known, for hints."""
+
+    spellings: ClassVar[Spellings]
+    look_alikes: ClassVar[Mapping[str, str]]
+    name: ClassVar[re.Pattern[str]] = WORD
+
+    def __init__(self, source: Source, region: Span, symbols: Collection[str]) -> None:
+        super().__init__(source)
+        self.text = source.text
+        self.at = region.start
+        self.end = region.end
+        self.symbols = symbols
+        self.tokens: list[Lexeme] = []
+
+    def run(self) -> list[Lexeme]:
+        """All tokens."""
+        while (blank := self.match(BLANK)) is not None and blank.end() < self.end:
+            self.at = blank.end()
+            if self.text[self.at] == "'":
+                self.quoted_symbol("QUOTED", self.at)
+            elif not self.special():
+                word = self.match(self.name) or self.match(WORD)
+                if word:
+                    self._word(word[0], word.end())
+                else:
+                    self._sign()
+        return self.tokens
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What stands here, if it is of a form."""
+        return pattern.match(self.text, self.at, self.end)
+
+    def add(self, kind: str, value: str, end: int) -> None:
+        """A token from `at` to an end."""
+        self.tokens.append(Lexeme(kind, value, Span(self.at, end)))
+        self.at = end
+
+    def wrong(self, end: int, message: str, expected: str, hint: str = "") -> SourceError:
+        """An error from `at` to an end."""
+        return self.error(Span(self.at, end), message, expected, hint)
+
+    @abstractmethod
+    def special(self) -> bool:
+        """Take a token that is not simply a word or a sign; False if there is none here."""
+
+    @abstractmethod
+    def check_word(self, word: str, end: int) -> None:
+        """Refuse words that can be no names."""
+
+    def quoted_symbol(self, kind: str, start: int) -> None:
+        """A quoted symbol at `start`, which may have a prefix before it."""
+        match = _QUOTED.match(self.text, start, self.end)
+        if match is None:
+            hint = "the symbol that is a quote is written ''''" if "'" in self.symbols else ""
+            expected = "a symbol without white space and a closing quote, as in '('"
+            raise self.error(Span(start, start + 1), "this quote is never closed", expected, hint)
+        self.add(kind, (match[1] or match[2]).replace("''", "'"), match.end())
+
+    def _word(self, word: str, end: int) -> None:
+        if word in self.spellings:
+            self.add(*self.spellings[word], end)
+            return
+        self.check_word(word, end)
+        number = NUMBER.fullmatch(word)
+        fraction = number and _DECIMALS.match(self.text, end, self.end)
+        if fraction:
+            raise self.wrong(fraction.end(), "not an integer", "an integer", "multiply both sides of the comparison")
+        self.add("NUMBER" if number else "WORD", word, end)
 
     def _sign(self) -> None:
-        count = _COUNT.match(self.text, self.at, self.end)
-        if count:
+        """The longest operator that stands here. Raises SourceError if there is none, with what a hint is known for."""
+        for size in range(max(map(len, self.spellings)), 0, -1):
+            spelling = self.text[self.at : min(self.at + size, self.end)]
+            if spelling in self.spellings:
+                return self.add(*self.spellings[spelling], self.at + len(spelling))
+        here = [symbol for symbol in self.symbols if self.text.startswith(symbol, self.at, self.end)]
+        shown = found = max(here, key=len, default="")
+        hint = symbol_hint(found, self.symbols)
+        if not found:
+            stray = self.match(_STRAY)
+            run = stray[0] if stray else self.text[self.at]
+            found = next((run[:size] for size in range(len(run), 0, -1) if run[:size] in self.look_alikes), run[0])
+            shown = found if found.isprintable() else f"U+{ord(found):04X}"
+            hint = self.look_alikes.get(found, "")
+        raise self.wrong(self.at + len(found), f"unknown operator {shown}", "an operator or an operand", hint)
+
+
+class _FormulaScanner(_Scanner):
+    spellings = vocabulary.FORMULAS
+    look_alikes = vocabulary.LOOK_ALIKES
+
+    def special(self) -> bool:
+        if strong := self.match(_STRONG_NEXT):
+            self.add("UNARY", "X", strong.end())
+        elif count := self.match(_COUNT):
             self.add("COUNT", count[1], count.end())
-        elif not self.operator(SIGN_OPERATORS):
-            run = _STRAY.match(self.text, self.at, self.end)
-            raise self.unknown(run[0] if run else self.text[self.at], LOOK_ALIKES)
+        return bool(strong or count)
+
+    def check_word(self, word: str, end: int) -> None:
+        if word in vocabulary.KEYWORDS:
+            hint = f"definitions ({word}) stand before the formula, each at the beginning of a line"
+            raise self.wrong(end, f"{word!r} is reserved", "a formula", symbol_hint(word, self.symbols) or hint)
+
+
+class _ProgramScanner(_Scanner):
+    spellings = vocabulary.PROGRAMS
+    look_alikes = vocabulary.PROGRAM_LOOK_ALIKES
+    name = VECTOR_NAME
+
+    def special(self) -> bool:
+        if triangle := self.match(_TRIANGLE):
+            if triangle["index"] not in (None, "_j"):
+                raise self._other_index(triangle["side"] + triangle["index"], triangle.end())
+            self.add("ATTENTION", _TRIANGLES[triangle["side"]], triangle.end())
+        elif self.text.startswith(SYMBOL_PREFIX, self.at):
+            self._symbol()
+        elif member := self.match(_MEMBER):
+            self.add("MEMBER", member[0], member.end())
+        elif self.text.startswith(":=", self.at):
+            raise self.wrong(self.at + 2, "a second := in one statement", "an operator", self.look_alikes[":="])
+        else:
+            return False
+        return True
+
+    def _symbol(self) -> None:
+        """`Q_a`, `Q_'('`, and also `Q_(` for a symbol that begins with no letter or digit."""
+        start = self.at + len(SYMBOL_PREFIX)
+        if self.text.startswith("'", start):
+            self.quoted_symbol("SYMBOL", start)
+        elif word := WORD.match(self.text, start, self.end):
+            self.add("SYMBOL", word[0], word.end())
+        elif _NO_SYMBOL.match(self.text, start, self.end):
+            raise self.wrong(start, "Q_ without a symbol", "a symbol, as in Q_a(i) or Q_'('(i)")
+        else:
+            known = [symbol for symbol in self.symbols if self.text.startswith(symbol, start)]
+            symbol = max(known, key=len, default=self.text[start])
+            self.add("SYMBOL", symbol, start + len(symbol))
+
+    def check_word(self, word: str, end: int) -> None:
+        if word.endswith("_i") and word[:-2] in self.spellings:
+            raise self._other_index(word, end)
+
+    def _other_index(self, word: str, end: int) -> SourceError:
+        plain = word.split("_")[0]
+        return self.wrong(end, f"{word} does not range over j", f"{plain} or {plain}_j")
+
+
+def formula_tokens(source: Source, region: Span, symbols: Collection[str]) -> list[Lexeme]:
+    """The tokens of a region of an `.ltl` file; `symbols`, the alphabet, is used for hints only. Raises SourceError for
+    a character that starts no token, a quote that is not closed, and `1.5`."""
+    return _FormulaScanner(source, region, symbols).run()
+
+
+def program_tokens(source: Source, region: Span, symbols: Collection[str]) -> list[Lexeme]:
+    """The tokens of a region of a program; `symbols` is the alphabet as far as it is known (for `Q_(` and hints).
+    Raises SourceError as `formula_tokens`, and for `Q_` alone."""
+    return _ProgramScanner(source, region, symbols).run()

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.lanes import Booleans, Lanes, Symbols, constant, count_lanes, pack, unpack
-from hardsim.lang.numerical import BUILT_IN, NumericalPredicate
-from hardsim.lang.predicate import user_predicates
+from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
 
 Numbers: TypeAlias = NDArray[Any]
 """The values of a term, shape (words, n): machine integers where they fit, Python's (dtype object) otherwise."""
@@ -104,23 +103,17 @@ _COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] 
 
 
 class ParallelOracle:
-    """Decides batches of words of one length by the definition of the formula of a file.
-
-    Raises:
-        SourceError: at a name that has no definition, or a predicate that the file does not define.
-    """
+    """Decides batches of words of one length by the definition of the formula of a file. Raises SourceError at a name
+    that has no definition, or a predicate that the file does not define."""
 
     def __init__(self, file: ast.FormulaFile) -> None:
         self.file = file
-        self._predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **user_predicates(file)}
+        self.predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **user_predicates(file)}
         self._numbers = {symbol: number for number, symbol in enumerate(file.alphabet)}
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
-        """Words of one length as rows of symbol numbers, in the order of the alphabet.
-
-        Raises:
-            InputError: for a symbol that is not in the alphabet.
-        """
+        """Words of one length as rows of symbol numbers, in the order of the alphabet. Raises InputError for a symbol
+        that is not in the alphabet."""
         try:
             return np.array([[self._numbers[symbol] for symbol in word] for word in words], dtype=np.int64)
         except KeyError as error:
@@ -128,11 +121,8 @@ class ParallelOracle:
             raise InputError(f"the symbol {error} is not in the alphabet", f"The alphabet is: {known}") from None
 
     def truth(self, symbols: Symbols) -> Booleans:
-        """The truth value of the formula at every position of every word, shape (words, n).
-
-        Raises:
-            InputError: if the words are empty.
-        """
+        """The truth value of the formula at every position of every word, shape (words, n). Raises InputError if the
+        words are empty."""
         return unpack(_Batch(self, symbols).truth(), len(symbols))
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
@@ -140,17 +130,6 @@ class ParallelOracle:
         place = 0 if (at or self.file.at) == "first" else symbols.shape[1] - 1
         lanes = _Batch(self, symbols).truth()[place : place + 1]
         return unpack(lanes, len(symbols))[:, 0]
-
-    def predicate(self, node: ast.Predicate) -> NumericalPredicate:
-        """What a predicate's name means."""
-        if node.name == "MOD":
-            modulus, residue = node.params
-            return lambda value, n: value % modulus == residue
-        found = self._predicates.get(node.name)
-        if found is None:
-            known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
-            raise SourceError(self.file.source, node.span, f"unknown numerical predicate '{node.name}'", known)
-        return found
 
 
 class _Batch:
@@ -222,11 +201,18 @@ class _Batch:
 
     def _predicate(self, node: ast.Predicate) -> Lanes:
         """A numerical predicate of the position, or of a term: asked once for each value that occurs."""
-        holds = self.oracle.predicate(node)
+        terms: Numbers = self._term(ast.Position()) if node.term is None else self.column(node.term)
+        if node.name == "MOD":
+            modulus, residue = node.params
+            return pack((terms % modulus == residue).astype(np.bool_))
+        holds = self.oracle.predicates.get(node.name)
+        if holds is None:
+            known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
+            message = f"unknown numerical predicate '{node.name}'"
+            raise SourceError(self.oracle.file.source, node.span, message, known)
         if node.term is None:
             rows = [constant(bool(holds(i, self.n)), 1, self.lanes) for i in range(1, self.n + 1)]
             return np.concatenate(rows)
-        terms: Numbers = self.column(node.term)
         low, high = int(terms.min()), int(terms.max())
         if high - low >= WIDEST:
             values, places = np.unique(terms, return_inverse=True)
@@ -245,7 +231,7 @@ class _Batch:
             case ast.Integer(value):
                 return np.full((self.words, self.n), value, dtype=_type_for(abs(value)))
             case ast.Position():
-                return self._positions()
+                return np.broadcast_to(np.arange(1, self.n + 1, dtype=np.int64), (self.words, self.n))
             case ast.Length():
                 return np.full((self.words, self.n), self.n, dtype=np.int64)
             case ast.Count(side, arg):
@@ -265,10 +251,7 @@ class _Batch:
             case _:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
 
-    def _positions(self) -> Numbers:
-        return np.broadcast_to(np.arange(1, self.n + 1, dtype=np.int64), (self.words, self.n))
-
-    def _count(self, side: ast.Side, ones: Numbers) -> Numbers:
+    def _count(self, side: ast.CountSide, ones: Numbers) -> Numbers:
         if side == "L":
             return np.cumsum(ones, axis=1)
         if side == "R":

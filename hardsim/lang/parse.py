@@ -1,74 +1,70 @@
-"""Reading `.ltl` files, expressions and words: the entrance to the language."""
+"""Reading `.ltl` files, expressions and words: the entrance to the language, then what one expression says."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
 
 from hardsim.errors import Source, SourceError, Span
-from hardsim.files import LARGEST_TEXT, read_bytes
-from hardsim.lang.ast import Example, Formula, FormulaFile, Let, UserPredicate
-from hardsim.lang.condition import WORD_OPERATORS as CONDITION_WORDS
-from hardsim.lang.expression import read_definition, read_formula
-from hardsim.lang.files import DefinitionLine, Layout, lay_out, normalised
+from hardsim.lang import ast, vocabulary
+from hardsim.lang.ast import Example, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
+from hardsim.lang.files import FileLine, FormulaLayout, Layout, normalised
+from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, formula_tokens
+from hardsim.lang.predicate import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.predicate import compile_predicate
-from hardsim.lang.scope import Scope
-from hardsim.lang.vocabulary import RESERVED, brief
-from hardsim.lang.walk import looks_ahead_only
-from hardsim.lang.words import check_alphabet, parse_word, read_alphabet, read_words
+from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.vocabulary import CONSTANTS, PREDICATES, WORD, WORD_OPERATORS, brief, name_hint, quoted, symbol_hint
+from hardsim.lang.words import check_alphabet, parse_word, read_alphabet, read_words, segmented
 
-__all__ = ["FUTURE_NOTE", "load", "parse_expression", "parse_text", "parse_word"]
+__all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 
 FUTURE_NOTE = (
     "every operator of this formula looks ahead, and it is read at the last position, where F a means a; "
     "for LTLf write at: first"
 )
+MAX_LEVELS = 200
+"""Operators on a path from the root to a leaf after expanding `let`; and, separately, brackets inside each other.
+
+A chain of `&`, `|` or `^` is one level; a chain of any other operator has a level for each of its operators. Everything
+that walks trees may therefore do so recursively.
+"""
+
+_OPERAND = "a symbol, a name, a constant, a unary operator, a count or an opening bracket"
+_ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "RPAR", "RSQB"})
+_STARTS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "LPAR", "COUNT", "UNARY"})
+_TERM_OPERATORS = frozenset({"COMPARE", "MODULO", "SIGN", "STAR"})
+_OPERATOR_HINTS = {
+    "=": "= compares numbers; equivalence is written <->",
+    "!=": "!= compares numbers; of two formulas exactly one holds: ^",
+    "<=": "<= compares numbers; implication is written ->",
+}
+_MOD_FORM = "write (t) mod m = r"
 
 
-def load(path: Path | str) -> FormulaFile:
-    """Read and parse a `.ltl` file.
-
-    Raises InputError if there is no such file or it cannot be read, SourceError for what is wrong inside it.
-    """
-    return parse_bytes(read_bytes(path, LARGEST_TEXT), str(path))
-
-
-def parse_bytes(data: bytes, name: str) -> FormulaFile:
-    """Parse the bytes of a `.ltl` file; `name` is what errors cite.
-
-    Raises SourceError for what is wrong inside it.
-    """
-    return parse_text(decoded(data, name), name)
-
-
-def parse_text(text: str, name: str = "<text>", alphabet: Sequence[str] | str | None = None) -> FormulaFile:
-    """Parse the text of a whole file; `name` is what errors cite, `alphabet` is used if the text has no such line.
-
-    Raises SourceError with the place of the first mistake (InputError for a bad `alphabet`).
-    Spans are offsets in the text with a byte order mark removed and `\\n` line ends, which is the result's `source`.
-    """
-    source = Source(name, normalised(text))
-    if not source.text.strip():
-        expected = "an alphabet: line and a formula"
-        raise SourceError(source, Span(0, 1), "the file is empty", expected, "a small file: alphabet: a b, then F a")
-    layout = lay_out(source)
+def parse_text(text: str | bytes, name: str = "<text>", alphabet: Sequence[str] | str | None = None) -> FormulaFile:
+    """Parse a whole `.ltl` file; `name` is what errors cite, `alphabet` is used if the text has no such line. Raises
+    SourceError with the place of the first mistake (InputError for a bad `alphabet`). Spans are offsets in the text
+    with a byte order mark removed and `\\n` line ends, which is the result's `source`."""
+    source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a")
+    layout = FormulaLayout(source)
     symbols = _alphabet(layout, None if alphabet is None else check_alphabet(alphabet))
     at = _at(layout)
-    examples = tuple(_examples(layout, symbols))
+    lines = [line for line in layout.headers if line.name in ("accept", "reject")]
+    examples = tuple(example for line in lines for example in read_examples(layout, line, symbols))
     scope, lets = _definitions(layout, symbols)
     if layout.formula is None:
-        raise SourceError(source, layout.end, "missing formula", "a formula after the header and the definitions")
-    formula = read_formula(scope, layout.formula)
-    origin = layout.header("source")
+        raise layout.error(layout.end, "missing formula", "a formula after the header and the definitions")
+    formula = scope.formula(_read(scope, layout.formula, whole_file=True)[0])
     return FormulaFile(
         alphabet=symbols,
         formula=formula,
         lets=lets,
         predicates=tuple(scope.predicates.values()),
         at=at or "last",
-        origin=layout.value(origin) if origin else "",
+        origin=layout.value("source"),
         title=layout.title,
         examples=examples,
         notes=() if at else _notes(formula, lets),
@@ -78,130 +74,468 @@ def parse_text(text: str, name: str = "<text>", alphabet: Sequence[str] | str | 
 
 
 def parse_expression(text: str, alphabet: Sequence[str] | str, name: str = "<expression>") -> FormulaFile:
-    """Parse a formula alone; the alphabet is given as symbols, or as one text with spaces between the symbols.
-
-    Raises SourceError with the place of the first mistake, InputError for a bad alphabet.
-    """
+    """Parse a formula alone; the alphabet is given as symbols, or as one text with spaces between the symbols. Raises
+    SourceError with the place of the first mistake, InputError for a bad alphabet."""
     source = Source(name, normalised(text))
     symbols = check_alphabet(alphabet)
     if not source.text.strip():
         raise SourceError(source, Span(0, 1), "missing formula", "a formula, such as F a")
-    scope = Scope(source, symbols)
     start = len(source.text) - len(source.text.lstrip())
-    formula = read_formula(scope, Span(start, len(source.text)))
+    scope = Scope(source, symbols)
+    formula = scope.formula(_read(scope, Span(start, len(source.text)), whole_file=True)[0])
     return FormulaFile(alphabet=symbols, formula=formula, notes=_notes(formula, ()), source=source)
 
 
-def decoded(data: bytes, name: str) -> str:
-    """The text of a file in UTF-8; `name` is what the SourceError for anything else cites."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        good = normalised(data[: error.start].decode("utf-8"))
-        rest = data[error.start :].split(b"\n", 1)[0].decode("utf-8", errors="replace").rstrip("\r")
-        message = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
-        hint = "save the file as UTF-8"
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            hint += " (it looks like UTF-16)"
-        span = Span(len(good), len(good) + 1)
-        raise SourceError(Source(name, good + rest), span, message, "text in UTF-8", hint) from None
+def source_of(text: str | bytes, name: str, expected: str, hint: str) -> Source:
+    """The source that a text of a file makes. Raises SourceError if it is not UTF-8 and, with what is expected, if it
+    is empty."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise _undecodable(error, name) from None
+    source = Source(name, normalised(text))
+    if not source.text.strip():
+        raise SourceError(source, Span(0, 1), "the file is empty", expected, hint)
+    return source
+
+
+def _undecodable(error: UnicodeDecodeError, name: str) -> SourceError:
+    data, start = error.object, error.start
+    good = normalised(data[:start].decode("utf-8"))
+    rest = data[start:].split(b"\n", 1)[0].decode("utf-8", errors="replace").rstrip("\r")
+    message = f"not UTF-8: byte 0x{data[start]:02x} at offset {start}"
+    hint = "save the file as UTF-8" + (" (it looks like UTF-16)" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "")
+    return SourceError(Source(name, good + rest), Span(len(good), len(good) + 1), message, "text in UTF-8", hint)
+
+
+def read_examples(layout: Layout, line: FileLine, alphabet: tuple[str, ...]) -> list[Example]:
+    """The words of an `accept:` or `reject:` line. Raises SourceError for foreign symbols."""
+    words = read_words(layout.source, line.body, alphabet)
+    return [Example(word, line.name == "accept", span=span) for word, span in words]
 
 
 def _alphabet(layout: Layout, given: tuple[str, ...] | None) -> tuple[str, ...]:
     line = layout.header("alphabet")
     if line is None:
         if given is None:
-            place = layout.first or layout.end
-            expected = "a line with all symbols, as in alphabet: a b"
-            raise SourceError(layout.source, place, "missing alphabet", expected, "add it at the top of the file")
+            expected, hint = "a line with all symbols, as in alphabet: a b", "add it at the top of the file"
+            raise layout.error(layout.first or layout.end, "missing alphabet", expected, hint)
         return given
-    own = read_alphabet(layout.source, line.value)
+    own = read_alphabet(layout.source, line.body)
     if given is not None and given != own:
         message = f"the alphabet is also given as {' '.join(given)}"
-        raise SourceError(layout.source, line.value, message, hint="give the alphabet in one of the two places only")
+        raise layout.error(line.body, message, hint="give the alphabet in one of the two places only")
     return own
 
 
 def _at(layout: Layout) -> Literal["last", "first"] | None:
     """The position of the `at:` line, None without one."""
     line = layout.header("at")
-    if line is None:
-        return None
-    value = layout.value(line)
-    if value == "first":
-        return "first"
-    if value == "last":
-        return "last"
-    place = line.value if value else Span(line.value.start, line.value.start + 1)
-    message = f"a formula is not read at {brief(value)}" if value else "at: says no position"
-    raise SourceError(layout.source, place, message, "last or first", "last is the default; first is LTLf's convention")
+    if line is None or line.text in ("first", "last"):
+        return cast('Literal["last", "first"] | None', line and line.text)
+    message = f"a formula is not read at {brief(line.text)}" if line.text else "at: says no position"
+    raise layout.error(line.body, message, "last or first", "last is the default; first is LTLf's convention")
 
 
-def _examples(layout: Layout, alphabet: tuple[str, ...]) -> list[Example]:
-    examples = []
-    for line in layout.headers:
-        if line.key in ("accept", "reject"):
-            words = read_words(layout.source, line.value, alphabet)
-            examples += [Example(word, line.key == "accept", span=span) for word, span in words]
-    return examples
-
-
-def _definitions(layout: Layout, alphabet: tuple[str, ...]) -> tuple[Scope, tuple[Let, ...]]:
+def _definitions(layout: FormulaLayout, alphabet: tuple[str, ...]) -> tuple[Scope, tuple[Let, ...]]:
     """Read the definitions in order; the scope has all of them at the end."""
     places: dict[str, Span] = {}
     for line in layout.definitions:
         places.setdefault(line.name, line.at)
-    bodies = {line.name: line.body for line in layout.definitions if line.kind == "let"}
+    bodies = {line.name: line.body for line in layout.definitions if not line.params}
     scope = Scope(layout.source, alphabet, later=places, bodies=bodies)
     lets = []
     for line in layout.definitions:
         _check_name(scope, line)
-        if line.kind == "pred":
-            text = _without_comments(layout.source, line.body)
-            predicate = UserPredicate(line.name, line.params, text, span=line.body)
-            _check_arguments(layout.source, line)
-            compile_predicate(layout.source, predicate)  # for its errors, in the order of the text
-            scope.predicates[line.name] = predicate
+        if line.params:
+            scope.predicates[line.name] = _predicate(layout, line)
             continue
         scope.current = line.name
-        body, definition = read_definition(scope, line.body)
-        scope.lets[line.name] = definition
+        raw, depth = _read(scope, line.body)
+        is_term = _is_term(raw, scope)
+        body = scope.term(raw) if is_term else scope.formula(raw)
+        constant = constant_of(scope, raw, scope.lets) if is_term else None
+        scope.lets[line.name] = Definition(is_term, depth, constant, raw.kind == "number" and not is_term)
         lets.append(Let(line.name, body, span=line.at))
     scope.current = ""
     return scope, tuple(lets)
 
 
-def _check_name(scope: Scope, line: DefinitionLine) -> None:
-    name = line.name
+def _check_name(scope: Scope, line: FileLine) -> None:
+    name, hint = line.name, "choose another name"
+    if name in vocabulary.RESERVED:
+        message = f"{name} is reserved: operators, constants and predicates are never names"
+    elif name in scope.symbols:
+        message = f"{name} is a symbol of the alphabet"
+    elif name.startswith("Q_"):
+        message = f"{name} is reserved: Q_ begins the name of a symbol"
+    elif name in scope.lets or name in scope.predicates:
+        message = f"duplicate definition of {name}"
+        hint = f"it is defined in line {scope.line_of(scope.later[name])}"
+    else:
+        return
+    raise scope.error(line.at, message, "a new name", hint)
 
-    def refuse(message: str, hint: str = "choose another name") -> SourceError:
-        return SourceError(scope.source, line.at, message, "a new name", hint)
 
-    if name in RESERVED:
-        raise refuse(f"{name} is reserved: operators, constants and predicates are never names")
-    if name in scope.symbols:
-        raise refuse(f"{name} is a symbol of the alphabet")
-    if name.startswith("Q_"):
-        raise refuse(f"{name} is reserved: Q_ begins the name of a symbol")
-    if name in scope.lets or name in scope.predicates:
-        raise refuse(f"duplicate definition of {name}", f"it is defined in line {scope.line_of(scope.later[name])}")
-
-
-def _check_arguments(source: Source, line: DefinitionLine) -> None:
-    """Refuse arguments of a `pred` line that are operators in its condition."""
+def _predicate(layout: Layout, line: FileLine) -> UserPredicate:
+    """A `pred` line. Raises SourceError for arguments that are operators in its condition, and for the condition."""
     for name in line.params:
         if name in CONDITION_WORDS:
-            match = re.compile(rf"\b{name}\b").search(source.text, line.at.end, line.body.start)
+            match = re.compile(rf"\b{name}\b").search(layout.source.text, line.at.end, line.body.start)
             place = Span(*match.span()) if match else line.at
             message = f"{name} is an operator: it cannot be an argument"
-            raise SourceError(source, place, message, "a new name", "choose another name, such as i")
-
-
-def _without_comments(source: Source, span: Span) -> str:
-    """The text of a span with comments blanked out, so that offsets in it stay true."""
-    text = re.sub(r"(?m)(?<=\s)//.*", lambda match: " " * len(match[0]), source.text[span.start : span.end])
-    return text.rstrip()
+            raise layout.error(place, message, "a new name", "choose another name, such as i")
+    # comments are blanked out, so that offsets in the text stay true
+    text = re.sub(r"(?m)(?<=\s)//.*", lambda match: " " * len(match[0]), layout.written(line.body)).rstrip()
+    predicate = UserPredicate(line.name, line.params, text, span=line.body)
+    compile_predicate(layout.source, predicate)  # for its errors, in the order of the text
+    return predicate
 
 
 def _notes(formula: Formula, lets: tuple[Let, ...]) -> tuple[str, ...]:
     return (FUTURE_NOTE,) if looks_ahead_only(formula, lets) else ()
+
+
+# ---- expressions ----
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What is known of a `let`: whether it is a term or a formula, its depth after expansion, and its value if it is an
+    integer constant. `digit` says that the body is a lone number which was read as a symbol."""
+
+    is_term: bool
+    depth: int
+    constant: int | None = None
+    digit: bool = False
+
+
+@dataclass
+class Scope(Cited):
+    """The names that are known at some point of a file. `later` has the place of the name of every `let` and `pred` of
+    the file, `bodies` the body of every `let`."""
+
+    alphabet: tuple[str, ...]
+    lets: dict[str, Definition] = field(default_factory=dict)
+    predicates: dict[str, ast.UserPredicate] = field(default_factory=dict)
+    later: Mapping[str, Span] = field(default_factory=dict)
+    bodies: Mapping[str, Span] = field(default_factory=dict)
+    current: str = ""
+    """The `let` whose body is being read."""
+
+    def __post_init__(self) -> None:
+        self.symbols = frozenset(self.alphabet)
+
+    def symbol_of(self, word: str, span: Span) -> str | None:
+        """The symbol that a bare word stands for: itself, or `a` for `Q_a`."""
+        short = word[2:] if word.startswith("Q_") else None
+        if word in self.symbols:
+            if short in self.symbols:
+                message = f"{word} is a symbol of the alphabet, and may mean the symbol {short} as well"
+                raise self.error(span, message, f"{quoted(word)} or {short}")
+            return word
+        return short if short in self.symbols else None
+
+    def knows(self, word: str, span: Span) -> bool:
+        """Whether a bare word is a symbol or a name."""
+        return word in self.lets or word in self.predicates or self.symbol_of(word, span) is not None
+
+    def unknown(self, word: str, span: Span, what: str = "symbol or name") -> SourceError:
+        """The error for a word that is no symbol and no name."""
+        if word in self.later and word not in self.predicates:
+            return self._recursion(word, span)
+        message = f"unknown {what} {brief(word)}"
+        expected = f"a symbol of the alphabet ({listed(self.alphabet)})"
+        if self.lets or self.predicates:
+            expected += f" or a name ({listed([*self.lets, *self.predicates])})"
+        return self.error(span, message, expected, self.hint(word))
+
+    def _recursion(self, word: str, span: Span) -> SourceError:
+        """The error for a name that is defined here or further down: the shortest path of definitions back to this one
+        if there is one."""
+        message = f"{word!r} is defined later (line {self.line_of(self.later[word])})"
+        hint = f"move the definition of {word} up, before this line"
+        paths, seen = [[self.current, word]] if self.current and word in self.bodies else [], {word}
+        for path in paths:
+            if path[-1] == self.current:
+                message = f"recursion of let: {' -> '.join(path)}"
+                hint = "a definition may use earlier names only; use S, U, O, H, F or G to speak of other positions"
+                break
+            with suppress(SourceError):  # a body with an error of its own leads nowhere
+                for token in formula_tokens(self.source, self.bodies[path[-1]], self.symbols):
+                    if token.kind == "WORD" and token.value in self.bodies and token.value not in seen:
+                        seen.add(token.value)
+                        paths.append([*path, token.value])
+        return self.error(span, message, "a symbol or an earlier name", hint)
+
+    def hint(self, word: str) -> str:
+        """What an unknown word may have been meant to be."""
+        known = {*vocabulary.RESERVED, *self.symbols, *self.lets, *self.predicates}
+        pieces = segmented(word, sorted(filter(WORD.fullmatch, known), key=len))
+        if len(pieces) > 1 and not WORD_OPERATORS.isdisjoint(pieces):  # such as `GFa`
+            return f"an operator needs a space before a letter or digit: {' '.join(pieces)}"
+        comma = next((s for s in self.alphabet if s.rstrip(",;") == word), "")
+        if comma:
+            return f"the symbol of the alphabet is {comma}: separate symbols by spaces alone"
+        joined = [s for s in self.alphabet if len(s) > 1 and word in s]
+        if joined and len(word) == 1:
+            return f"{joined[0]} is one symbol: separate symbols by spaces, as in alphabet: {' '.join(joined[0])}"
+        if word in vocabulary.HEADER_KEYS:
+            return f"a header line has a colon: {word}:"
+        names = (*self.alphabet, *self.lets, *self.predicates, *CONSTANTS, *PREDICATES)
+        return name_hint(word, names, WORD_OPERATORS)
+
+    # ---- sorts: every method raises SourceError ----
+
+    def _shown(self, raw: Raw) -> str:
+        return self.excerpt(raw.whole)
+
+    def formula(self, raw: Raw) -> ast.Formula:
+        """A formula of the surface syntax."""
+        match raw.kind:
+            case "word" | "number" | "quoted":
+                return self._atom(raw)
+            case "constant" if raw.text in ("true", "false"):
+                return ast.Truth(raw.text == "true", span=raw.at)
+            case "constant" if raw.text in ("first", "last"):
+                return ast.Marker("first" if raw.text == "first" else "last", span=raw.at)
+            case "unary" | "nary" | "binary" | "arrow":
+                return logical(raw, tuple(map(self.formula, raw.args)))
+            case "compare":
+                return self._compare(raw)
+            case "predicate":
+                return self._predicate(raw)
+            case "mod":
+                raise self.error(raw.at, "mod without a remainder", "(t) mod m = r", "add = and the remainder")
+        raise self._needs_formula(raw)
+
+    def _needs_formula(self, raw: Raw) -> SourceError:
+        message = f"{self._shown(raw)} is a number, and a formula is needed here"
+        hint = f"compare it with a number, as in {self._shown(raw)} > 0"
+        return self.error(raw.whole, message, "a formula", hint)
+
+    def _atom(self, raw: Raw) -> ast.Formula:
+        word = raw.text
+        if raw.kind == "word" and (raw.called or word in self.predicates):
+            return self._predicate(raw)
+        if raw.kind == "word" and word in self.lets:
+            if self.lets[word].is_term:
+                raise self._needs_formula(raw)
+            return ast.Ref(word, span=raw.at)
+        symbol = self.symbol_of(word, raw.at) if raw.kind == "word" else word if word in self.symbols else None
+        if symbol is not None:
+            return ast.Symbol(symbol, span=raw.at)
+        if raw.kind == "number":
+            expected = f"a symbol of the alphabet ({' '.join(self.alphabet)}) or a formula"
+            truth = {"0": "0 is never a truth value: write false", "1": "1 is never a truth value: write true"}
+            hint = truth.get(word, "a number is a formula only if it is a symbol of the alphabet")
+            raise self.error(raw.at, f"unknown symbol {brief(word)}", expected, hint)
+        raise self.unknown(word, raw.at, "symbol" if raw.kind == "quoted" else "symbol or name")
+
+    def _compare(self, raw: Raw) -> ast.Formula:
+        left, right = raw.args
+        if left.kind != "mod":
+            hint = _OPERATOR_HINTS.get(raw.text, "")
+            terms = self.term(left, hint), self.term(right, hint)
+            return ast.Compare(cast(ast.CompareOp, raw.text), *terms, span=raw.at)
+        if raw.text != "=":
+            hint = f"write !({self._shown(left)} = {self._shown(right)})" if raw.text == "!=" else ""
+            raise self.error(raw.at, f"{raw.text} after mod", "=", hint)
+        term = self.term(left.args[0], f"{_MOD_FORM}, with a term t")
+        return ast.Congruent(term, *self._modulus(left.args[1], right), span=left.at)
+
+    def _modulus(self, modulus: Raw, residue: Raw) -> tuple[int, int]:
+        """The checked pair m >= 1, 0 <= r < m."""
+        m = self._constant(modulus, "the modulus")
+        r = self._constant(residue, "the remainder")
+        if m < 1:
+            raise self.error(modulus.whole, f"the modulus is {m}", "a modulus of at least 1")
+        if not 0 <= r < m:
+            raise self.error(residue.whole, f"the remainder {r} never occurs", f"a remainder from 0 to {m - 1}")
+        return m, r
+
+    def _constant(self, raw: Raw, what: str) -> int:
+        self.term(raw, f"{what} is an integer")
+        value = constant_of(self, raw, self.lets)
+        if value is None:
+            raise self.error(raw.whole, f"{what} is not a constant: {self._shown(raw)}", "an integer")
+        return value
+
+    def _predicate(self, raw: Raw) -> ast.Formula:
+        name = raw.text
+        if raw.kind == "word" and name not in self.predicates:
+            if name in self.lets or self.symbol_of(name, raw.at) is not None:
+                hint = f"put an operator between {name} and ("
+                raise self.error(raw.at, f"{name} takes no argument", hint=hint)
+            raise self.unknown(name, raw.at, "predicate or operator")
+        (least, most), given = PREDICATES.get(name, (0, 1)), len(raw.args)
+        if not least <= given <= most:
+            forms = "MOD(m, r) or MOD(m, r, t)" if name == "MOD" else f"{name} or {name}(t)"
+            shown = f"{given} argument{'' if given == 1 else 's'}"
+            raise self.error(raw.whole, f"wrong number of arguments: {name} with {shown}", forms)
+        modulus = self._modulus(raw.args[0], raw.args[1]) if name == "MOD" else ()
+        term = self.term(raw.args[-1]) if given == most else None
+        if modulus and term is not None:
+            return ast.Congruent(term, *modulus, span=raw.at)
+        return ast.Predicate(name, modulus, term, span=raw.at)
+
+    def term(self, raw: Raw, hint: str = "") -> ast.Term:
+        """A term; `hint` says what to do if this is a formula."""
+        match raw.kind:
+            case "number":
+                return ast.Integer(self.integer(raw.text, raw.at), span=raw.at)
+            case "constant" if raw.text == "pos":
+                return ast.Position(span=raw.at)
+            case "constant" if raw.text == "len":
+                return ast.Length(span=raw.at)
+            case "word" if not raw.called and raw.text in self.lets:
+                if not self.lets[raw.text].is_term:
+                    raise self._needs_term(raw, hint)
+                return ast.Ref(raw.text, sort=ast.Sort.INT, span=raw.at)
+            case "count":
+                return ast.Count(cast(ast.CountSide, raw.text), self.formula(raw.args[0]), span=raw.at)
+            case "sign":
+                return ast.Signed(cast(ast.SumOp, raw.text), self.term(raw.args[0], hint), span=raw.at)
+            case "sum" | "product":
+                return self._operation(raw, hint)
+            case "mod":
+                raise self.error(raw.at, "mod stands left of = and a remainder only", "a number", _MOD_FORM)
+        raise self._needs_term(raw, hint)
+
+    def _needs_term(self, raw: Raw, hint: str) -> SourceError:
+        if raw.kind == "word" and not self.knows(raw.text, raw.at):
+            return self.unknown(raw.text, raw.at)
+        message = f"{self._shown(raw)} is a formula, and a number is needed here"
+        if raw.kind == "word" and raw.text in self.lets and self.lets[raw.text].digit:
+            hint = f"let {raw.text} names a symbol of the alphabet; for the integer write it with a sign, as in +1"
+        return self.error(raw.whole, message, "a number", hint or "#L[phi] counts the positions where phi holds")
+
+    def _operation(self, raw: Raw, hint: str) -> ast.Term:
+        left, right = (self.term(arg, hint) for arg in raw.args)
+        if raw.kind == "product" and all(constant_of(self, arg, self.lets) is None for arg in raw.args):
+            message = f"a product of two terms that are no integers: {self._shown(raw)}"
+            hint = "terms are linear: one side of * must be an integer"
+            raise self.error(raw.at, message, "an integer on one side of *", hint)
+        if abs(constant_of(self, raw, self.lets) or 0) > MAX_INTEGER:
+            raise self.error(raw.at, *TOO_LARGE)
+        if raw.kind == "product":
+            return ast.Product(left, right, span=raw.at)
+        return ast.Sum(cast(ast.SumOp, raw.text), left, right, span=raw.at)
+
+
+def listed(names: Collection[str], limit: int = 12) -> str:
+    """The first few names, for use in messages."""
+    return " ".join(list(names)[:limit]) + (" ..." if len(names) > limit else "")
+
+
+def logical(raw: Raw, args: tuple[ast.Node, ...]) -> ast.Node:
+    """The node of a logical or temporal operator above its operands."""
+    op: Any = raw.text
+    if raw.kind == "nary":
+        return ast.Nary(op, args, span=raw.at)
+    if op == "!":
+        return ast.Not(*args, span=raw.at)
+    make: Any = {"arrow": ast.Arrow, "binary": ast.Binary, "unary": ast.Unary}[raw.kind]
+    return cast(ast.Node, make(op, *args, span=raw.at))
+
+
+def constant_of(text: Cited, raw: Raw, lets: Mapping[str, Definition]) -> int | None:
+    """The value of a tree of integers and of names of such, None if there is anything else in it. Raises SourceError
+    for a number that is too large."""
+    match raw.kind:
+        case "number":
+            return text.integer(raw.text, raw.at)
+        case "word" if not raw.called and raw.text in lets:
+            return lets[raw.text].constant
+        case "sign":
+            value = constant_of(text, raw.args[0], lets)
+            return -value if value is not None and raw.text == "-" else value
+        case "sum" | "product":
+            left, right = (constant_of(text, arg, lets) for arg in raw.args)
+            if left is None or right is None:
+                return None
+            return left * right if raw.kind == "product" else left + right if raw.text == "+" else left - right
+        case _:
+            return None
+
+
+def _is_term(raw: Raw, scope: Scope) -> bool:
+    """Whether the body of a `let` is a term. A lone number is a symbol if the alphabet has it."""
+    match raw.kind:
+        case "number":
+            return raw.text not in scope.symbols
+        case "constant":
+            return raw.text in ("pos", "len")
+        case "word" if not raw.called and raw.text in scope.lets:
+            return scope.lets[raw.text].is_term
+        case kind:
+            return kind in ("sum", "sign", "product", "count")
+
+
+def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, int]:
+    """A tree and its depth after expansion, which is at most MAX_LEVELS: the caret is at the operator or the name that
+    is one level too many."""
+    tokens = formula_tokens(scope.source, region, scope.symbols)
+    wrong = bracket_error(scope, tokens, scope.alphabet, MAX_LEVELS)
+    if wrong is not None:
+        raise wrong
+    root = build("ltl.lark", scope, tokens, lambda index: _mistake(scope, tokens, index, region, whole_file))
+    deepest = 0
+    for node, above in levels(root):
+        let = scope.lets.get(node.text) if node.kind == "word" and not node.args else None
+        own = let.depth if let else int(bool(node.args))
+        deepest = max(deepest, above + own)
+        if deepest > MAX_LEVELS:
+            message = f"nesting beyond {MAX_LEVELS} levels"
+            if let:
+                message += f": {node.text} has {own} levels, and {above} more are around it"
+            hint = "a chain of &, | or ^ is one level; the levels of a definition count where its name is used"
+            raise scope.error(node.at, message, hint=hint)
+    return root, deepest
+
+
+def _mistake(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Span, whole_file: bool) -> SourceError:
+    """Why the token of an index does not fit after the ones before it."""
+    before = tokens[index - 1] if index > 0 else None
+    token = tokens[index] if index < len(tokens) else None
+
+    def fail(span: Span, message: str, expected: str, hint: str = "") -> SourceError:
+        for near in (token, before):
+            if not hint and near is not None and near.kind not in ("QUOTED", "WORD", "NUMBER"):
+                hint = symbol_hint(scope.written(near.span), scope.symbols)
+        return scope.error(span, message, expected, hint)
+
+    after = f"missing operand after {scope.written(before.span)}" if before else "missing formula"
+    if token is None:
+        end = before.span.end if before else region.start
+        return fail(Span(end, end + 1), after, _OPERAND)
+    place, shown = token.span, scope.written(token.span)
+    if before is None or before.kind not in _ENDS_OPERAND:
+        if before and before.kind in _TERM_OPERATORS and token.kind == "UNARY":
+            message = f"{shown} makes a formula, and a number is needed after {scope.written(before.span)}"
+            return fail(place, message, "a number")
+        if before and token.kind in ("RPAR", "RSQB"):
+            return fail(place, "nothing between the brackets" if before.kind in ("LPAR", "COUNT") else after, _OPERAND)
+        hint = "unequal is written !=" if shown == "<>" else ""
+        return fail(place, f"missing operand before {shown}", _OPERAND, hint)
+    if before.kind == "WORD" and not scope.knows(before.value, before.span):
+        return scope.unknown(before.value, before.span)
+    if token.kind == "COMMA":
+        return fail(place, "a comma separates the arguments of a predicate only", "an operator")
+    if shown == "<>":
+        hint = "<> is eventually (F); unequal is written !="
+        return fail(place, f"missing operator before {shown}", "an operator", hint)
+    if whole_file and token.kind in _STARTS_OPERAND and _begins_anew(scope.source.text, token.span.start, region.start):
+        hint = "a file has one formula: join the two with & or |, or name the first with let"
+        return fail(place, "a second formula begins here", "an operator or the end of the file", hint)
+    if token.kind == "WORD" and not scope.knows(token.value, place):
+        return fail(place, f"unknown operator {shown}", "an operator", scope.hint(token.value))
+    return fail(place, f"missing operator before {shown}", "an operator or the end of the formula")
+
+
+def _begins_anew(text: str, start: int, formula: int) -> bool:
+    """Whether what starts here begins a line after the formula, indented no more than the formula itself."""
+    line = text.rfind("\n", 0, start) + 1
+    indent = formula - text.rfind("\n", 0, formula) - 1
+    return line > formula and not text[line:start].strip() and start - line <= indent

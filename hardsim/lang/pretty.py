@@ -1,4 +1,4 @@
-"""Formulas and files as text: ASCII operators, and only the brackets and quotes that are needed.
+"""Formulas and files as text: ASCII operators, and only the brackets and quotes needed.
 
 Reading the text again gives the same tree (the same file), spans aside.
 """
@@ -6,19 +6,19 @@ Reading the text again gives the same tree (the same file), spans aside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
+from textwrap import wrap
 from typing import TypeAlias
 
 from hardsim.lang import ast
 from hardsim.lang.vocabulary import is_bare, quoted
-from hardsim.lang.walk import looks_ahead_only
-from hardsim.lang.words import has_long_symbols
+from hardsim.lang.words import has_long_symbols, written_word
 
 # How tightly an operator binds; an operand that binds less tightly than its place asks for gets brackets.
 _ARROW, _OR, _XOR, _AND, _BINARY, _UNARY, _COMPARE, _SUM, _PRODUCT, _SIGNED, _ATOM = range(11)
 _NARY = {"|": _OR, "^": _XOR, "&": _AND}
-_WIDTH = 100
+_WIDTH = 102
 
 _Piece: TypeAlias = "str | tuple[ast.Node, int]"
 """Text, or an operand and how tightly it must bind to stand without brackets."""
@@ -33,49 +33,9 @@ def format_formula(node: ast.Node) -> str:
         if isinstance(piece, str):
             out.append(piece)
             continue
-        inner, wanted = piece
-        level, pieces = _layout(inner)
-        if level < wanted:
-            pieces = ["(", *pieces, ")"]
-        stack.extend(reversed(pieces))
+        own, pieces = _layout(piece[0])
+        stack.extend(reversed(pieces if own >= piece[1] else ["(", *pieces, ")"]))
     return "".join(out)
-
-
-def format_file(file: ast.FormulaFile) -> str:
-    """The text of a file: title, header, examples, predicates, definitions and formula, each on lines of its own."""
-    lines = [f"// {file.title}"] if file.title else []
-    lines.append(f"alphabet: {' '.join(file.alphabet)}")
-    if file.origin:
-        lines.append(f"source: {file.origin}")
-    # an `at: last` that was written silences a note, which would come back without it
-    silenced = not file.notes and looks_ahead_only(file.formula, file.lets)
-    if file.at != "last" or silenced:
-        lines.append(f"at: {file.at}")
-    for accept, examples in groupby(file.examples, key=lambda example: example.accept):
-        key = "accept" if accept else "reject"
-        words = [example.word for example in examples]
-        lines.extend(f"{key}: {text}" for text in _word_lines(words, has_long_symbols(file.alphabet)))
-    for predicate in file.predicates:
-        text = re.sub(r"\n(?=\S)", "\n  ", predicate.text)  # a line without indentation would end the definition
-        lines.append(f"pred {predicate.name}({', '.join(predicate.params)}) = {text}")
-    lines.extend(f"let {let.name} = {format_formula(let.body)}" for let in file.lets)
-    lines.append(format_formula(file.formula))
-    return "\n".join(lines) + "\n"
-
-
-def _word_lines(words: Sequence[tuple[str, ...]], long_symbols: bool) -> Iterable[str]:
-    """The values of header lines for these words: one word each, or as many as fit."""
-    if long_symbols:
-        yield from (" ".join(word) for word in words)
-        return
-    line = ""
-    for word in words:
-        text = "".join(word)
-        if line and len(line) + len(text) > _WIDTH:
-            yield line
-            line = ""
-        line = f"{line}  {text}" if line else text
-    yield line
 
 
 def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
@@ -85,11 +45,7 @@ def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
             tail = _ARROW if isinstance(right, ast.Arrow) and right.op == op else _OR
             return _ARROW, [(left, _OR), f" {op} ", (right, tail)]
         case ast.Nary(op, args):
-            level = _NARY[op]
-            pieces: list[_Piece] = [(args[0], level + 1)]
-            for arg in args[1:]:
-                pieces += [f" {op} ", (arg, level + 1)]
-            return level, pieces
+            return _NARY[op], _listed([(arg, _NARY[op] + 1) for arg in args], f" {op} ")
         case ast.Binary(op, left, right):
             tail = _BINARY if isinstance(right, ast.Binary) and right.op == op else _UNARY
             return _BINARY, [(left, _UNARY), f" {op} ", (right, tail)]
@@ -98,51 +54,60 @@ def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
         case ast.Unary(op, arg):
             bracketed = isinstance(arg, ast.Arrow | ast.Nary | ast.Binary)  # all that binds less tightly
             return _UNARY, [op if bracketed else f"{op} ", (arg, _UNARY)]
-        case ast.Compare(op, first, second):
-            return _COMPARE, [(first, _SUM), f" {op} ", (second, _SUM)]
+        case ast.Compare(op, left, right):
+            return _COMPARE, [(left, _SUM), f" {op} ", (right, _SUM)]
         case ast.Congruent(term, modulus, residue):
             return _COMPARE, [(term, _SUM), f" mod {modulus} = {residue}"]
-        case _:
-            return _term_layout(node)
-
-
-def _term_layout(node: ast.Node) -> tuple[int, list[_Piece]]:
-    match node:
         case ast.Sum(op, left, right):
             return _SUM, [(left, _SUM), f" {op} ", (right, _PRODUCT)]
         case ast.Product(left, right):
             return _PRODUCT, [(left, _PRODUCT), " * ", (right, _SIGNED)]
         case ast.Signed(op, arg):
             return _SIGNED, [op, (arg, _SIGNED)]
+        case ast.Integer(value):
+            return _ATOM if value >= 0 else _SIGNED, [str(value)]
         case ast.Count(side, formula):
             return _ATOM, [f"#{side}[", (formula, _ARROW), "]"]
         case ast.Predicate(name, params, argument):
-            args: list[_Piece] = [str(param) for param in params]
-            args += [] if argument is None else [(argument, _ARROW)]
-            pieces: list[_Piece] = [name]
-            for index, item in enumerate(args):
-                pieces += ["(" if index == 0 else ", ", item]
-            return _ATOM, [*pieces, ")"] if args else pieces
-        case _:
-            return _ATOM, [_word(node)]
-
-
-def _word(node: ast.Node) -> str:
-    """The text of a node without operands."""
-    match node:
+            of: list[_Piece] = [] if argument is None else [(argument, _ARROW)]
+            inside = _listed([*map(str, params), *of], ", ")
+            return _ATOM, [name, "(", *inside, ")"] if inside else [name]
         case ast.Symbol(name):
-            return name if is_bare(name) else quoted(name)
-        case ast.Ref(name):
-            return name
-        case ast.Truth(value):
-            return "true" if value else "false"
-        case ast.Marker(which):
-            return which
-        case ast.Integer(number):
-            return str(number)
+            return _ATOM, [name if is_bare(name) else quoted(name)]
+        case ast.Truth(truth):
+            return _ATOM, ["true" if truth else "false"]
+        case ast.Marker(text) | ast.Ref(text):
+            return _ATOM, [text]
         case ast.Position():
-            return "pos"
+            return _ATOM, ["pos"]
         case ast.Length():
-            return "len"
+            return _ATOM, ["len"]
         case _:
             raise TypeError(f"not a node of the surface syntax: {node!r}")
+
+
+def _listed(pieces: Iterable[_Piece], separator: str) -> list[_Piece]:
+    """The pieces with separators between them."""
+    return [part for piece in pieces for part in (separator, piece)][1:]
+
+
+def format_file(file: ast.FormulaFile) -> str:
+    """The text of a file: title, header, examples, predicates, definitions and formula, each on lines of its own."""
+    lines = [f"// {file.title}"] if file.title else []
+    lines.append(f"alphabet: {' '.join(file.alphabet)}")
+    if file.origin:
+        lines.append(f"source: {file.origin}")
+    # an `at: last` that was written silences a note, which would come back without it
+    silenced = not file.notes and ast.looks_ahead_only(file.formula, file.lets)
+    if file.at != "last" or silenced:
+        lines.append(f"at: {file.at}")
+    for accept, examples in groupby(file.examples, key=lambda example: example.accept):
+        words = [written_word(example.word, file.alphabet) for example in examples]
+        if not has_long_symbols(file.alphabet):  # as many in a line as fit
+            words = wrap("  ".join(words), _WIDTH, break_long_words=False, break_on_hyphens=False)
+        lines.extend(f"{'accept' if accept else 'reject'}: {word}" for word in words)
+    for predicate in file.predicates:
+        text = re.sub(r"\n(?=\S)", "\n  ", predicate.text)  # a line without indentation would end the definition
+        lines.append(f"pred {predicate.name}({', '.join(predicate.params)}) = {text}")
+    lines.extend(f"let {let.name} = {format_formula(let.body)}" for let in file.lets)
+    return "\n".join([*lines, format_formula(file.formula)]) + "\n"

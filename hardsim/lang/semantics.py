@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from operator import add, and_, eq, ge, gt, le, lt, mul, ne, neg, or_, pos, sub
+from operator import add, and_, eq, mul, ne, neg, or_, pos, sub
 from typing import Final, Literal, TypeAlias
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
-from hardsim.lang.numerical import BUILT_IN, NumericalPredicate
-from hardsim.lang.predicate import user_predicates
-from hardsim.lang.words import has_long_symbols
+from hardsim.lang.arith import COMPARISONS
+from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
+from hardsim.lang.words import written_word
 
 Column: TypeAlias = Sequence[int]
 """The values of a subformula (bools) or term at positions 1..n, position i at index i - 1."""
@@ -37,25 +37,6 @@ Column: TypeAlias = Sequence[int]
 _Columns: TypeAlias = list[Column]
 _Step: TypeAlias = Callable[[Sequence[str], _Columns], Column]
 _Key: TypeAlias = tuple[object, ...]
-
-
-# ---- temporal operators: columns in, column out ----
-
-
-def _strong_next(phi: Column) -> Column:
-    return [*phi[1:], False]
-
-
-def _weak_next(phi: Column) -> Column:
-    return [*phi[1:], True]
-
-
-def _strong_yesterday(phi: Column) -> Column:
-    return [False, *phi[:-1]]
-
-
-def _weak_yesterday(phi: Column) -> Column:
-    return [True, *phi[:-1]]
 
 
 def _once(phi: Column) -> Column:
@@ -66,16 +47,12 @@ def _historically(phi: Column) -> Column:
     return list(accumulate(phi, and_))
 
 
-def _eventually(phi: Column) -> Column:
-    return _backwards(_once(_backwards(phi)))
+def _backwards(column: Column) -> Column:
+    return column[::-1]
 
 
 def _always(phi: Column) -> Column:
     return _backwards(_historically(_backwards(phi)))
-
-
-def _backwards(column: Column) -> Column:
-    return column[::-1]
 
 
 def _not(phi: Column) -> Column:
@@ -100,79 +77,40 @@ def _until(phi: Column, psi: Column) -> Column:
     return _backwards(_since(_backwards(phi), _backwards(psi)))
 
 
-def _release(phi: Column, psi: Column) -> Column:
-    return _not(_until(_not(phi), _not(psi)))
-
-
-def _trigger(phi: Column, psi: Column) -> Column:
-    return _not(_since(_not(phi), _not(psi)))
-
-
-def _weak_until(phi: Column, psi: Column) -> Column:
-    return _pointwise(or_, _until(phi, psi), _always(phi))
-
-
-def _strong_release(phi: Column, psi: Column) -> Column:
-    return _until(psi, _pointwise(and_, phi, psi))
-
-
 def _pointwise(operation: Callable[[int, int], int], left: Column, right: Column) -> Column:
     return list(map(operation, left, right))
 
 
-def _implies(left: int, right: int) -> int:
-    return not left or right
-
-
 _UNARY: Final[Mapping[ast.UnaryOp, Callable[[Column], Column]]] = {
-    "X": _strong_next,
-    "WX": _weak_next,
-    "Y": _strong_yesterday,
-    "WY": _weak_yesterday,
+    "X": lambda phi: [*phi[1:], False],
+    "WX": lambda phi: [*phi[1:], True],
+    "Y": lambda phi: [False, *phi[:-1]],
+    "WY": lambda phi: [True, *phi[:-1]],
     "O": _once,
     "H": _historically,
-    "F": _eventually,
+    "F": lambda phi: _backwards(_once(_backwards(phi))),
     "G": _always,
 }
 _BINARY: Final[Mapping[ast.BinaryOp, Callable[[Column, Column], Column]]] = {
     "U": _until,
-    "R": _release,
-    "W": _weak_until,
-    "M": _strong_release,
+    "R": lambda phi, psi: _not(_until(_not(phi), _not(psi))),
+    "W": lambda phi, psi: _pointwise(or_, _until(phi, psi), _always(phi)),
+    "M": lambda phi, psi: _until(psi, _pointwise(and_, phi, psi)),
     "S": _since,
-    "T": _trigger,
+    "T": lambda phi, psi: _not(_since(_not(phi), _not(psi))),
 }
 _NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": ne}
-_ARROW: Final[Mapping[ast.ArrowOp, Callable[[int, int], int]]] = {"->": _implies, "<->": eq}
-_COMPARE: Final[Mapping[ast.CompareOp, Callable[[int, int], bool]]] = {
-    "<": lt,
-    "<=": le,
-    "=": eq,
-    "!=": ne,
-    ">=": ge,
-    ">": gt,
+_ARROW: Final[Mapping[ast.ArrowOp, Callable[[int, int], int]]] = {
+    "->": lambda left, right: not left or right,
+    "<->": eq,
 }
 
 
-# ---- counts ----
-
-
-def _count_left(phi: Column) -> Column:
-    return list(accumulate(phi, add))
-
-
-def _count_right(phi: Column) -> Column:
-    return _backwards(_count_left(_backwards(phi)))
-
-
-def _count_all(phi: Column) -> Column:
-    return [sum(phi)] * len(phi)
-
-
-_COUNT: Final[Mapping[ast.Side, Callable[[Column], Column]]] = {"L": _count_left, "R": _count_right, "": _count_all}
-
-
-# ---- evaluation ----
+_COUNT: Final[Mapping[ast.CountSide, Callable[[Column], Column]]] = {
+    "L": lambda phi: list(accumulate(phi, add)),
+    "R": lambda phi: _backwards(list(accumulate(_backwards(phi), add))),
+    "": lambda phi: [sum(phi)] * len(phi),
+}
 
 
 class Oracle:
@@ -182,13 +120,9 @@ class Oracle:
     one column however often its name is used, and so is any subformula that is written twice. Evaluating a word is
     one loop over the steps, so nesting costs no recursion and time is O(steps * n).
 
-    Args:
-        file: the formula, its alphabet and its definitions.
-        predicates: the meaning of each name that the file defines by `pred`; by default what the file says.
-
-    Raises:
-        SourceError: at a name that has no definition, or a predicate that `predicates` does not define; when asked
-            about a word, where a condition of a `pred` line has no value (see hardsim/lang/predicate.py).
+    `predicates` is the meaning of each name that the file defines by `pred`; by default what the file says. Raises
+    SourceError at a name that has no definition, or a predicate that `predicates` does not define; when asked about a
+    word, where a condition of a `pred` line has no value (see hardsim/lang/predicate.py).
     """
 
     def __init__(self, file: ast.FormulaFile, predicates: Mapping[str, NumericalPredicate] | None = None) -> None:
@@ -204,11 +138,8 @@ class Oracle:
         self._root = self._column(file.formula)
 
     def truth(self, word: Sequence[str]) -> list[bool]:
-        """The truth value of the formula at positions 1..n of a word (a sequence of n symbols), shape (n,).
-
-        Raises:
-            InputError: for the empty word, which has no position, and for a symbol that is not in the alphabet.
-        """
+        """The truth value of the formula at positions 1..n of a word (a sequence of n symbols), shape (n,). Raises
+        InputError for the empty word, which has no position, and for a symbol that is not in the alphabet."""
         if not word:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
         if not self._alphabet.issuperset(word):
@@ -276,15 +207,17 @@ class Oracle:
         """The number of the column of a formula about integers, or of a term."""
         match node:
             case ast.Compare(op, left, right):
-                return self._pointwise(op, _COMPARE[op], self._column(left), self._column(right))
+                return self._pointwise(op, COMPARISONS[op], self._column(left), self._column(right))
             case ast.Congruent(term, modulus, residue):
-                return self._congruent(self._column(term), modulus, residue)
+                value = self._column(term)  # `%` of Python is in [0, modulus) for negative values too
+                key = ("mod", modulus, residue, value)
+                return self._emit(key, lambda word, columns: [x % modulus == residue for x in columns[value]])
             case ast.Predicate():
                 return self._predicate(node)
             case ast.Integer(value):
                 return self._emit(("integer", value), lambda word, columns: [value] * len(word))
             case ast.Position():
-                return self._position()
+                return self._emit(("pos",), lambda word, columns: range(1, len(word) + 1))
             case ast.Length():
                 return self._emit(("len",), lambda word, columns: [len(word)] * len(word))
             case ast.Count(side, arg):
@@ -300,20 +233,12 @@ class Oracle:
             case _:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
 
-    def _position(self) -> int:
-        return self._emit(("pos",), lambda word, columns: range(1, len(word) + 1))
-
-    def _congruent(self, term: int, modulus: int, residue: int) -> int:
-        """Mathematical congruence: `%` of Python is in [0, modulus) for negative values too."""
-        key = ("mod", modulus, residue, term)
-        return self._emit(key, lambda word, columns: [value % modulus == residue for value in columns[term]])
-
     def _predicate(self, node: ast.Predicate) -> int:
         """A numerical predicate of the position, or of a term, which may be 0 or negative."""
-        value = self._position() if node.term is None else self._column(node.term)
+        term = node.term or ast.Position()
         if node.name == "MOD":
-            modulus, residue = node.params
-            return self._congruent(value, modulus, residue)
+            return self._column(ast.Congruent(term, *node.params))
+        value = self._column(term)
         holds = self._predicates.get(node.name)
         if holds is None:
             known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
@@ -322,45 +247,24 @@ class Oracle:
         return self._emit(key, lambda word, columns: [bool(holds(x, len(word))) for x in columns[value]])
 
 
-def truth(
-    file: ast.FormulaFile, word: Sequence[str], predicates: Mapping[str, NumericalPredicate] | None = None
-) -> list[bool]:
-    """The truth value of a file's formula at positions 1..n of one word. For many words make an `Oracle`."""
-    return Oracle(file, predicates).truth(word)
-
-
-def accepts(
-    file: ast.FormulaFile,
-    word: Sequence[str],
-    at: Literal["first", "last"] | None = None,
-    predicates: Mapping[str, NumericalPredicate] | None = None,
-) -> bool:
-    """Whether a file's formula is true of one word, read at `at`. For many words make an `Oracle`."""
-    return Oracle(file, predicates).accepts(word, at)
-
-
 def check_examples(
     file: ast.FormulaFile,
     predicates: Mapping[str, NumericalPredicate] | None = None,
     at: Literal["first", "last"] | None = None,
 ) -> None:
-    """Holds the `accept:` and `reject:` words of a file against its formula, read at `at`.
-
-    Raises:
-        SourceError: at the first word (in the order of the text) that the formula contradicts.
-    """
+    """Holds the `accept:` and `reject:` words of a file against its formula, read at `at`. Raises SourceError at the
+    first word (in the order of the text) that the formula contradicts."""
     oracle = Oracle(file, predicates)
     where = at or file.at
     for example in sorted(file.examples, key=lambda example: example.span.start):
         if oracle.accepts(example.word, where) == example.accept:
             continue
-        separator = " " if has_long_symbols(file.alphabet) else ""
         listed, gives = ("accept", "rejects") if example.accept else ("reject", "accepts")
         position = 1 if where == "first" else len(example.word)
         raise SourceError(
             file.source,
             example.span,
-            f"the formula {gives} '{separator.join(example.word)}', which is listed under '{listed}:' "
+            f"the formula {gives} '{written_word(example.word, file.alphabet)}', which is listed under '{listed}:' "
             f"(it is {'false' if example.accept else 'true'} at position {position}, the {where})",
             hint="Correct the formula or the example; `at: first` or `at: last` says where the formula is read.",
         )

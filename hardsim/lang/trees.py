@@ -1,145 +1,182 @@
-"""What the two expression grammars share: lark over tokens made elsewhere, and the trees of what both can say.
-
-This module imports lark, which takes a while: import it only when there is something to parse.
-"""
+"""The trees that the grammars ltl.lark and srasp.lark make of tokens; sorts and names are not told apart yet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, reduce
 from importlib import resources
-from typing import ClassVar, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from lark import Lark, Token, Transformer, UnexpectedToken
-from lark.lexer import Lexer, LexerState
+from hardsim.errors import SourceError, Span
+from hardsim.lang.lexer import Cited, Lexeme
 
-from hardsim.errors import Span
-from hardsim.lang.raw import Lexeme, MisreadError, Raw, RawKind
+_Children: TypeAlias = "Sequence[Raw | Token]"
 
-_CHAINS: dict[str, RawKind] = {"SIGN": "sum", "STAR": "product"}
+if TYPE_CHECKING:  # lark takes a while to import: it is imported when there is something to parse
+    from lark import Lark, Token
+    from lark.lexer import LexerState
 
-
-class MisfitError(Exception):
-    """The token of that index does not fit (an index of len(tokens) is the end)."""
-
-    def __init__(self, index: int) -> None:
-        super().__init__(f"token {index}")
-        self.index = index
-
-
-class _Replay(Lexer):
-    """Hands lark the tokens that a lexer of ours made; a token's `line` is its index."""
-
-    def __init__(self, lexer_conf: object) -> None:
-        """Lark passes its configuration of terminals, which is not needed here."""
-
-    __future_interface__ = 2  # lark calls `lex` with its state, whose `text` is the input as it was given
-
-    def lex(self, lexer_state: LexerState, parser_state: object) -> Iterator[Token]:
-        tokens = cast("Sequence[Lexeme]", lexer_state.text)
-        for index, token in enumerate(tokens):
-            yield Token(token.kind, token.value, token.span.start, line=index, end_pos=token.span.end)
+RawKind: TypeAlias = Literal[
+    "word", "number", "quoted", "nary", "arrow", "compare", "sum", "sign", "product",
+    "constant", "predicate", "unary", "binary", "mod", "count",
+    "symbol", "truth", "not", "member", "conditional", "attention", "psum",
+]  # fmt: skip
+"""Of both languages; of formulas alone; of S-RASP programs alone."""
 
 
-def make_parser(package: str, file: str, builder: TreeBuilder) -> Lark:
-    """The parser of a grammar file in a package, whose rules call the methods of a builder."""
-    text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", lexer=_Replay, transformer=builder, maybe_placeholders=False)
+@dataclass(frozen=True, slots=True, eq=False)
+class Raw:
+    """A node of the grammar: `text` is the canonical operator, the word, the symbol, or the side of a count; `at` the
+    place of that operator or word; `whole` that of the node with its operands, brackets around it included. A predicate
+    or word that was written with arguments in brackets is `called`. The operands of `member` are the element and then
+    the members of the set; those of `attention` mask, score, value and default; those of `psum` mask and value."""
+
+    kind: RawKind
+    text: str
+    at: Span
+    whole: Span
+    args: tuple[Raw, ...] = ()
+    called: bool = False
 
 
-def build_with(parser: Lark, tokens: Sequence[Lexeme]) -> Raw:
-    """The tree of a list of tokens. Raises MisfitError or MisreadError. No recursion, whatever the depth."""
+def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
+    """Every node of a tree, each before its operands, with how many are above it. No recursion."""
+    stack = [(root, 0)]
+    while stack:
+        node, above = stack.pop()
+        yield node, above
+        stack.extend((arg, above + 1) for arg in reversed(node.args))
+
+
+class _MisreadError(Exception):
+    """A mistake found while the tree is built: place, message, what is expected, hint."""
+
+
+def build(
+    grammar: Literal["ltl.lark", "srasp.lark"],
+    text: Cited,
+    tokens: Sequence[Lexeme],
+    misfit: Callable[[int], SourceError],
+) -> Raw:
+    """The tree of a list of tokens. No recursion, whatever the depth. Raises SourceError for chains of operators that
+    do not chain, and what `misfit` makes of the index of the first token that does not fit (the number of tokens is the
+    end)."""
+    parser = _parser(grammar)
+    from lark import UnexpectedToken
+
     try:
-        return cast("Raw", parser.parse(tokens))  # what the builder makes of the rule `start`
+        return cast("Raw", parser.parse(cast("str", tokens)))  # what the builder makes of the first rule
     except UnexpectedToken as error:
-        raise MisfitError(len(tokens) if error.token.type == "$END" else error.token.line or 0) from None
+        raise misfit(len(tokens) if error.token.type == "$END" else error.token.line or 0) from None
+    except _MisreadError as error:
+        raise text.error(*error.args) from None
 
 
-def place(token: Token) -> Span:
-    """Where a token stands."""
-    return Span(token.start_pos or 0, token.end_pos or 0)
+@cache
+def _parser(grammar: str) -> Lark:
+    from lark import Lark, Token
+    from lark.lexer import Lexer
+
+    class Replay(Lexer):
+        """Hands lark the tokens that a lexer of ours made; a token's `line` is its index."""
+
+        def __init__(self, lexer_conf: object) -> None:
+            """Lark passes its configuration of terminals, which is not needed here."""
+
+        __future_interface__ = 2  # lark calls `lex` with its state, whose `text` is the input as it was given
+
+        def lex(self, lexer_state: LexerState, parser_state: object) -> Iterator[Token]:
+            for index, token in enumerate(cast("Sequence[Lexeme]", lexer_state.text)):
+                yield Token(token.kind, token.value, token.span.start, line=index, end_pos=token.span.end)
+
+    text = resources.files("hardsim.lang").joinpath(grammar).read_text(encoding="utf-8")
+    return Lark(text, parser="lalr", lexer=Replay, transformer=_Builder(), maybe_placeholders=False)
 
 
-def join(first: Span, last: Span) -> Span:
-    """From the beginning of one place to the end of another."""
-    return Span(first.start, last.end)
-
-
-def split(children: list[Raw | Token]) -> tuple[list[Raw], list[Token]]:
+def _split(children: _Children) -> tuple[list[Raw], list[Token]]:
     """The operands and the tokens between and around them, in order."""
-    return [c for c in children if isinstance(c, Raw)], [c for c in children if isinstance(c, Token)]
+    return [c for c in children if isinstance(c, Raw)], [c for c in children if not isinstance(c, Raw)]
 
 
-def grouped_right(kind: RawKind, operands: list[Raw], operators: list[Token]) -> Raw:
+def _place(child: Raw | Token) -> Span:
+    return child.whole if isinstance(child, Raw) else Span(child.start_pos or 0, child.end_pos or 0)
+
+
+def _node(kind: RawKind, *children: Raw | Token) -> Raw:
+    operands, tokens = _split(children)
+    whole = Span(_place(children[0]).start, _place(children[-1]).end)
+    return Raw(kind, str(tokens[0]), _place(tokens[0]), whole, tuple(operands))
+
+
+def _grouped_right(kind: RawKind, children: _Children) -> Raw:
     """`a op (b op (c ...))`."""
-    tree = operands[-1]
-    for operand, token in zip(reversed(operands[:-1]), reversed(operators), strict=True):
-        tree = Raw(kind, str(token), place(token), join(operand.whole, tree.whole), (operand, tree))
-    return tree
+    operands, tokens = _split(children)
+    pairs = zip(reversed(operands[:-1]), reversed(tokens), strict=True)
+    return reduce(lambda tree, pair: _node(kind, *pair, tree), pairs, operands[-1])
 
 
-class TreeBuilder(Transformer[Token, Raw]):
-    """One method per rule that both grammars have; lark calls it when the rule is complete, with its children."""
+class _Builder:
+    """One method per rule of the grammars; lark calls it when the rule is complete, with its children."""
 
-    LEAVES: ClassVar[Mapping[str, RawKind]]
+    def node(self, children: _Children) -> Raw:
+        """What its first token says: a leaf, or an operator or opening bracket with what belongs to it."""
+        return _node(cast("RawKind", _split(children)[1][0].type.lower()), *children)
 
-    def leaf(self, children: list[Token]) -> Raw:
-        """A word, a number, a symbol."""
-        (token,) = children
-        return Raw(self.LEAVES[token.type], str(token), place(token), place(token))
-
-    def call(self, children: list[Raw | Token]) -> Raw:
+    def call(self, children: _Children) -> Raw:
         """A name with arguments in brackets."""
-        operands, tokens = split(children)
-        name = tokens[0]
-        whole = join(place(name), place(tokens[-1]))
-        return Raw(self.LEAVES[name.type], str(name), place(name), whole, tuple(operands), called=True)
+        return replace(self.node(children), called=True)
 
-    def bracket(self, children: list[Raw | Token]) -> Raw:
+    def bracket(self, children: _Children) -> Raw:
         """What is inside; its place includes the brackets."""
-        (inner,), (opening, closing) = split(children)
-        return Raw(inner.kind, inner.text, inner.at, join(place(opening), place(closing)), inner.args, inner.called)
+        return replace(_split(children)[0][0], whole=Span(_place(children[0]).start, _place(children[-1]).end))
 
-    def nary(self, children: list[Raw | Token]) -> Raw:
+    def nary(self, children: _Children) -> Raw:
         """`& ^ |`, flat: an operand that is a chain of the same operator is opened."""
-        operands, tokens = split(children)
-        op = str(tokens[0])
+        chain = _node("nary", *children)
         flat: list[Raw] = []
-        for operand in operands:
-            flat.extend(operand.args if (operand.kind, operand.text) == ("nary", op) else (operand,))
-        return Raw("nary", op, place(tokens[0]), join(operands[0].whole, operands[-1].whole), tuple(flat))
+        for operand in chain.args:
+            flat.extend(operand.args if (operand.kind, operand.text) == ("nary", chain.text) else (operand,))
+        return replace(chain, args=tuple(flat))
 
-    def arrow(self, children: list[Raw | Token]) -> Raw:
+    def arrow(self, children: _Children) -> Raw:
         """`-> <->` group to the right, and do not mix."""
-        operands, tokens = split(children)
-        for token in tokens:
-            if token != tokens[0]:
-                raise MisreadError(
-                    place(token),
-                    f"{tokens[0]} beside {token} needs brackets",
-                    hint=f"write (... {tokens[0]} ...) {token} ... or ... {tokens[0]} (... {token} ...)",
-                )
-        return grouped_right("arrow", operands, tokens)
+        tokens = _split(children)[1]
+        other = next((token for token in tokens if token != tokens[0]), None)
+        if other is not None:
+            hint = f"write (... {tokens[0]} ...) {other} ... or ... {tokens[0]} (... {other} ...)"
+            raise _MisreadError(_place(other), f"{tokens[0]} beside {other} needs brackets", "", hint)
+        return _grouped_right("arrow", children)
 
-    def comparison(self, children: list[Raw | Token]) -> Raw:
-        """One comparison; they are not chained."""
-        operands, tokens = split(children)
+    def binary(self, children: _Children) -> Raw:
+        """A temporal operator; one alone groups to the right, and two do not mix."""
+        for before, token in pairwise(_split(children)[1]):
+            if token != before:
+                message = f"two different temporal operators in a row, {before} and {token}, need brackets"
+                hint = f"write (... {before} ...) {token} ... or ... {before} (... {token} ...)"
+                raise _MisreadError(_place(token), message, "", hint)
+        return _grouped_right("binary", children)
+
+    def comparison(self, children: _Children) -> Raw:
+        tokens = _split(children)[1]
         if len(tokens) > 1:
+            expected = "an operator that is no comparison"
             hint = f"write ... {tokens[0]} ... & ... {tokens[1]} ..."
-            raise MisreadError(
-                place(tokens[1]), "comparisons cannot be chained", "an operator that is no comparison", hint
-            )
-        return grouped_right("compare", operands, tokens)
+            raise _MisreadError(_place(tokens[1]), "comparisons cannot be chained", expected, hint)
+        return _node("compare", *children)
 
-    def left_chain(self, children: list[Raw | Token]) -> Raw:
+    def modulo(self, children: _Children) -> Raw:
+        tokens = _split(children)[1]
+        if len(tokens) > 1:
+            hint = "write (t) mod m = r"
+            raise _MisreadError(_place(tokens[1]), "mod cannot be chained", "= and a remainder", hint)
+        return _node("mod", *children)
+
+    def left_chain(self, children: _Children) -> Raw:
         """`+ - *` group to the left."""
-        operands, tokens = split(children)
+        operands, tokens = _split(children)
         tree = operands[0]
         for operand, token in zip(operands[1:], tokens, strict=True):
-            kind = _CHAINS[token.type]
-            tree = Raw(kind, str(token), place(token), join(tree.whole, operand.whole), (tree, operand))
+            tree = _node("sum" if token.type == "SIGN" else "product", tree, token, operand)
         return tree
-
-    def prefixed(self, kind: RawKind, children: list[Raw | Token]) -> Raw:
-        """An operator before its operand."""
-        (inner,), (token,) = split(children)
-        return Raw(kind, str(token), place(token), join(place(token), inner.whole), (inner,))

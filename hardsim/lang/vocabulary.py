@@ -1,112 +1,134 @@
-"""The spellings of `.ltl` expressions: which characters and words are which token, and what is reserved."""
+"""The spellings of formulas and programs: which text is which token, what is reserved, and hints for what is neither.
+
+What is named `PROGRAM_` is about programs alone; `COMMON` is what both languages share.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from typing import TypeAlias
 
-TokenKind: TypeAlias = Literal[
-    "ARROW", "OR", "XOR", "AND", "BINARY", "UNARY", "COMPARE", "MODULO", "SIGN", "STAR",
-    "WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "COUNT", "LPAR", "RPAR", "RSQB", "COMMA",
-]  # fmt: skip
-"""The terminals of ltl.lark."""
-
-WORD_OPERATORS: Mapping[str, tuple[TokenKind, str]] = {
-    "not": ("UNARY", "!"),
-    "and": ("AND", "&"),
-    "or": ("OR", "|"),
-    "xor": ("XOR", "^"),
-    "mod": ("MODULO", "mod"),
-    **{word: ("UNARY", word) for word in ("X", "WX", "Y", "WY", "O", "H", "F", "G")},
-    **dict.fromkeys(("wX", "N"), ("UNARY", "WX")),
-    "Z": ("UNARY", "WY"),
-    **{word: ("BINARY", word) for word in ("U", "R", "W", "M", "S", "T")},
-    "V": ("BINARY", "R"),
-}
-"""Words that are operators: the token and its canonical spelling."""
-
-SIGN_OPERATORS: Mapping[str, tuple[TokenKind, str]] = {
-    **dict.fromkeys(("<->", "<=>", "↔"), ("ARROW", "<->")),
-    **dict.fromkeys(("->", "=>", "→"), ("ARROW", "->")),
-    **dict.fromkeys(("&&", "&", "∧"), ("AND", "&")),
-    **dict.fromkeys(("||", "|", "∨"), ("OR", "|")),
-    **dict.fromkeys(("^", "⊕"), ("XOR", "^")),
-    **dict.fromkeys(("!", "~", "¬"), ("UNARY", "!")),
-    **dict.fromkeys(("<>", "◇"), ("UNARY", "F")),
-    **dict.fromkeys(("[]", "□"), ("UNARY", "G")),
-    **dict.fromkeys(("<=", "≤"), ("COMPARE", "<=")),
-    **dict.fromkeys((">=", "≥"), ("COMPARE", ">=")),
-    **dict.fromkeys(("!=", "≠"), ("COMPARE", "!=")),
-    **dict.fromkeys(("==", "="), ("COMPARE", "=")),
-    "<": ("COMPARE", "<"),
-    ">": ("COMPARE", ">"),
-    "+": ("SIGN", "+"),
-    "-": ("SIGN", "-"),
-    "*": ("STAR", "*"),
-    "⊤": ("CONSTANT", "true"),
-    "⊥": ("CONSTANT", "false"),
-    "(": ("LPAR", "("),
-    ")": ("RPAR", ")"),
-    "]": ("RSQB", "]"),
-    ",": ("COMMA", ","),
-}  # fmt: skip
-"""Punctuation: the token and its canonical spelling. The longest spelling that fits is taken."""
-
-CONSTANTS = frozenset({"true", "false", "first", "last", "pos", "len"})
-PREDICATES: Mapping[str, tuple[int, int]] = {
-    "EVEN": (0, 1),
-    "ODD": (0, 1),
-    "MOD": (2, 3),
-    "PRIME": (0, 1),
-    "SQUARE": (0, 1),
-    "POW2": (0, 1),
-}
-"""The numerical predicates, with the least and the largest number of arguments."""
-HEADER_KEYS = ("alphabet", "accept", "reject", "source", "at")
-KEYWORDS = frozenset({"let", "pred"})
-RESERVED = frozenset(WORD_OPERATORS) | CONSTANTS | frozenset(PREDICATES) | KEYWORDS
-"""Words that are never names and never symbols without quotes."""
-
-LOOK_ALIKES: Mapping[str, str] = {
-    "/\\": "and is written &",
-    "\\/": "or is written |",
-    "%": "the remainder is written (t) mod m = r",
-    "/": "there is no division: multiply both sides",
-    "×": "a product is written *",
-    "·": "a product is written *",
-    "−": "minus is written -",
-    "⇒": "implication is written ->",
-    "⟹": "implication is written ->",
-    "⇔": "equivalence is written <->",
-    "≡": "equivalence is written <->",
-    "○": "next is written X",
-    "//": "a comment needs a space before it",
-    '"': "a symbol is quoted with single quotes, as in '('",
-    "‘": "a symbol is quoted with straight quotes, as in '('",
-    "’": "a symbol is quoted with straight quotes, as in '('",
-    "[": "square brackets occur in counts, as in #L[a], and in [] and X[!] only",
-    "{": "brackets are round: ( )",
-    "}": "brackets are round: ( )",
-    "#": "a count is written #L[a], #R[a] or #[a]",
-    ":": "a header line is a key of letters and a colon, before the definitions and the formula",
-}
-"""Hints for characters that are no operator here."""
+Spellings: TypeAlias = Mapping[str, tuple[str, str]]
+"""The terminal and the canonical spelling of each spelling."""
 
 WORD = re.compile(r"\w+")
 """Letters, digits and underscores of any script."""
 NUMBER = re.compile(r"[0-9]+")
 NAME = re.compile(r"[^\W\d]\w*")
 """What `let` and `pred` may define, and the argument names of `pred`."""
-
-
+VECTOR_NAME = re.compile(r"[^\W\d](?:\w*_\?|\w*)")
+"""What a vector or relation may be called: a word that does not begin with a digit, perhaps with `_?` at its end."""
+SYMBOL_PREFIX = "Q_"
 LONGEST_SHOWN = 80
 """Characters of a name or word that an error repeats."""
 
 
+def spelled(terminal: str, *operators: str) -> Spellings:
+    """The spellings of the operators of a terminal; of each the canonical one is the first."""
+    return {each: (terminal, operator.split()[0]) for operator in operators for each in operator.split()}
+
+
+def words_of(spellings: Spellings) -> Spellings:
+    """Those that are words, and not signs."""
+    return {text: token for text, token in spellings.items() if WORD.fullmatch(text)}
+
+
+COMMON: Spellings = {
+    **spelled("ARROW", "<-> <=> ↔", "-> => →"),
+    **spelled("AND", "& && ∧ and"),
+    **spelled("OR", "| || ∨ or"),
+    **spelled("XOR", "^ ⊕ xor"),
+    **spelled("COMPARE", "<= ≤", ">= ≥", "!= ≠", "= ==", "<", ">"),
+    **spelled("SIGN", "+", "-"),
+    **spelled("STAR", "*"),
+    **spelled("LPAR", "("),
+    **spelled("RPAR", ")"),
+    **spelled("RSQB", "]"),
+    **spelled("COMMA", ","),
+}
+_OPERATORS: Spellings = {
+    **COMMON,
+    **spelled("MODULO", "mod"),
+    **spelled("UNARY", "! ~ ¬ not", "X", "WX wX N", "Y", "WY Z", "O", "H", "F <> ◇", "G [] □"),
+    **spelled("BINARY", "U", "R V", "W", "M", "S", "T"),
+}
+PREDICATES: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("EVEN", "ODD", "PRIME", "SQUARE", "POW2"), (0, 1)),
+    "MOD": (2, 3),
+}
+"""The numerical predicates, with the least and the largest number of arguments."""
+CONSTANTS = ("true", "false", "first", "last", "pos", "len")
+FORMULAS: Spellings = {
+    **_OPERATORS,
+    **spelled("CONSTANT", "true ⊤", "false ⊥", *CONSTANTS[2:]),
+    **spelled("PREDICATE", *PREDICATES),
+}
+WORD_OPERATORS = frozenset(words_of(_OPERATORS))
+"""Words that are operators of formulas."""
+HEADER_KEYS = ("alphabet", "accept", "reject", "source", "at")
+KEYWORDS = frozenset({"let", "pred"})
+RESERVED = frozenset(words_of(FORMULAS)) | KEYWORDS
+"""Words that are never names and never symbols without quotes."""
+
+PROGRAMS: Spellings = {
+    **COMMON,
+    **spelled("NOT", "! ~ ¬ not"),
+    **spelled("TRUTH", "true ⊤", "false ⊥"),
+    **spelled("ATTENTION", "leftmost leftmost_j", "rightmost rightmost_j"),
+    **spelled("PSUM", "psum psum_j"),
+    **spelled("CONDITIONAL", "?"),
+    **spelled("COLON", ":"),
+    **spelled("LSQB", "["),
+    **spelled("LBRACE", "{"),
+    **spelled("RBRACE", "}"),
+}
+INDICES = frozenset({"i", "j"})
+PROGRAM_VECTORS = frozenset({"in", "pos", "len"})
+PROGRAM_RESERVED = frozenset(words_of(PROGRAMS)) | INDICES | PROGRAM_VECTORS | {"rel"}
+"""Words that are never names of vectors and relations; neither is a word that begins with Q_."""
+
+_LOOK_ALIKES: Mapping[str, str] = {
+    **dict.fromkeys("×·", "a product is written *"),
+    "−": "minus is written -",
+    "⇒": "implication is written ->",
+    "⇔": "equivalence is written <->",
+    "//": "a comment needs a space before it",
+    '"': "a symbol is quoted with single quotes, as in '('",
+    **dict.fromkeys("‘’", "a symbol is quoted with straight quotes, as in '('"),
+}
+LOOK_ALIKES: Mapping[str, str] = {
+    **_LOOK_ALIKES,
+    "/\\": "and is written &",
+    "\\/": "or is written |",
+    "%": "the remainder is written (t) mod m = r",
+    "/": "there is no division: multiply both sides",
+    "⟹": "implication is written ->",
+    "≡": "equivalence is written <->",
+    "○": "next is written X",
+    "[": "square brackets occur in counts, as in #L[a], and in [] and X[!] only",
+    **dict.fromkeys("{}", "brackets are round: ( )"),
+    "#": "a count is written #L[a], #R[a] or #[a]",
+    ":": "a header line is a key of letters and a colon, before the definitions and the formula",
+}
+"""Hints for characters that are no operator of formulas."""
+PROGRAM_LOOK_ALIKES: Mapping[str, str] = {
+    **_LOOK_ALIKES,
+    ":=": "each statement begins on a line of its own, without indentation",
+    ";": "statements are separated by line ends",
+    **dict.fromkeys("◁◄", "leftmost attention is written ◀ or leftmost"),
+    **dict.fromkeys("▷►", "rightmost attention is written ▶ or rightmost"),
+    "∈": "membership is written in, as in in(i) in { 'a', 'b' }",
+    "/": "there is no division",
+    "%": "there is no division, and no remainder",
+    "#": "the blank is quoted, as in '#'",
+}
+
+
 def is_bare(symbol: str) -> bool:
     """Whether a symbol may be written without quotes wherever a formula is expected."""
-    return WORD.fullmatch(symbol) is not None and symbol not in RESERVED and not symbol.startswith("Q_")
+    return WORD.fullmatch(symbol) is not None and symbol not in RESERVED and not symbol.startswith(SYMBOL_PREFIX)
 
 
 def brief(text: str) -> str:
@@ -118,3 +140,16 @@ def quoted(symbol: str) -> str:
     """The symbol in quotes; a quote inside is doubled."""
     doubled = symbol.replace("'", "''")
     return f"'{doubled}'"
+
+
+def symbol_hint(text: str, symbols: Collection[str]) -> str:
+    """How a symbol is written, if the text is one."""
+    return f"the symbol {text} is written {quoted(text)}" if text in symbols else ""
+
+
+def name_hint(word: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
+    """The name that an unknown word may have been meant to be; `others` only if they differ in case alone."""
+    known = list(names)
+    folded = [name for name in [*known, *others] if name.casefold() == word.casefold()]
+    meant = folded or get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {meant[0]}?" if meant else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang.vocabulary import brief
@@ -18,11 +18,9 @@ _PRINTABLE = "leave out control characters, and give text as UTF-8"
 
 
 def check_alphabet(alphabet: Sequence[str] | str) -> tuple[str, ...]:
-    """An alphabet from outside a file: symbols, or one text with the symbols separated by white space.
-
-    Raises InputError for an empty alphabet, a symbol twice, and a symbol that is empty or has white space or control
-    characters in it.
-    """
+    """An alphabet from outside a file: symbols, or one text with the symbols separated by white space. Raises
+    InputError for an empty alphabet, a symbol twice, and a symbol that is empty or has white space or control
+    characters in it."""
     symbols = tuple(alphabet.split()) if isinstance(alphabet, str) else tuple(alphabet)
     if not symbols:
         raise InputError("the alphabet is empty", "give its symbols separated by spaces, such as 'a b'")
@@ -65,7 +63,7 @@ def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
         seen[symbol] = span
     if not seen:
         message, expected = "the alphabet is empty", "symbols separated by spaces, as in alphabet: a b"
-        raise SourceError(source, Span(region.end, region.end + 1), message, expected)
+        raise SourceError(source, region, message, expected)
     return tuple(seen)
 
 
@@ -74,34 +72,33 @@ def has_long_symbols(alphabet: Collection[str]) -> bool:
     return any(len(symbol) > 1 for symbol in alphabet)
 
 
-def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[tuple[str, ...], Span]]:
-    """The words in the value of an `accept:` or `reject:` line, with their places.
+def written_word(word: Iterable[str], alphabet: Collection[str]) -> str:
+    """A word as the user writes it."""
+    return (" " if has_long_symbols(alphabet) else "").join(word)
 
-    One word if a symbol is longer than one character, otherwise words separated by white space.
-    Raises SourceError for a symbol that is not in the alphabet, and if there is no word.
-    """
+
+def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[tuple[str, ...], Span]]:
+    """The words in the value of an `accept:` or `reject:` line, with their places. One word if a symbol is longer than
+    one character, otherwise words separated by white space. Raises SourceError for a symbol that is not in the
+    alphabet, and if there is no word."""
     pieces = _pieces(source, region)
     if not pieces:
         message, expected = "no word stands here, and the empty word is not allowed", "a word of at least one symbol"
-        raise SourceError(source, Span(region.end, region.end + 1), message, expected, "words are non-empty")
-    if has_long_symbols(alphabet):
-        return [(_symbols(source, pieces, alphabet), Span(pieces[0][1].start, pieces[-1][1].end))]
-    return [(_letters(source, piece, alphabet), piece[1]) for piece in pieces]
+        raise SourceError(source, region, message, expected, "words are non-empty")
+    words = [pieces] if has_long_symbols(alphabet) else [[piece] for piece in pieces]
+    return [(_symbols(source, word, alphabet), Span(word[0][1].start, word[-1][1].end)) for word in words]
 
 
 def parse_word(text: str | Source, alphabet: Sequence[str]) -> tuple[str, ...]:
     """One word: symbols of one character, with or without white space between them, or symbols separated by spaces.
-
-    Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for an empty word.
-    """
+    Raises SourceError, with the caret at the symbol, for a symbol that is not in the alphabet, and for an empty
+    word."""
     source = text if isinstance(text, Source) else Source("<word>", text)
     pieces = _pieces(source, Span(0, len(source.text)))
     if not pieces:
         hint = "words are non-empty: positions are 1 to n"
         raise SourceError(source, Span(0, 1), "the empty word is not allowed", "at least one symbol", hint)
-    if has_long_symbols(alphabet):
-        return _symbols(source, pieces, alphabet)
-    return tuple(letter for piece in pieces for letter in _letters(source, piece, alphabet))
+    return _symbols(source, pieces, alphabet)
 
 
 def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
@@ -109,57 +106,39 @@ def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
     return [(match[0], Span(*match.span())) for match in _PIECE.finditer(source.text, region.start, region.end)]
 
 
-def _letters(source: Source, piece: tuple[str, Span], alphabet: Sequence[str]) -> tuple[str, ...]:
-    """A word of one-character symbols."""
-    text, span = piece
-    for offset, letter in enumerate(text):
-        if letter not in alphabet:
-            place = Span(span.start + offset, span.start + offset + 1)
-            raise _foreign(source, place, letter, alphabet, _letter_hint(text, letter))
-    return tuple(text)
-
-
-def _letter_hint(text: str, letter: str) -> str:
-    if text.startswith("//"):
-        return "there are no comments in header lines: move it to a line of its own"
-    return {
-        ",": "words are separated by spaces alone",
-        "ε": "words are non-empty",
-        '"': "words are written without quotes",
-        "'": "words are written without quotes",
-    }.get(letter, "")
-
-
 def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Sequence[str]) -> tuple[str, ...]:
-    """A word of symbols that are separated by spaces."""
+    """The symbols of a word: its pieces if there are long ones, else their letters."""
+    long = has_long_symbols(alphabet)
     for text, span in pieces:
-        if text not in alphabet:
-            raise _foreign(source, span, text, alphabet, _separation_hint(text, alphabet))
-    return tuple(text for text, _ in pieces)
+        for offset, symbol in enumerate([text] if long else text):
+            if symbol not in alphabet:
+                expected = f"symbols of the alphabet: {' '.join(alphabet[:20])}{' ...' if len(alphabet) > 20 else ''}"
+                hint = _hint(text, symbol, alphabet)
+                place = span if long else Span(span.start + offset, span.start + offset + 1)
+                raise SourceError(source, place, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)
+    return tuple(symbol for text, _ in pieces for symbol in ([text] if long else text))
 
 
-def _separation_hint(text: str, alphabet: Sequence[str]) -> str:
-    parts = _split(text, alphabet)
-    letters = list(dict.fromkeys("".join(alphabet)))
-    hint = "separate symbols by spaces"
-    if parts:
-        hint += f": {' '.join(parts)}"
+def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:
+    """What to do about a piece of a word with something in it that is no symbol."""
+    if not has_long_symbols(alphabet):
+        if text.startswith("//"):
+            return "there are no comments in header lines: move it to a line of its own"
+        hints = {",": "words are separated by spaces alone", "ε": "words are non-empty"}
+        return hints.get(symbol, "words are written without quotes" if symbol in "\"'" else "")
+    parts, letters = segmented(text, alphabet), list(dict.fromkeys("".join(alphabet)))
+    hint = "separate symbols by spaces" + (f": {' '.join(parts)}" if parts else "")
     if len(alphabet) == 1 and all(letter in letters for letter in text):
         hint += f", or in the alphabet: {' '.join(letters)}"
     return hint
 
 
-def _split(text: str, alphabet: Sequence[str]) -> list[str]:
-    """The text as symbols of the alphabet, if it can be read so: fewest symbols first."""
+def segmented(text: str, pieces: Collection[str]) -> list[str]:
+    """The text as pieces, if it can be read so: as few as possible, and of several ways with the latest last piece."""
     best: dict[int, list[str]] = {0: []}
     for end in range(1, min(len(text), 100) + 1):
-        for symbol in alphabet:
-            start = end - len(symbol)
-            if start in best and text[start:end] == symbol and len(best.get(end, text)) > len(best[start]):
-                best[end] = [*best[start], symbol]
+        for piece in pieces:
+            start = end - len(piece)
+            if start in best and text[start:end] == piece and len(best.get(end, text)) > len(best[start]):
+                best[end] = [*best[start], piece]
     return best.get(len(text), [])
-
-
-def _foreign(source: Source, span: Span, symbol: str, alphabet: Sequence[str], hint: str) -> SourceError:
-    expected = f"symbols of the alphabet: {' '.join(alphabet[:20])}{' ...' if len(alphabet) > 20 else ''}"
-    return SourceError(source, span, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)

@@ -1,270 +1,437 @@
 """Both links of a proof for the words of every length.
 
-The argument is that of `network` and `prover`, with classes of sites in the place of sites and rational functions of
-position and length in the place of numbers. What it needs besides: encodings and a temperature that are rational
-functions of i, n and powers of -1 (predicates count as Booleans of which nothing is known), and heads for which a
-series in closed form is small enough (`series`, `series_counts`).
+The argument is that of `network`, with classes of sites in the place of sites and rational functions of position and
+length in the place of numbers. What it needs besides: encodings and a temperature that are rational functions of i, n
+and powers of -1 (predicates count as Booleans of which nothing is known), and heads for which a series in closed form
+is small enough:
+
+Nearest position. Let w be the position that wins and l the logits. Positions on the side that loses the tie (for a
+rightmost head j < w) lose at least g nats a position, whatever they hold: l(w) - l(j) >= g (w - j). With x = e^-g they
+weigh at most x + x^2 + ... = x/(1 - x), relative to the winner. Those beyond the winner are not selected, and
+ - Lemma 6: if they lose g a position too, the weight off the winner is at most T = 2x/(1 - x), a share T/(1 + T) =
+   2x/(1 + x);
+ - sharper (ours): if they lose as much as the positions before the first one would, l(w) - l(j) >= g (j - 1) for a
+   rightmost head, then they weigh at most x^w + x^(w+1) + ... = x^w/(1 - x), while the w - 1 positions before the
+   winner weigh at most (x - x^w)/(1 - x): together x/(1 - x), a share of x. For a leftmost head read the word
+   backwards: n - j for j - 1, so that the far end counts.
+Where no position is selected the last one wins, and only the positions before it are there: a share of x.
+
+Rates come from comparing coefficients (`ratios`). Only wrong values are counted, so that winner and loser differ in
+their values.
+
+Look-up. The logits are `-k (j - c)^2` up to what does not depend on j, checked as an identity of rational functions,
+and k >= g at every query. With x = e^-g and m^2 >= 3m - 2 for m >= 1, x^(m^2) <= x^(3m - 2), so that
+ - the attended number is off by at most the sum of m x^(m^2) <= x/(1 - x^3)^2 (half of Lemma 7: positions on the two
+   sides of c pull in opposite directions; for c = 0 the weights x^(m^2 + 2m) at m = 1, 2, ... are smaller still);
+ - a Boolean is off by at most 2t/(1 + 2t), t = x + x^4 + x^9 + ... <= x/(1 - x^3).
+
+Sign. The query is y = (integer + offset)/m at m positions, so |y| >= distance/m, and even and odd positions have keys
+of opposite signs. With keys of one size at all positions the wrong ones lose g = 2 |y| key nats, and of m >= 2
+neighbours they are at most twice as many as the right ones: 2x/(1 + 2x). With keys (-1)^j j^2 and query i the best
+right position has a logit of at least s (i - 1)^2 and each of the at most (i + 1)/2 wrong ones at most -s, where s >=
+g/i: a ratio of at most (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i), which falls with i from i + 1 >= 2/g on.
+
+The second link has the same facts, with positions and lengths as symbols. An integer combination of counts, of i and of
+n is at least a threshold: that is one fact, in lowest terms, whatever the numbers are. Where i = 1 or i = n they are
+put in, so that both sides come to the same terms. A predicate of a position, or of a count, is known as such alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from itertools import product
 from math import ceil
 from typing import Any
 
-from hardsim.lang.core import Core
-from hardsim.net.model import Transformer
-from hardsim.proof import series, series_counts
-from hardsim.proof.classes import Classes, Free
-from hardsim.proof.clips import Which
-from hardsim.proof.counts import common
-from hardsim.proof.diagrams import TooLarge, clip
-from hardsim.proof.general_meaning import Definitions, prove_general_meaning
-from hardsim.proof.network import CLAIM, walk
-from hardsim.proof.ratios import Domain, Line, Ratio, Value, line, lower, upper
-from hardsim.proof.result import LinkProof, NotProved
-from hardsim.proof.series import HeadArgument
-from hardsim.proof.state import Attended, CountHead, State
-from hardsim.run.plan import HeadPlan
-from hardsim.spec.ir import HardProgram, Head, Kind, Mask, Rational
+import numpy as np
+from flint import arb
 
-Tell = Callable[[State, HeadPlan, Head, int, list[int], list[int]], tuple[Attended, HeadArgument]]
+from hardsim.lang.core import Core, Numeric
+from hardsim.network.columns import PredicateColumn
+from hardsim.network.model import Terms, Transformer
+from hardsim.network.numbers import Mask, Rational
+from hardsim.network.store import Users
+from hardsim.program.model import Program
+from hardsim.proof.arrays import NOTHING, above, ball, working_precision
+from hardsim.proof.facts import Column, Count, Facts, clip
+from hardsim.proof.heads import Argument, Errors, multiple, reading_of
+from hardsim.proof.meaning import threshold
+from hardsim.proof.nearest import NearestReading
+from hardsim.proof.network import prove_meaning, walked
+from hardsim.proof.ratios import Domain, Ratio, Value, chain, common, line, lower, positive, simplest, upper
+from hardsim.proof.result import HeadArgument, Inequality, NotProved, Proof
+from hardsim.proof.sites import LENGTH, QUERY, Classes
+from hardsim.proof.state import BooleanHead, Counted, CountHead, HeadTask, State
 
-TELL: Mapping[Kind, Tell] = {
-    Kind.NEAREST: series.nearest,
-    Kind.LOOKUP: series_counts.look_up,
-    Kind.TABLE: series_counts.look_up,
-    Kind.SIGN: series_counts.sign_test,
-    Kind.SIGN_RAMP: series_counts.sign_test,
-}
-"""How the heads that attend by scores are argued for, by kind."""
+OTHER, WINNER = Ratio.variable("j"), Ratio.variable("w")
 
-
-@dataclass(frozen=True)
-class GeneralHead:
-    """A head with the argument that bounds its error for every length. `argument` is None for uniform heads, which are
-    exact; `margin` is the least distance of the input of a clip that reads it from the threshold, 0 or 1, that it must
-    have passed (None where no clip reads it), `clips` are those inputs."""
-
-    name: str
-    layer: int
-    purpose: str
-    argument: HeadArgument | None
-    margin: Fraction | None
-    clips: tuple[str, ...]
+SHARP = "x"
+LEMMA_6 = "2x/(1 + x)"
+TWICE = "2x/(1 + 2x)"
 
 
-@dataclass(frozen=True)
-class GeneralProof:
-    """What was proved of a network for the words of every length; the links are those of `Proof`."""
-
-    network: LinkProof
-    meaning: LinkProof | None
-    heads: tuple[GeneralHead, ...]
-    predicates: tuple[str, ...]
-    """The predicates of positions and lengths that count as free Booleans."""
-
-    @property
-    def proved(self) -> bool:
-        """Whether every link that was asked for holds."""
-        return self.network.holds and (self.meaning is None or self.meaning.holds)
-
-    @property
-    def margin(self) -> Fraction | None:
-        """The least margin of all heads."""
-        return min((head.margin for head in self.heads if head.margin is not None), default=None)
-
-    @property
-    def reason(self) -> str | None:
-        """Why there is no proof."""
-        return next((link.reason for link in (self.network, self.meaning) if link and not link.holds), None)
-
-
-def prove_general(
-    model: Transformer, program: HardProgram, core: Core | None = None, definitions: Definitions | None = None
-) -> GeneralProof:
-    """Try to prove that a network accepts exactly the words of a formula, for every word of every length.
-
-    Without a core only the first link is tried. `definitions` has text and meaning of the formula's own predicates.
-    """
-    arguments: dict[str, HeadArgument] = {}
-
-    def read(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]) -> Attended:
-        found, arguments[head.name] = TELL[head.kind](state, plan, head, layer, soft, hard)
-        return found
-
+def prove_general(model: Transformer, program: Program, core: Core | None = None, users: Users | None = None) -> Proof:
+    """Try to prove that a network accepts exactly the words of a formula, for every word of every length. Without a
+    core only the first link is tried. `users` has text and meaning of the formula's own predicates."""
     classes = Classes()
-    state: State | None = None
-    try:
-        state = GeneralState(model, program, classes)
-        walk(state, read, counted)
-        link = LinkProof(CLAIM)
-    except NotProved as failure:
-        link = LinkProof(CLAIM, failure.reason, failure.head)
-    except (TooLarge, RecursionError):
-        link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover", limit=True)
-    except OverflowError:
-        link = LinkProof(CLAIM, "a weight or an encoding is too large for this prover", limit=True)
-    meaning = None if core is None else prove_general_meaning(program, core, classes, definitions or {})
-    return GeneralProof(link, meaning, _heads(state, program, arguments), classes.predicates)
+    argument = Argument(nearest, look_up_errors, sign_errors, margins)
+    network, heads = walked(model, program, GeneralFacts(classes, model.alphabet), argument)
+    meaning = None
+    if core is not None:
+        meaning = prove_meaning(program, core, GeneralFacts(classes, core.alphabet, users or {}))
+    # Cases are of classes, not of words.
+    return Proof(replace(network, cases=(), rounded=False), meaning, heads, predicates=classes.predicates)
 
 
-def _heads(state: State | None, program: HardProgram, arguments: Mapping[str, HeadArgument]) -> tuple[GeneralHead, ...]:
-    """What is known of each head that the proof got to."""
-    result = []
-    for number, layer in enumerate(program.layers, start=1):
-        for head in layer.heads:
-            if state is not None and head.name in state.heads:
-                attended = state.heads[head.name]
-                margin = attended.worst.margin if attended and attended.worst else None
-                clips = tuple(dict.fromkeys(str(item.pre) for part in program.layers for item in part.clips
-                                            if head.out in dict(item.pre.terms)))  # fmt: skip
-                result.append(GeneralHead(head.name, number, head.purpose, arguments.get(head.name), margin, clips))
-    return tuple(result)
+# ---- the nearest position ----
 
 
-class GeneralState(State):
-    """What is known of every coordinate in every class of sites."""
+def nearest(task: HeadTask) -> BooleanHead:
+    """A head that looks for the nearest selected position, with its argument; NotProved where no rate is found."""
+    reading, _, values = reading_of(task)
+    # What a position can hold: the key of every row of W_K as a function of i (the position) and n, whether it is
+    # selected, and its value.
+    entries = dict.fromkeys(
+        (tuple(simplest(part + own) for part, own in zip(fixed, kind.key, strict=True)), kind.selected, kind.value)
+        for fixed, kinds in zip(zip(*reading.keys, strict=True), reading.kinds, strict=True)
+        for kind in reading.types[kinds]
+    )
+    before, beyond = dict[Any, None](), dict[Any, None]()
+    for query, (key, won, value), (other, lost, wrong) in product(
+        dict.fromkeys(zip(*reading.queries, strict=True)), entries, entries
+    ):
+        if value != wrong and (won or not lost):
+            # What depends on the symbol may depend on the position besides: each is taken at its own.
+            parts = (factor * (Ratio.of(first).at({"i": WINNER}) - Ratio.of(second).at({"i": OTHER}))
+                     for factor, first, second in zip(query, key, other, strict=True))  # fmt: skip
+            before[difference := simplest(sum(parts, Ratio.of(0)))] = None
+            # Beyond a selected winner nothing is selected. One that is not means that nothing is, and is the last.
+            if won and not lost:
+                beyond[difference] = None
+    argument = _argument(reading, before, beyond, task.head.name)
+    taken = {value for _, _, value in entries}
+    errors = np.array([[argument.error if bit in taken else NOTHING] for bit in (0, 1)])
+    return task.boolean(values, errors, argument)
+
+
+def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[Any], name: str) -> HeadArgument:
+    """The inequalities and the bound that they give, from l(w) - l(j) for all that winner and loser can hold, where the
+    loser stands before the winner and beyond it."""
+    right = reading.rightmost
+    away, far = (WINNER - OTHER, OTHER - 1) if right else (OTHER - WINNER, LENGTH - OTHER)
+    near, back, end = ("w - j", "j - w", "j - 1") if right else ("j - w", "w - j", "n - j")
+    shape = f"the {'rightmost' if right else 'leftmost'} selected position, mask '{reading.mask}'"
+    if not before:
+        return HeadArgument(f"{shape}; it reads the same everywhere", (), None, "0", 0.0)
+    nothing = f"head {name}: comparing coefficients gives no positive rate, for every length, at which"
+    steps = _steps(reading, before, away, near, False)
+    if not steps:
+        raise NotProved(f"{nothing} positions that lose the tie fall behind the winner", name)
+    sharp, two_sided = _steps(reading, beyond, far, end, True), _steps(reading, beyond, -away, back, True)
+    faster, slower = (None if more is None else min(step.rate for step in (*steps, *more))
+                      for more in (sharp, two_sided))  # fmt: skip
+    error = None if faster is None else share(faster, SHARP)
+    lemma = None if slower is None else share(slower, LEMMA_6)
+    if sharp is not None and error is not None and (lemma is None or error <= lemma):
+        return HeadArgument(shape, (*steps, *sharp), faster, SHARP, error, "" if lemma is None else LEMMA_6, lemma)
+    if two_sided is None or lemma is None:
+        raise NotProved(f"{nothing} positions beyond the winner fall behind the winner", name)
+    return HeadArgument(shape, (*steps, *two_sided), slower, LEMMA_6, lemma)
+
+
+def _steps(
+    reading: NearestReading, differences: Iterable[Any], unit: Ratio, text: str, beyond: bool
+) -> tuple[Inequality, ...] | None:
+    """For each difference the largest g > 0 with `difference >= g unit` by its coefficients; None if one has none."""
+    steps: list[Inequality] = []
+    for difference in differences:
+        value = Ratio.of(difference)
+        for order, domain in _orders(reading, beyond, "i" in value.names):
+            found = lower(value / unit, domain)
+            if found is None or found <= 0:
+                return None
+            steps.append(Inequality(order, f"l(w) - l(j) = {value}", found, text))
+    return tuple(steps)
+
+
+def _orders(reading: NearestReading, beyond: bool, with_query: bool) -> Iterator[tuple[str, Domain]]:
+    """The orders in which query, loser and winner can stand: as text, and written with numbers >= 0."""
+    first, second = ("j", "w") if reading.rightmost != beyond else ("w", "j")
+    pair = [(first, 0), (second, 1)]
+    options = [[*pair, ("i", 0)], [(first, 0), ("i", 0), (second, 1)], [("i", 0), *pair]]
+    if reading.mask is not Mask.NONE:
+        options = options[:1] if reading.mask is Mask.FUTURE else options[2:]
+    elif not with_query:
+        options = [pair]
+    for option in options:
+        names, gaps = zip(*option, ("n", 0), strict=True)
+        signs = ["1 <= ", *(" < " if gap else " <= " for gap in gaps[1:])]
+        yield "".join(sign + name for sign, name in zip(signs, names, strict=True)), chain(names, gaps)
+
+
+def share(rate: Fraction, bound: str) -> float:
+    """At least one of the bounds in x = e^-rate that are quotients."""
+    with working_precision():
+        x: arb = ball(-rate).exp()
+        return above({SHARP: x, LEMMA_6: 2 * x / (1 + x), TWICE: 2 * x / (1 + 2 * x)}[bound])
+
+
+MOST_QUERIES = 100_000
+"""Queries that a test with growing keys tries one by one before its bound falls."""
+
+SEVERAL = {Mask.FUTURE: "1 < i <= n", Mask.PAST: "1 <= i < n", Mask.NONE: "1 <= i <= n, 1 < n"}
+"""The classes from which several positions are visible."""
+
+
+def _rates(
+    task: HeadTask, classes: Classes, values: Iterable[Value], factor: Value, text: str, unit: str
+) -> tuple[tuple[Inequality, ...], Fraction]:
+    """Lower bounds of functions, by class, times a factor, where several positions are visible: of those that are the
+    same function the least, and the least of all; NotProved where none is positive."""
+    steps: dict[Value, Inequality] = {}
+    for value, one, alone in zip(values, classes.classes, classes.alone(task.head.mask), strict=True):
+        if alone:
+            continue
+        rate = lower(Ratio.of(value) * factor, one.domain)
+        if rate is None or rate <= 0:
+            what = f"head {task.head.name}: comparing coefficients gives no positive rate for every length"
+            raise NotProved(what, task.head.name)
+        if value not in steps or rate < steps[value].rate:
+            steps[value] = Inequality(SEVERAL[task.head.mask], f"{text} {value}", rate, unit)
+    return tuple(steps.values()), min(step.rate for step in steps.values())
+
+
+# ---- look-ups ----
+
+
+def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any], slope: Rational | None) -> Errors:
+    """The error of a look-up, with its argument; NotProved if no rate is found."""
+    head, classes = task.head, task.state.sites
+    assert isinstance(classes, Classes)
+    classes.same(sizes, "the number of positions counted", head.name)
+    text = "l(c) - l(j) = k (j - c)^2 with k ="
+    steps, rate = _rates(task, classes, map(simplest, rates), 1, text, "(j - c)^2")
+    lemma = None
+    with working_precision():
+        x, g = ball(-rate).exp(), ball(rate)
+        if slope is None:
+            t = x / (1 - x**3)
+            bound, error = "2t/(1 + 2t), t = x/(1 - x^3)", above(2 * t / (1 + 2 * t))
+        else:
+            size = abs(ball(slope))
+            lemma = above(size * 2 * x * (1 + 1 / (2 * g))) if 2 * rate >= 1 else None
+            bound, error = "x/(1 - x^3)^2", above(size * x / (1 - x**3) ** 2)
+    shape = f"the position whose number is the count, mask '{head.mask}'"
+    paper = LEMMA_7 if lemma else ""
+    return error, HeadArgument(shape, steps, rate, bound, error, paper, lemma)
+
+
+# ---- the sign ----
+
+
+def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
+    """The error of a sign test, with its argument."""
+    state, head, name, classes = task.state, task.head, task.head.name, task.state.sites
+    assert isinstance(classes, Classes)
+    even = np.array([one.even_i for one in classes.classes])
+    if any(even != specified):
+        raise NotProved(f"head {name} does not read whether a position is even", name)
+    key = _size_of_keys(task, classes, task.plan.scores[0][1], True)
+    _size_of_keys(task, classes, state.terms(head.score[0][1]), False)
+    factor, wanted, offsets = multiple(task)
+    sizes = [value for k in wanted for value in state.means[k].sizes] or classes.sizes(head.mask)
+    size: Ratio = classes.same(sizes, "the number of positions", name)
+    distance = min(_distance((offset * size).simplest, wanted.values(), name) for offset in map(Ratio.of, offsets))
+    growing = "i" in key.names
+    if growing and head.mask is not Mask.FUTURE:
+        raise NotProved(f"the keys of head {name} grow with the position", name)
+    scale = (key / (QUERY * QUERY) * distance if growing else key * 2 * distance) / size * factor
+    losses = ((scale * inverse).simplest for inverse in state.inverse)
+    text = f"{'s' if growing else 'l(right) - l(wrong)'} >="
+    steps, least = _rates(task, classes, losses, QUERY if growing else 1, text, "1/i" if growing else "1")
+    error, bound = (_ramp(least, name), RAMP_BOUND) if growing else (share(least, TWICE), TWICE)
+    shape = f"the even positions if a number is positive, else the odd ones, mask '{head.mask}'"
+    # Where one position is visible its own value is read.
+    alone = np.where([~even, even], 0.0, NOTHING)
+    return np.where(classes.alone(head.mask), alone, error), HeadArgument(shape, steps, least, bound, error)
+
+
+LEMMA_7 = "2x (1 + 1/(2g))"
+RAMP_BOUND = "r/(1 + r), r = max of (i + 1)/2 e^(-g ((i - 1)^2 + 1)/i) over i >= 2"
+
+
+def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) -> Ratio:
+    """The size of a key that is positive at even positions, negative at odd ones: a function of n, or times i^2."""
+    sizes, name = [], task.head.name
+    for value, one in zip(task.values(terms, soft), classes.classes, strict=True):
+        size = Ratio.of(value) if one.even_i else -Ratio.of(value)
+        if not positive(size, one.domain):
+            raise NotProved(f"the keys of head {name} are not positive where it reads 1 and negative elsewhere", name)
+        sizes.append(size)
+    found: Ratio = classes.same(sizes, "the key", name)
+    if "i" in found.names and "i" in (found / (QUERY * QUERY)).names:
+        raise NotProved(f"the keys of head {name} are neither of one size nor that times i^2", name)
+    return found
+
+
+def _distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction:
+    """How far integer multiples of steps, plus a line in i and n, are from 0 at least."""
+    total = line(constant)
+    if total is None:
+        raise NotProved(f"the number whose sign head {name} tests is not an integer plus a constant", name)
+    step = common([*(Fraction(c) for c in steps), total.of_i, total.of_n])
+    distance = min(total.constant % step, -total.constant % step) if step else abs(total.constant)
+    if not distance:
+        raise NotProved(f"the number whose sign head {name} tests can be 0", name)
+    return distance
+
+
+def _ramp(rate: Fraction, name: str) -> float:
+    """The largest share over all queries from 2 on: the bound falls from i + 1 >= 2/rate on, since 1 - 2/i^2 >= 1/2."""
+    last = max(2, int(2 / rate) + 1)
+    if last > MOST_QUERIES:
+        raise NotProved(f"head {name} is not sharp enough for a bound over all lengths", name)
+    with working_precision():
+        ratio = ball(Fraction(0))
+        for i in range(2, last + 1):
+            ratio = ratio.max(ball(Fraction(i + 1, 2)) * ball(-rate * Fraction((i - 1) ** 2 + 1, i)).exp())
+        return above(ratio / (1 + ratio))
+
+
+# ---- clips that compare counts ----
+
+
+def margins(
+    state: State, counts: Sequence[tuple[Fraction, Counted]], site: int, what: str
+) -> Callable[[Any], dict[int, Rational]]:
+    """`Margins` in a class. Where only integers are added (numbers looked up, and means over one position), the input
+    is a constant plus multiples of a step, on both sides without end; otherwise it must be on one side of the threshold
+    throughout."""
+    assert isinstance(state.sites, Classes)
+    one, steps = state.sites.classes[site], list[Fraction]()
+    low = high = Fraction(0)
+    for factor, source in counts:
+        if isinstance(source, CountHead):
+            if source.base:
+                raise NotProved(f"{what} reads a number that is looked up with an offset")
+            steps.append(factor * source.slope)
+        elif state.sites.alone(source.mask)[site]:
+            steps.append(factor)
+        else:
+            low, high = low + min(factor, Fraction(0)), high + max(factor, Fraction(0))
+
+    def judge(base: Any) -> dict[int, Rational]:
+        value = one.known(base)
+        found = line(value)
+        # A line in integers, plus integer multiples of steps, is a constant plus multiples of one step.
+        step = Fraction(0) if found is None else common([found.of_i, found.of_n, *steps])
+        if found is not None and step and low == high:
+            over = found.constant + step * ceil((1 - found.constant) / step)
+            if over - step > 0:
+                raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
+            return {0: step - over, 1: over - 1}
+        least, most = lower(value, one.domain), upper(value, one.domain)
+        if not steps and most is not None and most + high <= 0:
+            return {0: -most - high}
+        if not steps and least is not None and least + low >= 1:
+            return {1: least + low - 1}
+        raise NotProved(f"{what} is not known to be 0 or 1 for every length")
+
+    return judge
+
+
+# ---- facts ----
+
+
+class GeneralFacts(Facts):
+    """Facts about classes of sites."""
 
     sites: Classes
 
-    def column(self, values: Sequence[Any]) -> list[int]:
-        """An encoding by class: numbers and rational functions, or a free Boolean."""
-        return [self.diagrams.variable(("predicate", value)) if isinstance(value, Free)
-                else self.diagrams.terminal(value) for value in values]  # fmt: skip
+    # ---- columns ----
 
-    @cached_property
-    def inverse(self) -> list[Any]:
-        """The inverse temperature in every class."""
-        return list(self.sites.inverse(self.model.temperature))
-
-    def clipped(self, column: list[int]) -> list[int]:
+    def clipped(self, column: Column) -> Column:
         """The clip of an exact number in every class."""
-        return [self._clipped(number, site) for site, number in enumerate(column)]
+        return tuple(self._clipped(number, site) for site, number in enumerate(column))
 
     def _clipped(self, number: int, site: int) -> int:
-        """The clip of an exact number in a class; a line in i and n that is never inside (0, 1) is a Boolean of its
-        own."""
-        domain = self.sites.classes[site].domain
+        """A line in i and n that is not inside (0, 1) is a comparison."""
 
         def bounded(value: Any) -> Rational:
             if not isinstance(value, Ratio):
                 return clip(value)
-            low, high = lower(value, domain), upper(value, domain)
+            low, high = self.sites.bounds(value, site)
             if high is not None and high <= 0:
                 return 0
             if low is not None and low >= 1:
                 return 1
             raise NotProved(f"a clip of {value} is not decided where {self.sites.place(site)}")
 
-        value = self.diagrams.value(number) if self.diagrams.constant(number) else None
         try:
             return self.diagrams.map(("clip", site), bounded, number)
         except NotProved:
-            found = line(value) if isinstance(value, Ratio) else None
-            if found is None or _inside(found, ()):
-                raise
-            return self.diagrams.variable(("clip of", value))
+            value = self.diagrams.value(number) if self.diagrams.constant(number) else None
+            if isinstance(value, Ratio):
+                with suppress(NotProved):
+                    return self.comparison({}, threshold, "")(value, site)
+            raise
 
+    def alternating(self, keys: list[Any], values: list[Any], name: str) -> None:
+        """Hold that a head reads whether a position is even, which is where its keys are positive."""
+        for one, key, value in zip(self.sites.classes, keys, values, strict=True):
+            if value != one.even_i or not positive(key if one.even_i else -Ratio.of(key), one.domain):
+                raise NotProved(f"head {name} does not read whether a position is even")
 
-def _lattice(found: Line, steps: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
-    """What a line in integers, plus integer multiples of steps, can be: constant + step * integer."""
-    return found.constant, common([found.of_i, found.of_n, *steps])
-
-
-def _inside(found: Line, steps: Sequence[Fraction]) -> bool:
-    """Whether such a number can lie inside (0, 1)."""
-    constant, step = _lattice(found, steps)
-    if not step:
-        return 0 < constant < 1
-    above = constant + step * ceil((1 - constant) / step)
-    return above - step > 0
-
-
-# ---- clips that compare counts ----
-
-
-def counted(
-    state: State, rest: list[int], inputs: Sequence[tuple[int, Rational]], which: Which, what: str
-) -> list[int]:
-    """A clip of exact inputs, looked-up numbers and means, in every class.
-
-    Where only integers are added (numbers looked up, and means over one position), the input is a constant plus
-    multiples of a step, on both sides without end; otherwise it must be on one side of the threshold throughout.
-    """
-    assert isinstance(state, GeneralState)
-    variable = state.diagrams.variable(("clip", which))
-    result = []
-    for site, number in enumerate(rest):
-        steps, low, high, error = _inputs(state, inputs, site, what)
-        taken: set[int] = set()
-        for base in state.diagrams.values(number):
-            one = state.sites.classes[site]
-            margins = _sides(one.known(base), one.domain, steps, (low, high), what)
-            taken |= margins.keys()
-            _note(state, inputs, site, min(margins.values()) - error, what)
-        result.append(variable if len(taken) == 2 else state.diagrams.terminal(taken.pop()))
-    return result
-
-
-def _sides(
-    value: Value, domain: Domain, steps: Sequence[Fraction], span: tuple[Fraction, Fraction], what: str
-) -> dict[int, Fraction]:
-    """How far a clip's input is at least from the threshold, on each side that it can be on: a value, plus integer
-    multiples of steps, plus something within a span."""
-    found = line(value)
-    constant, step = (Fraction(0), Fraction(0)) if found is None else _lattice(found, steps)
-    if found is not None and step and span[0] == span[1]:
-        over = constant + step * ceil((1 - constant) / step)
-        if over - step > 0:
-            raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
-        return {0: step - over, 1: over - 1}
-    low, high = lower(value, domain), upper(value, domain)
-    if not steps and high is not None and high + span[1] <= 0:
-        return {0: -high - span[1]}
-    if not steps and low is not None and low + span[0] >= 1:
-        return {1: low + span[0] - 1}
-    raise NotProved(f"{what} is not known to be 0 or 1 for every length")
-
-
-def _inputs(
-    state: GeneralState, inputs: Sequence[tuple[int, Rational]], site: int, what: str
-) -> tuple[list[Fraction], Fraction, Fraction, Fraction]:
-    """The steps of the integers, the range of what is none, and how far the sum can be off."""
-    one = state.sites.classes[site]
-    steps: list[Fraction] = []
-    low = high = error = Fraction(0)
-    for coordinate, coefficient in inputs:
-        factor = Fraction(coefficient)
-        head = state.attended.get(coordinate)
-        if coordinate in state.means:
-            mask: Mask = state.means[coordinate].mask
-            if series_counts.ALONE[mask](one):
-                steps.append(factor)
+    def distances(self, op: str, selected: list[Any]) -> list[int]:
+        """0 where a position itself is selected, 1 where each that can be next to it is, 0 at the end."""
+        if op == "E":
+            raise NotProved("a head without a mask reads a position that is known")
+        way = 1 if op == "U" else -1
+        found = []
+        for site, here in enumerate(selected):
+            near = self.sites.neighbours(site, way)
+            if here == 1 or not near:
+                found.append(0)
+            elif all(selected[other] == 1 for other in near):
+                found.append(way)
             else:
-                low, high = low + min(factor, Fraction(0)), high + max(factor, Fraction(0))
-        elif isinstance(head, CountHead):
-            if head.base:
-                raise NotProved(f"{what} reads a number that is looked up with an offset")
-            steps.append(factor * head.slope)
-            error += abs(factor) * Fraction(float(head.error[site]))
-        else:
-            raise NotProved(f"{what} reads '{state.model.coordinates[coordinate]}' together with counts")
-    return steps, low, high, error
+                raise NotProved("a head reads neither this position nor a neighbour")
+        return found
 
+    # ---- predicates of counts ----
 
-def _note(state: State, inputs: Sequence[tuple[int, Rational]], site: int, margin: Fraction, what: str) -> None:
-    """Note the margin of the heads that are read; fail where it is negative."""
-    from hardsim.proof.worst import count_case
+    def predicate(self, node: Numeric, count: Count, everything: bool) -> Column:
+        """A predicate of a count, as the predicate of positions that it is."""
+        (side, what), (text, user) = count, self.users.get(node.name, ("", None))
 
-    heads = [head for k, _ in inputs if isinstance(head := state.attended.get(k), CountHead)]
-    for head in heads:
-        if head.worst is None or head.worst.margin is None or margin < head.worst.margin:
-            head.worst = count_case(state, head, site, margin)
-    if margin < 0:
-        raise NotProved(
-            f"the errors of the counts can add up so far that {what} is wrong", heads[0].name if heads else None
-        )
+        def encoded(of_i: int, of_n: int, offset: int) -> Column:
+            column = PredicateColumn(node.name, node.params, of_i, of_n, offset, text, user)
+            return self.encoded(self.sites.evaluate(column))
+
+        zero = encoded(0, 0, node.offset)
+        if set(what) == {self.diagrams.zero}:
+            return zero
+        if everything:  # what is true without saying so is looked up like other counts
+            of_i = {"L": node.scale, "R": -node.scale, "": 0}[side]
+            extra = node.scale if side == "R" else 0
+            return encoded(of_i, 0 if side == "L" else node.scale, node.offset + extra)
+        read = encoded(node.scale, 0, node.offset)
+        return self.table(count, zero, [self.predicates.get(number) for number in read])
+
+    def read_table(self, values: Column, what: str) -> Sequence[Any]:
+        """What a look-up reads, as `table` takes it: the predicate of the position, by class."""
+        found = {self.predicates.get(number) for number in values}
+        if None in found or len(found) > 1:
+            raise NotProved(f"{what} is no predicate of the position")
+        return [self.predicates[number] for number in values]
+
+    def table(self, count: Count, at_zero: Sequence[int], columns: Sequence[Any]) -> Column:
+        """A predicate of the position at a count, which at 0 is `at_zero`, by class."""
+        if set(count[1]) == {self.diagrams.zero}:  # nothing is counted, though the formula does not say `false`
+            return tuple(at_zero)
+        if None in columns:
+            raise NotProved("a predicate of a count is no predicate by name")
+        return tuple(self.fact("table", count, *pair) for pair in zip(at_zero, columns, strict=True))

@@ -1,26 +1,50 @@
 """One attention head at every site: what it is exactly, or how far its value can be from the specified one.
 
 Everything is read from the network's W_Q, W_K, W_V, mask and temperature; the specification says only what the value
-should be.
+should be. For heads that look for the nearest position see `nearest`; of those that count everything depends on the
+query i and the count alone.
+
+Look-up. A count c is known as c/m, m the number of positions counted. The logits must be `-k (j - c)^2` up to what
+does not depend on j, k > 0 nats: that is checked exactly, since the rows of W_K x_j are fitted by polynomials of
+degree 2 in j at all positions. With weights w_d = e^(-k d^2) and V visible positions, the position that wins is
+max(c, 1), and what is read there differs from the attended value by at most
+ - for the number j itself: `sum d w_d / (1 + sum w_d)` over 1 <= d < V. Numbers on the two sides of c pull in opposite
+   directions, and of a right part d <= V - c and a left part d <= c - 1 the numerator is largest and the denominator
+   least where one part is empty (the sums of w are concave in the number of their terms). For c = 0 the logits are
+   -k (j^2 - 1) relative to the winner 1: `sum d w_d e^(-2kd)`, which is taken with denominator 1;
+ - for a Boolean: the weight of the positions where it differs from that at the winner, found for every c, for all
+   sites of a length at once.
+
+Sign. The query is y = (integer + offset)/m, the keys are positive at the positions with value 1 and negative at
+those with value 0. The weight of the wrong positions falls as |y| grows, so the two values of y next to 0 decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache, partial
+from math import isqrt
 from typing import Any
 
-from hardsim.errors import InvariantError
-from hardsim.proof.counts import look_up
-from hardsim.proof.nearest import head_worst_case
-from hardsim.proof.ratios import simplest
-from hardsim.proof.reading import Example, LocalType, NearestReading
-from hardsim.proof.result import NotProved
-from hardsim.proof.signs import sign_test
-from hardsim.proof.state import SYMBOL, Attended, BooleanHead, Exact, Mean, State
-from hardsim.run.plan import HeadPlan, Terms
-from hardsim.spec.ir import Head, Kind, Mask, Rational, Weighting, plain
+import numpy as np
+from flint import arb
+
+from hardsim.network.model import AttentionHead, Terms
+from hardsim.network.numbers import Mask, Rational, plain
+from hardsim.program.model import Affine, Head, Kind, Program, Weighting
+from hardsim.proof.arrays import NOTHING, Array, above, ball, exp_lower, exp_upper, working_precision
+from hardsim.proof.facts import SYMBOL, Column
+from hardsim.proof.nearest import Example, LocalType, NearestReading, head_worst_case
+from hardsim.proof.ratios import Ratio, common, simplest
+from hardsim.proof.result import HeadArgument, NotProved
+from hardsim.proof.sites import Sites
+from hardsim.proof.state import Attended, BooleanHead, CountHead, ExactColumn, HeadTask, Margins, Mean, State
+
+NEGLIGIBLE = 100
+"""Nats: positions that lose as much count with a bound of e^-100 each."""
 
 SIDES = {
     (Weighting.RIGHTMOST, Mask.FUTURE): True,
@@ -30,35 +54,39 @@ SIDES = {
 }
 """Where the last position in the direction of the tie-break is visible to every query on that side of it."""
 
+Types = tuple[tuple[LocalType, ...], ...]
 
-Read = Callable[[State, HeadPlan, Head, int, list[int], list[int]], Attended]
-"""How far the value of a head can be off: of the layer of that number, which reads these values in the network and in
-the specification."""
+Errors = tuple[Array | float, HeadArgument | None]
+"""How far values can be off, by value where they are bits, and by site; and the argument, if it is for all lengths."""
 
+LookUpBound = Callable[[HeadTask, list[Any], object, list[Any], Rational | None], Errors]
+"""The errors of a look-up, from what `sharpness` finds, the number of positions counted, and the slope of the numbers
+that are read (None: bits)."""
 
-def attended(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]) -> Attended:
-    """How far the value of a head can be off at every site, over all words.
-
-    Raises:
-        NotProved: if its scores are not those of its kind.
-    """
-    match head.kind:
-        case Kind.NEAREST:
-            return _nearest(state, plan, head, layer, soft, hard)
-        case Kind.LOOKUP | Kind.TABLE:
-            return look_up(state, plan, head, layer, soft, hard)
-        case Kind.SIGN | Kind.SIGN_RAMP:
-            return sign_test(state, plan, head, layer, soft, hard)
-        case Kind.UNIFORM:
-            raise InvariantError(f"head {head.name} has no scores")
+SignBound = Callable[[HeadTask, list[Any]], Errors]
+"""The errors of a sign test, from the specified values."""
 
 
-def attend(state: State, plan: HeadPlan, head: Head, layer: int, read: Read) -> None:
-    """Add what one head writes to the state.
+@dataclass(frozen=True)
+class Argument:
+    """What bounds how far values can be off: one function for each kind of head, one for clips that compare counts."""
 
-    Raises:
-        NotProved: if the network's head is not of the form that the specification speaks of.
-    """
+    nearest: Callable[[HeadTask], BooleanHead]
+    look_up: LookUpBound
+    sign: SignBound
+    margins: Margins
+
+    def attended(self, task: HeadTask) -> Attended:
+        """The value of a head that has scores; NotProved if these are not those of its kind, or no bound is found."""
+        if task.head.kind is Kind.NEAREST:
+            return self.nearest(task)
+        if task.head.kind in (Kind.LOOKUP, Kind.TABLE):
+            return look_up(task, self.look_up)
+        return sign_test(task, self.sign)
+
+
+def attend(state: State, plan: AttentionHead, head: Head, argument: Argument) -> None:
+    """Add what one head writes to the state; NotProved if it is not of the form that the specification speaks of."""
     if (plan.name, plan.mask) != (head.name, head.mask):
         raise NotProved(
             f"the network's head {plan.name} has mask '{plan.mask}', the specified head {head.name} '{head.mask}'",
@@ -73,93 +101,88 @@ def attend(state: State, plan: HeadPlan, head: Head, layer: int, read: Read) -> 
         raise NotProved(f"the coordinate '{head.out}' is written twice, the second time by a head", head.name)
     if head.uniform != (not plan.scores):
         raise NotProved(f"head {head.name} is uniform in one of network and specification only", head.name)
-    soft, hard = state.soft(value, 0, f"head {head.name}"), state.hard(head.value, f"head {head.name}")
+    what = f"head {head.name}"
+    soft, hard = state.soft(value, 0, what), state.hard(state.terms(head.value), what)
+    found = None
     if head.uniform:
         _uniform(state, head, out, soft, hard)
-        state.heads[head.name] = None
-        return
-    found = read(state, plan, head, layer, soft, hard)
+    else:
+        found = argument.attended(HeadTask(state, plan, head, soft, hard))
+        state.pending.append((state.attended, out, found))
     state.heads[head.name] = found
-    state.pending[out] = (None, None, found)
 
 
-def _uniform(state: State, head: Head, out: int, soft: list[int], hard: list[int]) -> None:
+def _uniform(state: State, head: Head, out: int, soft: Column, hard: Column) -> None:
     """The mean over the visible positions, exactly."""
-    exact = mean = None
-    if state.static(soft) and state.static(hard):
-        means = [state.sites.means(state.numbers(column), head.mask) for column in (soft, hard)]
-        terminal = state.diagrams.terminal
-        exact = Exact(*([terminal(value) for value in column] for column in means))
-    elif soft != hard:
-        raise NotProved(f"head {head.name} averages another value than its specification says", head.name)
-    values = {value for number in set(soft) for value in state.diagrams.values(number)}
-    if soft == hard and values <= {0, 1}:
-        mean = Mean(head.mask, state.sites.sizes(head.mask))
-    elif exact is None:
-        raise NotProved(f"head {head.name} averages values other than 0 and 1", head.name)
-    state.pending[out] = (exact, mean, None)
+    static = state.facts.constant(soft) and state.facts.constant(hard)
+    counts = soft == hard and state.facts.boolean(soft)
+    if not static and not counts:
+        what = "values other than 0 and 1" if soft == hard else "another value than its specification says"
+        raise NotProved(f"head {head.name} averages {what}", head.name)
+    if static:
+        means = [state.sites.means(state.facts.numbers(column), head.mask) for column in (soft, hard)]
+        state.pending.append((state.exact, out, ExactColumn(*map(state.facts.encoded, means))))
+    if counts:
+        state.pending.append((state.means, out, Mean(head.mask, state.sites.sizes(head.mask))))
 
 
-def split(state: State, form: Terms, what: str) -> tuple[list[Any], Terms, list[tuple[Rational, list[int]]]]:
+def split(state: State, form: Terms, what: str) -> tuple[list[Any], Terms, list[tuple[Rational, Column]]]:
     """A form of the network as the part that is the same for every word (its values, and as a form) and the rest."""
     fixed: list[tuple[int, Rational]] = []
-    varying: list[tuple[Rational, list[int]]] = []
+    varying: list[tuple[Rational, Column]] = []
     for coordinate, coefficient in form:
         column = state.soft(((coordinate, 1),), 0, what)
-        if state.static(column):
+        if state.facts.constant(column):
             fixed.append((coordinate, coefficient))
         else:
             varying.append((coefficient, column))
-    return state.numbers(state.soft(tuple(fixed), 0, what)), tuple(fixed), varying
+    return state.facts.numbers(state.soft(tuple(fixed), 0, what)), tuple(fixed), varying
 
 
-def scaled_queries(state: State, plan: HeadPlan, name: str) -> tuple[tuple[Any, ...], ...]:
-    """The rows of W_Q x_i over the temperature, which must be the same for every word.
-
-    Raises:
-        NotProved: otherwise.
-    """
-    queries = []
-    for query, _ in plan.scores:
-        if query not in state.queries:
-            values, _, varying = split(state, query, f"the query of head {name}")
-            if varying:
-                raise NotProved(f"the query of head {name} depends on the word", name)
-            state.queries[query] = tuple(
-                simplest(value * factor) for value, factor in zip(values, state.inverse, strict=True)
-            )
-        queries.append(state.queries[query])
-    return tuple(queries)
+def separate(form: Terms, counted: Collection[int]) -> tuple[dict[int, Rational], Terms]:
+    """A query form as the coefficients of its means, and what is the same for every word."""
+    means = {coordinate: coefficient for coordinate, coefficient in form if coordinate in counted}
+    return means, tuple((coordinate, coefficient) for coordinate, coefficient in form if coordinate not in counted)
 
 
-def _nearest(state: State, plan: HeadPlan, head: Head, layer: int, soft: list[int], hard: list[int]) -> BooleanHead:
-    """A head that looks for the nearest position where `select` holds."""
+# ---- the nearest position ----
+
+
+def reading_of(task: HeadTask) -> tuple[NearestReading, list[Terms], tuple[Rational, Rational]]:
+    """The reading of a head that looks for the nearest position where `select` holds; what of each row of W_K is the
+    same for every word, as a form; and the network's values of 0 and 1. NotProved if it is no such head, or its query
+    depends on the word."""
+    state, head = task.state, task.head
     if head.select is None or (head.weighting, head.mask) not in SIDES:
         raise NotProved(f"head {head.name} is not specified as the nearest position on a side", head.name)
-    select = state.hard(head.select, f"head {head.name}")
-    queries = scaled_queries(state, plan, head.name)
-    keys, forms, columns = [], [], []
-    for _, key in plan.scores:
-        values, fixed, varying = split(state, key, f"the key of head {head.name}")
-        # Heads that have the same key share the column, and its numbers as an array.
-        if fixed not in state.keys:
-            state.keys[fixed] = _without_level(state, values)
-        keys.append(state.keys[fixed])
-        forms.append(fixed)
-        columns.append(state.combine(varying, 0))
-    kinds, types, values_of = local_types(state, head.name, columns, select, hard, soft)
-    types = _without_least(types)
-    reading = NearestReading(head.mask, SIDES[head.weighting, head.mask], queries, tuple(keys), kinds, types)
-    signature = (head.mask, reading.rightmost, tuple(query for query, _ in plan.scores), tuple(forms), kinds, types)
-    known = state.known.get(signature)
-    if known is None:
-        known = head_worst_case(state.sites, reading, state.columns)
-        state.known[signature] = known
-    variable = state.diagrams.variable(("head", head.name))
-    bits = []
-    for off, on in zip(known[0].winner.tolist(), known[1].winner.tolist(), strict=True):
-        bits.append(variable if off and on else state.diagrams.one if on else state.diagrams.zero)
-    return BooleanHead(head.name, layer, bits, values_of, (known[0].wrong, known[1].wrong), reading, known)
+    select = state.hard(state.terms(head.select), f"head {head.name}")
+
+    def scaled(query: Terms) -> tuple[Any, ...]:
+        values, _, varying = split(state, query, f"the query of head {head.name}")
+        if varying:
+            raise NotProved(f"the query of head {head.name} depends on the word", head.name)
+        return tuple(simplest(value * factor) for value, factor in zip(values, state.inverse, strict=True))
+
+    queries = tuple(state.once("query", query, partial(scaled, query)) for query, _ in task.plan.scores)
+    parts = [split(state, key, f"the key of head {head.name}") for _, key in task.plan.scores]
+    columns = [state.facts.combine(varying, 0) for _, _, varying in parts]
+    kinds, types, ends = local_types(state, head.name, columns, select, task.hard, task.soft)
+    keys = tuple(tuple(values) for values, _, _ in parts)
+    reading = NearestReading(head.mask, SIDES[head.weighting, head.mask], queries, keys, kinds, types)
+    return reading, [fixed for _, fixed, _ in parts], ends
+
+
+def nearest(task: HeadTask) -> BooleanHead:
+    """A head that looks for the nearest position where `select` holds, with its worst cases."""
+    state = task.state
+    found, forms, values = reading_of(task)
+    # Heads that have the same key share the column, and its numbers as an array.
+    keys = tuple(state.once("key", form, partial(_without_level, state, key))
+                 for form, key in zip(forms, found.keys, strict=True))  # fmt: skip
+    reading = replace(found, keys=keys, types=_without_least(found.types))
+    signature = replace(reading, queries=(), keys=()), tuple(query for query, _ in task.plan.scores), tuple(forms)
+    extremes = state.once("nearest", signature, lambda: head_worst_case(state.sites, reading, state.columns))
+    return replace(task.boolean(values, np.array([one.wrong for one in extremes])), reading=reading, extremes=extremes)
 
 
 def _without_level(state: State, column: Sequence[Rational]) -> tuple[Rational, ...]:
@@ -174,56 +197,297 @@ def _without_level(state: State, column: Sequence[Rational]) -> tuple[Rational, 
     return tuple(result)
 
 
-Types = tuple[tuple[LocalType, ...], ...]
-
-
 def _without_least(types: Types) -> Types:
     """Types with what all of their keys have in common left out, row by row, for the same reason."""
     rows: list[tuple[Rational, ...]] = list(zip(*(kind.key for some in types for kind in some), strict=True))
     least = [max(min(row), 0) + min(max(row), 0) for row in rows]
     if not any(least):
         return types
-    return tuple(
-        tuple(
-            replace(kind, key=tuple(plain(value - common) for value, common in zip(kind.key, least, strict=True)))
-            for kind in some
-        )
-        for some in types
-    )
+
+    def without(kind: LocalType) -> LocalType:
+        return replace(kind, key=tuple(plain(value - common) for value, common in zip(kind.key, least, strict=True)))
+
+    return tuple(tuple(map(without, some)) for some in types)
 
 
 def local_types(
-    state: State, name: str, keys: list[list[int]], select: list[int], hard: list[int], soft: list[int]
+    state: State, name: str, keys: list[Column], select: Column, hard: Column, soft: Column
 ) -> tuple[tuple[int, ...], Types, tuple[Rational, Rational]]:
     """The set of local types of every site, the different sets, and the network's values of 0 and 1."""
-    sets: dict[tuple[int, ...], int] = {}
-    found: list[tuple[LocalType, ...]] = []
+    rows = list(zip(*keys, select, hard, soft, strict=True))
+    numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
     values: dict[int, Rational] = {}
-    kinds = []
-    for numbers in zip(*keys, select, hard, soft, strict=True):
-        if numbers not in sets:
-            sets[numbers] = len(found)
-            joined = state.diagrams.join(numbers)
-            types = []
-            for value in state.diagrams.values(joined):
-                *key, selected, specified, own = value
-                if selected not in (0, 1) or specified not in (0, 1):
-                    raise NotProved(f"head {name} selects or reads values other than 0 and 1", name)
-                if values.setdefault(int(specified), own) != own:
-                    raise NotProved(f"head {name} reads several values where one is specified", name)
-                example = describe(state, state.diagrams.example(joined, value))
-                types.append(LocalType(tuple(key), bool(selected), int(specified), example))
-            found.append(tuple(types))
-        kinds.append(sets[numbers])
-    return tuple(kinds), tuple(found), (values.get(0, 0), values.get(1, 1))
+
+    def type_of(joined: int, value: tuple[Any, ...]) -> LocalType:
+        *key, selected, specified, own = value
+        if selected not in (0, 1) or specified not in (0, 1):
+            raise NotProved(f"head {name} selects or reads values other than 0 and 1", name)
+        if values.setdefault(int(specified), own) != own:
+            raise NotProved(f"head {name} reads several values where one is specified", name)
+        example = describe(state, state.diagrams.example(joined, value))
+        return LocalType(tuple(key), bool(selected), int(specified), example)
+
+    joined = [state.diagrams.join(row) for row in numbers]
+    types = tuple(tuple([type_of(number, value) for value in state.diagrams.values(number)]) for number in joined)
+    return tuple([numbers[row] for row in rows]), types, (values.get(0, 0), values.get(1, 1))
 
 
-def describe(state: State, path: dict[object, int]) -> Example:
+def describe(state: State, path: dict[Any, int]) -> Example:
     """An assignment as pairs of what and which."""
-    pairs: list[tuple[str | None, str]] = []
-    for name, branch in path.items():
-        if name == SYMBOL:
-            pairs.append((None, state.model.alphabet[branch]))
-        elif isinstance(name, tuple):
-            pairs.append((str(name[-1]), str(branch)))
-    return tuple(pairs)
+    return tuple((None, state.model.alphabet[branch]) if name == SYMBOL else (str(name[-1]), str(branch))
+                 for name, branch in path.items())  # fmt: skip
+
+
+# ---- look-ups ----
+
+
+def looked_up(program: Program, head: Head, sites: Sites, column: Callable[[Affine], list[Any]]) -> str:
+    """The mean that a look-up is of: the one that its score multiplies with multiples of j. Both links ask here, so
+    that they speak of one count; `column` gives the values of a form of the specification. NotProved if there is none,
+    or more than one."""
+    means = {other.out for other in program.heads if other.uniform}
+    rows = [(query.terms[0][0], key) for query, key in head.score if len(query.terms) == 1]
+    names = dict.fromkeys(name for name, key in rows if name in means and sites.proportional(column(key)))
+    # Of one position every key is a multiple, and whichever count is taken, that position is what is read.
+    if not names or (len(names) > 1 and any(n != 1 for n in sites.n)):
+        raise NotProved(f"head {head.name} does not look up a count", head.name)
+    return next(iter(names))
+
+
+def sharpness(task: HeadTask) -> tuple[int, list[Any], object]:
+    """The coordinate of the count that a look-up is of; k at every site, in nats (1 where one position is visible); and
+    what tells look-ups of different k apart. NotProved if the scores are not those of a look-up, in the network or in
+    the specification."""
+    state, head, name = task.state, task.head, task.head.name
+    if task.soft != task.hard:
+        raise NotProved(f"head {name} reads another value than its specification says", name)
+    read = looked_up(state.program, head, state.sites, lambda key: task.values(state.terms(key), False))
+    counted = state.place(read)
+    if counted not in state.means:
+        raise NotProved(f"head {name} looks up '{read}', which is not known to be a count", name)
+    if head.mask is Mask.PAST:
+        raise NotProved(f"head {name} looks up a number but does not see the first positions", name)
+    for site, pair in enumerate(zip(state.means[counted].sizes, state.sites.sizes(head.mask), strict=True)):
+        if not state.sites.at_most_zero(pair[0] - pair[1], site):
+            raise NotProved(f"head {name} may look for a position that it does not see", name)
+    scores = [(state.terms(query), state.terms(key)) for query, key in head.score]
+    # Look-ups of other counts of the same kind share their rates: only the coordinate of the mean differs.
+    blind = [tuple((tuple((-1 if k == counted else k, c) for k, c in query), key) for query, key in rows)
+             for rows in (task.plan.scores, scores)]  # fmt: skip
+    signature = (*blind, head.mask, state.means[counted].mask)
+
+    def rates() -> list[Any]:
+        factors = _factors(task, task.plan.scores, counted, True)
+        _factors(task, scores, counted, False)
+        pairs = zip(factors, state.inverse, strict=True)
+        return [Fraction(1) if factor is None else factor * inverse for factor, inverse in pairs]
+
+    return counted, state.once("rates", signature, rates), signature
+
+
+def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int, soft: bool) -> list[Any]:
+    """k > 0 by site (None where one position is visible), before the temperature, where the scores are `-k (j - c)^2`
+    up to what does not depend on j: a row has the query `mean * count/size + fixed`, the key `first j + second j^2`."""
+    sites, sizes, name = task.state.sites, task.state.means[counted].sizes, task.head.name
+    rows = []
+    for query, key in scores:
+        means, rest = separate(query, {counted})
+        rows.append((means.get(counted, 0), task.values(rest, soft), sites.quadratic(task.values(key, soft), name)))
+    result: list[Any] = []
+    for site, alone in enumerate(sites.alone(task.head.mask)):
+        here = [(mean, fixed[site], *keys[site]) for mean, fixed, keys in rows]
+        linear, twisted = (sum(row[0] * row[k] for row in here if row[0]) for k in (2, 3))
+        stray, square = (sum(row[1] * row[k] for row in here if row[1]) for k in (2, 3))
+        if sites.n[site] == 2:
+            # Of two positions only the difference tells: -k (3 - 2 c).
+            square, stray = Fraction(stray) / 3, 0
+        right = not any(simplest(part) for part in (linear + 2 * square * sizes[site], stray, twisted))
+        if not alone and not (right and sites.positive(-square, site)):
+            raise NotProved(f"the scores of head {name} are not those of a look-up of a count", name)
+        result.append(None if alone else -square)
+    return result
+
+
+def look_up(task: HeadTask, bound: LookUpBound) -> Attended:
+    """A head that reads the position whose number is a count; NotProved if its scores are not those of a look-up."""
+    state, name = task.state, task.head.name
+    counted, rates, signature = sharpness(task)
+    sizes = state.means[counted].sizes
+    if task.head.kind is Kind.TABLE:
+        if not state.facts.boolean(task.hard):
+            raise NotProved(f"head {name} looks up values other than 0 and 1", name)
+        return task.boolean((0, 1), *bound(task, rates, signature, sizes, None))
+    base, slope = state.sites.linear(task.fixed(task.hard), name)
+    errors, argument = bound(task, rates, signature, sizes, slope)
+    return CountHead(name, base, slope, sizes, np.broadcast_to(errors, len(sizes)), argument=argument)
+
+
+def look_up_errors(
+    task: HeadTask, rates: list[Any], signature: object, sizes: list[Any], slope: Rational | None
+) -> Errors:
+    """The errors of a look-up at every site."""
+    state, visible = task.state, task.state.sites.sizes(task.head.mask)
+    if slope is None:
+        values = task.fixed(task.hard)
+        return state.once("table", (signature, tuple(values)),
+                          lambda: table_errors(state.sites, rates, values, visible, sizes)), None  # fmt: skip
+    errors = np.array([number_error(*key) for key in zip(rates, visible, strict=True)])
+    return np.nextafter(errors * above(abs(ball(slope))), np.inf), None
+
+
+@lru_cache(maxsize=65536)
+def number_error(rate: Fraction, visible: int) -> float:
+    """At most how far the attended number can be from the count, for `-rate (j - c)^2` nats at `visible` positions."""
+    with working_precision():
+        total, weights, shifted = arb(0), arb(0), arb(0)
+        for d in range(1, visible):
+            if rate * d * d > NEGLIGIBLE:
+                # With d0 this d and rate >= 1, what is left is at most the sum of d e^-NEGLIGIBLE e^-(d - d0).
+                factor = 2 * (d + 2) if rate >= 1 else visible * visible
+                rest = factor * arb(-NEGLIGIBLE).exp()
+                total, shifted = total + rest, shifted + rest
+                break
+            weight = ball(-rate * d * d).exp()
+            total, weights = total + d * weight, weights + weight
+            shifted += d * weight * ball(-2 * rate * d).exp()
+        return above((total / (1 + weights)).max(shifted))
+
+
+NEAR = 60
+"""Nats beyond which positions count together: e^-60 < 2^-80 each."""
+CHUNK = 500_000
+"""Numbers in one array."""
+
+
+def table_errors(
+    sites: Sites, rates: Sequence[Fraction], values: Sequence[Rational], visible: Sequence[int], sizes: Sequence[int]
+) -> Array:
+    """For every site the largest weight of other values where the value at the position looked up is 0, and where it is
+    1; minus infinity where no count leads there. A site sees the first `visible` positions, and its counts go from 0 to
+    `sizes`; `values` are 0 or 1 by site, `rates` are k in nats."""
+    found = np.full((2, len(rates)), NOTHING)
+    for n, start, end in sites.words():
+        column = np.array([int(value) for value in values[start:end]])
+        for first in range(start, end, max(1, CHUNK // n)):
+            part = slice(first, min(end, first + max(1, CHUNK // n)))
+            found[:, part] = _worst(rates[part], column, np.array(visible[part]), np.array(sizes[part]))
+    return found
+
+
+def _worst(rates: Sequence[Fraction], column: Any, visible: Any, sizes: Any) -> Array:
+    """The same for some sites of one length; a count is a column of arrays whose rows are sites."""
+    near = min(int(visible.max()) - 1, isqrt(int(NEAR / min(rates))) + 1)
+    squares = np.arange(1, near + 1, dtype=np.float64) ** 2
+    # A rational rounded once, and a product.
+    exponent = -np.array([float(rate) for rate in rates])[:, None] * squares
+    error = -exponent * 2.0**-51
+    high, low = exp_upper(exponent, error), exp_lower(exponent, error)
+    own = column[: sizes.max()]
+    count = len(own)
+    wrong = np.repeat(visible[:, None] * 2.0**-80, count, axis=1)
+    right = np.ones((len(rates), count))
+    for d in range(1, near + 1):
+        for shift in (d, -d):
+            first, last = max(0, -shift), min(count, len(column) - shift)
+            if first >= last:
+                continue
+            differs = column[first + shift : last + shift] != own[first:last]
+            seen = np.arange(first, last) + shift < visible[:, None]
+            wrong[:, first:last] += np.where(seen & differs, high[:, d - 1, None], 0)
+            right[:, first:last] += np.where(seen & ~differs, low[:, d - 1, None], 0)
+    share = 1 / (1 + right / wrong)
+    # A count of 0 leads to the first position too, with weights that fall faster than those of a count of 1.
+    lone = wrong[:, 0]
+    share[:, 0] = np.maximum(share[:, 0], lone / (1 + lone))
+    slack = 1 + (4 * near + 16) * 2.0**-52
+    inside = np.arange(count) < sizes[:, None]
+    worst = [np.max(np.where(inside & (own == value), share, NOTHING), axis=1) for value in (0, 1)]
+    return np.array([found * slack for found in worst])
+
+
+# ---- the sign ----
+
+
+def sign_test(task: HeadTask, bound: SignBound) -> BooleanHead:
+    """A head that tells whether a number is positive, by the parity of positions; NotProved if the network's query or
+    keys are not those of the specification, up to positive factors."""
+    name = task.head.name
+    if len(task.plan.scores) != 1 or len(task.head.score) != 1:
+        raise NotProved(f"head {name} has not one product as its score", name)
+    own, specified = task.fixed(task.soft), task.fixed(task.hard)
+    pairs = set(zip(specified, own, strict=True))
+    values = dict(pairs)
+    if not set(values) <= {0, 1} or len(pairs) != len(values):
+        raise NotProved(f"head {name} reads values other than 0 and 1", name)
+    return task.boolean((values.get(0, 0), values.get(1, 1)), *bound(task, specified))
+
+
+def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
+    """The errors of a sign test at every site."""
+    state, head, name = task.state, task.head, task.head.name
+    factor, wanted, offsets = multiple(task)
+    keys = task.values(task.plan.scores[0][1], True)
+    keys_wanted = task.values(state.terms(head.score[0][1]), False)
+    for key, want, bit in zip(keys, keys_wanted, specified, strict=True):
+        if not key or not want or (key > 0) != (bit == 1) or (want > 0) != (bit == 1):
+            raise NotProved(f"the keys of head {name} are not positive where it reads 1 and negative elsewhere", name)
+    worst = np.full((2, len(keys)), NOTHING)
+    for site, seen in _seen(state, head.mask, keys):
+        signs = {key > 0 for key in seen}
+        if len(signs) == 1:
+            worst[int(signs.pop()), site] = 0.0
+            continue
+        step = common([Fraction(c) / state.means[k].sizes[site] for k, c in wanted.items()])
+        for bit, offset in ((0, Fraction(-offsets[site])), (1, Fraction(offsets[site]))):
+            size = offset % step if step else offset
+            if not size:
+                raise NotProved(f"the number whose sign head {name} tests can be 0", name)
+            if size < 0:
+                continue
+            worst[bit, site] = wrong_sign(seen, bit, size * factor * state.inverse[site])
+    return worst, None
+
+
+def multiple(task: HeadTask) -> tuple[Fraction, dict[int, Rational], list[Any]]:
+    """The network's query of a sign test over the specified one; the latter's means with their coefficients, and what
+    is added to them, by site; NotProved if it is no positive multiple."""
+    state, name = task.state, task.head.name
+    varying = state.means.keys() - state.exact.keys()
+    own, fixed = separate(task.plan.scores[0][0], varying)
+    wanted, rest = separate(state.terms(task.head.score[0][0]), varying)
+    query, offsets = task.values(fixed, True), task.values(rest, False)
+    pairs = [(own.get(k, 0), wanted.get(k, 0)) for k in own.keys() | wanted.keys()]
+    pairs += dict.fromkeys(zip(query, offsets, strict=True))
+    first, second = next((pair for pair in pairs if pair[1] != 0), (0, 1))
+    factor = (Ratio.of(first) / second).simplest
+    if isinstance(factor, Ratio) or factor <= 0 or any(simplest(a - b * factor) != 0 for a, b in pairs):
+        raise NotProved(f"the query of head {name} is not a positive multiple of the specified one", name)
+    return Fraction(factor), wanted, offsets
+
+
+def _seen(state: State, mask: Mask, keys: list[Rational]) -> Iterator[tuple[int, dict[Rational, int]]]:
+    """Each site with how often each key is visible (the dictionary changes from site to site)."""
+    for _, start, end in state.sites.words():
+        if mask is Mask.NONE:
+            total = dict(Counter(keys[start:end]))
+            yield from ((site, total) for site in range(start, end))
+            continue
+        seen: dict[Rational, int] = {}
+        for site in range(start, end) if mask is Mask.FUTURE else range(end - 1, start - 1, -1):
+            seen[keys[site]] = seen.get(keys[site], 0) + 1
+            yield site, seen
+
+
+def wrong_sign(seen: Mapping[Rational, int], bit: int, size: Fraction) -> float:
+    """At most the weight of the positions with the other value, where |y| in nats per unit of key is `size`."""
+    with working_precision():
+        sign = 1 if bit else -1
+        best = max(sign * key for key in seen)
+        wrong, right = arb(0), arb(0)
+        for key, number in seen.items():
+            loss = size * (best - sign * key)
+            if sign * key < 0:
+                wrong += number * ball(-min(loss, Fraction(NEGLIGIBLE))).exp()
+            elif loss < NEGLIGIBLE:
+                right += number * ball(-loss).exp()
+        return above(wrong / (wrong + right))

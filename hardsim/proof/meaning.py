@@ -20,177 +20,31 @@ their values at every site.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate
-from math import ceil
+from functools import reduce
+from math import ceil, floor
 from typing import Any
 
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor, operands
-from hardsim.lang.numerical import BUILT_IN, NumericalPredicate
-from hardsim.proof.counts import common
-from hardsim.proof.diagrams import Diagrams
-from hardsim.proof.sites import Sites
-from hardsim.spec.ir import Rational
-
-SYMBOL = ("symbol",)
-
-Column = tuple[int, ...]
-"""A diagram for every site."""
-
-Count = tuple[str, Column]
-"""A side (`L`, `R` or both: empty) and what is counted."""
+from hardsim.network.numbers import ONE, Mask, Rational
+from hardsim.program.model import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
+from hardsim.proof.facts import MASKS, Column, Count, Facts
+from hardsim.proof.heads import looked_up
+from hardsim.proof.result import NotProved
+from hardsim.proof.state import hold_names
 
 
-@dataclass
-class Facts:
-    """The table of facts, shared by both sides."""
-
-    sites: Sites
-    alphabet: tuple[str, ...]
-    diagrams: Diagrams = field(default_factory=Diagrams)
-    numbers: dict[Hashable, int] = field(default_factory=dict)
-
-    def number(self, thing: Hashable) -> int:
-        """A number that stands for something in facts: columns are long, and compared in full only here."""
-        return self.numbers.setdefault(thing, len(self.numbers))
-
-    def fact(self, *statement: object) -> int:
-        """The variable of a fact."""
-        return self.diagrams.variable(statement)
-
-    def everywhere(self, number: int) -> Column:
-        """The same diagram at every site."""
-        return (number,) * len(self.sites)
-
-    def symbols(self, values: tuple[Rational, ...]) -> int:
-        """A function of the symbol."""
-        if len(set(values)) == 1:
-            return self.diagrams.terminal(values[0])
-        variable = self.diagrams.variable(SYMBOL, tuple(range(len(values))))
-        return self.diagrams.map(("symbols", values), lambda branch: values[branch], variable)
-
-    def each(self, name: str, function: Callable[[Any, Any], Any], left: Column, right: Column) -> Column:
-        """A function of two columns, site by site."""
-        pairs = list(zip(left, right, strict=True))
-        known = {pair: self.diagrams.apply(name, function, *pair) for pair in set(pairs)}
-        return tuple([known[pair] for pair in pairs])
-
-    def combine(self, parts: Sequence[tuple[Rational, Column]], constant: Rational) -> Column:
-        """A linear combination of columns."""
-        if not parts:
-            return self.everywhere(self.diagrams.terminal(constant))
-        factors = [factor for factor, _ in parts]
-        if len(parts) == 1:
-            ((factor, column),) = parts
-            single = {number: self.diagrams.linear([(factor, number)], constant) for number in set(column)}
-            return tuple([single[number] for number in column])
-        rows = list(zip(*(column for _, column in parts), strict=True))
-        known = {row: self.diagrams.linear(zip(factors, row, strict=True), constant) for row in set(rows)}
-        return tuple([known[row] for row in rows])
-
-    def encoded(self, values: Sequence[Any]) -> Column:
-        """An encoding by site."""
-        return tuple(self.diagrams.terminal(value) for value in values)
-
-    def constant(self, column: Column) -> bool:
-        """Whether a column is the same for every word."""
-        return all(self.diagrams.constant(number) for number in set(column))
-
-    def step(self, op: str, what: Column) -> Column:
-        """`Y what` or `X what`."""
-        fact = self.fact(op, what)
-        edge = self.sites.edge("first" if op == "Y" else "last")
-        return tuple(self.diagrams.zero if here else fact for here in edge)
-
-    def extent(self, side: str, site: int) -> Any:
-        """How many positions a side has."""
-        i, n = self.sites.i[site], self.sites.n[site]
-        return i if side == "L" else n - i + 1 if side == "R" else n
-
-    def at_most_zero(self, value: Any, site: int) -> bool:
-        """Whether a number is at most 0 at a site."""
-        return bool(value <= 0)
-
-    def several(self, side: str, site: int) -> bool:
-        """Whether a side has more than one position."""
-        return bool(self.extent(side, site) > 1)
-
-    def known_count(self, count: Count) -> list[Any] | None:
-        """The values of a count that is the same for every word, else None."""
-        side, what = count
-        if not self.constant(what):
-            return None
-        values = [int(self.diagrams.value(number)) for number in what]
-        result: list[int] = []
-        for n, start, end in self.sites.words():
-            sums = [0, *accumulate(values[start:end])]
-            result += [sums[i] if side == "L" else sums[n] - (sums[i - 1] if side == "R" else 0)
-                       for i in range(1, n + 1)]  # fmt: skip
-        return result
-
-    def at_least(self, counts: dict[Count, Rational], constants: list[Rational]) -> Column:
-        """`sum of coefficient * count + constant >= 0` by site, in lowest terms."""
-        terms, step, totals = self.lowest(counts, constants)
-        if not terms:
-            return tuple(self.diagrams.one if total >= 0 else self.diagrams.zero for total in totals)
-        # step * t + total >= 0 for an integer t: t is at least -total / step, rounded up.
-        return self.compared(terms, [ceil(-Fraction(total) / step) for total in totals])
-
-    def lowest(
-        self, counts: dict[Count, Rational], constants: list[Rational]
-    ) -> tuple[tuple[tuple[int, Count], ...], Fraction, list[Rational]]:
-        """`sum of coefficient * count + constant` by site, as integers without a common divisor times counts that
-        depend on the word, what they are multiplied by, and the rest by site."""
-        totals = list(constants)
-        free: dict[Count, Rational] = {}
-        for count, coefficient in counts.items():
-            values = self.known_count(count)
-            if values is not None:
-                totals = [total + coefficient * value for total, value in zip(totals, values, strict=True)]
-            elif coefficient:
-                free[count] = coefficient
-        step = common([Fraction(value) for value in free.values()])
-        return tuple(sorted((int(value / step), count) for count, value in free.items())), step, totals
-
-    def compared(self, terms: tuple[tuple[int, Count], ...], thresholds: list[int]) -> Column:
-        """`sum of coefficient * count >= threshold` by site."""
-        number = self.number(terms)
-        known = {threshold: self.fact("at least", number, threshold) for threshold in set(thresholds)}
-        return tuple(known[threshold] for threshold in thresholds)
-
-    def table(self, count: Count, at_zero: list[int], columns: list[tuple[int, ...]]) -> Column:
-        """A predicate of a count: its value at 0 by site, and at 1, 2, ... by length."""
-        numbers = dict(zip(self.sites.lengths, columns, strict=True))
-        known = self.known_count(count)
-        if known is not None:
-            rows = zip(at_zero, known, self.sites.n, strict=True)
-            return tuple(self.diagrams.terminal(numbers[n][value - 1] if value else zero) for zero, value, n in rows)
-        own, facts, result = self.number(count), dict[tuple[int, int], int](), []
-        begun = {n: self._beginnings(column) for n, column in numbers.items()}
-        for site, (zero, n) in enumerate(zip(at_zero, self.sites.n, strict=True)):
-            key = zero, begun[n][self.extent(count[0], site) - 1]
-            if key not in facts:
-                facts[key] = self.fact("table", own, *key)
-            result.append(facts[key])
-        return tuple(result)
-
-    def _beginnings(self, column: tuple[int, ...]) -> list[int]:
-        """A number for what a column begins with, by how many values that is: equal for equal beginnings."""
-        result, last = [], -1
-        for value in column:
-            last = self.number(("beginning", last, value))
-            result.append(last)
-        return result
+def _both(a: Any, b: Any) -> int:
+    return int(a and b)
 
 
 class CoreMeaning:
-    """The columns of the nodes of a core; `users` are the formula's own predicates."""
+    """The columns of the nodes of a core."""
 
-    def __init__(self, facts: Facts, core: Core, users: dict[str, NumericalPredicate]) -> None:
+    def __init__(self, facts: Facts, core: Core) -> None:
         self.facts, self.core = facts, core
-        self.predicates = {**BUILT_IN, **users}
         self.known: dict[int, Column] = {}
         for number in self._needed():
             self.known[number] = self._node(number)
@@ -208,21 +62,18 @@ class CoreMeaning:
     def of(self, lit: Lit) -> Column:
         """The column of a literal."""
         column = self.known[lit.node]
-        if not lit.negated:
-            return column
-        return self.facts.combine([(-1, column)], 1)
+        return self.facts.combine([(-1, column)], 1) if lit.negated else column
 
     def _node(self, number: int) -> Column:
         facts = self.facts
         node = self.core.nodes[number]
         match node:
             case Letters(symbols):
-                values = tuple(int(symbol in symbols) for symbol in facts.alphabet)
-                return facts.everywhere(facts.symbols(values))
+                return facts.letter(symbols)
             case Edge(which):
                 return tuple(facts.diagrams.terminal(int(here)) for here in facts.sites.edge(which))
             case And(args):
-                return self._all([self.of(arg) for arg in args])
+                return reduce(lambda left, right: facts.each("and", _both, left, right), map(self.of, args))
             case Xor(left, right):
                 return facts.each("xor", lambda a, b: int(a != b), self.known[left], self.known[right])
             case Step(op, arg):
@@ -233,33 +84,309 @@ class CoreMeaning:
                 return facts.everywhere(facts.fact(op, where, what))
             case AtLeast(terms, constant):
                 return self._at_least(terms, constant)
-            case Numeric():
-                return self._numeric(node)
+            case Numeric(count=CountOf(side, arg)):
+                everything = self.core.nodes[arg.node] == Letters(frozenset(self.core.alphabet)) and not arg.negated
+                return facts.predicate(node, (str(side), self.of(arg)), everything)
             case _:
                 raise AssertionError(node)
-
-    def _all(self, columns: list[Column]) -> Column:
-        result = columns[0]
-        for column in columns[1:]:
-            result = self.facts.each("and", lambda a, b: int(a and b), result, column)
-        return result
 
     def _at_least(self, terms: tuple[tuple[int, CountOf], ...], constant: int) -> Column:
         counts: dict[Count, Rational] = {}
         for coefficient, count in terms:
             key = (str(count.side), self.of(count.arg))
             counts[key] = counts.get(key, 0) + coefficient
-        return self.facts.at_least(counts, [constant] * len(self.facts.sites))
+        # step * t + constant >= 0 for an integer t: t is at least -constant / step, rounded up.
+        compare = self.facts.comparison(counts, lambda step, constant: ceil(-constant / step), "")
+        return tuple([compare(constant, site) for site in range(len(self.facts.sites))])
 
-    def _numeric(self, node: Numeric) -> Column:
-        count = (str(node.count.side), self.of(node.count.arg))
 
-        def holds(value: int, n: int) -> int:
-            total = node.scale * value + node.offset
-            if node.name == "MOD":
-                return int((total - node.params[1]) % node.params[0] == 0)
-            return int(self.predicates[node.name](total, n))
+@dataclass(frozen=True)
+class Nearest:
+    """The value at the nearest selected position."""
 
-        zero = [holds(0, n) for n in self.facts.sites.n]
-        columns = [tuple(holds(value, n) for value in range(1, n + 1)) for n in self.facts.sites.lengths]
-        return self.facts.table(count, zero, columns)
+    op: str
+    where: Column
+    what: Column
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """max(count, 1), or the value of a column, by length, at that position."""
+
+    count: Count
+    columns: Sequence[Any] | None = None
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Whether `sum of coefficient * mean + rest` is positive, where more than one position is visible."""
+
+    side: str
+    means: dict[Count, Rational]
+    rest: list[Rational]
+
+
+Found = Nearest | LookedUp | Sign
+
+
+def threshold(step: Fraction, offset: Rational) -> int | None:
+    """The least integer t with `clip(step t + offset) = 1`, if the clip is 0 for all smaller ones; else None."""
+    least = ceil((1 - Fraction(offset)) / step)
+    return least if floor(-Fraction(offset) / step) >= least - 1 else None
+
+
+NEAREST = {
+    (Weighting.RIGHTMOST, Mask.FUTURE): "S",
+    (Weighting.LEFTMOST, Mask.PAST): "U",
+    (Weighting.RIGHTMOST, Mask.NONE): "E",
+}
+SIDES = {mask: side for side, mask in MASKS.items()}
+SOME = {"L": "S", "R": "U", "": "E"}
+"""The fact that some visible position satisfies something: the nearest such position does."""
+
+
+class ProgramMeaning:
+    """What a hard-attention program means: the columns of its coordinates, read from its forms alone. A coordinate
+    whose meaning is not recognised stays without one, and `why` says what was not; only what reads it is then not
+    proved."""
+
+    def __init__(self, facts: Facts, program: Program) -> None:
+        self.facts, self.program = facts, program
+        self.means: dict[str, Count] = {}
+        self.reads: dict[str, Found] = {}
+        self.why: dict[str, str] = {}
+        hold_names(program)
+        if any(head.mask.strict for head in program.heads):
+            raise NotProved("the specification has a head that does not see its own position")
+        self.columns = facts.given(program)
+        for layer in program.layers:
+            self._layer(layer)
+
+    def of(self, name: str) -> Column:
+        """The column of a coordinate; NotProved if its meaning is not known."""
+        if name not in self.columns:
+            raise NotProved(self.why.get(name, f"nothing rounds what is read of '{name}'"))
+        return self.columns[name]
+
+    def form(self, form: Affine) -> Column:
+        """The column of a linear form."""
+        constant = dict(form.terms).get(ONE, 0)
+        return self.facts.combine([(c, self.of(name)) for name, c in form.terms if name != ONE], constant)
+
+    def _layer(self, layer: ProgramLayer) -> None:
+        reads: dict[str, Found] = {}
+        means: dict[str, tuple[Column | None, Count | None]] = {}
+        for head in layer.heads:
+            try:
+                if head.uniform:
+                    means[head.out] = self._uniform(head)
+                else:
+                    reads[head.out] = self._head(head)
+            except NotProved as failure:
+                self.why[head.out] = failure.reason
+        self.reads |= reads
+        self.columns |= {out: column for out, (column, _) in means.items() if column is not None}
+        self.means |= {out: count for out, (_, count) in means.items() if count is not None}
+        biases, written = dict(layer.biases), dict[str, Column]()
+        for out in dict.fromkeys([*biases, *(item.out for item in layer.units)]):
+            try:
+                written[out] = self._clips([item for item in layer.units if item.out == out], biases.get(out, 0))
+            except NotProved as failure:
+                self.why[out] = failure.reason
+        self.columns |= written
+
+    # ---- heads ----
+
+    def _uniform(self, head: Head) -> tuple[Column | None, Count | None]:
+        """A mean: its values where it is the same for every word, and what it counts where that is a Boolean."""
+        value = self.form(head.value)
+        column = None
+        if self.facts.constant(value):
+            column = self.facts.encoded(self.facts.sites.means(self.facts.numbers(value), head.mask))
+        if self.facts.boolean(value):
+            return column, (SIDES[head.mask], value)
+        if column is None:
+            raise NotProved(f"head {head.name} averages other values than 0 and 1")
+        return column, None
+
+    def _head(self, head: Head) -> Found:
+        what = f"what head {head.name} reads"
+        if head.kind is Kind.NEAREST:
+            op = NEAREST.get((head.weighting, head.mask))
+            if op is None or head.select is None:
+                raise NotProved(f"head {head.name} does not look for the nearest position on a side")
+            where = self.facts.truths(self.form(head.select), f"what head {head.name} looks for")
+            return Nearest(op, where, self.facts.truths(self.form(head.value), what))
+        column = self.form(head.value)
+        if head.kind is Kind.TABLE:
+            columns = self.facts.read_table(column, what)
+            return LookedUp(self._looked_up(head), columns)
+        values = self.facts.fixed(column, what)
+        if head.kind is not Kind.LOOKUP:
+            return self._sign(head, values)
+        if values != self.facts.sites.i:
+            raise NotProved(f"head {head.name} does not read the number of the position")
+        return LookedUp(self._looked_up(head))
+
+    def _looked_up(self, head: Head) -> Count:
+        """What is counted by the mean that the score multiplies with a multiple of j."""
+        name = looked_up(self.program, head, self.facts.sites,
+                         lambda key: self.facts.fixed(self.form(key), f"a key of head {head.name}"))  # fmt: skip
+        if name not in self.means:
+            raise NotProved(f"head {head.name} looks up '{name}', which is not known to be a count")
+        return self.means[name]
+
+    def _sign(self, head: Head, values: list[Rational]) -> Sign:
+        if len(head.score) != 1:
+            raise NotProved(f"head {head.name} does not test a sign")
+        query, key = head.score[0]
+        keys = self.facts.fixed(self.form(key), f"the key of head {head.name}")
+        self.facts.alternating(keys, values, head.name)
+        means, rest = self._means(query)
+        return Sign(SIDES[head.mask], means, self.facts.fixed(rest, f"the query of head {head.name}"))
+
+    def _means(self, form: Affine) -> tuple[dict[Count, Rational], Column]:
+        """A form as multiples of means that depend on the word, and the rest."""
+        means: dict[Count, Rational] = {}
+        rest: list[tuple[str, Rational]] = []
+        for name, coefficient in form.terms:
+            if name in self.means and name not in self.columns:
+                count = self.means[name]
+                means[count] = means.get(count, 0) + coefficient
+            else:
+                rest.append((name, coefficient))
+        return means, self.form(Affine.of(rest))
+
+    # ---- clips ----
+
+    def _clips(self, clips: list[Unit], bias: Rational) -> Column:
+        """The column of a coordinate that clips write."""
+        if bias == 1 and clips and all(item.weight == -1 for item in clips):
+            inner = self._clips([replace(item, outs=((item.out, 1),)) for item in clips], 0)
+            return self.facts.combine([(-1, inner)], 1)
+        names = [name for item in clips for name, _ in item.pre.terms]
+        reads = {name: self.reads[name] for name in names if name in self.reads}
+        means = (self.means.keys() - self.columns.keys()).intersection(names)
+        if not means and any(isinstance(read, LookedUp) and read.columns is None for read in reads.values()):
+            return self._compared(clips, bias, reads)
+        if means or any(isinstance(read, Sign) for read in reads.values()):
+            return self._signed(clips, bias, reads)
+        variables = {name: self.facts.everywhere(self.facts.fact("read", name)) for name in reads}
+        parts: list[tuple[Rational, Column]] = []
+        for item in clips:
+            terms = [(c, variables[name] if name in variables else self.of(name))
+                     for name, c in item.pre.terms if name != ONE]  # fmt: skip
+            constant = dict(item.pre.terms).get(ONE, 0)
+            parts.append((item.weight, self.facts.clipped(self.facts.combine(terms, constant))))
+        total = self.facts.combine(parts, bias)
+        if not reads:
+            return total
+        for name, read in reads.items():
+            if isinstance(read, LookedUp) and read.columns is not None:
+                return self._tabled(total, name, read.count, read.columns, clips[0].out)
+        nearest = {name: read for name, read in reads.items() if isinstance(read, Nearest)}
+        return self._read(total, nearest, clips[0].out)
+
+    def _read(self, total: Column, reads: dict[str, Nearest], out: str) -> Column:
+        """A coordinate that is what one head read, at every site."""
+        facts = self.facts
+        own = {facts.fact("read", name): name for name in reads}
+        if len(set(total)) == 1 and total[0] in own:
+            read = reads[own[total[0]]]
+            return facts.everywhere(facts.fact(read.op, read.where, read.what))
+        known = {name: facts.distances(read.op, self.facts.fixed(read.where, "what a head looks for"))
+                 for name, read in reads.items()}  # fmt: skip
+        steps = {name: [facts.fact(op, read.what) for op in ("Y", "X")] for name, read in reads.items()}
+        result = []
+        for site, number in enumerate(total):
+            if facts.diagrams.constant(number):
+                result.append(number)
+                continue
+            if number not in own:
+                raise NotProved(f"the coordinate '{out}' is not what one head reads")
+            name = own[number]
+            distance = known[name][site]
+            if abs(distance) > 1:
+                raise NotProved(f"the coordinate '{out}' reads neither this position nor a neighbour")
+            result.append(reads[name].what[site] if not distance else steps[name][distance > 0])
+        return tuple(result)
+
+    def _tabled(self, total: Column, name: str, count: Count, columns: Sequence[Any], out: str) -> Column:
+        """A predicate of a count: what was read if the count is positive, else a value that depends on the site."""
+        facts = self.facts
+        side, what = count
+        some, variable = facts.fact(SOME[side], what, what), facts.fact("read", name)
+        read = facts.diagrams.apply("and", _both, some, variable)
+        none = facts.diagrams.linear([(-1, some)], 1)
+        choices = {}
+        for zero in (facts.diagrams.zero, facts.diagrams.one, *facts.predicates):
+            other = facts.diagrams.apply("and", _both, none, zero)
+            choices[facts.diagrams.linear([(1, read), (1, other)])] = zero
+        if any(number not in choices for number in total):
+            raise NotProved(f"the coordinate '{out}' is not a predicate of a count")
+        return facts.table(count, [choices[number] for number in total], columns)
+
+    def _compared(self, clips: list[Unit], bias: Rational, reads: dict[str, Found]) -> Column:
+        """A comparison of looked-up counts: each is what was read, plus whether there is any, minus 1."""
+        facts, out = self.facts, clips[0].out
+        if len(clips) != 1:
+            raise NotProved(f"the coordinate '{out}' is not one comparison of counts")
+        counts: dict[Count, Rational] = {}
+        rest: list[tuple[Rational, Column]] = []
+        constant: Rational = 0
+        for name, coefficient in clips[0].pre.terms:
+            read = reads.get(name)
+            if name == ONE:
+                constant += coefficient
+            elif isinstance(read, LookedUp) and read.columns is None:
+                side, what = read.count
+                counts[read.count] = counts.get(read.count, 0) + coefficient
+                rest.append((-coefficient, facts.everywhere(facts.fact(SOME[side], what, what))))
+                constant += coefficient
+            else:
+                rest.append((coefficient, self.of(name)))
+        offsets = self.facts.fixed(facts.combine(rest, constant), f"what '{out}' adds to counts")
+        compare = facts.comparison(counts, threshold, f"the coordinate '{out}'")
+        column = tuple([compare(offset, site) for site, offset in enumerate(offsets)])
+        return facts.combine([(clips[0].weight, column)], bias)
+
+    def _signed(self, clips: list[Unit], bias: Rational, reads: dict[str, Found]) -> Column:
+        """A comparison by the sign of a sum: by a head where several positions are visible, else by the sum itself."""
+        out = clips[0].out
+        odd = NotProved(f"the coordinate '{out}' is not one test of a sign")
+        ((name, read), *others), (first, *more) = reads.items() or [("", None)], clips
+        if not isinstance(read, Sign) or others or len(more) != 1 or first.weight != more[0].weight:
+            raise odd
+        test_of, sum_of = sorted((first, more[0]), key=lambda item: name not in dict(item.pre.terms))
+        factors = dict(test_of.pre.terms)
+        if name not in factors or name in dict(sum_of.pre.terms):
+            raise odd
+        variable, factor = self.facts.fact("read", name), factors.pop(name)
+        parts = [(factor, self.facts.everywhere(variable)), (1, self.form(Affine.of(factors)))]
+        test = self.facts.clipped(self.facts.combine(parts, 0))
+        means, rest = self._means(sum_of.pre)
+        offsets = self.facts.fixed(rest, f"what '{out}' adds to means")
+        largest = sum(max(value, 0) for value in means.values())
+        sizes = self.facts.sites.sizes(MASKS[read.side])
+        kinds = [self.facts.sites.sizes(MASKS[side]) for side, _ in (*means, *read.means)]
+
+        def above(step: Fraction, constant: Fraction) -> int:
+            if (edge := -constant / step).denominator == 1:
+                raise NotProved(f"the number that '{out}' tests can be 0")
+            return ceil(edge)
+
+        positive = self.facts.comparison(read.means, above, out)
+        single = self.facts.comparison(means, threshold, f"the coordinate '{out}'")
+        result = []
+        for site, alone in enumerate(self.facts.sites.alone(MASKS[read.side])):
+            if any(other[site] != sizes[site] for other in kinds):
+                raise NotProved(f"the coordinate '{out}' mixes counts of several kinds")
+            if alone:
+                if test[site] != self.facts.diagrams.zero:
+                    raise NotProved(f"the coordinate '{out}' reads a sign where one position is visible")
+                result.append(single(offsets[site], site))
+            else:
+                if test[site] != variable or not self.facts.sites.at_most_zero(offsets[site] + largest, site):
+                    raise odd
+                result.append(positive(read.rest[site] * sizes[site], site))
+        return self.facts.combine([(clips[0].weight, tuple(result))], bias)

@@ -17,232 +17,342 @@ pass over the positions settles all sites: O(n) for a length, or O(n) for a site
 it is wherever the selected positions stand out by n or i times a constant, but for the shortest words; the sites that
 are left have sums of their own (`_near`).
 
+A row is a query of a word of some length: sites that have the same query share it. Positions are counted from 0 in the
+direction in which the last one wins, and rows are in the order of the number of positions that they see, the largest
+first, so that those which see position j are the first ones.
+
 Numbers: logits are products of exact rationals, each rounded once, with a bound on the error in nats; sums are of
 positive numbers, with a bound on their relative error; both enter the quotient outwards.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from hardsim.proof.nearest_rows import HeadArrays, Position, Rows, Sides
-from hardsim.proof.reading import Extremes, NearestReading
-from hardsim.proof.running import NOTHING, Columns, Running, share
+import numpy as np
+from numpy import bool_, int64
+from numpy.typing import NDArray
+
+from hardsim.network.numbers import Mask, Rational
+from hardsim.proof.arrays import NOTHING, Array, Columns, Running, share
 from hardsim.proof.sites import Sites
 
-if TYPE_CHECKING:
-    from hardsim.proof.nearest_rows import Flags, Numbers
-    from hardsim.proof.outward import Array
+Numbers = NDArray[int64]
+Flags = NDArray[bool_]
+
+Example = tuple[tuple[str | None, str], ...]
+"""What holds at a position: coordinates and their values, and the symbol, which has no name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalType:
+    """What a head can find at a position: the part of its key that depends on the word (one number for each row of
+    W_K), whether the position is selected, its value (0 or 1), and an assignment that leads to it."""
+
+    key: tuple[Rational, ...]
+    selected: bool
+    value: int
+    example: Example = ()
+
+
+@dataclass(frozen=True)
+class NearestReading:
+    """A head as its worst case needs it, at all sites. `queries[r]` is row r of W_Q x_i times the inverse temperature
+    at i, `keys[r]` the part of row r of W_K x_j that is the same for every word, `kinds` the number of the set of local
+    types at j, into `types`."""
+
+    mask: Mask
+    rightmost: bool
+    queries: tuple[tuple[Rational, ...], ...]
+    keys: tuple[tuple[Rational, ...], ...]
+    kinds: tuple[int, ...]
+    types: tuple[tuple[LocalType, ...], ...]
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """For every site an upper bound of the weight of wrong values, over all words in which the head should give the
+    other value, and the position that wins in the worst of them (0: no word does that; the bound is then minus
+    infinity). `rounding` is how far a logit can be off in nats, which the bounds make up for."""
+
+    wrong: Array
+    winner: NDArray[int64]
+    rounding: float
+
+
+UNDERFLOW = 2.0**-1000
+"""Relative to the other factor, and between numbers: far more than rounding costs where it loses all digits."""
+LARGEST_LOGIT = 2.0**1000
+"""The sizes of the products of a logit together; their float sums then are finite, whatever their rounding."""
+
+
+class HeadArrays:
+    """A head's sites, keys and sets of types as arrays. `length`, `visible` and `place` are by site (how many positions
+    it sees; which length it belongs to), `keys` one array for each row of the score, `kinds` the set of types: both by
+    position and length."""
+
+    def __init__(self, sites: Sites, reading: NearestReading, columns: Columns) -> None:
+        self.reading, self.columns = reading, columns
+        self.lengths = np.array(sites.lengths)
+        self.place = np.repeat(np.arange(len(sites.lengths)), self.lengths)
+        self.length = self.lengths[self.place]
+        position = np.concatenate([np.arange(1, n + 1) for n in sites.lengths])
+        visible = {Mask.NONE: self.length, Mask.FUTURE: position, Mask.PAST: self.length - position + 1}
+        self.visible = visible[reading.mask]
+        # A position of a word, counted from 0 on the side from which the last one wins.
+        own = position - 1 if reading.rightmost else self.length - position
+
+        def table(column: NDArray[Any]) -> NDArray[Any]:
+            found = np.zeros((max(sites.lengths), len(sites.lengths)), dtype=column.dtype)
+            found[own, self.place] = column
+            return found
+
+        self.kinds: Numbers = table(np.array(reading.kinds))
+        self.keys: list[Array] = [table(columns.floats(column)) for column in reading.keys]
+
+    def queries(self) -> tuple[Numbers, Numbers]:
+        """A site for every row, and the row of every site: sites of one length that have the same query are one."""
+        codes = self.place
+        for column in self.reading.queries:
+            numbers = self.columns.numbers(column)
+            codes = np.unique(codes * (int(numbers.max()) + 1) + numbers, return_inverse=True)[1]
+        _, first, of = np.unique(codes, return_index=True, return_inverse=True)
+        return first, of
+
+
+@dataclass(frozen=True)
+class RowPosition:
+    """One position of the first rows: its logit without what depends on the type, by row, and its set of types (one
+    number where it is the same in all of them)."""
+
+    base: Array
+    kind: int | Numbers
+
+    def pick(self, table: Array) -> Array:
+        """Logits by value and row, from a table of their varying parts by value, set of types and row."""
+        rows = slice(len(self.base)) if np.ndim(self.kind) == 0 else np.arange(len(self.base))
+        found: Array = self.base + table[:, self.kind, rows]
+        return found
+
+    def flag(self, flags: Flags) -> Flags:
+        """A flag by value and row, from flags by value and set of types."""
+        return flags[:, self.kind, None] if np.ndim(self.kind) == 0 else flags[:, self.kind]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What a position other than the winner adds: the largest wrong logit, the smallest right one where there is no
+    wrong one; and by set of types whether that can be."""
+
+    wrong: Array
+    right: Array
+    rights: Flags
+
+
+class QueryRows:
+    """Rows of a head: the queries of some sites by row of the score, the number of their length, how many positions
+    they see (in falling order), and how far a logit can be off, in nats. What a position can add is kept in tables by
+    value that the winner should have, set of types, and row. OverflowError if logits may be too large for floats."""
+
+    def __init__(self, head: HeadArrays, sites: Numbers, visible: Numbers) -> None:
+        types = head.reading.types
+        self.head, self.visible, self.place, self.longest = head, visible, head.place[sites], int(visible[0])
+        self.queries = [head.columns.floats(column)[sites] for column in head.reading.queries]
+        self.error = self._rounding()
+        # How many rows see each position.
+        self.counts: list[int] = np.searchsorted(-visible, -np.arange(self.longest), side="left").tolist()
+        self._offsets = [{kind: self._offset(kind) for kind in some} for some in types]
+        # Before the winner there may be any type, beyond it none that is selected; where there is no other, none before
+        # it can win.
+        loose = [[kind for kind in some if not kind.selected] for some in types]
+        self.before, self.after = self._sides(types), self._sides(loose)
+        self.blocked = np.array([[not some for some in loose]], dtype=bool)
+
+    def __len__(self) -> int:
+        return len(self.visible)
+
+    def _offset(self, kind: LocalType) -> Array:
+        """What a type adds to the logits."""
+        return sum((query * float(key) for query, key in zip(self.queries, kind.key, strict=True)), np.zeros(len(self)))
+
+    def _rounding(self) -> Array:
+        error = np.zeros(len(self))
+        for number, query in enumerate(self.queries):
+            kinds = (float(kind.key[number]) for types in self.head.reading.types for kind in types)
+            varying = max((abs(value) for value in kinds), default=0.0)
+            size = np.max(np.abs(self.head.keys[number]), axis=0)[self.place] + varying
+            error = error + (np.abs(query) * size + (np.abs(query) + size + 1) * UNDERFLOW)
+        if not np.all(error < LARGEST_LOGIT):
+            raise OverflowError("a logit is too large for a float")
+        # Rationals rounded once, a product, and a sum of two numbers for each row of the score; differences of logits
+        # are rounded once more.
+        found: Array = error * ((2 * len(self.queries) + 6) * 2.0**-53) + len(self.queries) * UNDERFLOW
+        return found
+
+    def at(self, j: int) -> RowPosition:
+        """A position, of the rows that see it."""
+        size = self.counts[j]
+        place = 0 if len(self.head.lengths) == 1 else self.place[:size]
+        rows = zip(self.queries, self.head.keys, strict=True)
+        base = sum((query[:size] * table[j, place] for query, table in rows), np.zeros(size))
+        return RowPosition(base, self.head.kinds[j, place])
+
+    def _table(self, chosen: Sequence[Sequence[Sequence[LocalType]]], largest: bool) -> Array:
+        """The largest or the smallest logit among the types chosen, by value and set of types."""
+        nothing, pick = np.full(len(self), NOTHING), np.max if largest else np.min
+        return np.array([
+            [pick([own[kind] for kind in some], axis=0) if some else nothing
+             for own, some in zip(self._offsets, by_kind, strict=True)]
+            for by_kind in chosen
+        ])  # fmt: skip
+
+    def _sides(self, sets: Sequence[Sequence[LocalType]]) -> Sides:
+        bad = [[[kind for kind in some if kind.value != value] for some in sets] for value in (0, 1)]
+        good = [[[] if wrong else some for some, wrong in zip(sets, by_kind, strict=True)] for by_kind in bad]
+        rights = np.array([any(by_kind) for by_kind in zip(*good, strict=True)], dtype=bool)
+        return Sides(self._table(bad, True), self._table(good, False), rights)
+
+    def winners(self, selected: bool) -> tuple[Array, Flags]:
+        """The smallest logit of a winner, and whether there is one."""
+        chosen = [
+            [[kind for kind in types if kind.selected is selected and kind.value == value]
+             for types in self.head.reading.types]
+            for value in (0, 1)
+        ]  # fmt: skip
+        return self._table(chosen, False), np.array([[bool(some) for some in own] for own in chosen], dtype=bool)
+
 
 FAR = 80
-"""Nats: unselected positions beyond the winner that lose as much count with a bound of 2^-115 each (e^-80 <
-2^-115)."""
+"""Nats: unselected positions beyond the winner that lose as much count with a bound of 2^-115 > e^-80 each."""
 CHUNK = 2_000_000
 """Numbers in one array."""
 
 
+@np.errstate(invalid="ignore", over="ignore")  # empty sums compared with each other, logits too large
 def head_worst_case(sites: Sites, reading: NearestReading, columns: Columns | None = None) -> tuple[Extremes, Extremes]:
-    """How much weight wrong values can have where the specified winner has value 0, and where it has value 1.
-
-    The head's output is then within that bound of the value. `columns` keeps what was converted for other heads.
+    """How much weight wrong values can have where the specified winner has value 0, and where it has value 1: the
+    head's output is within that bound of the value. `columns` keeps what was converted for other heads.
 
     Raises:
         OverflowError: if a query or a key is too large for a float.
     """
-    import numpy as np
-
     head = HeadArrays(sites, reading, columns or Columns())
-    with np.errstate(invalid="ignore", over="ignore"):  # empty sums compared with each other, logits too large
-        return _worst_case(head)
-
-
-def _worst_case(head: HeadArrays) -> tuple[Extremes, Extremes]:
-    import numpy as np
-
-    found = _shared(head)
-    far = np.flatnonzero(found.near.any(axis=0))
-    for part in np.array_split(far, -(-len(far) * int(head.lengths.max()) // CHUNK) or 1):
+    bound, winner, unselected, near, rounding = _scan(head)
+    left = np.flatnonzero(near.any(axis=0))
+    for part in np.array_split(left, -(-len(left) * int(head.lengths.max()) // CHUNK) or 1):
         if len(part):
-            bound, winner = _near(head, part)
-            own = found.near[:, part]
-            found.bound[:, part] = np.where(own, bound, found.bound[:, part])
-            found.winner[:, part] = np.where(own, winner, found.winner[:, part])
-    winner = np.where(found.lone > found.bound, head.visible, found.winner)
-    bound = np.maximum(found.lone, found.bound)
-    if not head.reading.rightmost:
+            for whole, found in zip((bound, winner), _near(head, part), strict=True):
+                whole[:, part] = np.where(near[:, part], found, whole[:, part])
+    winner = np.where(unselected > bound, head.visible, winner)
+    bound = np.maximum(unselected, bound)
+    if not reading.rightmost:
         winner = np.where(winner > 0, head.length - winner + 1, 0)
-    return Extremes(bound[0], winner[0], found.rounding), Extremes(bound[1], winner[1], found.rounding)
+    return Extremes(bound[0], winner[0], rounding), Extremes(bound[1], winner[1], rounding)
 
 
 @dataclass(frozen=True)
-class _Found:
-    """By value that the winner should have and site: the bound and the position of the worst winner (minus
-    infinity and 0 where there is none), counted from 1; the bound where no position is selected; whether what stands
-    beyond the winner may count, so that the first is not to be used; and how far a logit can be off, in nats."""
-
-    bound: Array
-    winner: Numbers
-    lone: Array
-    near: Flags
-    rounding: float
-
-
-def _shared(head: HeadArrays) -> _Found:
-    """All sites, as far as what stands beyond the winner is negligible."""
-    import numpy as np
-
-    total = len(head.visible)
-    first, of = head.queries()
-    visible = np.zeros(len(first), dtype=np.int64)
-    np.maximum.at(visible, of, head.visible)
-    order = np.argsort(-visible, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    scan = _Scan(head.rows(first[order], visible[order]))
-    found = _Found(np.full((2, total), NOTHING), np.zeros((2, total), dtype=np.int64), np.full((2, total), NOTHING),
-                   np.zeros((2, total), dtype=bool), float(np.max(scan.rows.error)))  # fmt: skip
-    # The sites that see j + 1 positions are settled at position j.
-    sites = np.argsort(head.visible, kind="stable")
-    ends = np.searchsorted(head.visible[sites], np.arange(scan.rows.longest + 1), side="right")
-    for j in range(scan.rows.longest):
-        here = sites[ends[j] : ends[j + 1]]
-        scan.step(j, rank[of[here]], here, found)
-    return found
-
-
-class _Scan:
-    """The running sums of rows, from the first position on; values that the winner should have are the first axis."""
-
-    def __init__(self, rows: Rows) -> None:
-        import numpy as np
-
-        self.rows, shape = rows, (2, len(rows))
-        self.win, self.able = rows.winners(True)
-        self.lone, self.lonely = rows.winners(False)
-        self.sums = _Sums(Running.empty(shape))
-        self.alone = _Sums(Running.empty(shape))
-        self.loudest = np.maximum(rows.after.wrong, rows.after.right)
-        self.bound, self.winner = np.full(shape, NOTHING), np.zeros(shape, dtype=np.int64)
-        # The least logit of a winner so far, and how far what stands beyond one comes up to it.
-        self.least, self.gain = np.full(shape, -NOTHING), np.full(shape, NOTHING)
-        self.open = np.ones((1, len(rows)), dtype=bool)
-
-    def step(self, j: int, rows: Numbers, sites: Numbers, found: _Found) -> None:
-        """One position: as the winner, then as one before the winner. `sites` see no further, and belong to
-        `rows`."""
-        import numpy as np
-
-        size, position = self.rows.counts[j], self.rows.at(j)
-        self._cut(size)
-        self.gain = np.maximum(self.gain, position.pick(self.loudest) - self.least)
-        self._as_winner(j, position)
-        bound = self.bound[:, rows]
-        found.bound[:, sites] = bound
-        found.winner[:, sites] = np.where(bound > NOTHING, self.winner[:, rows], 0)
-        found.near[:, sites] = ~(self.gain[:, rows] + 2 * self.rows.error[rows] <= -FAR)
-        if self.open.any():
-            self._alone(position, rows, sites, found)
-        self.sums.add(position, self.rows.before)
-
-    def _cut(self, size: int) -> None:
-        """Leave out the rows that do not see the position."""
-        if size < self.bound.shape[1]:
-            self.bound, self.winner, self.open = self.bound[:, :size], self.winner[:, :size], self.open[:, :size]
-            self.least, self.gain = self.least[:, :size], self.gain[:, :size]
-            self.sums.cut(size)
-            self.alone.cut(size)
-
-    def _as_winner(self, j: int, position: Position) -> None:
-        """A selected position wins over all before it, and none of those behind a position that is always selected
-        wins."""
-        import numpy as np
-
-        able, blocked = position.flag(self.able), position.flag(self.rows.blocked)
-        if blocked.any():
-            self.bound = np.where(blocked, NOTHING, self.bound)
-            self.least, self.gain = np.where(blocked, -NOTHING, self.least), np.where(blocked, NOTHING, self.gain)
-        if not able.any():
-            return
-        win, size = position.pick(self.win), len(position.base)
-        longest = self.rows.longest
-        found = share(self.sums.wrong, self.sums.below(win), self.rows.error[:size], longest) + longest * 2.0**-110
-        better = able & (found > self.bound)
-        self.bound, self.winner = np.where(better, found, self.bound), np.where(better, j + 1, self.winner)
-        self.least = np.where(able, np.minimum(self.least, win), self.least)
-
-    def _alone(self, position: Position, rows: Numbers, sites: Numbers, found: _Found) -> None:
-        """Where no visible position is selected the last one wins."""
-        import numpy as np
-
-        if len(rows):
-            own = _Sums(self.alone.wrong.at(rows), None if self.alone.right is None else self.alone.right.at(rows))
-            bound = share(own.wrong, own.below(position.pick(self.lone)[:, rows]), self.rows.error[rows],
-                          self.rows.longest)  # fmt: skip
-            able = position.flag(self.lonely)
-            able = (able if able.shape[1] == 1 else able[:, rows]) & self.open[:, rows]
-            found.lone[:, sites] = np.where(able, bound, NOTHING)
-        self.open = self.open & ~position.flag(self.rows.blocked)
-        self.alone.add(position, self.rows.after)
-
-
-@dataclass
 class _Sums:
     """The wrong and the right weights so far (None: none of these)."""
 
     wrong: Running
     right: Running | None = None
 
-    def add(self, position: Position, sides: Sides) -> None:
-        """Count a position."""
-        self.wrong = self.wrong.plus(position.pick(sides.wrong))
-        if sides.has_right(position):
-            self.right = (self.right or Running.empty(self.wrong.top.shape)).plus(position.pick(sides.right))
+    def plus(self, position: RowPosition, sides: Sides) -> _Sums:
+        """With a position that is counted."""
+        right = self.right
+        if sides.rights[position.kind].any():
+            right = (right or Running.empty(self.wrong.top.shape)).plus(position.pick(sides.right))
+        return _Sums(self.wrong.plus(position.pick(sides.wrong)), right)
 
     def below(self, win: Array) -> Running:
         """The right weights with that of the winner."""
-        import numpy as np
-
         return Running(win, np.ones(win.shape)) if self.right is None else self.right.plus(win)
 
-    def cut(self, size: int) -> None:
-        """Leave out all but the first rows."""
-        self.wrong = self.wrong.first(size)
-        self.right = None if self.right is None else self.right.first(size)
+    def at(self, rows: slice | Numbers) -> _Sums:
+        """Those of some rows."""
+        return _Sums(self.wrong.at(rows), None if self.right is None else self.right.at(rows))
+
+
+def _scan(head: HeadArrays) -> tuple[Array, Numbers, Array, Flags, float]:
+    """All sites, as far as what stands beyond the winner is negligible: running sums of rows, from the first position
+    on. Values that the winner should have are the first axis. What is found by site is the bound with the position of
+    that winner, counted from 1 (minus infinity and 0 where there is none); the bound where no position is selected; and
+    whether what stands beyond the winner may count, so that the first bound is not to be used. Besides how far a logit
+    can be off."""
+    first, of = head.queries()
+    visible = np.zeros(len(first), dtype=np.int64)
+    np.maximum.at(visible, of, head.visible)
+    order = np.argsort(-visible, kind="stable")
+    rows, row = QueryRows(head, first[order], visible[order]), np.argsort(order)[of]
+    (win, able), (lone, lonely) = rows.winners(True), rows.winners(False)
+    loudest = np.maximum(rows.after.wrong, rows.after.right)
+    sums = alone = _Sums(Running.empty((2, len(rows))))
+    bound, winner = np.full((2, len(rows)), NOTHING), np.zeros((2, len(rows)), dtype=np.int64)
+    # The least logit of a winner so far, how far what stands beyond one comes up to it, and whether there need be none.
+    least, gain, open_ = -bound, bound, np.ones((1, len(rows)), dtype=bool)
+    best, unselected = np.full((2, len(of)), NOTHING), np.full((2, len(of)), NOTHING)
+    best_winner, near = np.zeros((2, len(of)), dtype=np.int64), np.zeros((2, len(of)), dtype=bool)
+    sites = np.argsort(head.visible, kind="stable")
+    ends = np.searchsorted(head.visible[sites], np.arange(rows.longest + 1), side="right")
+    for j in range(rows.longest):
+        # The sites `here` see no further; what is by row has the rows that see as far.
+        seen, position, here = slice(rows.counts[j]), rows.at(j), sites[ends[j] : ends[j + 1]]
+        own, sums, alone, error = row[here], sums.at(seen), alone.at(seen), rows.error[seen]
+        bound, winner, least, gain, open_ = (part[:, seen] for part in (bound, winner, least, gain, open_))
+        # A selected position wins over all before it, and none of those behind one that is always selected wins.
+        blocked, wins = position.flag(rows.blocked), position.flag(able)
+        gain = np.where(blocked, NOTHING, np.maximum(gain, position.pick(loudest) - least))
+        bound, least = np.where(blocked, NOTHING, bound), np.where(blocked, -NOTHING, least)
+        if wins.any():
+            top = position.pick(win)
+            found = share(sums.wrong, sums.below(top), error, rows.longest) + rows.longest * 2.0**-110
+            better = wins & (found > bound)
+            bound, winner = np.where(better, found, bound), np.where(better, j + 1, winner)
+            least = np.where(wins, np.minimum(least, top), least)
+        best[:, here] = settled = bound[:, own]
+        best_winner[:, here] = np.where(settled > NOTHING, winner[:, own], 0)
+        near[:, here] = ~(gain[:, own] + 2 * error[own] <= -FAR)
+        if open_.any():
+            if len(here):  # where no visible position is selected the last one wins
+                lasts = alone.at(own)
+                found = share(lasts.wrong, lasts.below(position.pick(lone)[:, own]), error[own], rows.longest)
+                unselected[:, here] = np.where((position.flag(lonely) & open_)[:, own], found, NOTHING)
+            open_ = open_ & ~blocked
+            alone = alone.plus(position, rows.after)
+        sums = sums.plus(position, rows.before)
+    return best, best_winner, unselected, near, float(np.max(rows.error))
 
 
 def _near(head: HeadArrays, sites: Numbers) -> tuple[Array, Numbers]:
     """The bound and the worst winner of some sites, where what stands beyond the winner counts: from the last position
     back to the first, with the sums before each position at hand."""
-    import numpy as np
-
     order = np.argsort(-head.visible[sites], kind="stable")
-    rows = head.rows(sites[order], head.visible[sites][order])
-    before, left = [], _Sums(Running.empty((2, len(rows))))
+    rows = QueryRows(head, sites[order], head.visible[sites][order])
+    shape, before = (2, len(rows)), list[_Sums]()
+    left = _Sums(Running.empty(shape))
     for j in range(rows.longest):
-        left.cut(rows.counts[j])
-        before.append(_Sums(left.wrong, left.right))
-        left.add(rows.at(j), rows.before)
+        before.append(left.at(slice(rows.counts[j])))
+        left = before[j].plus(rows.at(j), rows.before)
     win, able = rows.winners(True)
-    wrong, right = Running.empty((2, len(rows))), Running.empty((2, len(rows)))
-    rights = False
+    wrong, right, rights = Running.empty(shape), Running.empty(shape), False
     open_ = np.ones((1, len(rows)), dtype=bool)
-    bound, winner = np.full((2, len(rows)), NOTHING), np.zeros((2, len(rows)), dtype=np.int64)
+    bound, winner = np.full(shape, NOTHING), np.zeros(shape, dtype=np.int64)
     for j in range(rows.longest - 1, -1, -1):
-        size, position, part = rows.counts[j], rows.at(j), before[j]
-        above = wrong.first(size).plus(part.wrong.top, part.wrong.mantissa)
+        seen, position, part = slice(rows.counts[j]), rows.at(j), before[j]
+        above = wrong.at(seen).plus(part.wrong.top, part.wrong.mantissa)
         below = part.below(position.pick(win))
         if rights:
-            below = right.first(size).plus(below.top, below.mantissa)
-        found = share(above, below, rows.error[:size], rows.longest)
-        better = position.flag(able) & open_[:, :size] & (found > bound[:, :size])
-        bound[:, :size] = np.where(better, found, bound[:, :size])
-        winner[:, :size] = np.where(better, j + 1, winner[:, :size])
-        wrong.put(wrong.first(size).plus(position.pick(rows.after.wrong)))
-        if rows.after.has_right(position):
+            below = right.at(seen).plus(below.top, below.mantissa)
+        found = share(above, below, rows.error[seen], rows.longest)
+        better = position.flag(able) & open_[:, seen] & (found > bound[:, seen])
+        np.copyto(bound[:, seen], found, where=better)
+        np.copyto(winner[:, seen], j + 1, where=better)
+        wrong.put(wrong.at(seen).plus(position.pick(rows.after.wrong)))
+        if rows.after.rights[position.kind].any():
             rights = True
-            right.put(right.first(size).plus(position.pick(rows.after.right)))
-        open_[:, :size] &= ~position.flag(rows.blocked)
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
+            right.put(right.at(seen).plus(position.pick(rows.after.right)))
+        open_[:, seen] &= ~position.flag(rows.blocked)
+    back = np.argsort(order)
     return bound[:, back], winner[:, back]

@@ -1,43 +1,67 @@
-"""The first link: the softmax network computes what the hard heads do, on every word up to a length.
+"""Both links of a proof, for all words of every length up to a bound.
 
-By induction over the layers: what a layer reads is exact and the same in both (or a mean, which is exact, or an
-attended value with a bound), each head is within its bound of the specified value, and each clip makes exact what it
-reads. Nothing is taken from the compiler but the specification of what each head should find.
+The first link, that the softmax network computes what the hard heads do, is by induction over the layers: what a layer
+reads is exact and the same in both (or a mean, which is exact, or an attended value with a bound), each head is within
+its bound of the specified value, and each clip makes exact what it reads. Nothing is taken from the compiler but the
+specification of what each head should find. The second, that the hard heads compute the formula, is that of `meaning`.
+
+Two clips agree at a site if for every assignment of the exact Booleans, every specified value of the heads that they
+read and every deviation of the heads from it, the network's input is at most 0 where the specified clip is 0, and at
+least 1 where it is 1. How far it is from there is the margin. Inputs are linear, so the worst deviation is that of
+each head on its own.
+
+Where counts or means are read, the specified input is known to lie in a lattice `base + step * integer` within an
+interval, and the deviations must not reach from its points outside (0, 1) into it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import groupby
+from typing import Any
+
+import numpy as np
 
 from hardsim.errors import InputError, InvariantError
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
-from hardsim.lang.numerical import BUILT_IN
-from hardsim.net.model import Transformer
-from hardsim.proof.clips import Counted, counted, feed_forward
-from hardsim.proof.diagrams import TooLarge
-from hardsim.proof.heads import Read, attend, attended
-from hardsim.proof.result import HeadProof, LinkProof, NotProved
-from hardsim.proof.sites import Sites, independent_of_length
-from hardsim.proof.state import State
+from hardsim.lang.predicate import BUILT_IN
+from hardsim.network.model import FeedForward, HiddenUnit, Transformer
+from hardsim.network.numbers import Mask, Rational, plain
+from hardsim.network.store import Users
+from hardsim.program.model import Program, ProgramLayer, Unit
+from hardsim.proof.facts import Column, Facts, TooLarge, clip
+from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, separate, sign_errors
+from hardsim.proof.meaning import CoreMeaning, ProgramMeaning
+from hardsim.proof.nearest import LocalType, NearestReading
+from hardsim.proof.ratios import common
+from hardsim.proof.result import HeadProof, LinkProof, NotProved, Proof, WorstCase
+from hardsim.proof.sites import Sites
+from hardsim.proof.state import Attended, BooleanHead, Counted, CountHead, ExactColumn, Margins, State
 from hardsim.run.float_trust import arithmetic_fault
-from hardsim.run.plan import make_plan
-from hardsim.spec.ir import HardProgram
 
-CLAIM = "the softmax network = its hard heads"
+NETWORK = "the softmax network = its hard heads"
+MEANING = "its hard heads = the formula"
+"""What the two links claim."""
 LARGEST = 1_000_000
 """Positions of all lengths together."""
 Report = Callable[[int, int], None]
 """Told how many of how many heads are done."""
+SHOWN_AS_EQUAL = 1e-9
+"""Worst cases that differ by no more, relatively, are shown as one."""
+ROUNDED = 2.0**-30
+"""Nats: where rounding costs more in a logit, it may be all that a bound lacks."""
+SHOWN_CASES = 64
+"""Failing sites that are kept, from the shortest words on."""
 
 
 def sites_up_to(
-    model: Transformer, program: HardProgram, max_n: int, core: Core | None = None, min_n: int = 1
+    model: Transformer, program: Program, max_n: int, core: Core | None = None, min_n: int = 1
 ) -> tuple[Sites, bool]:
-    """All sites of some lengths, and whether the longest length stands for all (nothing depends on the length).
-
-    Raises:
-        InputError: if there are more than `LARGEST`.
-    """
+    """All sites of some lengths, and whether the longest length stands for all (nothing depends on the length);
+    InputError if there are more than `LARGEST`."""
     prefix = one_for_all(model, program, core)
     hold_size(max_n if prefix else min_n, max_n)
     if prefix:
@@ -45,11 +69,14 @@ def sites_up_to(
     return Sites(tuple(range(min_n, max_n + 1)), only_last=True), False
 
 
-def one_for_all(model: Transformer, program: HardProgram, core: Core | None) -> bool:
-    """Whether one length proves all shorter ones: nothing in network, specification and formula depends on it."""
-    functions = [encoding.value for encoding in program.encodings]
-    prefix = independent_of_length(model) and not any("n" in function.variables for function in functions)
-    return prefix and (core is None or not any(looks_ahead(core.nodes[number]) for number in core.live))
+def one_for_all(model: Transformer, program: Program, core: Core | None) -> bool:
+    """Whether one length proves all shorter ones: nothing in network, specification and formula depends on it. Every
+    head is future-masked and nothing is a function of n, so the values at position i of any longer word are those at
+    the last position of its prefix of length i."""
+    functions = [model.temperature, *(value for _, value in model.encodings), *(one.value for one in program.encodings)]
+    if any("n" in one.variables for one in functions) or any(head.mask is not Mask.FUTURE for head in model.heads):
+        return False
+    return core is None or not any(looks_ahead(core.nodes[number]) for number in core.live)
 
 
 def positions(min_n: int, max_n: int) -> int:
@@ -58,11 +85,7 @@ def positions(min_n: int, max_n: int) -> int:
 
 
 def hold_size(min_n: int, max_n: int) -> None:
-    """Refuse what does not fit in memory: about 2 kB a position.
-
-    Raises:
-        InputError: saying what fits.
-    """
+    """Refuse what does not fit in memory: about 2 kB a position; InputError saying what fits."""
     sites = positions(min_n, max_n)
     if sites > LARGEST:
         raise InputError(
@@ -72,29 +95,50 @@ def hold_size(min_n: int, max_n: int) -> None:
         )
 
 
-def prove_network(
-    model: Transformer, program: HardProgram, sites: Sites, report: Report | None = None
-) -> tuple[LinkProof, tuple[HeadProof, ...]]:
-    """Whether the network's output is exactly that of its hard heads at every site, for all words.
-
-    Raises:
-        InputError: if the temperature is not positive at some site.
-    """
-    state: State | None = None
-    fault = arithmetic_fault()
-    if fault is not None:
-        return LinkProof(CLAIM, f"the prover rounds in float64, and {fault}", limit=True), ()
+def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
+    """A link of a proof: whether its argument goes through, and if not why."""
     try:
-        state = State(model, program, sites)
-        walk(state, report=report)
-        link = LinkProof(CLAIM)
+        argue()
     except NotProved as failure:
-        link = LinkProof(CLAIM, failure.reason, failure.head, failure.cases, rounded=failure.rounded)
+        return LinkProof(claim, failure.reason, failure.head, failure.cases, rounded=failure.rounded)
     except (TooLarge, RecursionError):
-        link = LinkProof(CLAIM, "the formula's Boolean functions are too large for this prover", limit=True)
+        return LinkProof(claim, "the formula's Boolean functions are too large for this prover", limit=True)
     except OverflowError:
-        link = LinkProof(CLAIM, "a weight or an encoding is too large for this prover", limit=True)
-    return link, _heads(state, program)
+        return LinkProof(claim, "a weight or an encoding is too large for this prover", limit=True)
+    return LinkProof(claim)
+
+
+def walked(
+    model: Transformer, program: Program, facts: Facts, argument: Argument, report: Report | None = None
+) -> tuple[LinkProof, tuple[HeadProof, ...]]:
+    """The first link, and what is known of each head that its proof got to; see `walk`."""
+    known: dict[str, Attended | None] = {}
+    link = linked(NETWORK, lambda: walk(State(model, program, facts, heads=known), argument, report))
+    forms = [unit.pre for layer in program.layers for unit in layer.units]
+    heads = []
+    for number, layer in enumerate(program.layers, start=1):
+        for head in (head for head in layer.heads if head.name in known):
+            found = known[head.name]
+            clips = tuple(dict.fromkeys(str(form) for form in forms if head.out in dict(form.terms)))
+            said = (None, None) if found is None else (found.worst, found.argument)
+            heads.append(HeadProof(head.name, number, head.purpose, found is None, *said, clips))
+    return link, tuple(heads)
+
+
+def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
+    """Whether a program's output at the last position is the truth of a core there, for all words."""
+
+    def argue() -> None:
+        if program.alphabet != core.alphabet:
+            raise NotProved("the specification and the formula have different alphabets")
+        wanted = CoreMeaning(facts, core).of(core.root)
+        found = ProgramMeaning(facts, program).of(program.output)
+        for site in facts.sites.read_at():
+            if found[site] != wanted[site]:
+                where = f"{facts.sites.AT} {facts.sites.place(site)}"
+                raise NotProved(f"the output '{program.output}' is not proved to be the formula {where}")
+
+    return linked(MEANING, argue)
 
 
 def looks_ahead(node: Node) -> bool:
@@ -106,41 +150,42 @@ def looks_ahead(node: Node) -> bool:
             return True
         case AtLeast(terms):
             return any(count.side != "L" for _, count in terms)
-        case Numeric(name, _, _, count):
-            # A user's own predicate may depend on the length.
+        case Numeric(name, _, _, count):  # a user's own predicate may depend on the length
             return count.side != "L" or (name not in BUILT_IN and name != "MOD")
         case _:
             raise InvariantError(f"{node} is no node of a core formula")
 
 
-def walk(state: State, read: Read = attended, counted: Counted = counted, report: Report | None = None) -> None:
-    """All layers in order. `read` tells how far the value of a head that attends can be off, `counted` decides a clip
-    that compares counts.
-
-    Raises:
-        NotProved: where the argument does not go through.
-    """
-    _only_what_is_covered(state.model)
-    plan, program = make_plan(state.model), state.program
-    if state.model.alphabet != program.alphabet:
+def walk(state: State, argument: Argument, report: Report | None) -> None:
+    """All layers in order; NotProved where the argument does not go through."""
+    model, program = state.model, state.program
+    # Compiled formulas never have these, and the argument does not speak of them.
+    if model.bos or model.threshold is not None or model.reading != "last":
+        raise NotProved("the network has a beginning of sequence, a threshold or another reading position")
+    strict = next((head for head in model.heads if head.mask.strict), None)
+    if strict is not None:
+        raise NotProved(f"the network's head {strict.name} does not see its own position", strict.name)
+    if model.alphabet != program.alphabet:
         raise NotProved("the network and its specification have different alphabets")
-    if len(plan.layers) != len(program.layers):
-        raise NotProved(f"the network has {len(plan.layers)} layers, its specification {len(program.layers)}")
-    for number, (own, layer) in enumerate(zip(plan.layers, program.layers, strict=True), start=1):
+    if len(model.layers) != len(program.layers):
+        raise NotProved(f"the network has {len(model.layers)} layers, its specification {len(program.layers)}")
+    for number, (own, layer) in enumerate(zip(model.layers, program.layers, strict=True), start=1):
         if len(own.heads) != len(layer.heads):
             raise NotProved(f"layer {number} has {len(own.heads)} heads, its specification {len(layer.heads)}")
         for head_plan, head in zip(own.heads, layer.heads, strict=True):
-            attend(state, head_plan, head, number, read)
+            attend(state, head_plan, head, argument)
             if report is not None:
                 report(len(state.heads), len(program.heads))
-        state.commit()
-        feed_forward(state, own, layer, counted)
-    name = state.model.coordinates[state.model.output]
+        for place, coordinate, value in state.pending:
+            place[coordinate] = value
+        state.pending.clear()
+        feed_forward(state, own.ffn, layer, argument.margins)
+    name = model.coordinates[model.output]
     if name != program.output:
         raise NotProved(f"the network's output is '{name}', the specified one '{program.output}'")
-    if state.model.output not in state.exact:
+    if model.output not in state.exact:
         raise NotProved(f"the output '{name}' is not rounded")
-    output = state.exact[state.model.output]
+    output = state.exact[model.output]
     for site in state.sites.read_at():
         if output.soft[site] != output.hard[site]:
             raise NotProved(f"the output '{name}' is not what is specified")
@@ -148,23 +193,310 @@ def walk(state: State, read: Read = attended, counted: Counted = counted, report
             raise NotProved(f"the output '{name}' can be other than 0 and 1")
 
 
-def _only_what_is_covered(model: Transformer) -> None:
-    """Refuse what compiled formulas never have, and the argument does not speak of."""
-    if model.bos or model.threshold is not None or model.reading != "last" or not model.soft:
-        raise NotProved("the network has a beginning of sequence, a threshold, another reading position or hard heads")
-    strict = next((head for head in model.heads if head.mask.strict), None)
-    if strict is not None:
-        raise NotProved(f"the network's head {strict.name} does not see its own position", strict.name)
+# ---- clips ----
 
 
-def _heads(state: State | None, program: HardProgram) -> tuple[HeadProof, ...]:
-    """What is known of each head that the proof got to."""
-    result = []
-    for number, layer in enumerate(program.layers, start=1):
-        for head in layer.heads:
-            if state is None or head.name not in state.heads:
-                continue
-            attended = state.heads[head.name]
-            case = None if attended is None else attended.worst
-            result.append(HeadProof(head.name, number, head.purpose, attended is None, case))
+def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: Margins) -> None:
+    """Add what a layer's clips write to the state; NotProved if one is not proved to give what is specified."""
+    if not all(unit.clip for unit in plan.units):
+        raise NotProved("the feed-forward part has a hidden unit that is no clip (a pair relu(z) - relu(z - 1))")
+    names = state.model.coordinates
+    own: dict[int, list[tuple[Rational, HiddenUnit]]] = {}
+    for unit in plan.units:
+        for out, weight in unit.outs:
+            own.setdefault(out, []).append((weight, unit))
+    wanted: dict[int, list[Unit]] = {}
+    for item in layer.units:
+        wanted.setdefault(state.place(item.out), []).append(item)
+    biases, specified = dict(plan.biases), {state.place(name): bias for name, bias in layer.biases}
+    written: dict[int, tuple[Column, bool]] = {}
+    for out in sorted(own.keys() | wanted.keys() | biases.keys() | specified.keys()):
+        if state.written(out):
+            raise NotProved(f"the coordinate '{names[out]}' is written twice, the second time by a clip")
+        bias, units, items = biases.get(out, 0), own.get(out, []), wanted.get(out, [])
+        if bias != specified.get(out, 0) or [weight for weight, _ in units] != [item.weight for item in items]:
+            raise NotProved(f"the weights that write the coordinate '{names[out]}' are not the specified ones")
+        clips = [_clip(state, unit, item, (out, number), margins)
+                 for number, ((_, unit), item) in enumerate(zip(units, items, strict=True))]  # fmt: skip
+        parts = [(weight, column) for (weight, _), (column, _) in zip(units, clips, strict=True)]
+        written[out] = state.facts.combine(parts, bias), any(reads for _, reads in clips)
+    for out, (column, attended) in written.items():
+        if attended:
+            # A Boolean of its own at every site, unless it is always the same there.
+            variable = state.diagrams.variable(("bit", names[out]))
+            if not state.facts.boolean(column):
+                raise NotProved(f"the coordinate '{names[out]}' can be other than 0 and 1")
+            column = tuple([number if state.diagrams.constant(number) else variable for number in column])
+        state.exact[out] = ExactColumn(column, column)
+
+
+def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins) -> tuple[Column, bool]:
+    """The value of a clip at every site, and whether it reads what attention wrote."""
+    what = f"the clip that writes '{item.out}'"
+    form = state.terms(item.pre)
+    heads = dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact)
+    (factors, rest), (wanted, rest_wanted) = separate(unit.form, heads), separate(form, heads)
+    own, specified = state.soft(rest, unit.bias, what), state.hard(rest_wanted, what)
+    if not heads:
+        value, target = state.facts.clipped(own), state.facts.clipped(specified)
+        if value != target:
+            site = next(site for site, pair in enumerate(zip(value, target, strict=True)) if pair[0] != pair[1])
+            raise NotProved(f"{what} is not what is specified at {state.sites.place(site)}")
+        return value, False
+    found = [state.attended.get(k) for k in heads]
+    if all(isinstance(head, BooleanHead) for head in found):
+        booleans = [head for head in found if isinstance(head, BooleanHead)]
+        pairs = [(factors.get(k, 0), wanted.get(k, 0)) for k in heads]
+        return _Rounding(state, pairs, booleans, what).column(own, specified), True
+    if own != specified or any(factors.get(k, 0) != wanted.get(k, 0) for k in heads):
+        raise NotProved(f"{what} reads counts with other coefficients than specified")
+    return _counted(state, own, [(k, factors.get(k, 0)) for k in heads], which, what, margins), True
+
+
+# ---- clips that round attended Booleans ----
+
+
+@dataclass(frozen=True)
+class _Rounding:
+    """A clip of exact inputs and attended Booleans, with their coefficients in network and specification."""
+
+    state: State
+    factors: Sequence[tuple[Rational, Rational]]
+    heads: Sequence[BooleanHead]
+    what: str
+
+    def column(self, own: Column, specified: Column) -> Column:
+        """Its value at every site, where its exact inputs are these."""
+        diagrams, groups = self.state.diagrams, dict[tuple[int, ...], list[int]]()
+        for site, numbers in enumerate(zip(own, specified, *(head.bits for head in self.heads), strict=True)):
+            groups.setdefault(numbers, []).append(site)
+        result = [0] * len(own)
+        for numbers, group in groups.items():
+            terms = [(b, bit) for (_, b), bit in zip(self.factors, numbers[2:], strict=True)]
+            value = diagrams.map("clip", clip, diagrams.linear([(1, numbers[1]), *terms]))
+            for demand in [self._demand(*case) for case in diagrams.values(diagrams.join(numbers))]:
+                self._hold(group, *demand)
+            for site in group:
+                result[site] = value
+        return tuple(result)
+
+    def _demand(self, rest: Rational, target: Rational, *bits: int) -> tuple[Rational, tuple[int, ...], int]:
+        """The network's input without heads, what heads should read, and the side on which the input must be."""
+        if not all(isinstance(number, int | Fraction) for number in (rest, target)):
+            raise NotProved(f"{self.what} reads what depends on the position together with attended values")
+        total = clip(target + sum(b * bit for (_, b), bit in zip(self.factors, bits, strict=True)))
+        if total not in (0, 1):
+            raise NotProved(f"{self.what} is specified to be neither 0 nor 1 somewhere")
+        return rest, bits, int(total)
+
+    def _hold(self, group: list[int], rest: Rational, bits: tuple[int, ...], result: int) -> None:
+        """Hold a demand at the sites of a group, with the largest deviations among them, and note the margins."""
+        read, sites = list(zip(self.heads, bits, strict=True)), np.array(group)
+        deviations = [Fraction(head.deviation(bit, group)) for head, bit in read]
+        margin = self._margin(rest, bits, result, deviations)
+        for (head, bit), deviation in zip(read, deviations, strict=True):
+            if _worse(head, margin):
+                # The case that is shown is the first that comes as close as makes no difference: the shortest word.
+                close = ~(head.wrong[bit][sites] < float(deviation) * (1 - SHOWN_AS_EQUAL))
+                head.worst = boolean_case(self.state, head, group[int(np.argmax(close))], bit, deviation, margin)
+        if margin >= 0:
+            return
+        first, failing = self.heads[0], list[WorstCase]()
+        for site in group:
+            here = [Fraction(head.deviation(bit, [site])) for head, bit in read]
+            margin = self._margin(rest, bits, result, here)
+            if margin < 0 and len(failing) < SHOWN_CASES:
+                failing.append(boolean_case(self.state, first, site, bits[0], here[0], margin))
+        rounded = any(head.extremes is not None and head.extremes[0].rounding > ROUNDED for head in self.heads)
+        reason = f"head {first.name} can be so far off that {self.what} is wrong"
+        raise NotProved(reason, first.name, tuple(failing), rounded)
+
+    def _margin(
+        self, rest: Rational, bits: Sequence[int], result: Rational, deviations: Sequence[Fraction]
+    ) -> Fraction:
+        """The distance of the network's input from the threshold that it must have passed, in the worst case."""
+        low = high = Fraction(rest)
+        for (factor, _), head, bit, deviation in zip(self.factors, self.heads, bits, deviations, strict=True):
+            first, last = (Fraction(head.values[0]) + (Fraction(head.values[1]) - head.values[0]) * share
+                           for share in ((0, deviation) if bit == 0 else (1 - deviation, 1)))  # fmt: skip
+            ends = (factor * first, factor * last)
+            low, high = low + min(ends), high + max(ends)
+        return low - 1 if result else -high
+
+
+def _worse(head: Attended, margin: Fraction) -> bool:
+    """Whether a margin is less than all that were found for a head before."""
+    return head.worst is None or head.worst.margin is None or margin < head.worst.margin
+
+
+# ---- clips that compare counts ----
+
+
+def _counted(
+    state: State,
+    rest: Column,
+    inputs: Sequence[tuple[int, Rational]],
+    which: tuple[int, int],
+    what: str,
+    margins: Margins,
+) -> Column:
+    """A clip of exact inputs, looked-up numbers and means, the same form in network and specification."""
+    counts: list[tuple[Fraction, Counted]] = []
+    for k, coefficient in inputs:
+        source = state.means.get(k) or state.attended.get(k)
+        if not isinstance(source, Counted):
+            raise NotProved(f"{what} reads '{state.model.coordinates[k]}' together with counts")
+        counts.append((Fraction(coefficient), source))
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for site, key in enumerate(zip(rest, state.sites.apart(), *(source.sizes for _, source in counts), strict=True)):
+        groups.setdefault(key, []).append(site)
+    read = [(abs(c), head, head.error.tolist()) for c, head in counts if isinstance(head, CountHead)]
+    variable = state.diagrams.variable(("clip", which))
+    result = [0] * len(rest)
+    judges: dict[tuple[Any, ...], Callable[[Any], dict[int, Rational]]] = {}
+    for (number, *sizes), group in groups.items():
+        judge = judges.get(tuple(sizes)) or judges.setdefault(tuple(sizes), margins(state, counts, group[0], what))
+        # Where the errors of the counts are largest.
+        worst = [(c, head, max(group, key=errors.__getitem__)) for c, head, errors in read]
+        error = sum((c * Fraction(float(head.error[place])) for c, head, place in worst), Fraction(0))
+        taken = set[int]()
+        for base in state.diagrams.values(number):
+            found = judge(base)
+            taken |= found.keys()
+            margin = min(found.values()) - error
+            for _, head, place in worst:
+                if _worse(head, margin):
+                    off = Fraction(float(head.error[place]))
+                    head.worst = WorstCase(state.sites.n[place], state.sites.i[place], None, off, margin, None)
+            if margin < 0:
+                reason = f"the errors of the counts can add up so far that {what} is wrong"
+                cases = tuple(head.worst for _, head, _ in worst if head.worst is not None)
+                raise NotProved(reason, worst[0][1].name if worst else None, cases)
+        value = variable if len(taken) == 2 else state.diagrams.terminal(taken.pop())
+        for site in group:
+            result[site] = value
     return tuple(result)
+
+
+def lattice_margins(
+    state: State, counts: Sequence[tuple[Fraction, Counted]], site: int, what: str
+) -> Callable[[Any], dict[int, Rational]]:
+    """`Margins` at one site, where counts are in a lattice."""
+    lows, highs, steps = zip(*(source.span(factor, site) for factor, source in counts), strict=True)
+    low, high, step = plain(sum(lows)), plain(sum(highs)), common(steps)
+
+    def judge(base: Any) -> dict[int, Rational]:
+        below, above = _neighbours(base + low, base + high, step)
+        if below is None and above is None:
+            raise NotProved(f"{what} is specified to be neither 0 nor 1 somewhere")
+        found = {} if below is None else {0: -below}
+        return found if above is None else found | {1: above - 1}
+
+    return judge
+
+
+def _neighbours(low: Rational, high: Rational, step: Fraction) -> tuple[Rational | None, Rational | None]:
+    """The largest lattice point below 1 and the least from 1 on, among low, low + step, ..., high. A point between 0
+    and 1 is the largest below 1, which then is not at most 0."""
+    if not step:
+        return (low, None) if low < 1 else (None, low)
+    # In units of one over a common denominator everything is an integer.
+    unit = math.lcm(low.denominator, high.denominator, step.denominator)
+    first, end, by = (number.numerator * (unit // number.denominator) for number in (low, high, step))
+    last = first + by * ((end - first) // by)
+    above = first + by * max(0, -((first - unit) // by))
+    below = min(above - by, last)
+    low, high = (plain(Fraction(number, unit)) for number in (below, above))
+    return low if below >= first else None, high if above <= last else None
+
+
+# ---- worst cases in words ----
+
+
+def boolean_case(state: State, head: BooleanHead, site: int, bit: int, error: Fraction, margin: Fraction) -> WorstCase:
+    """The worst case of an attended Boolean at a site, where the specified value is `bit`."""
+    i, n = state.sites.i[site], state.sites.n[site]
+    size = abs(Fraction(head.values[1]) - head.values[0]) * error
+    case = WorstCase(n, i, Fraction(bit), size, margin, None)
+    winner = 0 if head.extremes is None else int(head.extremes[bit].winner[site])
+    if head.reading is None or not winner:
+        return case
+    chosen = attaining(state, head.reading, site, winner, bit)
+    runs, symbols = [], {j: dict(kind.example).get(None, "") for j, kind in chosen}
+    for said, part in groupby(chosen, key=lambda item: text(item[1]) + " (should win)" * (item[0] == winner)):
+        places = [j for j, _ in part]
+        runs.append((places[0], places[-1], said))
+    word = tuple(symbols.get(j, "") for j in range(1, n + 1))
+    return replace(case, winner=winner, types=tuple(runs), symbols=word)
+
+
+def text(kind: LocalType) -> str:
+    """A local type for readers."""
+    parts = [value if name is None else f"{name} = {value}" for name, value in kind.example]
+    own = f"[{'selected' if kind.selected else 'not selected'}, value {kind.value}]"
+    return f"{', '.join(parts)} {own}" if parts else own
+
+
+def attaining(state: State, reading: NearestReading, site: int, winner: int, bit: int) -> list[tuple[int, LocalType]]:
+    """The worst type of every visible position, for the position that should win with value `bit`."""
+    i, n = state.sites.i[site], state.sites.n[site]
+    start = state.sites.starts[n]
+    query = [row[site] for row in reading.queries]
+
+    def logit(kind: LocalType) -> Fraction:
+        return sum((Fraction(q * k) for q, k in zip(query, kind.key, strict=True)), Fraction(0))
+
+    kinds = {j: reading.types[reading.kinds[start + j - 1]] for j in reading.mask.visible(i, n)}
+    selected = any(kind.selected and kind.value == bit for kind in kinds[winner])
+    result = []
+    for j, types in kinds.items():
+        if j == winner:
+            chosen = min((kind for kind in types if kind.value == bit and kind.selected is selected), key=logit)
+        else:
+            beyond = (j > winner) == reading.rightmost
+            free = types if selected and not beyond else [kind for kind in types if not kind.selected]
+            wrong = [kind for kind in free if kind.value != bit]
+            chosen = max(wrong, key=logit) if wrong else min(free, key=logit)
+        result.append((j, chosen))
+    return result
+
+
+NUMERIC = Argument(nearest, look_up_errors, sign_errors, lattice_margins)
+"""The argument site by site."""
+
+
+def prove_network(
+    model: Transformer, program: Program, sites: Sites, report: Report | None = None
+) -> tuple[LinkProof, tuple[HeadProof, ...]]:
+    """Whether the network's output is exactly that of its hard heads at every site, for all words; InputError if the
+    temperature is not positive at some site."""
+    fault = arithmetic_fault()
+    if fault is not None:
+        return LinkProof(NETWORK, f"the prover rounds in float64, and {fault}", limit=True), ()
+    return walked(model, program, Facts(sites, model.alphabet), NUMERIC, report)
+
+
+def prove(
+    model: Transformer,
+    program: Program,
+    max_n: int,
+    core: Core | None = None,
+    users: Users | None = None,
+    min_n: int = 1,
+    report: Report | None = None,
+) -> Proof:
+    """Try to prove that a network accepts exactly the words of a formula, for every word of length `min_n` to `max_n`.
+
+    Without a core only the first link is tried: the network does what the specification of its heads says. `users`
+    are the formula's own predicates. `report` is told how many of how many heads are done.
+
+    A length of n positions costs O(n) to O(n^2), and all lengths to N together O(N^2) where the queries depend on the
+    length alone or one length stands for all: the time grows likewise, which can be measured by calling this.
+
+    Raises:
+        InputError: if the temperature is not positive somewhere, or the lengths have too many positions together.
+    """
+    sites, prefix = sites_up_to(model, program, max_n, core, min_n)
+    network, heads = prove_network(model, program, sites, report)
+    meaning = None if core is None else prove_meaning(program, core, Facts(sites, core.alphabet, users or {}))
+    return Proof(network, meaning, heads, prefix, (min_n, max_n))

@@ -8,22 +8,24 @@ this gives is the least quotient of a coefficient of N by that of D, which is ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from math import gcd, lcm
+from typing import Any, TypeAlias
+
+from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from hardsim.lang.arith import MAX_POWER_BITS, Arith, Constant, Expression, Indicator, Negation, Operation, Variable
+from hardsim.network.numbers import Rational, plain
 from hardsim.proof.result import NotProved
-from hardsim.spec.ir import Rational, plain
-
-if TYPE_CHECKING:
-    from flint import fmpq_mpoly, fmpq_mpoly_ctx
 
 NAMES = ("i", "n", "j", "w", "a", "b", "c", "d")
 """The query, the length, another position and the winner; then what a chain of positions is written with."""
 SLACKS = ("a", "b", "c", "d")
+ORIGIN = (0,) * len(NAMES)
 LARGEST_DEGREE = 16
 """The largest degree of an expression, and the largest constant exponent that is multiplied out: bounds are found among
 thousands of coefficients at it, and among millions at twice as much."""
@@ -31,23 +33,15 @@ thousands of coefficients at it, and among millions at twice as much."""
 
 @lru_cache(maxsize=1)
 def _context() -> fmpq_mpoly_ctx:
-    from flint import fmpq_mpoly_ctx
-
     return fmpq_mpoly_ctx.get(NAMES, "lex")
 
 
 def _constant(value: Rational) -> fmpq_mpoly:
-    from flint import fmpq
-
     return _context().constant(fmpq(value.numerator, value.denominator))
 
 
 class Ratio:
-    """A quotient of polynomials in lowest terms; one that is constant is not kept as such (see `simplest`).
-
-    Raises:
-        NotProved: if the divisor is 0 everywhere.
-    """
+    """A quotient of polynomials in lowest terms, for constants see `simplest`; NotProved for a divisor that is 0."""
 
     def __init__(self, top: fmpq_mpoly, bottom: fmpq_mpoly) -> None:
         if not bottom:
@@ -70,10 +64,7 @@ class Ratio:
     @cached_property
     def key(self) -> tuple[Any, ...]:
         """Equal for equal functions."""
-        return tuple(
-            tuple(sorted((powers, int(c.p), int(c.q)) for powers, c in part.to_dict().items()))
-            for part in (self.top, self.bottom)
-        )
+        return tuple(tuple(sorted(_coefficients(part).items())) for part in (self.top, self.bottom))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ratio) and self.key == other.key
@@ -89,6 +80,13 @@ class Ratio:
         right = Ratio.of(other)
         return Ratio(self.top * right.top, self.bottom * right.bottom)
 
+    def __truediv__(self, other: Value) -> Ratio:
+        right = Ratio.of(other)
+        return Ratio(self.top * right.bottom, self.bottom * right.top)
+
+    def __rtruediv__(self, other: Value) -> Ratio:
+        return Ratio.of(other) / self
+
     def __neg__(self) -> Ratio:
         return Ratio(-self.top, self.bottom)
 
@@ -99,28 +97,18 @@ class Ratio:
         return Ratio.of(other) - self
 
     def __lt__(self, other: Value) -> bool:
-        """A function has no place among numbers; what needs one is not proved.
-
-        Raises:
-            NotProved: always.
-        """
+        """A function has no place among numbers; what needs one is NotProved."""
         raise NotProved(f"{self} is compared with {other}, but depends on the position or the length")
 
     __le__ = __gt__ = __ge__ = __lt__
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def inverse(self) -> Ratio:
-        """One over it; NotProved for the constant 0."""
-        return Ratio(self.bottom, self.top)
-
     @property
     def simplest(self) -> Value:
         """The number, where it is constant."""
-        if self.top.is_constant() and self.bottom.is_constant():
-            value = self.top.to_dict().get((0,) * len(NAMES))
-            return 0 if value is None else plain(Fraction(int(value.p), int(value.q)))
-        return self
+        constant = self.top.is_constant() and self.bottom.is_constant()
+        return plain(_coefficients(self.top).get(ORIGIN, Fraction(0))) if constant else self
 
     def at(self, places: Mapping[str, Value]) -> Ratio:
         """With variables replaced by polynomials or numbers; NotProved for other quotients."""
@@ -147,6 +135,15 @@ Domain: TypeAlias = Mapping[str, Ratio]
 """What variables are, written with numbers >= 0."""
 
 
+def common(numbers: Iterable[Fraction]) -> Fraction:
+    """The greatest common divisor of rationals (0 if there are none)."""
+    result = Fraction(0)
+    for number in numbers:
+        bottom = lcm(result.denominator, number.denominator)
+        result = Fraction(gcd(int(result * bottom), int(number * bottom)), bottom)
+    return result
+
+
 def simplest(value: Any) -> Any:
     """A quotient that is a constant as a number; numbers as ints where they are."""
     return value.simplest if isinstance(value, Ratio) else plain(value)
@@ -154,8 +151,7 @@ def simplest(value: Any) -> Any:
 
 def chain(names: Sequence[str], gaps: Sequence[int]) -> dict[str, Ratio]:
     """Positions in order: the first is 1 + gaps[0] + a, each other at least its gap further on."""
-    total = Ratio.of(1)
-    result = {}
+    total, result = Ratio.of(1), {}
     for name, gap, slack in zip(names, gaps, SLACKS, strict=False):
         total = total + gap + Ratio.variable(slack)
         result[name] = total
@@ -166,10 +162,9 @@ def lower(value: Value, domain: Domain) -> Fraction | None:
     """A lower bound of a rational function at all points of a domain; None if comparing coefficients gives none."""
     found = _within(value, domain)
     top, bottom = _coefficients(found.top), _coefficients(found.bottom)
-    origin = (0,) * len(NAMES)
-    if bottom.get(origin, Fraction(0)) < 0:
+    if bottom.get(ORIGIN, Fraction(0)) < 0:
         top, bottom = ({power: -c for power, c in part.items()} for part in (top, bottom))
-    if bottom.get(origin, Fraction(0)) <= 0 or any(c < 0 for c in bottom.values()):
+    if bottom.get(ORIGIN, Fraction(0)) <= 0 or any(c < 0 for c in bottom.values()):
         return None
     if any(c < 0 for power, c in top.items() if power not in bottom):
         return None
@@ -183,11 +178,7 @@ def upper(value: Value, domain: Domain) -> Fraction | None:
 
 
 def _within(value: Value, domain: Domain) -> Ratio:
-    """A function written with numbers >= 0 alone.
-
-    Raises:
-        NotProved: if it has a variable of which a domain says nothing.
-    """
+    """A function written with numbers >= 0 alone; NotProved if it has a variable of which a domain says nothing."""
     found = Ratio.of(value).at(domain)
     if not found.names <= set(SLACKS):
         raise NotProved(f"nothing is known of where {value} is taken")
@@ -197,10 +188,9 @@ def _within(value: Value, domain: Domain) -> Ratio:
 def positive(value: Value, domain: Domain) -> bool:
     """Whether a rational function is positive at all points of a domain, as far as its coefficients tell."""
     found = _within(value, domain)
-    origin = (0,) * len(NAMES)
     signs = []
     for part in (_coefficients(found.top), _coefficients(found.bottom)):
-        first = part.get(origin, Fraction(0))
+        first = part.get(ORIGIN, Fraction(0))
         if not first or any((c > 0) != (first > 0) for c in part.values()):
             return False
         signs.append(first > 0)
@@ -212,7 +202,7 @@ def _coefficients(poly: fmpq_mpoly) -> dict[tuple[int, ...], Fraction]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LinearForm:
     """`constant + of_i i + of_n n`."""
 
     constant: Fraction
@@ -220,7 +210,7 @@ class Line:
     of_n: Fraction
 
 
-def line(value: Value) -> Line | None:
+def line(value: Value) -> LinearForm | None:
     """A function as a line in i and n; None if it is none."""
     ratio = Ratio.of(value)
     found = _coefficients(ratio.top)
@@ -228,19 +218,23 @@ def line(value: Value) -> Line | None:
     if not ratio.bottom.is_constant() or not found.keys() <= set(units):
         return None
     constant, of_i, of_n = (found.get(unit, Fraction(0)) for unit in units)
-    return Line(constant, of_i, of_n)
+    return LinearForm(constant, of_i, of_n)
+
+
+ARITHMETIC: Mapping[str, Callable[[Any, Any], Ratio]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 
 
 class NoRatio(Exception):
     """An expression is no rational function of i, n and powers of -1."""
 
 
-def ratio_of(function: Arith, sign: Callable[[Line], int], domain: Domain) -> Value:
-    """An expression in i and n as a rational function; `sign` is the value of -1 to an integer power.
-
-    Raises:
-        NoRatio: if it is none, or a divisor may vanish.
-    """
+def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain) -> Value:
+    """An expression in i and n as a rational function, `sign` being -1 to a power; NoRatio if it is or may be none."""
 
     def walk(tree: Expression) -> Value:
         match tree:
@@ -254,14 +248,11 @@ def ratio_of(function: Arith, sign: Callable[[Line], int], domain: Domain) -> Va
                 raise NoRatio("it compares")
             case Operation("^", left, right):
                 return _power(walk(left), walk(right), sign)
-            case Operation("+", left, right):
-                return _held(Ratio.of(walk(left)) + walk(right))
-            case Operation("-", left, right):
-                return _held(Ratio.of(walk(left)) - walk(right))
-            case Operation("*", left, right):
-                return _held(Ratio.of(walk(left)) * walk(right))
-            case Operation("/", left, right):
-                return _held(Ratio.of(walk(left)) * _divisor(walk(right), domain))
+            case Operation("+" | "-" | "*" | "/" as op, left, right):
+                first, second = Ratio.of(walk(left)), Ratio.of(walk(right))
+                if op == "/" and not positive(second, domain) and not positive(-second, domain):
+                    raise NoRatio(f"{second} is not known to be other than 0")
+                return _held(ARITHMETIC[op](first, second))
             case Operation("mod"):
                 raise NoRatio("it takes a remainder")
             case _:
@@ -270,15 +261,7 @@ def ratio_of(function: Arith, sign: Callable[[Line], int], domain: Domain) -> Va
     return walk(function.tree)
 
 
-def _divisor(value: Value, domain: Domain) -> Ratio:
-    """One over it."""
-    divisor = Ratio.of(value)
-    if not positive(divisor, domain) and not positive(-divisor, domain):
-        raise NoRatio(f"{divisor} is not known to be other than 0")
-    return divisor.inverse()
-
-
-def _power(base: Value, exponent: Value, sign: Callable[[Line], int]) -> Value:
+def _power(base: Value, exponent: Value, sign: Callable[[LinearForm], int]) -> Value:
     if base == -1:
         found = line(exponent)
         if found is None or any(part.denominator != 1 for part in (found.constant, found.of_i, found.of_n)):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """The worst case of a head over all words: at query i of length n the specified value is `value`, and the soft
-    one is off by at most `error`.
-
-    `margin` is the least distance of a clip that reads the head from its threshold, in units of the clip's input (at
-    least; negative where it is not proved), `winner` the position that should win (None where that is not what
-    decides), `types` the local types that attain it: text by runs of positions, and `symbols` a word that has them
-    where they are symbols (None elsewhere).
-    """
+class WorstCase:
+    """The worst case of a head over all words: at query i of length n the specified value is `value`, and the soft one
+    is off by at most `error`. `margin` is the least distance of a clip that reads the head from its threshold, in units
+    of the clip's input (at least; negative where it is not proved), `winner` the position that should win (None where
+    that is not what decides), `types` the local types that attain it: text by runs of positions, and `symbols` a word
+    that has them where they are symbols (None elsewhere)."""
 
     n: int
     i: int
@@ -28,30 +25,59 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
+class Inequality:
+    """`larger >= rate * unit` at all positions in an order, with what is compared as text."""
+
+    order: str
+    larger: str
+    rate: Fraction
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeadArgument:
+    """Why a head is right for every length: what it is, the inequalities, the rate g in nats (None where nothing falls
+    behind), the bound in x = e^-g as text and as a number (at least), and what the paper's lemma gives, if it
+    is another bound that applies."""
+
+    shape: str
+    steps: tuple[Inequality, ...]
+    rate: Fraction | None
+    bound: str
+    error: float
+    lemma: str = ""
+    lemma_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class HeadProof:
-    """One head: exact heads have no worst case; `case` is None too where no clip reads the head."""
+    """One head: exact heads have no worst case; `case` is None too where no clip reads the head. `argument` bounds its
+    error for every length, if that was asked for; `clips` are the inputs of the clips that read it."""
 
     name: str
     layer: int
     purpose: str
     exact: bool
-    case: Case | None
+    case: WorstCase | None
+    argument: HeadArgument | None = None
+    clips: tuple[str, ...] = ()
+
+    @property
+    def margin(self) -> Fraction | None:
+        """The least distance of the input of a clip that reads it from the threshold, 0 or 1, that it must have passed
+        (None where no clip reads it)."""
+        return None if self.case is None else self.case.margin
 
 
 class NotProved(Exception):
-    """The argument does not go through: why, and where it is a matter of a head's worst cases, which and how.
-
-    It does not say that the network is wrong. `rounded` says that floats do not tell the logits of the head apart.
-    """
+    """The argument does not go through: why, and where it is a matter of a head's worst cases, which and how. It does
+    not say that the network is wrong. `rounded` says that floats do not tell the logits of the head apart."""
 
     def __init__(
-        self, reason: str, head: str | None = None, cases: tuple[Case, ...] = (), rounded: bool = False
+        self, reason: str, head: str | None = None, cases: tuple[WorstCase, ...] = (), rounded: bool = False
     ) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.head = head
-        self.cases = cases
-        self.rounded = rounded
+        self.reason, self.head, self.cases, self.rounded = reason, head, cases, rounded
 
 
 @dataclass(frozen=True)
@@ -63,7 +89,7 @@ class LinkProof:
     claim: str
     reason: str | None = None
     head: str | None = None
-    cases: tuple[Case, ...] = ()
+    cases: tuple[WorstCase, ...] = ()
     limit: bool = False
     rounded: bool = False
 
@@ -75,25 +101,39 @@ class LinkProof:
 
 @dataclass(frozen=True)
 class Proof:
-    """What was proved of a network for all words of length `min_n` to `max_n`.
-
+    """What was proved of a network for all words of some lengths, the first and the last (`span`), or of every length.
     `network` is the first link (soft network = hard heads), `meaning` the second (hard heads = formula; None where it
-    was not asked for). `prefix` says that nothing depends on the length, so that one length proved all.
-    """
+    was not asked for). `prefix` says that nothing depends on the length, so that one length proved all; `predicates`
+    are those of positions and lengths that count as free Booleans, where every length is proved."""
 
-    max_n: int
     network: LinkProof
     meaning: LinkProof | None
-    heads: tuple[HeadProof, ...] = field(default=())
+    heads: tuple[HeadProof, ...] = ()
     prefix: bool = False
-    min_n: int = 1
+    span: tuple[int, int] = (1, 0)
+    predicates: tuple[str, ...] = ()
+
+    @property
+    def links(self) -> list[LinkProof]:
+        """The links that were asked for."""
+        return [self.network] if self.meaning is None else [self.network, self.meaning]
+
+    @property
+    def failing(self) -> LinkProof | None:
+        """The first link that is missing."""
+        return next((link for link in self.links if not link.holds), None)
 
     @property
     def proved(self) -> bool:
         """Whether every link that was asked for holds."""
-        return self.network.holds and (self.meaning is None or self.meaning.holds)
+        return self.failing is None
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no proof."""
+        return None if self.failing is None else self.failing.reason
 
     @property
     def margin(self) -> Fraction | None:
         """The least margin of all heads."""
-        return min((h.case.margin for h in self.heads if h.case and h.case.margin is not None), default=None)
+        return min((head.margin for head in self.heads if head.margin is not None), default=None)

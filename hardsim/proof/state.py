@@ -11,34 +11,32 @@ A coordinate is one of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from hardsim.net.model import Transformer
-from hardsim.proof.diagrams import Diagrams, clip
-from hardsim.proof.reading import Extremes, NearestReading
-from hardsim.proof.result import Case, NotProved
-from hardsim.proof.running import NOTHING, Columns
+import numpy as np
+
+from hardsim.network.model import AttentionHead, Terms, Transformer
+from hardsim.network.numbers import ONE, Mask, Rational
+from hardsim.program.model import Affine, Head, Program
+from hardsim.proof.arrays import NOTHING, Array, Columns
+from hardsim.proof.facts import Column, Diagrams, Facts
+from hardsim.proof.nearest import Extremes, NearestReading
+from hardsim.proof.result import HeadArgument, NotProved, WorstCase
 from hardsim.proof.sites import Sites
-from hardsim.run.plan import Terms
-from hardsim.spec.ir import ONE, Affine, HardProgram, Mask, Rational
 
-if TYPE_CHECKING:
-    from hardsim.proof.outward import Array
-
-SYMBOL = ("symbol",)
-"""The variable of the symbol at the position."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactColumn:
     """A coordinate as a diagram per site, in the network and in the specification."""
 
-    soft: list[int]
-    hard: list[int]
+    soft: Column
+    hard: Column
 
 
 @dataclass(frozen=True)
@@ -48,24 +46,26 @@ class Mean:
     mask: Mask
     sizes: list[Any]
 
+    def span(self, factor: Fraction, site: int) -> tuple[Fraction, Fraction, Fraction]:
+        """Of its multiples the least, the largest and the step."""
+        return min(factor, Fraction(0)), max(factor, Fraction(0)), abs(factor) / self.sizes[site]
+
 
 @dataclass
 class BooleanHead:
     """An attended Boolean. `bits` is the specified value as a diagram per site (a variable, unless it is always the
     same there). Where that is b, the network's value is `values[0] + (values[1] - values[0]) x` with x within
-    `wrong[b]` of b.
-
-    `reading` and `extremes` tell how the worst case comes about, where the head looks for the nearest position.
-    """
+    `wrong[b]` of b. `reading` and `extremes` tell how the worst case comes about, where the head looks for the nearest
+    position."""
 
     name: str
-    layer: int
-    bits: list[int]
+    bits: Column
     values: tuple[Rational, Rational]
     wrong: tuple[Array, Array]
     reading: NearestReading | None = None
     extremes: tuple[Extremes, Extremes] | None = None
-    worst: Case | None = None
+    worst: WorstCase | None = None
+    argument: HeadArgument | None = None
 
     def __post_init__(self) -> None:
         if not all(isinstance(value, int | Fraction) for value in self.values):
@@ -73,33 +73,40 @@ class BooleanHead:
 
     def deviation(self, bit: int, sites: Sequence[int]) -> float:
         """How far x is at most from a bit at some sites: a share of weights, whatever was not found."""
-        import numpy as np
-
         found = float(np.max(self.wrong[bit][sites]))
         return 0.0 if found < 0 else found if found < 1 else 1.0
 
 
 @dataclass
 class CountHead:
-    """A looked-up number: `base + slope p` where p is the position that should win, 1 to `largest` by site; the
+    """A looked-up number: `base + slope p` where p is the position that should win, 1 to `sizes` by site; the
     network's value is off by at most `error`."""
 
     name: str
-    layer: int
     base: Rational
     slope: Rational
-    largest: list[Any]
+    sizes: list[Any]
     error: Array
-    worst: Case | None = None
+    worst: WorstCase | None = None
+    argument: HeadArgument | None = None
 
     def __post_init__(self) -> None:
-        import numpy as np
-
         if not np.all(np.isfinite(self.error)):
             raise NotProved(f"no bound is found for the number that head {self.name} looks up", self.name)
 
+    def span(self, factor: Fraction, site: int) -> tuple[Fraction, Fraction, Fraction]:
+        """Of its multiples the least, the largest and the step."""
+        low, high = sorted(factor * (self.base + self.slope * position) for position in (1, self.sizes[site]))
+        return low, high, abs(factor * self.slope)
+
 
 Attended = BooleanHead | CountHead
+
+Counted = Mean | CountHead
+
+Margins = Callable[["State", Sequence[tuple[Fraction, Counted]], int, str], Callable[[Any], dict[int, Rational]]]
+"""Of a clip that reads multiples of counts at a site: how far these and a value are from the threshold at least, on
+each side that they can be on (0 and 1); NotProved, with what the clip is called, if they can be between them."""
 
 
 @dataclass
@@ -107,28 +114,18 @@ class State:
     """All coordinates at some point of the network."""
 
     model: Transformer
-    program: HardProgram
-    sites: Sites
-    diagrams: Diagrams = field(default_factory=Diagrams)
-    exact: dict[int, Exact] = field(default_factory=dict)
+    program: Program
+    facts: Facts
+    exact: dict[int, ExactColumn] = field(default_factory=dict)
     means: dict[int, Mean] = field(default_factory=dict)
     attended: dict[int, Attended] = field(default_factory=dict)
     heads: dict[str, Attended | None] = field(default_factory=dict)
-    known: dict[object, tuple[Extremes, Extremes]] = field(default_factory=dict)
-    """Worst cases by what they depend on: heads that read alike share them."""
-    rates: dict[object, list[Fraction]] = field(default_factory=dict)
-    tables: dict[object, Array] = field(default_factory=dict)
-    """The same of look-ups: how sharp they are, and the worst weights for a column of values."""
-    queries: dict[Terms, tuple[Rational, ...]] = field(default_factory=dict)
-    """Query forms over the temperature, of what is the same for every word (it never changes)."""
-    forms: dict[tuple[Terms, Rational], list[int]] = field(default_factory=dict)
-    """Forms of the network at every site."""
-    keys: dict[Terms, tuple[Rational, ...]] = field(default_factory=dict)
-    """The parts of keys that are the same for every word."""
+    cache: dict[object, Any] = field(default_factory=dict)
+    """What never changes, by what it depends on: see `once`."""
     columns: Columns = field(default_factory=Columns)
     """Queries and keys as arrays."""
-    pending: dict[int, tuple[Exact | None, Mean | None, Attended | None]] = field(default_factory=dict)
-    """What the heads of the layer under way write: none of them reads it."""
+    pending: list[tuple[dict[int, Any], int, Any]] = field(default_factory=list)
+    """What the heads of the layer under way write, and where to: none of them reads it."""
 
     def __post_init__(self) -> None:
         hold_names(self.program)
@@ -137,102 +134,67 @@ class State:
             raise NotProved("two heads or two coordinates of the network have one name")
         self._embed()
 
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """The coordinate of each name."""
-        return {name: number for number, name in enumerate(self.model.coordinates)}
+    @property
+    def sites(self) -> Sites:
+        """Where the proof looks."""
+        return self.facts.sites
+
+    @property
+    def diagrams(self) -> Diagrams:
+        """The functions that columns consist of."""
+        return self.facts.diagrams
 
     @cached_property
     def inverse(self) -> list[Any]:
         """The inverse temperature at every site."""
-        return self.sites.tabulate(self.model.temperature.variables, self.model.inverse_temperature)
+        return self.sites.inverse(self.model)
+
+    def once(self, what: str, key: object, make: Callable[[], T]) -> T:
+        """What is worked out once for all that ask with an equal key: heads that read alike share it."""
+        if (what, key) not in self.cache:
+            self.cache[what, key] = make()
+        found: T = self.cache[what, key]
+        return found
 
     # ---- the embedding ----
 
     def _embed(self) -> None:
         """The word embedding plus the position encoding, and what the specification says they are."""
-        rows = self.model.embedding.rows()
-        soft: dict[int, list[int]] = {}
+        rows, facts = self.model.embedding.rows(), self.facts
+        soft: dict[int, Column] = {}
         for coordinate in range(self.model.dimension):
+            parts = [(1, facts.encoded(self.sites.evaluate(value)))
+                     for index, value in self.model.encodings if index == coordinate]  # fmt: skip
             values = tuple(row.get(coordinate, 0) for row in rows)
-            parts = [
-                (1, self.column(self.sites.evaluate(value)))
-                for index, value in self.model.encodings
-                if index == coordinate
-            ]
-            parts.append((1, [self._symbols(values)] * len(self.sites)))
-            soft[coordinate] = self.combine(parts, 0)
-        hard = {self.place(ONE): [self.diagrams.one] * len(self.sites)}
-        for letter in self.program.letters:
-            values = tuple(int(symbol in letter.symbols) for symbol in self.model.alphabet)
-            hard[self.place(letter.name)] = [self._symbols(values)] * len(self.sites)
-        for encoding in self.program.encodings:
-            hard[self.place(encoding.name)] = self.column(self.sites.evaluate(encoding.value))
-        zero = [self.diagrams.zero] * len(self.sites)
+            soft[coordinate] = facts.combine([*parts, (1, facts.everywhere(facts.symbols(values)))], 0)
+        hard = {self.place(name): column for name, column in facts.given(self.program).items()}
+        zero = facts.everywhere(self.diagrams.zero)
         for coordinate, column in soft.items():
-            if coordinate in hard or set(column) != {self.diagrams.zero}:
-                self.exact[coordinate] = Exact(column, hard.get(coordinate, zero))
+            if coordinate in hard or column != zero:
+                self.exact[coordinate] = ExactColumn(column, hard.get(coordinate, zero))
 
     def place(self, name: str) -> int:
         """The network's coordinate of a name of the specification; NotProved if there is none."""
-        if name not in self.index:
+        if name not in self.model.coordinates:
             raise NotProved(f"the specification speaks of a coordinate '{name}' that the network does not have")
-        return self.index[name]
-
-    def _symbols(self, values: tuple[Rational, ...]) -> int:
-        if len(set(values)) == 1:
-            return self.diagrams.terminal(values[0])
-        # One variable, whose branches are the symbols, under any values.
-        number = self.diagrams.variable(SYMBOL, tuple(range(len(values))))
-        return self.diagrams.map(("symbols", values), lambda branch: values[branch], number)
-
-    def column(self, values: Sequence[Any]) -> list[int]:
-        """An encoding by site as diagrams."""
-        return [self.diagrams.terminal(value) for value in values]
-
-    def clipped(self, column: list[int]) -> list[int]:
-        """The clip of an exact number at every site."""
-        known = {number: self.diagrams.map("clip", clip, number) for number in dict.fromkeys(column)}
-        return [known[number] for number in column]
-
-    def specified(self, head: str, wrong: Array) -> list[int]:
-        """What a head should read at every site, from the bounds for 0 and 1: a Boolean of its own, unless no word
-        leads to one of the two (minus infinity)."""
-        variable, one, zero = self.diagrams.variable(("head", head)), self.diagrams.one, self.diagrams.zero
-        return [variable if off and on else one if on else zero for off, on in (wrong != NOTHING).T.tolist()]
+        return self.model.coordinates.index(name)
 
     # ---- forms ----
 
-    def combine(self, parts: Sequence[tuple[Rational, list[int]]], constant: Rational) -> list[int]:
-        """A linear combination of columns of diagrams."""
-        if not parts:
-            return [self.diagrams.terminal(constant)] * len(self.sites)
-        if len(parts) == 1 and parts[0][0] == 1 and not constant:
-            return parts[0][1]
-        coefficients = [coefficient for coefficient, _ in parts]
-        rows = list(zip(*(column for _, column in parts), strict=True))
-        linear = self.diagrams.linear
-        # In the order of the sites, so that variables are.
-        known = {row: linear(zip(coefficients, row, strict=True), constant) for row in dict.fromkeys(rows)}
-        return [known[row] for row in rows]
-
-    def soft_terms(self, form: Affine) -> Terms:
+    def terms(self, form: Affine) -> Terms:
         """A form of the specification over the network's coordinates (the constant has one too)."""
         return tuple((self.place(name), coefficient) for name, coefficient in form.terms)
 
-    def soft(self, terms: Terms, constant: Rational, what: str) -> list[int]:
+    def soft(self, terms: Terms, constant: Rational, what: str) -> Column:
         """A form of the network at every site; every coordinate must be exact. What is exact never changes."""
-        known = self.forms.get((terms, constant))
-        if known is None:
-            known = self.combine([(c, self.exact_of(k, what).soft) for k, c in terms], constant)
-            self.forms[terms, constant] = known
-        return known
+        return self.once("form", (terms, constant), lambda: self.facts.combine(
+            [(c, self.exact_of(k, what).soft) for k, c in terms], constant))  # fmt: skip
 
-    def hard(self, form: Affine, what: str) -> list[int]:
-        """A form of the specification at every site."""
-        return self.combine([(c, self.exact_of(k, what).hard) for k, c in self.soft_terms(form)], 0)
+    def hard(self, terms: Terms, what: str) -> Column:
+        """The same as the specification has it, without a constant."""
+        return self.facts.combine([(c, self.exact_of(k, what).hard) for k, c in terms], 0)
 
-    def exact_of(self, coordinate: int, what: str) -> Exact:
+    def exact_of(self, coordinate: int, what: str) -> ExactColumn:
         """An exact coordinate; NotProved if it is none."""
         if coordinate not in self.exact:
             name = self.model.coordinates[coordinate]
@@ -242,42 +204,56 @@ class State:
 
     def written(self, coordinate: int) -> bool:
         """Whether something has written a coordinate."""
-        return any(coordinate in place for place in (self.exact, self.means, self.attended, self.pending))
-
-    def commit(self) -> None:
-        """What the heads wrote becomes readable."""
-        for coordinate, (exact, mean, attended) in self.pending.items():
-            if exact is not None:
-                self.exact[coordinate] = exact
-            if mean is not None:
-                self.means[coordinate] = mean
-            if attended is not None:
-                self.attended[coordinate] = attended
-        self.pending.clear()
-
-    def static(self, column: list[int]) -> bool:
-        """Whether a column is the same for every word."""
-        constant = self.diagrams.constant
-        return all(constant(number) for number in set(column))
-
-    def numbers(self, column: list[int]) -> list[Any]:
-        """The values of a static column."""
-        value = self.diagrams.value
-        return [value(number) for number in column]
+        pending = [other for _, other, _ in self.pending]
+        return any(coordinate in place for place in (self.exact, self.means, self.attended, pending))
 
 
-def hold_names(program: HardProgram) -> None:
-    """Hold that every name of a specification means one thing: the constant, a letter, an encoding, or what is written.
+@dataclass(frozen=True)
+class HeadTask:
+    """A head that is to be judged: what the network has of it, what is specified, and what it reads in both."""
 
-    Raises:
-        NotProved: naming the one that does not.
-    """
-    given = [ONE, *(letter.name for letter in program.letters), *(encoding.name for encoding in program.encodings)]
-    heads = [head.out for head in program.heads]
-    clips = [name for layer in program.layers
-             for name in dict.fromkeys([*(item.out for item in layer.clips), *layer.ones])]  # fmt: skip
-    found: set[str] = set()
-    for name in (*given, *heads, *clips):
-        if name in found:
+    state: State
+    plan: AttentionHead
+    head: Head
+    soft: Column
+    hard: Column
+
+    def fixed(self, column: Column) -> list[Any]:
+        """The values of a column that must be the same for every word."""
+        if not self.state.facts.constant(column):
+            raise NotProved(f"head {self.head.name} counts, and reads a Boolean of the word besides", self.head.name)
+        return self.state.facts.numbers(column)
+
+    def values(self, terms: Terms, soft: bool) -> list[Any]:
+        """The values of a form that must be the same for every word, in the network or in the specification."""
+        what = f"head {self.head.name}"
+        return self.fixed(self.state.soft(terms, 0, what) if soft else self.state.hard(terms, what))
+
+    def boolean(
+        self, values: tuple[Rational, Rational], wrong: Array | float, argument: HeadArgument | None = None
+    ) -> BooleanHead:
+        """A Boolean of its own at every site but where no word leads to 0, or to 1: `wrong` is minus infinity there."""
+        state, name = self.state, self.head.name
+        diagrams, wrong = state.diagrams, np.broadcast_to(wrong, (2, len(state.sites)))
+        variable = diagrams.variable(("head", name))
+        bits = [variable if off and on else diagrams.one if on else diagrams.zero
+                for off, on in (wrong != NOTHING).T.tolist()]  # fmt: skip
+        return BooleanHead(name, tuple(bits), values, (wrong[0], wrong[1]), argument=argument)
+
+
+def hold_names(program: Program) -> None:
+    """Hold that every name of a specification (the constant, letters, encodings, what is written) means one thing."""
+    odd = [letter.name for letter in program.letters if letter.value != 1]
+    odd += [head.name for head in program.heads if head.kind is None or len(head.values) != 1]
+    units = [unit for layer in program.layers for unit in layer.units]
+    odd += [out for unit in units if not unit.clip or len(unit.outs) != 1 for out, _ in unit.outs]
+    odd += [out for layer in program.layers for out, _ in layer.biases[len(dict(layer.biases)) :]]
+    if odd:
+        raise NotProved(f"the specification has more in '{odd[0]}' than formulas need")
+    names = [ONE, *(letter.name for letter in program.letters), *(encoding.name for encoding in program.encodings)]
+    names += [head.out for head in program.heads]
+    for layer in program.layers:
+        names += dict.fromkeys([*(unit.out for unit in layer.units), *(out for out, _ in layer.biases)])
+    for place, name in enumerate(names):
+        if name in names[:place]:
             raise NotProved(f"the specification has two meanings for the coordinate '{name}'")
-        found.add(name)

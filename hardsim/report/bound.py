@@ -1,118 +1,73 @@
-"""What `bound` prints: one block per input, or one row each, and its JSON."""
+"""What `bound` prints: one block per input, or one row each; and, for `--critical`, how small beta may be, with its
+JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from fractions import Fraction
+from itertools import groupby
+from math import log
 
-from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
-from hardsim.report.attention import print_facts, print_violation
-from hardsim.report.attention_json import growth_json, tie_json, violation_json
-from hardsim.report.check import PARTIAL, style
-from hardsim.report.numbers import NOTHING, count, decimal, digits, plural, rational, short, word_text
-from hardsim.report.screen import Column, Screen
+from hardsim.checking.bound import BoundLength, BoundResult
+from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult
+from hardsim.checking.result import HeadResult, Word
+from hardsim.report.check import model_line, print_facts, print_reach, print_violation, verdict_text
+from hardsim.report.json import Json, data, model_json, titles_json
+from hardsim.report.numbers import NOTHING, count, decimal, plural, rational, rounded, short, tried_text, word_text
+from hardsim.report.prove import head_json
+from hardsim.report.screen import Screen, columns
 
-Json = dict[str, Any]
-
-LENGTH_COLUMNS = (
-    Column("n"),
-    Column("words tried"),
-    Column("least\nscore gap"),
-    Column("declared\ngap"),
-    Column("largest\nactivation"),
-    Column("temperature\nused"),
-    Column("largest\nerror"),
-    Column("error\nbound"),
-    Column("wanted\nerror"),
-    Column("Theorem 26's\ntemperature"),
-    Column("right\nup to"),
-    Column("wrong\nat"),
-    Column("bits"),
-    Column("Lemma 27\nwidth"),
-    Column("wrong on", "left"),
-)
-HEAD_COLUMNS = (
-    Column("head", "left"),
-    Column("layer"),
-    Column("kind", "left"),
-    Column("n"),
-    Column("least\nscore gap"),
-    Column("declared\ngap"),
-    Column("logit\nrange"),
-    Column("largest\nerror"),
-    Column("error\nbound"),
-)
-GAP_COLUMNS = (
-    Column("input", "left"),
-    Column("regime", "left"),
-    Column("holds", "left"),
-    Column("words tried"),
-    Column("to n"),
-    Column("least\nscore gap"),
-    Column("declared\ngap"),
-    Column("tightest head", "left"),
-    Column("kind", "left"),
-    Column("gap ~ n^"),
-)
-SUMMARY_COLUMNS = (
-    Column("input", "left"),
-    Column("regime", "left"),
-    Column("verdict", "left"),
-    Column("n"),
-    Column("least\nscore gap"),
-    Column("largest\nerror"),
-    Column("error\nbound"),
-    Column("Theorem 26's\ntemperature"),
-    Column("right\nup to"),
-    Column("wrong\nat"),
-)
+LENGTH_COLUMNS = columns(
+    "n", "words tried", "least\nscore gap", "declared\ngap", "largest\nactivation", "temperature\nused",
+    "largest\nerror", "error\nbound", "wanted\nerror", "Theorem 26's\ntemperature", "right\nup to", "wrong\nat", "bits",
+    "Lemma 27\nwidth", "<wrong on",
+)  # fmt: skip
+HEAD_COLUMNS = columns(
+    "<head", "layer", "<kind", "n", "least\nscore gap", "declared\ngap", "logit\nrange", "largest\nerror",
+    "error\nbound",
+)  # fmt: skip
+GAP_COLUMNS = columns(
+    "<input", "<regime", "<holds", "words tried", "to n", "least\nscore gap", "declared\ngap", "<tightest head",
+    "<kind", "gap ~ n^",
+)  # fmt: skip
+SUMMARY_COLUMNS = columns(
+    "<input", "<regime", "<verdict", "n", "least\nscore gap", "largest\nerror", "error\nbound",
+    "Theorem 26's\ntemperature", "right\nup to", "wrong\nat",
+)  # fmt: skip
 
 
 def print_bound(screen: Screen, result: BoundResult, alphabet: Sequence[str], tables: bool) -> None:
     """The block of one result."""
-    screen.line((result.name, "bold"))
-    screen.line(f"  model    {result.summary}")
-    if result.regime is not None:
-        screen.line(f"  regime   {result.regime}: temperatures below are multiples of {result.schedule}")
+    regime = result.regime and f"{result.regime}: temperatures below are multiples of {result.schedule}"
+    screen.head(result.name, [("model", model_line(replace(result.model, regime=None))), ("regime", regime)])
     if tables and result.lengths:
-        screen.raw()
-        screen.table(LENGTH_COLUMNS, [length_row(length, alphabet) for length in result.lengths])
-        if result.lengths[-1].heads:
-            screen.raw()
-            screen.table(HEAD_COLUMNS, [head_row(result.lengths[-1].n, head) for head in result.lengths[-1].heads])
+        last = result.lengths[-1]
+        screen.block(LENGTH_COLUMNS, [length_row(length, alphabet) for length in result.lengths])
+        screen.block(HEAD_COLUMNS, [head_row(last.n, head) for head in last.heads])
         screen.raw()
         rests_on = next((length.assumption for length in reversed(result.lengths) if length.assumption), "")
         print_facts(screen, result.ties, result.growth, rests_on, alphabet)
         screen.line(f"  theorem  {result.asymptotics}")
         screen.line(f"  grid     {result.grid}, each tried until one is wrong")
-    if result.partial:
-        screen.line(PARTIAL)
-    screen.line((result.verdict.value, style(result.verdict, result.agreed)), f": {result.reach}")
+    print_reach(screen, result)
     if result.violation is not None:
         print_violation(screen, result.violation, alphabet)
     elif result.refuted is not None:
-        screen.line("The word, on a line of its own:")
-        screen.raw(word_text(result.refuted, alphabet))
+        screen.word("The word", result.refuted, alphabet)
         screen.line("  Next: raise --beta or lower --tau, or leave both out.")
     screen.raw()
 
 
 def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
     """One row of the table of lengths."""
-    tried = f"all {count(length.words)}" if length.exhaustive else f"{count(length.words)} of {count(length.possible)}"
     sharp = length.gap is not None
     return [
         str(length.n),
-        tried,
-        short(length.gap),
-        short(length.declared),
-        short(length.size),
-        short(length.used),
-        short(length.error),
-        short(length.bound),
-        short(length.epsilon),
-        short(length.theorem) if sharp else "any",
-        short(length.right) if sharp else "any",
+        tried_text(length.words, length.possible, length.exhaustive),
+        *map(short, (length.gap, length.declared, length.size, length.used)),
+        *map(short, (length.error, length.bound, length.epsilon)),
+        *(map(short, (length.theorem, length.right)) if sharp else ("any", "any")),
         short(length.wrong),
         NOTHING if length.bits is None else str(length.bits),
         str(length.rounding_width),
@@ -120,19 +75,10 @@ def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
     ]
 
 
-def head_row(n: int, head: BoundHead) -> list[str]:
+def head_row(n: int, head: HeadResult) -> list[str]:
     """One head at the largest length."""
-    return [
-        head.name,
-        str(head.layer),
-        head.kind,
-        str(n),
-        short(head.gap),
-        short(head.declared),
-        short(head.reach),
-        short(head.error),
-        short(head.bound),
-    ]
+    numbers = map(short, (head.gap, head.declared_gap, head.reach, head.error, head.bound))
+    return [head.name, str(head.layer), head.kind or "", str(n), *numbers]
 
 
 def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
@@ -146,22 +92,17 @@ def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
 
 def gap_row(result: BoundResult) -> list[str]:
     """The tightest head over all lengths."""
-    found = [(head.gap, length.n, head) for length in result.lengths for head in length.heads if head.gap is not None]
-    gap, _, head = min(found, key=lambda item: item[:2]) if found else (None, 0, None)
-    kinds = {head.kind for length in result.lengths for head in length.heads}
-    kind = "ties" if "ties" in kinds else "tieless" if "tieless" in kinds else "uniform" if kinds else "no attention"
-    exponent = next((f"{one.exponent:.2f}" for one in result.growth if one.what == "gap"), NOTHING)
+    heads = [head for length in result.lengths for head in length.heads]
+    tightest = min((head for head in heads if head.gap is not None), key=lambda head: head.gap or 0, default=None)
+    kinds = {head.kind for head in heads}
+    kind = next((kind for kind in ("ties", "tieless") if kind in kinds), "uniform" if kinds else "no attention")
+    told = (None, None, NOTHING) if tightest is None else (tightest.gap, tightest.declared_gap, tightest.name)
     return [
-        result.name,
-        result.regime or NOTHING,
-        "yes" if result.violation is None else "NO",
+        *(result.name, result.regime or NOTHING, "yes" if result.violation is None else "NO"),
         count(sum(length.words for length in result.lengths)),
         str(result.lengths[-1].n if result.lengths else 0),
-        short(gap),
-        short(head.declared) if head is not None else NOTHING,
-        head.name if head is not None else NOTHING,
-        kind,
-        exponent,
+        *(short(told[0]), short(told[1]), told[2], kind),
+        next((f"{one.exponent:.2f}" for one in result.growth if one.what == "gap"), NOTHING),
     ]
 
 
@@ -176,71 +117,128 @@ def summary_row(result: BoundResult) -> list[str]:
     return [
         result.name,
         result.regime or NOTHING,
-        result.verdict.value + (" (partial)" if result.partial else ""),
+        verdict_text(result.verdict, result.partial),
         str(last.n),
-        short(last.gap),
-        short(last.error),
-        short(last.bound),
-        short(last.theorem) if last.gap is not None else "any",
-        short(last.right) if last.gap is not None else "any",
+        *map(short, (last.gap, last.error, last.bound)),
+        *(("any", "any") if last.gap is None else map(short, (last.theorem, last.right))),
         short(last.wrong),
     ]
 
 
-def bound_json(result: BoundResult) -> Json:
-    """A whole result of `bound`."""
-    return {
-        "input": result.name,
-        "kind": result.kind,
-        "regime": result.regime,
-        "schedule": result.schedule,
-        "grid": result.grid,
-        "summary": result.summary,
-        "asymptotics": result.asymptotics,
-        "verdict": result.verdict.value,
-        "reach": result.reach,
-        "partial": result.partial,
-        "refuted": None if result.refuted is None else list(result.refuted),
-        "violation": None if result.violation is None else violation_json(result.violation),
-        "ties": [tie_json(tie) for tie in result.ties],
-        "growth": [growth_json(one) for one in result.growth],
-        "lengths": [length_json(length) for length in result.lengths],
-    }
+# ---- the least beta ----
+
+CRITICAL_COLUMNS = columns(
+    "n", "wrong\nat beta", "right\nat beta", "temperature\nconstant", "<bracket", "words tried", "<wrong on",
+)  # fmt: skip
+CRITICALS_COLUMNS = columns("<input", "<regime", "wrong\nat beta", "right at\nevery length", "<bracket", "beta\nused")
+LONGEST = 40
+"""Symbols of a word that a table shows; a longer one is shown as runs."""
 
 
-def length_json(length: BoundLength) -> Json:
+def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[str], tables: bool) -> None:
+    """The block of one result."""
+    screen.head(result.name, [("formula", result.formula), ("model", model_line(result.model))])
+    if tables:
+        screen.raw()
+        screen.table(CRITICAL_COLUMNS, [bracket_row(bracket, alphabet) for bracket in result.lengths])
+    screen.raw()
+    for text in conclusions(result):
+        screen.line(f"  {text}")
+    if result.every.word is not None:
+        screen.word("The word that is wrong at the largest beta", result.every.word, alphabet)
+    screen.raw()
+
+
+def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:
     """One length."""
-    return {
-        "n": length.n,
-        "positions": length.positions,
-        "words": length.words,
-        "possible": digits(length.possible),
-        "exhaustive": length.exhaustive,
-        "score_gap": rational(length.gap),
-        "declared_gap": rational(length.declared),
-        "size": rational(length.size),
-        "epsilon": rational(length.epsilon),
-        "temperature": rational(length.used),
-        "theorem": rational(length.theorem),
-        "right": rational(length.right),
-        "wrong": rational(length.wrong),
-        "word": None if length.word is None else list(length.word),
-        "error": decimal(length.error),
-        "bound": decimal(length.bound),
-        "bits": length.bits,
-        "rounding_width": length.rounding_width,
-        "assumption": length.assumption,
-        "heads": [
-            {
-                "name": head.name,
-                "layer": head.layer,
-                "kind": head.kind,
-                "score_gap": rational(head.gap),
-                "declared_gap": rational(head.declared),
-                "logit_range": decimal(head.reach),
-                "error": decimal(head.error),
-                "bound": decimal(head.bound),
-            }
-            for head in length.heads
-        ],
+    return [
+        str(bracket.n),
+        *map(exact, (bracket.refuted, bracket.proved)),
+        NOTHING if not bracket.proved else short(1 / bracket.proved),
+        "closed" if bracket.closed else "open",
+        f"all {count(bracket.tried)}" if bracket.exhaustive else count(bracket.tried),
+        NOTHING if bracket.word is None else brief(bracket.word, alphabet),
+    ]
+
+
+def conclusions(result: CriticalResult) -> list[str]:
+    """What holds at every length, from which argument, and beside which constants."""
+    every = result.every
+    lines = []
+    if result.partial:
+        lines.append("every length: not asked, since the search was interrupted")
+    elif every.proved is None:
+        lines.append(f"every length: not proved at any beta up to {exact(LARGEST)}: {result.reason}")
+    else:
+        lines.append(
+            f"every length: right at beta {exact(every.proved)}, temperature constant {short(1 / every.proved)}"
+        )
+        if result.deciding is not None and result.deciding.argument is not None:
+            argument = result.deciding.argument
+            rate = "" if argument.rate is None else f" with g = {argument.rate / every.proved} beta, x = e^-g"
+            lines.append(f"  decided by head {result.deciding.name}: its error is at most {argument.bound}{rate}")
+    if every.refuted is None:
+        lines.append("no word tried is wrong at any beta tried")
+    else:
+        lines.append(f"wrong at beta {exact(every.refuted)} on a word of length {every.n}")
+    if every.closed:
+        lines.append(f"the bracket is closed: words come within {exact(WIDTH)} of the proved end")
+    elif every.proved is not None:
+        lines.append(
+            "the bracket is open: the proof gives positions their worst types at their least rate, and none of the "
+            f"{count(every.tried)} words tried comes that far (no word may)"
+        )
+    paper = f"; Lemma 6 needs 2 ln 7 = {2 * log(7):.4f}" if result.nearest else ""
+    lines.append(f"beta in use: {exact(result.used)}{paper}")
+    if result.partial:
+        lines.append("interrupted: not all lengths were done")
+    return lines
+
+
+def exact(value: Fraction | None) -> str:
+    """A multiple of the width, with all its digits."""
+    return NOTHING if value is None else f"{rounded(value, 12):f}"
+
+
+def brief(word: Word, alphabet: Sequence[str]) -> str:
+    """A word, as runs if it is long."""
+    if len(word) <= LONGEST:
+        return word_text(word, alphabet)
+    runs = [(symbol, len(list(part))) for symbol, part in groupby(word)]
+    return " ".join(symbol if size == 1 else f"{symbol}*{size}" for symbol, size in runs)
+
+
+def print_criticals(screen: Screen, results: Sequence[CriticalResult]) -> None:
+    """One row per result."""
+    rows = []
+    for result in results:
+        every = result.every
+        bracket = [exact(every.refuted), exact(every.proved), "closed" if every.closed else "open"]
+        rows.append([result.name, result.model.regime or NOTHING, *bracket, exact(result.used)])
+    screen.table(CRITICALS_COLUMNS, rows)
+
+
+# ---- JSON ----
+
+
+def critical_json(result: CriticalResult) -> Json:
+    """A whole result of `bound --critical`."""
+    return titles_json("ltl", result.formula) | {
+        **model_json(result.name, "ltl", result.model),
+        "width": rational(WIDTH),
+        "lengths": [bracket_json(bracket) for bracket in result.lengths],
+        "every_length": bracket_json(result.every),
+        "deciding": None if result.deciding is None else head_json(result.deciding),
+        "reason": result.reason,
+        "beta_used": rational(result.used),
+        "lemma_6": decimal(Fraction(2 * log(7))) if result.nearest else None,
+        "partial": result.partial,
     }
+
+
+def bracket_json(bracket: Bracket) -> Json:
+    """One bracket."""
+    constant = None if not bracket.proved else rational(1 / bracket.proved)
+    ends = {"right_at": rational(bracket.proved), "wrong_at": rational(bracket.refuted)}
+    words = {"word": data(bracket.word), "tried": bracket.tried, "exhaustive": bracket.exhaustive}
+    return {"n": bracket.n or None, **ends, "temperature_constant": constant, "closed": bracket.closed, **words}

@@ -1,195 +1,224 @@
-"""What `hardsim check` prints: one block per input and regime, then a summary if there is more than one."""
+"""What `check` prints (a block per input and regime, and a summary where there are several), and `eval`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
-from hardsim.checking.attention_result import AttentionResult
-from hardsim.checking.result import AUTO, FLOAT64, CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts, Verdict
-from hardsim.report.numbers import NOTHING, count, output_text, plural, short, word_text, yes
-from hardsim.report.screen import Column, Screen
+from hardsim.checking.bound import BoundResult
+from hardsim.checking.result import (
+    AUTO,
+    FLOAT64,
+    Answer,
+    CheckResult,
+    Evaluation,
+    Growth,
+    LengthResult,
+    Mismatch,
+    ModelFacts,
+    Tie,
+    Verdict,
+    Violation,
+    Word,
+)
+from hardsim.report.json import numbers
+from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text, word_text
+from hardsim.report.screen import Field, Screen, columns
 
-STYLES = {
-    Verdict.PROVED: "bold green",
-    Verdict.CERTIFIED: "bold green",
-    Verdict.OBSERVED: "bold green",
-    Verdict.REFUTED: "bold red",
-    Verdict.UNDECIDED: "bold yellow",
-}
-
+STYLES = dict.fromkeys(Verdict, "bold green") | {Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
 AGREE = {True: "yes", False: "NO", None: NOTHING}
 """Whether answers are the same; none where one is missing."""
 NOT_DECIDED = "not decided"
 NEXT_CERTIFY = "Next: mpmath encloses nothing, so this may be its rounding; --engine ball certifies it or dismisses it."
-PARTIAL = "PARTIAL: interrupted; what follows stands for what was done until then"
 
-LENGTH_COLUMNS = (
-    Column("n"),
-    Column("words tried"),
-    Column("accepted"),
-    Column("soft/hard\nmismatches"),
-    Column("hard/oracle\nmismatches"),
-    Column("acceptance\ngap"),
-    Column("least\nmargin"),
-    Column("least\nscore gap"),
-    Column("largest\nerror"),
-    Column("error\nbound"),
-    Column("digits"),
-)
-HEAD_COLUMNS = (
-    Column("head", "left"),
-    Column("layer"),
-    Column("largest\nerror"),
-    Column("at n"),
-    Column("error\nbound"),
-    Column("least\nscore gap"),
-    Column("at n"),
-    Column("declared\ngap"),
-    Column("what it does", "left", fold=True),
-)
-SUM_COLUMNS = (Column("error of\nthe sum"), Column("\nallowed"))
-"""Where sums of looked-up counts are compared."""
-LEMMA_7 = Column("\nLemma 7")
-"""The paper's bound for look-ups of counts; the column before it has half of it."""
-SUMMARY_COLUMNS = (
-    Column("input", "left"),
-    Column("regime", "left"),
-    Column("verdict", "left"),
-    Column("words tried"),
-    Column("mismatches"),
-    Column("acceptance\ngap"),
-    Column("least\nmargin"),
-    Column("least\nscore gap"),
-    Column("largest\nerror"),
-    Column("error\nbound"),
-    Column("digits"),
-)
+LENGTH_COLUMNS = columns(
+    "n", "words tried", "accepted", "soft/hard\nmismatches", "hard/oracle\nmismatches", "acceptance\ngap",
+    "least\nmargin", "least\nscore gap", "largest\nactivation", "temperature", "wanted\nerror", "largest\nerror",
+    "error\nbound", "digits", "error of\nthe sum", "\nallowed",
+)  # fmt: skip
+LAYER_COLUMNS = columns(
+    "layer", "<attention", "at n", "error after\nattention", "\nbound", "error after\nthe layer", "\nbound",
+)  # fmt: skip
+HEAD_COLUMNS = columns(
+    "<head", "layer", "<kind", "largest\nerror", "at n", "error\nbound", "\nLemma 7", "least\nscore gap", "at n",
+    "declared\ngap", "most\nmaxima", Field("what it does", "left", fold=True),
+)  # fmt: skip
+"""Lemma 7 is the paper's bound for look-ups of counts; the column before it has half of it."""
+SUMMARY_COLUMNS = columns(
+    "<input", "<regime", "<verdict", "words tried", "mismatches", "acceptance\ngap", "least\nmargin",
+    "least\nscore gap", "largest\nerror", "error\nbound", "digits",
+)  # fmt: skip
 
 
 def print_check(screen: Screen, result: CheckResult, alphabet: Sequence[str], tables: bool) -> None:
-    """The block of one result; `tables` adds one row per length and one per head."""
-    screen.line((result.name, "bold"))
-    screen.line(f"  formula  {result.formula}")
-    screen.line(f"  model    {model_line(result.model)}")
-    if tables and result.lengths:
+    """The block of one result; `tables` adds rows for lengths, layers and heads."""
+    lengths = result.lengths
+    screen.head(result.name, [(title_label(result.kind), result.title or None), ("model", model_line(result.model))])
+    if tables and lengths:
+        screen.block(LENGTH_COLUMNS, [length_row(length, result) for length in lengths])
+        screen.block(LAYER_COLUMNS, [layer_row(lengths, index) for index in range(len(lengths[-1].layers))])
+        screen.block(HEAD_COLUMNS, [head_row(lengths, index) for index in range(len(lengths[-1].heads))])
         screen.raw()
-        counted = any(length.sum_error is not None for length in result.lengths)
-        screen.table(
-            (*LENGTH_COLUMNS, *(SUM_COLUMNS if counted else ())),
-            [length_row(length, counted) for length in result.lengths],
-        )
-        if result.lengths[-1].heads:
-            screen.raw()
-            looked_up = any(head.paper_bound is not None for head in result.lengths[-1].heads)
-            lemma = (LEMMA_7,) if looked_up else ()
-            screen.table((*HEAD_COLUMNS[:5], *lemma, *HEAD_COLUMNS[5:]), head_rows(result.lengths, looked_up))
-        screen.raw()
+        rests_on = assumptions(lengths) if result.model.regime is None else None
+        print_facts(screen, result.ties, result.growth, rests_on, alphabet)
     print_verdict(screen, result, alphabet)
     screen.raw()
 
 
-def style(verdict: Verdict, agreed: bool) -> str:
-    """How a verdict is set off: a mismatch that was only observed is no agreement."""
-    return STYLES[Verdict.UNDECIDED] if verdict is Verdict.OBSERVED and not agreed else STYLES[verdict]
+def print_reach(screen: Screen, result: CheckResult | BoundResult) -> None:
+    """A verdict and how far it reaches; a mismatch that was only observed is no agreement."""
+    if result.partial:
+        screen.line("PARTIAL: interrupted; what follows stands for what was done until then")
+    found = result.verdict
+    style = STYLES[Verdict.UNDECIDED if found is Verdict.OBSERVED and not result.agreed else found]
+    screen.line((found.value, style), f": {result.reach}")
+
+
+def title_label(kind: str) -> str:
+    """What the title of a subject is: a formula's text, or what a file says of itself."""
+    return "formula" if kind == "ltl" else "title"
 
 
 def model_line(facts: ModelFacts) -> str:
-    """The network in numbers, on one line."""
-    parts = [
-        f"regime {facts.regime}",
-        f"temperature {facts.temperature}",
-        f"beta {facts.beta}",
-        *([f"counting by {facts.counting}"] if facts.counting else []),
-        f"read at the {facts.at} position",
-        plural(facts.layers, "layer") + (", one head each" if facts.single_head else ""),
-        plural(facts.heads, "head"),
-        f"dimension {facts.dimension}",
-        plural(facts.parameters, "parameter"),
-    ]
+    """The network in numbers, on one line, after what a regime decides of it."""
+    parts = []
+    if facts.regime is not None:
+        parts += [f"regime {facts.regime}", f"temperature {facts.temperature}", f"beta {facts.beta}"]
+        parts += [f"counting by {facts.counting}"] if facts.counting else []
+        parts += [f"read at the {facts.at} position"]
+    parts += [plural(facts.layers, "layer") + (", one head each" if facts.single_head else "")]
+    parts += [plural(facts.heads, "head"), f"dimension {facts.dimension}", plural(facts.parameters, "parameter")]
+    parts += ["with a beginning of sequence"] if facts.bos else []
+    parts += [f"ties broken in {', '.join(facts.broken)}"] if facts.broken else []
     return ", ".join(parts)
 
 
-def length_row(length: LengthResult, counted: bool = False) -> list[str]:
-    """One row of the table of lengths; `all` marks the lengths of which every word was tried.
+# ---- tables ----
 
-    `counted` adds the error of the sums of looked-up counts and what rounding allows.
-    """
-    tried = f"all {count(length.words)}" if length.exhaustive else f"{count(length.words)} of {count(length.possible)}"
+
+def length_row(length: LengthResult, result: CheckResult) -> list[str | None]:
+    """One row of the table of lengths; with a regime the network rounds, so that a gap and a margin are expected."""
     return [
         str(length.n),
-        tried,
-        count(length.accepted),
-        count(length.soft_mismatches),
-        count(length.hard_mismatches),
-        short(length.acceptance_gap),
-        short(length.margin),
-        short(length.score_gap),
-        short(length.error),
-        short(length.bound),
-        str(length.digits),
-        *([short(length.sum_error), "1/4"] if counted else []),
+        tried_text(length.words, length.possible, length.exhaustive),
+        *map(count, (length.accepted, length.soft_mismatches)),
+        NOTHING if result.kind == "ahat" else count(length.hard_mismatches),
+        *map(known if result.model.regime is None else short, (length.acceptance_gap, length.margin)),
+        *(short(length.score_gap), known(length.size), temperature_text(length), known(length.epsilon)),
+        *(short(length.error), short(length.bound), str(length.digits)),
+        *((None, None) if length.sum_error is None else (short(length.sum_error), "1/4")),
     ]
 
 
-def head_rows(lengths: Sequence[LengthResult], looked_up: bool = False) -> list[list[str]]:
-    """One row per head: its largest error and its least score gap over the lengths, each with its bound there.
+def known(value: Fraction | None) -> str | None:
+    """A number for a table, None where there is none."""
+    return None if value is None else short(value)
 
-    `looked_up` adds Lemma 7 as the paper states it, beside the halved bound.
-    """
-    rows: list[list[str]] = []
-    for position, head in enumerate(lengths[-1].heads):
-        found = [(length.n, length.heads[position]) for length in lengths]
-        error_n, worst = max(found, key=lambda pair: pair[1].error)
-        gaps = [(pair[1].gap, pair[0], pair[1]) for pair in found if pair[1].gap is not None]
-        gap, gap_n, tightest = min(gaps, key=lambda item: item[:2]) if gaps else (None, NOTHING, None)
-        rows.append(
-            [
-                head.name,
-                str(head.layer),
-                short(worst.error),
-                str(error_n),
-                short(worst.bound),
-                *([short(worst.paper_bound)] if looked_up else []),
-                short(gap),
-                str(gap_n),
-                short(tightest.declared_gap if tightest else None),
-                purpose(head),
-            ]
+
+def temperature_text(length: LengthResult) -> str | None:
+    """The temperature over the positions; None where a regime has it."""
+    if length.temperature is None:
+        return None
+    low, high = length.temperature
+    return short(high) if low == high else f"{short(low)} to {short(high)}"
+
+
+def layer_row(lengths: Sequence[LengthResult], index: int) -> list[str]:
+    """A layer at the length where its error is largest."""
+    n, row = max(((length.n, length.layers[index]) for length in lengths), key=lambda item: item[1].error)
+    numbers = map(short, (row.attended_error, row.attended_bound, row.error, row.bound))
+    return [str(row.number), lengths[-1].layers[index].kind, str(n), *numbers]
+
+
+def head_row(lengths: Sequence[LengthResult], index: int) -> list[str | None]:
+    """A head over all lengths: its largest error and its least score gap, each with its bound there."""
+    found = [(length.n, length.heads[index]) for length in lengths]
+    error_n, worst = max(found, key=lambda item: item[1].error)
+    gaps = [(head.gap, n, head) for n, head in found if head.gap is not None]
+    gap, gap_n, tightest = min(gaps, key=lambda item: item[:2]) if gaps else (None, NOTHING, None)
+    last = found[-1][1]
+    most = max((head.most for _, head in found if head.most is not None), default=None)
+    purpose = f"{last.purpose} [{last.theorem}]" if last.theorem else last.purpose
+    return [
+        *(last.name, str(last.layer), "ties" if any(head.kind == "ties" for _, head in found) else last.kind),
+        *(short(worst.error), str(error_n), short(worst.bound), known(worst.paper_bound)),
+        *(short(gap), str(gap_n), short(tightest.declared_gap if tightest else None)),
+        None if most is None else NOTHING if last.kind == "uniform" else str(most),
+        purpose or None,
+    ]
+
+
+def print_facts(
+    screen: Screen, ties: Sequence[Tie], growth: Sequence[Growth], rests_on: str | None, alphabet: Sequence[str]
+) -> None:
+    """Ties, fitted growth, and what the bounds of Theorem 26 rest on besides it (None: it gives none)."""
+    for tie in ties:
+        until = f"is tieless up to length {tie.n - 1}: at" if tie.n > 1 else "has ties: at"
+        screen.line(
+            f"  head {tie.head} {until} length {tie.n}, position {tie.position} has {tie.count} positions with the "
+            "largest score, in the word"
         )
-    return rows
+        screen.raw(word_text(tie.word, alphabet))
+    if growth:
+        fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
+        screen.line(f"  growth   {fits} (fitted to lengths {growth[0].lengths[0]} to {growth[0].lengths[1]})")
+    if rests_on is not None:
+        every = "gap and sizes of all words of each length: no assumption"
+        screen.line(f"  bounds   Theorem 26, with {rests_on or every}")
 
 
-def purpose(head: HeadResult) -> str:
-    """What a head computes, with its source."""
-    return f"{head.purpose} [{head.theorem}]" if head.theorem else head.purpose
+def assumptions(lengths: Sequence[LengthResult]) -> str:
+    """What the bounds of the lengths rest on, if on anything."""
+    found = [length for length in lengths if length.assumption]
+    if not found:
+        return ""
+    span = f"length {found[0].n}" if len(found) == 1 else f"lengths {found[0].n} to {found[-1].n}"
+    return f"{found[0].assumption.split(' measured')[0]} measured on samples at {span} (an assumption)"
+
+
+# ---- the verdict ----
 
 
 def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
     """The verdict with its reach; for a mismatch the word on a line of its own, the answers, and the next step."""
-    if result.partial:
-        screen.line(PARTIAL)
-    screen.line((result.verdict.value, style(result.verdict, result.agreed)), f": {result.reach}")
+    print_reach(screen, result)
     if result.stuck is not None:
-        screen.line("The first of these words, on a line of its own:")
-        screen.raw(word_text(result.stuck, alphabet))
+        screen.word("The first of these words", result.stuck, alphabet)
         screen.line(f"  {next_arithmetic(result.engine)}")
-    if result.mismatch is None:
-        return
-    screen.line("The shortest mismatching word, on a line of its own:")
-    screen.raw(word_text(result.mismatch.word, alphabet))
-    screen.line(f"  {answers(result.mismatch)}")
-    screen.line(f"  {next_step(result)}")
+    mismatch = result.mismatch
+    if mismatch is not None:
+        screen.word("The shortest mismatching word" if mismatch.refutes else "The word", mismatch.word, alphabet)
+        screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")
+        if result.violation is None:
+            screen.line(f"  {next_step(result, mismatch)}")
+    if result.violation is not None:
+        # Also beside a mismatch: a gap that is too large makes softmax too soft.
+        screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
+        print_violation(screen, result.violation, alphabet)
 
 
-def answers(mismatch: Mismatch) -> str:
-    """What the three say of a mismatching word."""
-    exactness = ", neither 0 nor 1" if mismatch.soft is None else ""
-    soft = f"{yes(mismatch.soft)} (output {output_text(mismatch.value)}{exactness})"
+def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = True) -> str:
+    """What each says of a mismatching word; `rounds`: a network whose output shall be exactly 0 or 1."""
+    soft = answer_text(mismatch.soft, alphabet)
+    if mismatch.value is not None:
+        exactness = ", neither 0 nor 1" if rounds and mismatch.soft is None else ""
+        soft += f" (output {output_text(mismatch.value)}{exactness})"
+    oracle = "" if mismatch.oracle is None else f"oracle: {answer_text(mismatch.oracle, alphabet)}; "
     return (
-        f"oracle: {yes(mismatch.oracle)}; hard attention: {yes(mismatch.hard)}; "
+        f"{oracle}hard attention: {answer_text(mismatch.hard, alphabet)}; "
         f"softmax: {soft if mismatch.decided else NOT_DECIDED}"
     )
+
+
+def print_violation(screen: Screen, violation: Violation, alphabet: Sequence[str]) -> None:
+    """A claim that a number refutes."""
+    screen.line(f"  claimed {short(violation.claimed)}, measured {short(violation.measured)}")
+    if violation.word is not None:
+        screen.word("The word", violation.word, alphabet)
+    if "declared" in violation.what:
+        screen.line("  Next: correct the gap that the model declares, or leave it out: it is measured then.")
+    else:
+        screen.line("  Next: if all words of the length were tried this is a defect of hardsim, please report it.")
 
 
 def next_arithmetic(engine: str) -> str:
@@ -202,28 +231,39 @@ def next_arithmetic(engine: str) -> str:
     )
 
 
-def next_step(result: CheckResult) -> str:
+def next_step(result: CheckResult, mismatch: Mismatch) -> str:
     """What a user can do about a mismatch."""
-    mismatch = result.mismatch
-    if mismatch is not None and not mismatch.refutes(result.engine):
+    if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
-    if mismatch is None or mismatch.hard is not mismatch.oracle:
-        return "Next: hard attention itself disagrees with the formula: that is a defect of hardsim, please report it."
+    if "hard/oracle" in mismatch.kind:
+        what = "formula" if result.kind == "ltl" else "program"
+        return f"Next: hard attention itself disagrees with the {what}: that is a defect of hardsim, please report it."
+    if not mismatch.refutes:
+        return "Next: move the threshold of the model away from its outputs."
     if result.model.regime == "none":
         return (
             "Next: plain softmax with bounded position encodings must fail (Hahn's limit); the regimes that are proven "
             "right: hardsim check --regime all"
         )
-    return (
-        "Next: attention is not sharp enough at this beta and temperature; raise --beta or lower --tau, or leave both "
-        "out: the defaults are proven sharp enough (with them, this is a defect of hardsim, please report it)."
-    )
+    if result.model.regime is not None:
+        return (
+            "Next: attention is not sharp enough at this beta and temperature; raise --beta or lower --tau, or leave "
+            "both out: the defaults are proven sharp enough (with them, this is a defect of hardsim, please report it)."
+        )
+    if result.ties:
+        return (
+            "Next: softmax is not sharp enough, or shares its weight among ties, as no leftmost or rightmost head "
+            "does: lower --tau, or give the hard model alone."
+        )
+    return "Next: softmax is not sharp enough: lower --tau, or leave it out: Theorem 26's temperature is."
 
 
-def print_summary(screen: Screen, results: Sequence[CheckResult | AttentionResult]) -> None:
+# ---- the summary ----
+
+
+def print_summary(screen: Screen, results: Sequence[CheckResult]) -> None:
     """One row per result, and how many there are of each verdict."""
-    rows = [summary_row(result) if isinstance(result, CheckResult) else attention_row(result) for result in results]
-    screen.table(SUMMARY_COLUMNS, rows)
+    screen.table(SUMMARY_COLUMNS, [summary_row(result) for result in results])
     screen.raw()
     tally = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
     parts = [f"{number} {verdict.value}" for verdict, number in tally.items() if number]
@@ -232,44 +272,53 @@ def print_summary(screen: Screen, results: Sequence[CheckResult | AttentionResul
 
 def summary_row(result: CheckResult) -> list[str]:
     """The extremes over all lengths of one result; the bound is that of the length with the largest error."""
-    mismatches = sum(length.soft_mismatches + length.hard_mismatches for length in result.lengths)
-    worst = max(result.lengths, key=lambda length: length.error, default=None)
+    lengths = result.lengths
+    worst = max(lengths, key=lambda length: length.error, default=None)
+    least = [
+        min((value for length in lengths if (value := getattr(length, name)) is not None), default=None)
+        for name in ("acceptance_gap", "margin", "score_gap")
+    ]
     return [
-        result.name,
-        result.model.regime,
-        result.verdict.value + (" (partial)" if result.partial else ""),
-        count(result.words),
-        count(mismatches),
-        short(least(result.lengths, lambda length: length.acceptance_gap)),
-        short(least(result.lengths, lambda length: length.margin)),
-        short(least(result.lengths, lambda length: length.score_gap)),
-        short(worst.error if worst else None),
-        short(worst.bound if worst else None),
-        str(max((length.digits for length in result.lengths), default=NOTHING)),
+        *(result.name, result.model.regime or "Theorem 26", verdict_text(result.verdict, result.partial)),
+        *map(count, (result.words, sum(length.mismatches for length in lengths))),
+        *map(short, (*least, *((worst.error, worst.bound) if worst else (None, None)))),
+        str(max((length.digits for length in lengths), default=0) or NOTHING),
     ]
 
 
-def attention_row(result: AttentionResult) -> list[str]:
-    """The same for a hard-attention model or program: its outputs are not rounded, so it has no margins."""
-    mismatches = sum(length.soft_mismatches + length.hard_mismatches for length in result.lengths)
-    worst = max(result.lengths, key=lambda length: length.error, default=None)
-    gaps = [length.gap for length in result.lengths if length.gap is not None]
-    bits = max((length.bits for length in result.lengths), default=0)
+def verdict_text(verdict: Verdict, partial: bool) -> str:
+    """A verdict for a table."""
+    return verdict.value + (" (partial)" if partial else "")
+
+
+# ---- single words: one row each, the word last, so that it is never cut ----
+
+EVALUATION_COLUMNS = columns(
+    "<agree", "<oracle", "<hard", "<soft", "output", "unrounded", "margin", "error", "bound", "digits", "<word",
+)  # fmt: skip
+
+
+def print_evaluations(screen: Screen, evaluations: Sequence[Evaluation], alphabet: Sequence[str]) -> None:
+    """The table of one model's words."""
+    screen.table(EVALUATION_COLUMNS, [evaluation_row(found, alphabet) for found in evaluations])
+
+
+def evaluation_row(found: Evaluation, alphabet: Sequence[str]) -> list[str | None]:
+    """One word: whether all agree, what each says, what was measured, precision; a network that rounds has no bound."""
+    shown, rounds = numbers(found), found.bound is None
     return [
-        result.name,
-        "Theorem 26",
-        result.verdict.value + (" (partial)" if result.partial else ""),
-        count(result.words),
-        count(mismatches),
-        NOTHING,
-        NOTHING,
-        short(min(gaps, default=None)),
-        short(worst.error if worst else None),
-        short(worst.bound if worst else None),
-        str(bits * 301 // 1000) if bits else NOTHING,
+        AGREE[found.agree],
+        NOTHING if found.oracle is None else answer_text(found.oracle, alphabet),
+        answer_text(found.hard, alphabet),
+        answer_text(found.soft, alphabet) if found.decided else NOT_DECIDED,
+        output_text(shown.value) if shown.value is not None else NOTHING if rounds else None,
+        *map(short if rounds else known, (shown.unrounded, shown.margin)),
+        known(shown.error) if rounds else short(shown.error),
+        *(known(found.bound), str(found.digits), word_text(found.word, alphabet)),
     ]
 
 
-def least(lengths: Sequence[LengthResult], of: Callable[[LengthResult], Fraction | None]) -> Fraction | None:
-    """The least of a number over the lengths that have it."""
-    return min((value for length in lengths if (value := of(length)) is not None), default=None)
+def print_oracle_words(screen: Screen, answers: Sequence[tuple[Word, Answer]], alphabet: Sequence[str]) -> None:
+    """What the semantics of a program says, where it has no model."""
+    rows = [[answer_text(answer, alphabet), word_text(word, alphabet)] for word, answer in answers]
+    screen.table(columns("<oracle", "<word"), rows)

@@ -1,58 +1,73 @@
 """The documents of `--json`, described by `schema.json` beside this file.
 
-Words are arrays of symbols. Exact rationals (beta, score gaps) are strings `p/q`, measured numbers decimal strings with
-at most 20 significant digits, counts of possible words strings of digits (they exceed what many readers hold exactly).
-There are no timestamps: the same request gives the same document.
+All kinds of inputs have the same documents, with null where something does not apply. Words are arrays of symbols.
+Exact rationals (beta, score gaps) are strings `p/q`, measured numbers decimal strings with at most 20 significant
+digits, counts of possible words strings of digits (they exceed what many readers hold exactly). There are no
+timestamps: the same request gives the same document.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from fractions import Fraction
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any
 
-from hardsim.checking.compare import Evaluation
-from hardsim.checking.result import CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts
-from hardsim.errors import HardsimError
-from hardsim.report.model import ModelReport
+from hardsim.checking.bound import BoundLength, BoundResult
+from hardsim.checking.result import (
+    CheckResult,
+    Evaluation,
+    Growth,
+    HeadResult,
+    LayerResult,
+    Mismatch,
+    ModelFacts,
+    Verdict,
+    Violation,
+    Word,
+)
 from hardsim.report.numbers import decimal, digits, rational
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Json = dict[str, Any]
+
+NAMES: dict[type, dict[str, str]] = {
+    BoundLength: {"gap": "score_gap", "declared": "declared_gap", "used": "temperature"},
+    BoundResult: {"name": "input", "sha256": "", "seed": ""},
+    CheckResult: {"name": "input", "sha256": "", "seed": "", "stuck": "undecided_word"},
+    Evaluation: {"value": "output"},
+    HeadResult: {"gap": "score_gap", "most": "most_maxima", "reach": "score_range"},
+    LayerResult: {"number": "layer"},
+    Mismatch: {"value": "output"},
+    ModelFacts: {"broken": "ties_broken"},
+    Violation: {"observed": ""},
+}
+"""The keys of fields that have another name in a document; those without any are left out."""
+BOUND_HEAD = ("name", "layer", "kind", "declared_gap", "score_gap", "logit_range", "error", "bound")
+"""What a bound report says of a head."""
+EXACT = {
+    "beta", "declared_gap", "distance", "epsilon", "g", "rate", "right", "score_gap", "score_range", "size",
+    "temperature", "theorem", "wrong",
+}  # fmt: skip
+"""The keys of exact rationals; others are measured numbers."""
 
 
 def schema() -> Json:
     """The JSON Schema (2020-12) that every document meets."""
-    text = files("hardsim.report").joinpath("schema.json").read_text(encoding="utf-8")
-    loaded: Json = json.loads(text)
-    return loaded
+    return dict(json.loads(files("hardsim.report").joinpath("schema.json").read_text(encoding="utf-8")))
 
 
-def document(
-    command: str,
-    seed: int | None,
-    inputs: Iterable[Json],
-    results: Iterable[Json],
-    notes: Iterable[Json],
-    errors: Iterable[Json],
-    exit_code: int,
-) -> Json:
-    """The envelope that every command shares; `seed` is None for commands without random choices."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "version": __version__,
-        "command": command,
-        "seed": seed,
-        "exit_code": exit_code,
-        "inputs": list(inputs),
-        "results": list(results),
-        "notes": list(notes),
-        "errors": list(errors),
-    }
+def document(command: str, seed: int | None, exit_code: int = 0, **found: list[Json]) -> Json:
+    """The envelope that every command shares; `seed` is None for commands without random choices. Found are inputs,
+    results, notes and errors."""
+    head = {"schema_version": SCHEMA_VERSION, "version": __version__, "command": command, "seed": seed}
+    parts = {name: found.get(name, []) for name in ("inputs", "results", "notes", "errors")}
+    return {**head, "exit_code": exit_code, **parts}
 
 
 def encode(data: Mapping[str, Any]) -> str:
@@ -61,216 +76,95 @@ def encode(data: Mapping[str, Any]) -> str:
     return visible_json(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
 
 
-class Named(Protocol):
-    """An input."""
-
-    @property
-    def name(self) -> str:
-        """Path as given."""
-
-    @property
-    def sha256(self) -> str:
-        """Digest of its bytes."""
-
-    @property
-    def alphabet(self) -> tuple[str, ...]:
-        """Its symbols."""
-
-
-def input_json(given: Named) -> Json:
-    """What was read."""
-    return {"name": given.name, "sha256": given.sha256, "alphabet": list(given.alphabet)}
-
-
-def note_json(name: str | None, regime: str | None, message: str) -> Json:
-    """Something that was not done, or a remark on an input (None: on the command line)."""
-    return {"input": name, "regime": regime, "message": message}
-
-
-def error_json(name: str | None, error: BaseException, exit_code: int) -> Json:
-    """An error that kept an input from being worked on."""
-    message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
-    return {"input": name, "exit_code": exit_code, "message": message}
+def data(value: Any, key: str = "") -> Any:
+    """What was found as JSON, a dataclass by its fields (see `NAMES`); `key` is the one that it stands under."""
+    match value:
+        case Fraction():
+            return rational(value) if key in EXACT else decimal(value)
+        case float():
+            return decimal(Fraction(value))
+        case Verdict():
+            return value.value
+        case tuple() if key == "temperature":
+            return {"least": rational(value[0]), "largest": rational(value[1])}
+        case tuple():
+            return [data(item, key) for item in value]
+        case int() if key == "possible":
+            return digits(value)
+        case Growth():  # for people: rounded
+            exponent = decimal(Fraction(round(value.exponent, 4)).limit_denominator(10**4))
+            span = {"from_n": value.lengths[0], "to_n": value.lengths[1]}
+            return {"what": value.what, "exponent": exponent, "factor": decimal(Fraction(value.factor)), **span}
+        case Mismatch():
+            return fields_json(value if value.decided else replace(value, value=None)) | {"kind": value.kind}
+        case bool() | int() | str() | None:
+            return value
+    return fields_json(value)
 
 
-def model_json(facts: ModelFacts) -> Json:
-    """The network in numbers."""
-    return {
-        "regime": facts.regime,
-        "at": facts.at,
-        "single_head": facts.single_head,
-        "counting": facts.counting,
-        "beta": rational(facts.beta),
-        "temperature": facts.temperature,
-        "layers": facts.layers,
-        "heads": facts.heads,
-        "dimension": facts.dimension,
-        "parameters": facts.parameters,
-    }
+def fields_json(value: Any, **named: str) -> Json:
+    """A dataclass by its fields, whose keys are those of `NAMES`, or `named` here."""
+    names = NAMES.get(type(value), {}) | named
+    keys = {names.get(field.name, field.name): getattr(value, field.name) for field in fields(value)}
+    return {key: data(item, key) for key, item in keys.items() if key}
+
+
+def titles_json(kind: str, title: str) -> Json:
+    """A formula has its text, anything else its title."""
+    return {"formula": title if kind == "ltl" else None, "title": None if kind == "ltl" else title}
+
+
+# ---- the results of each command ----
+
+
+def model_json(name: str, kind: str, facts: ModelFacts | None) -> Json:
+    """What a result is about."""
+    return {"input": name, "kind": kind, "model": data(facts)}
 
 
 def check_json(result: CheckResult) -> Json:
     """A whole result of `check`."""
-    return {
-        "input": result.name,
-        "formula": result.formula,
-        "model": model_json(result.model),
-        "engine": result.engine,
-        "max_n": result.max_n,
-        "exhaustive_limit": result.exhaustive_limit,
-        "samples": result.samples,
-        "verdict": result.verdict.value,
-        "reach": result.reach,
-        "proof": result.proof or None,
-        "partial": result.partial,
-        "words": result.words,
-        "undecided_word": None if result.stuck is None else list(result.stuck),
-        "mismatch": None if result.mismatch is None else mismatch_json(result.mismatch),
-        "lengths": [length_json(length) for length in result.lengths],
-    }
-
-
-def mismatch_json(mismatch: Mismatch) -> Json:
-    """The shortest word on which two of the three disagree."""
-    return {
-        "word": list(mismatch.word),
-        "kind": mismatch.kind,
-        "oracle": mismatch.oracle,
-        "hard": mismatch.hard,
-        "soft": mismatch.soft,
-        "decided": mismatch.decided,
-        "output": decimal(mismatch.value) if mismatch.decided else None,
-    }
-
-
-def length_json(length: LengthResult) -> Json:
-    """All words tried of one length."""
-    return {
-        "n": length.n,
-        "words": length.words,
-        "possible": digits(length.possible),
-        "exhaustive": length.exhaustive,
-        "accepted": length.accepted,
-        "soft_mismatches": length.soft_mismatches,
-        "hard_mismatches": length.hard_mismatches,
-        "undecided": length.undecided,
-        "acceptance_gap": decimal(length.acceptance_gap),
-        "margin": decimal(length.margin),
-        "score_gap": rational(length.score_gap),
-        "error": decimal(length.error),
-        "bound": decimal(length.bound),
-        "digits": length.digits,
-        "sum_error": decimal(length.sum_error),
-        "heads": [head_json(head) for head in length.heads],
-    }
-
-
-def head_json(head: HeadResult) -> Json:
-    """One head over the words tried of one length."""
-    return {
-        "name": head.name,
-        "layer": head.layer,
-        "purpose": head.purpose,
-        "theorem": head.theorem,
-        "error": decimal(head.error),
-        "bound": decimal(head.bound),
-        "score_gap": rational(head.gap),
-        "declared_gap": rational(head.declared_gap),
-        "paper_bound": decimal(head.paper_bound),
-    }
+    more = {"words": result.words, "proof": result.proof or None}
+    return fields_json(result) | titles_json(result.kind, result.title) | more
 
 
 def eval_json(
-    name: str, facts: ModelFacts, engine: str, evaluations: Iterable[Evaluation], partial: bool = False
+    name: str, kind: str, facts: ModelFacts, engine: str, evaluations: Iterable[Evaluation], partial: bool = False
 ) -> Json:
-    """The words of `eval` on one model; what was not decided is null."""
-    return {
-        "input": name,
-        "model": model_json(facts),
-        "engine": engine,
-        "partial": partial,
-        "words": [
-            {
-                "word": list(found.word),
-                "agree": found.agree,
-                "decided": found.decided,
-                "oracle": found.oracle,
-                "hard": found.hard,
-                "soft": found.soft,
-                "output": decimal(found.value) if found.decided else None,
-                "unrounded": decimal(found.unrounded),
-                "margin": decimal(found.margin),
-                "digits": found.digits,
-            }
-            for found in evaluations
-        ],
-    }
+    """The words of `eval` on one model."""
+    words = [fields_json(numbers(found)) | {"agree": found.agree} for found in evaluations]
+    return model_json(name, kind, facts) | {"engine": engine, "partial": partial, "words": words}
+
+
+def numbers(found: Evaluation) -> Evaluation:
+    """What was found of a word, without the numbers that mean nothing where nothing was decided."""
+    return found if found.decided else replace(found, soft=None, value=None, unrounded=None, margin=None, error=None)
 
 
 def words_json(
     name: str,
-    facts: ModelFacts,
+    kind: str,
+    facts: ModelFacts | None,
     by: str,
     max_n: int,
     tried: int,
-    accepted: Iterable[tuple[str, ...]],
+    accepted: Iterable[Word],
     partial: bool = False,
 ) -> Json:
-    """The accepted words of `words`, in length-lexicographic order."""
-    return {
-        "input": name,
-        "model": model_json(facts),
-        "by": by,
-        "max_n": max_n,
-        "tried": tried,
-        "partial": partial,
-        "accepted": [list(word) for word in accepted],
-    }
+    """The accepted words of `words`, in length-lexicographic order; a program may have semantics and no model."""
+    found = {"by": by, "max_n": max_n, "tried": tried, "partial": partial, "accepted": list(map(list, accepted))}
+    return model_json(name, kind, facts) | found
 
 
-def show_json(report: ModelReport) -> Json:
-    """The model of `show`."""
-    return {
-        "input": report.name,
-        "formula": report.formula,
-        "theorems": list(report.theorems),
-        "model": model_json(report.facts),
-        "core": [{"coordinate": name, "meaning": meaning} for name, meaning in report.meanings],
-        "output": report.output,
-        "encodings": [{"coordinate": name, "value": value} for name, value in report.encodings],
-        "precision": [{"n": n, "digits": digits} for n, digits in report.digits],
-        "layers": [
-            {
-                "layer": layer.number,
-                "clips": layer.clips,
-                "heads": [
-                    {
-                        "name": head.name,
-                        "mask": head.mask,
-                        "weighting": head.weighting,
-                        "score": [{"query": query, "key": key} for query, key in head.score],
-                        "value": head.value,
-                        "purpose": head.purpose,
-                        "theorem": head.theorem,
-                        "beta": rational(head.beta),
-                        "bounds": [
-                            {"n": bound.n, "error": decimal(bound.error), "score_gap": rational(bound.gap)}
-                            for bound in head.bounds
-                        ],
-                    }
-                    for head in layer.heads
-                ],
-            }
-            for layer in report.layers
-        ],
-    }
-
-
-def compile_json(name: str, model: Json, output: str, sha256: str) -> Json:
+def compile_json(name: str, kind: str, facts: ModelFacts, output: str, sha256: str) -> Json:
     """Where `compile` wrote the network."""
-    return {"input": name, "model": model, "output": output, "sha256": sha256}
+    return model_json(name, kind, facts) | {"output": output, "sha256": sha256}
 
 
-def example_json(name: str, title: str, text: str | None) -> Json:
-    """One shipped formula; `text` is None in a list."""
-    return {"name": name, "title": title, "text": text}
+def bound_json(result: BoundResult) -> Json:
+    """A whole result of `bound`."""
+    found = fields_json(result)
+    for length, row in zip(found["lengths"], result.lengths, strict=True):
+        heads = [fields_json(head, reach="logit_range") for head in row.heads]
+        length["heads"] = [{key: head[key] for key in BOUND_HEAD} for head in heads]
+    return found

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
+from hardsim.checking.result import Answer
+
 SHORT_DIGITS = 3
 LONG_DIGITS = 20
 KEPT_BITS = 4096
@@ -30,19 +32,14 @@ def rounded(value: Fraction, digits: int) -> Decimal:
     return context.plus(wide.multiply(leading, wide.power(Decimal(2), up - down))).normalize(context)
 
 
-def short(value: Fraction | None) -> str:
+def short(value: Fraction | float | None) -> str:
     """A number for a table: three significant digits, `–` for none."""
-    if value is None:
-        return NOTHING
-    number = rounded(value, SHORT_DIGITS)
     if not value:
-        return "0"
+        return NOTHING if value is None else "0"
+    number = rounded(Fraction(value), SHORT_DIGITS)
     if -4 <= number.adjusted() <= 4:
         return f"{number:f}"
-    sign, figures, _ = number.as_tuple()
-    text = "".join(map(str, figures))
-    mantissa = text[0] + ("." + text[1:] if text[1:] else "")
-    return f"{'-' if sign else ''}{mantissa}e{number.adjusted()}"
+    return f"{number:e}".replace("e+", "e")
 
 
 def output_text(value: Fraction) -> str:
@@ -76,9 +73,9 @@ def count(value: int) -> str:
     return f"about 10^{Decimal(value).adjusted()}"
 
 
-def plural(value: int, noun: str, nouns: str = "") -> str:
+def plural(value: int, noun: str) -> str:
     """`1 word`, `2 words`."""
-    return f"{count(value)} {noun if value == 1 else nouns or noun + 's'}"
+    return f"{count(value)} {noun if value == 1 else noun + 's'}"
 
 
 def word_text(word: Sequence[str], alphabet: Sequence[str]) -> str:
@@ -86,6 +83,14 @@ def word_text(word: Sequence[str], alphabet: Sequence[str]) -> str:
     return ("" if all(len(symbol) == 1 for symbol in alphabet) else " ").join(word)
 
 
-def yes(accepted: bool | None) -> str:
-    """An answer as a word for a table; None is an output between 0 and 1."""
-    return "undecided" if accepted is None else "accept" if accepted else "reject"
+def answer_text(answer: Answer, alphabet: Sequence[str]) -> str:
+    """An answer for a table: accept or reject, or the output word; `undecided`, or `?` in a word, is what is left
+    undecided."""
+    if isinstance(answer, tuple):
+        return word_text(["?" if symbol is None else symbol for symbol in answer], alphabet) or "(empty)"
+    return "undecided" if answer is None else "accept" if answer else "reject"
+
+
+def tried_text(words: int, possible: int, exhaustive: bool) -> str:
+    """How many words of a length were tried; `all` where it is every one."""
+    return f"all {count(words)}" if exhaustive else f"{count(words)} of {count(possible)}"

@@ -13,7 +13,7 @@ from math import isfinite
 from pathlib import PurePath
 from typing import Any
 
-from hardsim.checking.bound_result import BoundLength, BoundResult
+from hardsim.checking.bound import BoundLength, BoundResult
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", ":", "-.")
@@ -64,8 +64,7 @@ def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: 
                 continue
             name = label if len(results) == 1 else f"{label}: {name_of(result)}"
             axes.plot(
-                [n for n, _ in points],
-                [y for _, y in points],
+                *zip(*points, strict=True),
                 label=name,
                 color=COLOURS[(number + kind) % len(COLOURS)],
                 linestyle=DASHES[kind % len(DASHES)],

@@ -1,4 +1,7 @@
-"""What `hardsim prove` prints: one block per input and regime, then a summary if there is more than one."""
+"""What `hardsim prove` prints: one block per input and regime, then a summary if there is more than one.
+
+The argument for every length is printed in a form that can be checked by hand.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +9,63 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hardsim.checking.confirm import Confirmation
-from hardsim.checking.prove import ProveResult
+from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.result import span_text
-from hardsim.proof.result import Case, HeadProof, LinkProof
-from hardsim.report.argument import general_json, print_argument
-from hardsim.report.check import STYLES, answers, model_line
-from hardsim.report.json import Json, mismatch_json, model_json
-from hardsim.report.numbers import NOTHING, decimal, rational, short, word_text
-from hardsim.report.screen import Column, Screen
+from hardsim.proof.result import HeadArgument, HeadProof, LinkProof, Proof, WorstCase
+from hardsim.report.check import STYLES, answers, model_line, title_label
+from hardsim.report.json import Json, data, fields_json
+from hardsim.report.numbers import NOTHING, decimal, rational, short
+from hardsim.report.screen import Field, Screen, columns
 
-HEAD_COLUMNS = (
-    Column("head", "left"),
-    Column("layer"),
-    Column("largest\nerror"),
-    Column("least\nmargin"),
-    Column("at n"),
-    Column("at i"),
-    Column("should\nread"),
-    Column("local types in the worst case", "left", fold=True),
+METHOD = (
+    "Every length: i is the query, w the position that should win, j another one, c a count; l are logits in nats.",
+    "An inequality is checked with positions written as sums of numbers >= 0 (for 1 <= j < w <= i <= n: j = 1 + a,",
+    "w = j + 1 + b, i = w + c, n = i + d): the coefficients of (left - right) times the denominator are all >= 0.",
 )
-SUMMARY_COLUMNS = (
-    Column("input", "left"),
-    Column("regime", "left"),
-    Column("verdict", "left"),
-    Column("lengths"),
-    Column("least\nmargin"),
-)
+HEAD_COLUMNS = columns(
+    "<head", "layer", "largest\nerror", "least\nmargin", "at n", "at i", "should\nread",
+    Field("local types in the worst case", "left", fold=True),
+)  # fmt: skip
+SUMMARY_COLUMNS = columns("<input", "<regime", "<verdict", "lengths", "least\nmargin")
+LENGTH_COLUMNS = columns(
+    "n", "<proved by", "temperature", "error bound\nat the output", "distance from\nthe threshold",
+    Field("if not, why", "left", fold=True),
+)  # fmt: skip
 SHOWN_RUNS = 4
 """Runs of equal types around the winner that a table shows; the JSON document has them all."""
-CLAIMS = {True: "proved", False: "not proved"}
 
 
-def print_proof(screen: Screen, result: ProveResult, alphabet: Sequence[str], tables: bool) -> None:
-    """The block of one result; `tables` adds one row per head."""
-    screen.line((result.name, "bold"))
-    screen.line(f"  formula  {result.formula}")
-    screen.line(f"  model    {model_line(result.model)}")
-    heads = [head for head in result.proof.heads if not head.exact]
-    if tables and heads:
+def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], tables: bool) -> None:
+    """The block of one result; `tables` adds one row per head of a formula, or per length of a model."""
+    subject, mismatch = result.subject, result.mismatch
+    model = None if result.proof is None else model_line(subject.facts)
+    screen.head(result.name, [(title_label(subject.kind), subject.title or None), ("model", model)])
+    if result.proof is not None:
+        _print_links(screen, result.proof, result.general, tables)
+    if tables and result.lengths:
+        screen.block(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
         screen.raw()
-        screen.table(HEAD_COLUMNS, [head_row(head) for head in heads])
-    if result.general is not None:
-        print_argument(screen, result.general, tables)
-    screen.raw()
-    print_link(screen, 1, result.proof.network)
-    if result.proof.meaning is not None:
-        print_link(screen, 2, result.proof.meaning)
-    if result.proof.network.cases:
-        screen.line(f"    the shortest such case: {case_text(result.proof.network.cases[0])}")
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
     print_confirmation(screen, result.confirmed, result.min_n)
-    if result.mismatch is not None:
-        screen.line("The shortest refuting word found, on a line of its own:")
-        screen.raw(word_text(result.mismatch.word, alphabet))
-        screen.line(f"  {answers(result.mismatch)}")
+    if mismatch is not None:
+        what = "The word" if result.proof is None else "The shortest refuting word found"
+        screen.word(what, mismatch.word, alphabet)
+        screen.line(f"  {answers(mismatch, alphabet, rounds=result.proof is not None)}")
     screen.raw()
+
+
+def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bool) -> None:
+    """The heads with their worst cases, the argument for every length, and how each link stands."""
+    if tables:
+        screen.block(HEAD_COLUMNS, [head_row(head) for head in proof.heads if not head.exact])
+    if general is not None:
+        print_argument(screen, general, tables)
+    screen.raw()
+    for number, link in enumerate(proof.links, start=1):
+        reason = "" if link.reason is None else f": {link.reason}"
+        screen.line(f"  link {number}: {link.claim} -- {'proved' if link.holds else 'not proved'}{reason}")
+    if proof.network.cases:
+        screen.line(f"    the shortest such case: {case_text(proof.network.cases[0])}")
 
 
 def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -> None:
@@ -83,30 +88,17 @@ def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -
     screen.line(f"  {text}")
 
 
-def print_link(screen: Screen, number: int, link: LinkProof) -> None:
-    """One link of the proof."""
-    reason = "" if link.reason is None else f": {link.reason}"
-    screen.line(f"  link {number}: {link.claim} -- {CLAIMS[link.holds]}{reason}")
-
-
 def head_row(head: HeadProof) -> list[str]:
     """A head with its worst case over all words."""
     case = head.case
     if case is None:
         return [head.name, str(head.layer), *([NOTHING] * 5), "no clip reads it"]
-    return [
-        head.name,
-        str(head.layer),
-        short(case.error),
-        short(case.margin),
-        str(case.n),
-        str(case.i),
-        "count" if case.value is None else short(case.value),
-        types_text(case),
-    ]
+    wanted = "count" if case.value is None else short(case.value)
+    numbers = [short(case.error), short(case.margin), str(case.n), str(case.i)]
+    return [head.name, str(head.layer), *numbers, wanted, types_text(case)]
 
 
-def case_text(case: Case) -> str:
+def case_text(case: WorstCase) -> str:
     """A failing worst case on one line."""
     wanted = "a count" if case.value is None else short(case.value)
     types = types_text(case)
@@ -116,7 +108,13 @@ def case_text(case: Case) -> str:
     )
 
 
-def types_text(case: Case) -> str:
+def length_row(length: LengthProof) -> list[str]:
+    """One length of a model."""
+    numbers = map(short, (length.tau, length.bound, length.distance))
+    return [str(length.n), length.how or "not proved", *numbers, length.reason or NOTHING]
+
+
+def types_text(case: WorstCase) -> str:
     """The local types that attain a worst case."""
     if not case.types:
         return "any" if case.value is None else NOTHING
@@ -129,95 +127,144 @@ def types_text(case: Case) -> str:
     return "; ".join(parts)
 
 
-def print_proofs(screen: Screen, results: Sequence[ProveResult]) -> None:
-    """One row per result."""
-    rows = [
-        [
-            result.name,
-            result.model.regime,
-            result.verdict.value,
-            "every" if result.every_length else _lengths(result),
-            short(result.proof.margin),
-        ]
-        for result in results
-    ]
-    screen.table(SUMMARY_COLUMNS, rows)
+def print_proofs(screen: Screen, results: Sequence[ProofResult]) -> None:
+    """One row per formula and regime."""
+    rows = []
+    for result in results:
+        if result.proof is not None:
+            one = result.max_n == result.min_n > 1
+            lengths = str(result.max_n) if one else f"{result.min_n}-{result.max_n}"
+            lengths = "every" if result.every_length else lengths
+            facts = [result.subject.regime, result.verdict.value, lengths]
+            rows.append([result.name, *facts, short(result.proof.margin)])
+    if len(rows) > 1:
+        screen.table(SUMMARY_COLUMNS, rows)
 
 
-def _lengths(result: ProveResult) -> str:
-    return f"{result.min_n}-{result.max_n}" if result.max_n > result.min_n or result.min_n == 1 else str(result.max_n)
+# ---- the argument for every length ----
+
+
+def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
+    """The argument for every length: heads that are alike together; without tables only whether it goes through."""
+    screen.raw()
+    if tables:
+        for text in METHOD:
+            screen.line(f"  {text}")
+        for heads in alike(proof):
+            _print_heads(screen, heads)
+        if proof.predicates:
+            screen.line(f"  counted as Booleans of which nothing is known: {'; '.join(proof.predicates)}")
+    for number, link in enumerate(proof.links, start=1):
+        reason = "proved" if link.holds else f"not proved: {link.reason}"
+        screen.line(f"  every length, link {number}: {link.claim} -- {reason}")
+
+
+def alike(proof: Proof) -> list[list[HeadProof]]:
+    """The heads with an error, those with the same argument together."""
+    groups: dict[HeadArgument, list[HeadProof]] = {}
+    for head in proof.heads:
+        if head.argument is not None:
+            groups.setdefault(head.argument, []).append(head)
+    return list(groups.values())
+
+
+def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
+    argument = heads[0].argument
+    assert argument is not None
+    names = ", ".join(head.name for head in heads)
+    screen.line(f"  {'heads' if len(heads) > 1 else 'head'} {names}: {argument.shape}")
+    for step in argument.steps:
+        screen.line(f"    for {step.order}: {step.larger} >= {times(step.rate, step.unit)}")
+    if argument.rate is not None:
+        lemma = f"; the paper's {argument.lemma} is {short(argument.lemma_error)}" if argument.lemma else ""
+        screen.line(
+            f"    so with g = {argument.rate} and x = e^-g the error is at most {argument.bound} = "
+            f"{short(argument.error)}{lemma}"
+        )
+    for head in heads:
+        for clip in head.clips:
+            screen.line(f"    read by clip({clip})")
+        if head.margin is not None:
+            screen.line(f"    whose input is at most -{short(head.margin)} or at least 1 + {short(head.margin)}")
+
+
+def times(rate: Fraction, unit: str) -> str:
+    """A rate times what it is per."""
+    factor = str(rate) if rate.denominator == 1 else f"({rate})"
+    return factor if unit == "1" else f"{factor} ({unit})"
 
 
 # ---- JSON ----
 
 
-def prove_json(result: ProveResult) -> Json:
+def prove_json(result: ProofResult) -> Json:
     """A whole result of `prove`."""
-    links = [result.proof.network, *([result.proof.meaning] if result.proof.meaning else [])]
+    subject, proof, answered = result.subject, result.proof, data(result.mismatch)
+    lengths = {"min_n": result.min_n, "max_n": result.max_n}
+    verdict = {"verdict": result.verdict.value, "reach": result.reach}
+    confirmed = None if result.confirmed is None else fields_json(result.confirmed, whole="every_word_to")
+    if proof is None:
+        about = {"input": result.name, "kind": subject.kind, "title": subject.title, **lengths}
+        found = {"proved_to": result.proved_to, **verdict, "tried": result.tried, "mismatch": answered}
+        rows = [length_json(length) for length in result.lengths]
+        return about | found | {"confirmed": confirmed, "lengths": rows}
     return {
         "input": result.name,
-        "formula": result.formula,
-        "model": model_json(result.model),
-        "min_n": result.min_n,
-        "max_n": result.max_n,
+        "formula": subject.title,
+        "model": fields_json(subject.facts),
+        **lengths,
         "claim": "heads" if result.heads_only else "formula",
-        "verdict": result.verdict.value,
-        "reach": result.reach,
-        "prefix": result.proof.prefix,
-        "margin": decimal(result.proof.margin),
-        "links": [
-            {
-                "claim": link.claim,
-                "proved": link.holds,
-                "reason": link.reason,
-                "head": link.head,
-                "cases": [case_json(case) for case in link.cases],
-            }
-            for link in links
-        ],
+        **verdict,
+        "prefix": proof.prefix,
+        "margin": decimal(proof.margin),
+        "links": [{**link_json(link), "cases": [case_json(case) for case in link.cases]} for link in proof.links],
         "heads": [
-            {
-                "name": head.name,
-                "layer": head.layer,
-                "purpose": head.purpose,
-                "exact": head.exact,
-                "worst": None if head.case is None else case_json(head.case),
-            }
-            for head in result.proof.heads
+            {"name": head.name, "layer": head.layer, "purpose": head.purpose, "exact": head.exact}
+            | {"worst": None if head.case is None else case_json(head.case)}
+            for head in proof.heads
         ],
         "tried": result.tried,
-        "confirmed": confirmation_json(result.confirmed),
-        "mismatch": None if result.mismatch is None else mismatch_json(result.mismatch),
+        "confirmed": confirmed,
+        "mismatch": answered,
         "all_n": None if result.general is None else general_json(result.general),
     }
 
 
-def confirmation_json(found: Confirmation | None) -> Json | None:
-    """The words that were run after a proof."""
-    if found is None:
-        return None
-    return {
-        "words": found.words,
-        "every_word_to": found.whole,
-        "longest": found.longest,
-        "undecided": found.undecided,
-        "partial": found.partial,
-    }
+def length_json(length: LengthProof) -> Json:
+    """One length of a model."""
+    found = fields_json(length, how="proved_by", tau="temperature", broken="", network="")
+    return found | {"proved_by": length.how or None, "reason": length.reason or None}
 
 
-def case_json(case: Case) -> Json:
+def case_json(case: WorstCase) -> Json:
     """A worst case; `error` is rounded up and `margin` down, so that they stay bounds."""
-    return {
-        "n": case.n,
-        "i": case.i,
-        "value": rational(case.value),
-        "error": decimal(upwards(case.error)),
-        "margin": None if case.margin is None else decimal(-upwards(-case.margin)),
-        "winner": case.winner,
-        "types": [{"from": first, "to": last, "type": text} for first, last, text in case.types],
-    }
+    margin = None if case.margin is None else decimal(-upwards(-case.margin))
+    numbers = {"value": rational(case.value), "error": decimal(upwards(case.error)), "margin": margin}
+    types = [{"from": first, "to": last, "type": text} for first, last, text in case.types]
+    return fields_json(case, symbols="") | numbers | {"types": types}
 
 
 def upwards(value: Fraction) -> Fraction:
     """At least the value, and no more digits than are printed."""
     return value + abs(value) / 10**18
+
+
+def general_json(proof: Proof) -> Json:
+    """A proof for every length."""
+    links, heads = list(map(link_json, proof.links)), list(map(head_json, proof.heads))
+    found = {"proved": proof.proved, "reason": proof.reason, "margin": decimal(proof.margin)}
+    return found | {"links": links, "heads": heads, "predicates": list(proof.predicates)}
+
+
+def link_json(link: LinkProof) -> Json:
+    """A link, without worst cases."""
+    return {"claim": link.claim, "proved": link.holds, "reason": link.reason, "head": link.head}
+
+
+def head_json(head: HeadProof) -> Json:
+    """A head and its argument; numbers that bound are those that were proved, to 20 digits."""
+    shown = {"name": head.name, "layer": head.layer, "purpose": head.purpose, "margin": decimal(head.margin)}
+    argument = None
+    if head.argument is not None:
+        argument = fields_json(head.argument, steps="inequalities", rate="g") | {"lemma": head.argument.lemma or None}
+    return shown | {"clips": list(head.clips), "argument": argument}

@@ -24,17 +24,15 @@ smaller ones to 2^-1020 absolutely. `float_trust` holds it, and the rounding mod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import InvariantError
-from hardsim.spec.ir import Mask, Rational
+from hardsim.network.numbers import Rational
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -45,14 +43,15 @@ U = 2.0**-53
 ETA = 2.0**-1000
 """More than everything that underflows in any computation here."""
 GROW = 1 + 2.0**-30
-EXP_ULPS = 8
-"""Units in the last place to which numpy's exp is assumed right (its authors state 4 at most)."""
-EXP_ERROR = EXP_ULPS * 2.0**-52
+EXP_ERROR = 8 * 2.0**-52
+"""To 8 units in the last place numpy's exp is assumed right (its authors state 4 at most)."""
 LEAST_NORMAL = 2.0**-1022
 LARGEST_EXACT = 2**52
 """Integers up to this size are exact in float64, and so are sums whose absolute terms add up to no more."""
 FINEST = 40
 """Binary places that exact values may have."""
+MOST_CODES = 6
+"""Codes that a value may be a function of."""
 
 
 def outward(radius: Floats) -> Floats:
@@ -70,16 +69,25 @@ def growth(x: Floats) -> Floats:
     return np.where(x < 1, outward(x / np.maximum(1 - x, U)), np.inf)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Code:
+    """Integers from 0 to `kinds` - 1 for each position, held as floats, (words or 1, n). The same `name` means the same
+    thing in every batch of a length."""
+
+    name: Hashable
+    numbers: Floats
+    kinds: int
+
+
 @dataclass(slots=True)
 class Block:
     """One coordinate of all words of a batch: an enclosure at each position.
 
     `mid` has shape (words or 1, n). `rad` is None where the values are exactly `mid`: then they are multiples of
     2^-`places`, at most `size` in absolute value. `static` holds the exact values where they are the same for every
-    word. `codes` are integers from 0 to `kinds` - 1 such that the value at a position is a function of the position
-    and the code. `boolean` says that every value is exactly 0 or 1. `partly` says that what holds of blocks without
-    radii holds of the entries with radius 0. `ratio` is (words, n) integers and (n,) integers of which the values are
-    exactly the quotients. A Boolean block without `codes` is its own (see `numbered`).
+    word. `codes` are numbers such that the value at a position is a function of the position and of them. `boolean`
+    says that every value is exactly 0 or 1. `partly` says that what holds of blocks without radii holds of the entries
+    with radius 0. `ratio` is (words, n) integers and (n,) integers of which the values are exactly the quotients.
     """
 
     mid: Floats
@@ -87,16 +95,10 @@ class Block:
     places: int = 0
     size: int = 0
     static: tuple[Rational, ...] | None = None
-    codes: Integers | None = None
-    kinds: int = 0
+    codes: tuple[Code, ...] | None = None
     boolean: bool = False
     partly: bool = False
     ratio: tuple[Floats, Floats] | None = None
-
-    def put(self, place: Any, other: Block) -> None:
-        """Overwrite midpoints and radii at some index of both arrays."""
-        assert self.rad is not None
-        self.mid[place], self.rad[place] = other.mid, other.radius
 
     @property
     def radius(self) -> Floats:
@@ -106,12 +108,24 @@ class Block:
     @property
     def lower(self) -> Floats:
         """Floats at most the values."""
-        return self.mid if self.rad is None else np.nextafter(self.mid - self.rad, -np.inf)
+        return self._end(-1)
 
     @property
     def upper(self) -> Floats:
         """Floats at least the values."""
-        return self.mid if self.rad is None else np.nextafter(self.mid + self.rad, np.inf)
+        return self._end(1)
+
+    def of_words(self, words: Integers) -> Block:
+        """Those of some words, as far as words differ."""
+        mid, rad = (part if part is None or len(part) == 1 else part[words] for part in (self.mid, self.rad))
+        assert mid is not None
+        return Block(mid, rad, boolean=self.boolean)
+
+    def _end(self, side: int) -> Floats:
+        if self.rad is None:
+            return self.mid
+        end = np.nextafter(self.mid + side * self.rad, side * np.inf)
+        return np.where(self.rad == 0, self.mid, end) if self.partly else end
 
 
 def clipped(mid: Floats, rad: Floats) -> tuple[Booleans, Booleans]:
@@ -130,26 +144,47 @@ def fixed(values: Sequence[Rational]) -> Block:
     places = max((_places(value) for value in exact), default=0)
     size = max((abs(int(value)) + 1 for value in exact), default=0)
     if places <= FINEST and size << places < LARGEST_EXACT:
-        return Block(mid[None, :], None, places, size, exact)
+        return Block(mid[None, :], None, places, size, exact, boolean=all(value in (0, 1) for value in exact))
     return Block(mid[None, :], rad[None, :], static=exact)
 
 
-def bits(values: Floats) -> Block:
-    """Exact zeros and ones, shape (words, n)."""
-    return Block(values, None, 0, 1, None, None, 2, True)
+def bits(values: Floats, name: Hashable = None) -> Block:
+    """Exact zeros and ones, shape (words, n), which with a name are their own code."""
+    codes = None if name is None else (Code(name, values, 2),)
+    return Block(values, None, 0, 1, None, codes, True)
 
 
-def numbered(block: Block) -> Integers:
-    """The codes of a block that has them."""
-    if block.boolean and block.codes is None:
-        return block.mid.astype(np.int64)
-    assert block.codes is not None
-    return block.codes
+def codes_of(blocks: Iterable[Block]) -> tuple[Code, ...] | None:
+    """What a function of these blocks is a function of, beside the position."""
+    found: dict[Hashable, Code] = {}
+    for block in blocks:
+        if block.static is None:
+            if block.codes is None:
+                return None
+            found.update((code.name, code) for code in block.codes)
+    return tuple(found.values()) if len(found) <= MOST_CODES else None
+
+
+def above(block: Block, level: Rational) -> Booleans:
+    """Where a column certainly is above a number."""
+    near, off = rounded(level)
+    distance = block.mid - near
+    result: Booleans = np.isfinite(block.mid) & (distance > outward(block.radius + off + 4 * U * np.abs(distance)))
+    if not off and (block.rad is None or block.partly):
+        result |= (block.radius == 0) & (distance > 0)
+    return result
+
+
+def below(block: Block, level: Rational) -> Booleans:
+    """Where a column certainly is below a number."""
+    return above(Block(-block.mid, block.rad, partly=block.partly), -level)
 
 
 def between(low: Floats, high: Floats, places: int, size: int) -> Block:
     """Values with these bounds, exact where the bounds are equal."""
     same = (low == high) & np.isfinite(low)
+    if same.all():
+        return Block(low, None, places, size)
     mid = (low + high) / 2
     rad = np.where(same, 0.0, outward((high - low) / 2 + 2 * U * np.abs(mid)))
     return Block(np.where(same, low, mid), rad, places, size, partly=True)
@@ -237,67 +272,3 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
         np.broadcast_arrays(*(~(block.rad == 0) for _, block in terms if block.rad is not None))
     )
     return Block(mid, np.where(open_entries, rad, 0.0), places, size, partly=True)
-
-
-def mean(
-    block: Block, mask: Mask, before: Block | None = None, rows: Integers | None = None, length: int | None = None
-) -> Block:
-    """The mean over the visible positions of each query: sums of exact integers are exact, and divided once.
-
-    With `before` the block's positions come after those of `before`, of which each word has the row `rows` says; only
-    positions before a query are visible then. Sums are numbered up to `length`, that of the words, by default n.
-    """
-    if block.static is not None and before is None:
-        return fixed(_static_means(block.static, mask))
-    start = 0 if before is None else before.mid.shape[1]
-    n = start + block.mid.shape[1]
-    counts = _counts(mask, n)[start:]
-    total = _sums(block.mid, mask, None if before is None else before.mid, rows)
-    parts = [block] if before is None else [before, block]
-    size, places = max(part.size for part in parts), max(part.places for part in parts)
-    exact = all(part.rad is None for part in parts) and (n * size) << places < LARGEST_EXACT
-    mid = total / counts
-    if exact:
-        found = Block(mid, outward(U * np.abs(mid)))
-        if not places:
-            found.ratio = (total, counts)
-        if all(part.boolean for part in parts):
-            found.codes, found.kinds = total.astype(np.int64), (length or n) + 1
-        return found
-    sizes = [part.radius + gamma(n) * np.abs(part.mid) for part in parts]
-    spread = _sums(sizes[-1], mask, None if before is None else sizes[0], rows)
-    return Block(mid, outward(spread / counts + gamma(2) * np.abs(mid)))
-
-
-def _counts(mask: Mask, n: int) -> Floats:
-    """How many positions each query sees."""
-    return np.array([len(mask.visible(i, n)) for i in range(1, n + 1)], dtype=np.float64)
-
-
-def _sums(values: Floats, mask: Mask, before: Floats | None = None, rows: Integers | None = None) -> Floats:
-    """Sums over the visible positions of each query, those of the rows of `before` included."""
-    if before is not None:
-        if mask is not Mask.FUTURE:
-            raise InvariantError(f"under the mask '{mask}' words have no prefixes to share")
-        earlier = before.sum(axis=1, keepdims=True)
-        first = earlier if rows is None or earlier.shape[0] == 1 else earlier[rows]
-        words = max(first.shape[0], values.shape[0])
-        both = [np.broadcast_to(part, (words, part.shape[1])) for part in (first, values)]
-        return np.cumsum(np.concatenate(both, axis=1), axis=1)[:, 1:]
-    if mask is Mask.NONE:
-        return np.broadcast_to(values.sum(axis=1, keepdims=True), values.shape)
-    if mask is Mask.FUTURE:
-        return np.cumsum(values, axis=1)
-    if mask is Mask.PAST:
-        return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
-    raise InvariantError(f"the float64 pass has no sums under the mask '{mask}'")
-
-
-def _static_means(values: Sequence[Rational], mask: Mask) -> list[Rational]:
-    """The same in rationals."""
-    n = len(values)
-    if mask is Mask.NONE:
-        return [Fraction(sum(values)) / n] * n
-    totals = accumulate(values if mask is Mask.FUTURE else values[::-1])
-    means: list[Rational] = [Fraction(total) / count for count, total in enumerate(totals, start=1)]
-    return means if mask is Mask.FUTURE else means[::-1]

@@ -1,34 +1,50 @@
 """The forward pass in float64, for all words of a batch at once, with rigorous enclosures.
 
-It reads the same matrices as the generic pass and shares no code with it: every coordinate is a `Block` (see
-`enclosure` for the error analysis), every head a `HeadPass`. What is the same for every word of a length is computed
-once, in rationals where no softmax is involved.
+It runs every network: with a beginning of sequence (at place 0 of every word) or without, under any mask, read at
+either end, rounded to Booleans or not. With the generic pass it shares the rules of `unrounded`, and no
+arithmetic: every coordinate is a `Block` (see `enclosure` for the error analysis), every head a `HeadPass`. What is the
+same for every word of a length is computed once, in rationals where no softmax is involved.
 
-A clip whose input is certainly at most 0 or at least 1 gives exactly 0 or 1. A first pass over a batch takes it that
-all clips do; words in which one does not are run again by themselves, with enclosures between 0 and 1 in its place,
-and are undecided if even then it is not certain whether a clip of an attended value saturates, or what the output is.
+A clip whose input is certainly at most 0 or at least 1 gives exactly 0 or 1. Of networks that round all that attention
+wrote (`passes`) a first pass over a batch takes it that all clips do; words in which one does not are run again by
+themselves, with enclosures between 0 and 1 in its place, and are undecided if even then it is not certain whether a
+clip of an attended value saturates, or what the output is. Other networks (`trace`) are run with enclosures at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
 
 from hardsim.errors import InvariantError
-from hardsim.net.model import Transformer
-from hardsim.run.enclosure import Block, Integers, bits, combine, fixed
-from hardsim.run.float_attention import HeadPass
-from hardsim.run.float_rows import take
-from hardsim.run.float_stage import BatchTrace, Earlier, Prepared, Stage, is_zero, part_of
-from hardsim.run.float_tables import Tables
+from hardsim.network.model import HiddenUnit, Terms, Transformer
+from hardsim.network.numbers import Rational
+from hardsim.run.enclosure import (
+    Block,
+    Booleans,
+    Code,
+    Floats,
+    Integers,
+    U,
+    above,
+    below,
+    between,
+    bits,
+    clipped,
+    codes_of,
+    combine,
+    fixed,
+    outward,
+    rounded,
+)
+from hardsim.run.float_attention import HeadPass, Tables
+from hardsim.run.float_rows import NO_ROWS, Views, exact_sum, lone, mean, take
 from hardsim.run.float_trust import distrust
-from hardsim.run.plan import Plan, make_plan
-from hardsim.run.prefixes import Fork, causal, fork
-from hardsim.spec.ir import Rational, plain
-
-__all__ = ["BatchTrace", "FloatForward"]
+from hardsim.run.prefixes import Fork, Joined, Kept, Suffix, causal, fork
+from hardsim.run.unrounded import extend
 
 BATCH = 2**16
 """Symbols of a batch at most: half a megabyte for each array that depends on the word."""
@@ -37,27 +53,56 @@ MORE = 4
 WORK = 2**27
 """Bytes that the columns of a batch may take, about."""
 
+Bounds = tuple[Floats, Floats]
+"""Lower and upper bounds, one for each word."""
+Place = tuple[int | str, ...]
+"""Names a linear form of the network."""
+
+
+@dataclass(slots=True)
+class BatchTrace:
+    """What a network did on some words, at n positions (with a beginning of sequence, one more than symbols).
+
+    `columns` is the residual stream after the last layer by coordinate, `attended` what each head wrote, by name and
+    coordinate (shape (words or 1, n)); `layers`, where they were asked for, the residual stream after attention and
+    after each layer. By word: `accepted` (the output is certainly 1, or above the threshold), `rejected` (0, or
+    below), and `decided`: it is certain which of these holds or, without a threshold, that neither does. `output`
+    bounds it, `margin` the least margin of a rounded value, `unrounded` the unrounded output, as defined for the
+    generic pass (None where there is none). `shared` positions of every word were read from the run of its prefix.
+    """
+
+    words: int
+    n: int
+    decided: Booleans
+    accepted: Booleans
+    rejected: Booleans
+    output: Bounds
+    margin: Bounds | None
+    unrounded: Bounds | None
+    columns: Mapping[int, Block]
+    attended: Mapping[str, Mapping[int, Block]]
+    layers: Sequence[tuple[Sequence[Block], Sequence[Block]]]
+    shared: int
+
+    def combine(self, form: Terms) -> Block:
+        """A linear form of the final columns."""
+        return combine([(value, self.columns[index]) for index, value in form], fixed([0] * self.n))
+
 
 class FloatForward:
     """A network ready to run batches in certified float64. What a length needs is kept until another one comes."""
 
-    def __init__(self, model: Transformer, plan: Plan | None = None) -> None:
-        if model.bos or model.threshold is not None or model.reading != "last" or not model.soft:
-            raise InvariantError("the certified float64 pass of formulas was given another kind of model")
+    def __init__(self, model: Transformer) -> None:
         self.model = model
-        self.plan = plan or make_plan(model)
         self._at: Prepared | None = None
-        self._rows = model.embedding.rows()
-        coordinates = {column for _, column, _ in model.embedding.entries}
-        self._letters = [index for index in coordinates if len({row.get(index, 0) for row in self._rows}) > 1]
-        self._causal = causal(model)
-        written = sum(len(head.values) for layer in self.plan.layers for head in layer.heads)
+        self._causal = causal(model) and model.reading == "last"
+        written = sum(len(head.values) for head in model.heads)
         self._bytes = 8 * (2 * model.dimension + 2 * written)
 
     def batch_size(self, n: int) -> int:
         """How many words of length n to run at once: a number of symbols, less if their columns would take more than
         WORK bytes."""
-        return max(1, min(BATCH, WORK // self._bytes) // n)
+        return max(1, min(BATCH, WORK // self._bytes) // (n + self.model.bos))
 
     def passes(self, words: Sequence[Sequence[str]]) -> Iterator[tuple[BatchTrace, Integers]]:
         """Run words of one length: traces, each with the rows that count and the places of their words in `words`.
@@ -70,10 +115,9 @@ class FloatForward:
             return
         for start, symbols in self._batches(words):
             trace = self.run(symbols)
-            done = np.flatnonzero(trace.decided)
+            done, rest = np.flatnonzero(trace.decided), np.flatnonzero(~trace.decided)
             if len(done):
                 yield trace, np.stack([done, done + start], axis=1)
-            rest = np.flatnonzero(~trace.decided)
             if len(rest):
                 yield self.run(symbols[rest], soft=True), np.stack([np.arange(len(rest)), rest + start], axis=1)
 
@@ -82,98 +126,360 @@ class FloatForward:
 
         A causal network takes more words at once if the positions that they do not share are few enough.
         """
-        n, index = len(words[0]), self.model.symbol_index
-        size = self.batch_size(n)
+        size = self.batch_size(len(words[0]))
         start = 0
         while start < len(words):
-            many = MORE * size if self._causal else size
-            part = words[start : start + many]
-            flat = np.fromiter(map(index.__getitem__, chain.from_iterable(part)), np.int64, len(part) * n)
-            symbols = flat.reshape(len(part), n)
-            if len(part) > size:
-                where = self._fork(symbols, False)
-                if where is None or len(part) * (n - where.length) > size * n:
+            symbols = self.symbols(words[start : start + (MORE * size if self._causal else size)])
+            if len(symbols) > size:
+                where, n = fork(symbols), symbols.shape[1]
+                if where is None or len(symbols) * (n - where.length) > size * n:
                     symbols = symbols[:size]
             yield start, symbols
             start += len(symbols)
 
-    def run(self, symbols: Integers, soft: bool = False) -> BatchTrace:
-        """Run words given as rows of symbol numbers, (words, n).
+    def symbols(self, words: Sequence[Sequence[str]]) -> Integers:
+        """Words of one length as rows of symbol numbers, (words, n); the beginning of the sequence has the last."""
+        n, index = len(words[0]), self.model.symbol_index
+        flat = np.fromiter(map(index.__getitem__, chain.from_iterable(words)), np.int64, len(words) * n)
+        symbols = flat.reshape(len(words), n)
+        return np.insert(symbols, 0, len(index), axis=1) if self.model.bos else symbols
+
+    def trace(self, words: Sequence[Sequence[str]]) -> BatchTrace:
+        """Run words of one length in one batch, whatever their clips do, with the residual stream of every layer."""
+        return self.run(self.symbols(words), soft=True, layers=True)
+
+    def run(self, symbols: Integers, soft: bool = False, layers: bool = False) -> BatchTrace:
+        """Run words given as rows of symbol numbers, (words, n), those of `symbols`.
 
         With `soft` clips that do not saturate are enclosed; without, words with such clips are undecided, and what
-        the trace says of them means nothing.
+        the trace says of them means nothing. With `layers` the trace holds the residual stream of every layer.
         """
         with np.errstate(all="ignore"):
-            at = self._prepare(symbols.shape[1])
-            where = self._fork(symbols, soft)
+            n = symbols.shape[1] - self.model.bos
+            if self._at is None or self._at.length != n:
+                self._at = None  # let go before the next is made
+                self._at = Prepared(self.model, n)
+            at = self._at
+            where = fork(symbols) if self._causal and not (soft or layers) else None
             if where is None:
-                return self._stage(at, symbols, None, soft).conclude()
+                return Stage(at, symbols, soft=soft).run(layers).conclude()
             if not at.warm:
-                self._stage(at, symbols[:1], None, soft)
-            return self._stage(at, symbols, self._earlier(at, where), soft).conclude()
+                Stage(at, symbols[:1]).run()
+            return Stage(at, symbols, where).run().conclude()
 
-    def _fork(self, symbols: Integers, soft: bool) -> Fork | None:
-        return fork(symbols) if self._causal and not soft else None
 
-    def _earlier(self, at: Prepared, where: Fork) -> Earlier:
-        """The run of the distinct prefixes of a batch, by the same rule."""
-        deeper = fork(where.prefixes)
-        earlier = None if deeper is None else self._earlier(at, deeper)
-        return Earlier(self._stage(at, where.prefixes, earlier, False, True), where)
+class Prepared:
+    """What a network needs at one length, the same for every word; n counts positions.
 
-    def _stage(
-        self, at: Prepared, symbols: Integers, earlier: Earlier | None, soft: bool, continued: bool = False
-    ) -> Stage:
-        """Run words, from the fork on where there is one."""
-        start = 0 if earlier is None else earlier.fork.length
-        columns = self._embed(at, symbols[:, start:], start)
-        trace = BatchTrace(len(symbols), symbols.shape[1], columns, np.ones(len(symbols), dtype=np.bool_))
-        if earlier is not None:
-            rows = earlier.fork.rows
-            trace.shared, trace.decided = start, earlier.stage.trace.decided[rows]
-            margin = earlier.stage.trace.margin
-            if margin is not None:
-                trace.margin = take(margin[0], rows), take(margin[1], rows)
-        stage = Stage(at, trace, soft, start, earlier, continued, columns)
-        for number in range(len(self.plan.layers)):
-            stage.attend(number)
-            stage.feed_forward(number)
-        at.warm |= at.is_whole(start, stage.width)
-        return stage
+    `base` are the encodings (and the part of the embedding that all symbols share) by coordinate, `views` what queries
+    see by mask, `heads` the passes of heads with scores by layer and place, `known` what was found to be the same for
+    every word, and `warm` says that a run of all positions has filled it, and the heads' tables.
+    """
 
-    def _prepare(self, n: int) -> Prepared:
-        """Position encodings and temperatures of a length; those of the one before are let go first."""
-        if self._at is not None and n == self._at.n:
-            return self._at
-        self._at = None
-        model = self.model
-        values: list[list[Rational]] = [[0] * n for _ in range(model.dimension)]
-        for index, encoding in model.encodings:
-            values[index] = [old + plain(encoding.evaluate(i=i, n=n)) for i, old in enumerate(values[index], start=1)]
-        for index in range(model.dimension):
-            if index not in self._letters:
-                shared = self._rows[0].get(index, 0)
-                values[index] = [old + shared for old in values[index]]
-        inverse = [model.inverse_temperature(i, n) for i in range(1, n + 1)]
+    def __init__(self, model: Transformer, length: int) -> None:
+        """Position encodings and temperatures of a length."""
+        self.model, self.length, self.n = model, length, length + model.bos
+        self.reading = model.reading_index(length)
+        self.known: dict[Place, Block] = {}
+        self.warm = False
+        values, self.letters = model.entering(length)
+        self.base = [fixed(column) for column in values]
+        self.views = {mask: Views(mask, self.n, model.bos) for mask in {head.mask for head in model.heads}}
+        inverse = [model.inverse_temperature(i, length) for i in range(model.first, length + 1)]
         tables = Tables()
-        heads: dict[tuple[int, int], HeadPass] = {}
-        for number, layer in enumerate(self.plan.layers):
-            for place, head in enumerate(layer.heads):
-                if head.scores:
-                    heads[number, place] = HeadPass(head, inverse, n, tables)
-        self._at = Prepared(self.plan, n, [fixed(column) for column in values], heads)
-        return self._at
+        self.heads = {
+            (number, place): HeadPass(head, inverse, self.views[head.mask], tables)
+            for number, layer in enumerate(model.layers)
+            for place, head in enumerate(layer.heads)
+            if head.scores
+        }
 
-    def _embed(self, at: Prepared, symbols: Integers, start: int) -> list[Block]:
-        columns = [part_of(block, start, start + symbols.shape[1]) for block in at.base]
-        for index in self._letters:
-            values = [row.get(index, 0) for row in self._rows]
+    def embed(self, symbols: Integers, start: int) -> list[Block]:
+        """The residual stream before the first layer, of symbols from some position on."""
+        columns = [part_of(block, start, start + symbols.shape[1]) for block in self.base]
+        for index, values in self.letters.items():
             letter = fixed(values)
-            if letter.rad is None and set(values) <= {0, 1} and is_zero(columns[index]):
-                columns[index] = bits(letter.mid[0][symbols])
+            if letter.boolean and is_zero(columns[index]):
+                columns[index] = bits(letter.mid[0][symbols], ("letter", index))
                 continue
             rad = None if letter.rad is None else letter.rad[0][symbols]
             block = Block(letter.mid[0][symbols], rad, letter.places, letter.size)
             columns[index] = combine([(1, block)], columns[index])
-            columns[index].codes, columns[index].kinds = symbols, len(values)
+            columns[index].codes = (Code("symbol", symbols.astype(np.float64), len(values)),)
         return columns
+
+
+class Stage:
+    """One batch on its way through the layers, from the position on where its words fork; what comes before is read
+    from a stage of their distinct prefixes, made by the same rule. `continued` says that this is such a one."""
+
+    def __init__(
+        self, at: Prepared, symbols: Integers, where: Fork | None = None, soft: bool = False, continued: bool = False
+    ) -> None:
+        self.at, self.soft, self.continued = at, soft, continued
+        self.words, self.decided = len(symbols), np.ones(len(symbols), dtype=np.bool_)
+        self.margin: Bounds | None = None
+        self.start, self.rows = 0, NO_ROWS
+        self.before: Stage | None = None
+        if where is not None:
+            old = self.before = Stage(at, where.prefixes, fork(where.prefixes), continued=True).run()
+            self.start, self.rows, self.decided = where.length, where.rows, old.decided[where.rows]
+            self.margin = (
+                None if old.margin is None else (take(old.margin[0], self.rows), take(old.margin[1], self.rows))
+            )
+        self.width = symbols.shape[1] - self.start
+        self.whole = self.width == at.n
+        self.columns = at.embed(symbols[:, self.start :], self.start)
+        """The residual stream at the positions of this stage."""
+        self.attended: dict[str, dict[int, Block]] = {}
+        """What each head wrote there."""
+        self.kept: dict[tuple[int, int], Kept] = {}
+        """By layer and head, what words that continue these read."""
+        self.unrounded: dict[int, Bounds] = {}
+        """By coordinate, the unrounded values at the reading position."""
+        self.layers: list[tuple[Sequence[Block], Sequence[Block]]] = []
+
+    def run(self, layers: bool = False) -> Stage:
+        """Through all layers."""
+        for number in range(len(self.at.model.layers)):
+            self._attend(number)
+            attended = list(self.columns) if layers else []
+            self._feed_forward(number)
+            if layers:
+                self.layers.append((attended, list(self.columns)))
+        self.at.warm |= self.whole
+        return self
+
+    # ---- forms ----
+
+    def _form(self, place: Place, form: Terms, bias: Rational = 0) -> Block:
+        """A linear form plus a bias; `place` names the form, whose static part is kept."""
+        columns = self.columns
+        return self._add(place, bias, [(value, columns[index]) for index, value in form])
+
+    def _add(self, place: Place, bias: Rational, terms: Sequence[tuple[Rational, Block]]) -> Block:
+        """A sum of blocks plus a bias."""
+        base = self._same_for_all(place, lambda: fixed(exact_sum(terms, self.width, bias)))
+        rest = [(value, block) for value, block in terms if block.static is None]
+        if not rest:
+            return base
+        if len(rest) == 1 and rest[0][0] == 1 and is_zero(base):
+            return rest[0][1]
+        found = combine(rest, base)
+        found.codes = codes_of(block for _, block in rest)
+        return found
+
+    def _same_for_all(self, place: Place, make: Callable[[], Block]) -> Block:
+        """What is the same for every word of a length, at the positions of this stage."""
+        known = self.at.known
+        if place not in known:
+            if not self.whole:
+                raise InvariantError(f"{place} was not found in a run of all positions")
+            known[place] = make()
+        if self.whole:
+            return known[place]
+        here = ("from", self.start, self.start + self.width, *place)
+        if here not in known:
+            known[here] = part_of(known[place], self.start, self.start + self.width)
+        return known[here]
+
+    # ---- attention ----
+
+    def _attend(self, number: int) -> None:
+        """All heads of a layer, added to the residual stream."""
+        outputs: list[tuple[int, Block]] = []
+        for place, head in enumerate(self.at.model.layers[number].heads):
+            step = Suffix(self.start, None if self.before is None else self.before.kept[number, place], self.rows)
+            outs, views = [out for out, _ in head.values], self.at.views[head.mask]
+            forms = [self._form((number, place, "value", out), form) for out, form in head.values]
+            before = step.earlier(forms)
+            if head.scores:
+                found = self.at.heads[number, place].attend(self.columns, forms, step)
+            else:
+                found = [
+                    self._mean((number, place, "mean", out), form, views, old, step.rows)
+                    for out, form, old in zip(outs, forms, before, strict=True)
+                ]
+            for block, form, old in zip(found, forms, before, strict=True):
+                lone(block, form, views, old, step.rows)
+            if self.continued:
+                self.kept[number, place] = step.with_earlier(head, self.columns, forms)
+            self.attended[head.name] = dict(zip(outs, found, strict=True))
+            outputs.extend(self.attended[head.name].items())
+        for count, (out, block) in enumerate(outputs):
+            self.columns[out] = self._add((number, count, "attended", out), 0, [(1, self.columns[out]), (1, block)])
+
+    def _mean(self, place: Place, form: Block, views: Views, old: Block | None, rows: Integers) -> Block:
+        if form.static is not None:
+            return self._same_for_all(place, lambda: mean(form, views))
+        found = mean(form, views, old, rows)
+        if found.codes is not None:
+            found.codes = tuple(replace(code, name=place) for code in found.codes)
+        return found
+
+    # ---- hidden units ----
+
+    def _feed_forward(self, number: int) -> None:
+        """All hidden units of a layer, added to the residual stream."""
+        model, layer = self.at.model, self.at.model.layers[number].ffn
+        written: dict[int, list[tuple[Rational, Block]]] = {}
+        inputs = [
+            self._form((number, index, "unit", 0), unit.form, unit.bias) for index, unit in enumerate(layer.units)
+        ]
+        extend(
+            model,
+            layer,
+            lambda index: self._read(inputs[index]),
+            self.unrounded,
+            lambda index: self._read(self.columns[index]),
+            affine,
+            ranked,
+        )
+        for index, (unit, z) in enumerate(zip(layer.units, inputs, strict=True)):
+            if model.rounds(unit):
+                self._note_margin(z)
+            value = self._activate((number, index, "activated", 0), unit, z)
+            for out, weight in unit.outs:
+                written.setdefault(out, []).append((weight, value))
+        biases = dict(layer.biases)
+        for out in sorted(written.keys() | biases.keys()):
+            terms = [(1, self.columns[out]), *written.get(out, [])]
+            found = self._add((number, out, "written", 0), biases.get(out, 0), terms)
+            self.columns[out] = self._boolean((number, out, "Boolean", 0), found)
+
+    def _boolean(self, name: Place, block: Block) -> Block:
+        """The same block, known as Boolean if it is (where words are undecided, their values do not matter)."""
+        if block.rad is not None or block.static is not None or block.boolean or block.places:
+            return block
+        values = block.mid
+        if not self.soft and values.shape[0] > 1:
+            values = np.where(self.decided[:, None], values, 0.0)
+        return bits(values, name) if np.all((values == 0) | (values == 1)) else block
+
+    def _activate(self, place: Place, unit: HiddenUnit, z: Block) -> Block:
+        if z.static is not None:
+            exact = z.static
+            return self._same_for_all(
+                place, lambda: fixed([min(max(value, 0), 1) if unit.clip else max(value, 0) for value in exact])
+            )
+        if unit.clip:
+            return self._clip(place, z, self.at.model.rounds(unit))
+        found = between(np.maximum(z.lower, 0.0), np.maximum(z.upper, 0.0), z.places, z.size)
+        found.codes = z.codes
+        return found
+
+    def _clip(self, place: Place, z: Block, decides: bool) -> Block:
+        """0 or 1 where that is certain; the rest as `soft` says."""
+        low, high = clipped(z.mid, z.radius)
+        settled = low | high
+        if not self.soft or np.all(settled):
+            self.decided &= np.all(settled, axis=1)
+            return bits(high.astype(np.float64), place)
+        bottom = np.where(low, 0.0, np.where(high, 1.0, np.clip(z.lower, 0.0, 1.0)))
+        top = np.where(low, 0.0, np.where(high, 1.0, np.clip(z.upper, 0.0, 1.0)))
+        if decides:
+            self.decided &= np.all(settled | ((bottom > 0) & (top < 1)), axis=1)
+        found = between(bottom, top, z.places if z.rad is None or z.partly else 0, 1)
+        found.codes = z.codes
+        return found
+
+    def _note_margin(self, z: Block) -> None:
+        """The least max(-z, z - 1)/2 of each word."""
+        middle = np.maximum(-z.mid, z.mid - 1) / 2
+        radius = outward(z.radius / 2 + 2 * U * (np.abs(z.mid) + 1))
+        low, high = np.min(middle - radius, axis=1), np.min(middle + radius, axis=1)
+        old = self.margin
+        self.margin = (low, high) if old is None else (np.minimum(old[0], low), np.minimum(old[1], high))
+
+    # ---- the output ----
+
+    def _at_reading(self, block: Block) -> Block:
+        """A column at the reading position, which in stages of prefixes is their last: (words or 1, 1)."""
+        place = min(self.at.reading, self.start + self.width - 1) - self.start
+        rad = None if block.rad is None else block.rad[:, place, None]
+        return Block(block.mid[:, place, None], rad, partly=block.partly)
+
+    def _read(self, block: Block) -> Bounds:
+        last = self._at_reading(block)
+        return last.lower[:, 0], last.upper[:, 0]
+
+    def conclude(self) -> BatchTrace:
+        """The output, the answers, and bounds with one entry for each word; the trace of all positions.
+
+        Without a threshold the output must be exactly 1 or 0. In a run that is not `soft` all clips must be settled.
+        """
+        model, usable = self.at.model, self.decided | self.soft
+        block = self._at_reading(self.columns[model.output])
+        block.partly = True  # a radius of 0 is exact
+        low, high = block.lower[:, 0], block.upper[:, 0]
+        if model.threshold is None:
+            exact = low == high
+            sure = exact | (high < 0) | ((low > 0) & (high < 1)) | (low > 1)
+            decided = self.decided & sure & np.isfinite(low) & np.isfinite(high)
+            accepted, rejected = usable & exact & (low == 1), usable & exact & (low == 0)
+        else:
+            accepted, rejected = (usable & side(block, model.threshold)[:, 0] for side in (above, below))
+            decided = accepted | rejected
+        found = self.unrounded.get(model.output)
+        columns, attended = self._finished()
+        return BatchTrace(
+            words=self.words,
+            n=self.start + self.width,
+            decided=decided,
+            accepted=accepted,
+            rejected=rejected,
+            output=self._spread(low, high),
+            margin=None if self.margin is None else self._spread(*self.margin),
+            unrounded=None if found is None else self._spread(*found),
+            columns=columns,
+            attended=attended,
+            layers=self.layers,
+            shared=self.start,
+        )
+
+    def _finished(self) -> tuple[Mapping[int, Block], Mapping[str, Mapping[int, Block]]]:
+        """The columns and what heads wrote at all positions."""
+        columns = dict(enumerate(self.columns))
+        if self.before is None:
+            return columns, self.attended
+        old, wrote = self.before._finished()
+        attended = {name: Joined(wrote[name], outs, self.rows) for name, outs in self.attended.items()}
+        return Joined(old, columns, self.rows), attended
+
+    def _spread(self, low: Floats, high: Floats) -> Bounds:
+        """With one entry for each word."""
+        return np.broadcast_to(low, (self.words,)), np.broadcast_to(high, (self.words,))
+
+
+def ranked(bounds: Sequence[Bounds], rank: int) -> Bounds:
+    """Bounds of the `rank`-th largest (1: the largest) of numbers with these bounds, word by word."""
+    low, high = (np.stack(np.broadcast_arrays(*side)) for side in zip(*bounds, strict=True))
+    unknown = np.isnan(low).any(axis=0) | np.isnan(high).any(axis=0)  # which sorting would take for the largest
+    low, high = (np.where(unknown, np.nan, np.sort(side, axis=0)[-rank]) for side in (low, high))
+    return low, high
+
+
+def affine(bounds: Bounds, factor: Rational, shift: Rational) -> Bounds:
+    """Bounds of factor x + shift, rounded outwards unless nothing changes."""
+    if factor == 1 and shift == 0:
+        return bounds
+    (times, times_off), (plus, plus_off) = rounded(factor), rounded(shift)
+    low, high = (np.asarray(bound * times + plus) for bound in bounds)
+    low, high = (low, high) if factor > 0 else (high, low)
+    size = np.maximum(np.abs(bounds[0]), np.abs(bounds[1]))
+    slack = outward(4 * U * (size * abs(times) + abs(plus)) + times_off * size + plus_off)
+    return low - slack, high + slack
+
+
+def is_zero(block: Block) -> bool:
+    """Whether a column is known to be 0 for every word."""
+    return block.static is not None and not any(block.static)
+
+
+def part_of(block: Block, start: int, stop: int) -> Block:
+    """Some positions of a column that is the same for every word."""
+    if start == 0 and stop == block.mid.shape[1]:
+        return block
+    rad = None if block.rad is None else block.rad[:, start:stop]
+    static = None if block.static is None else block.static[start:stop]
+    return Block(block.mid[:, start:stop], rad, block.places, block.size, static, boolean=block.boolean)

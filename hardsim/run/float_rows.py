@@ -1,92 +1,113 @@
-"""Attention row by row in float64 enclosures: look-ups, of which every pair of position and code is computed once, and
-the dense way. The error of a row is derived in `float_attention`."""
+"""Means of what queries see, in float64 enclosures: uniform ones, and softmax row by row.
+
+Weights. Let l_j be the logits, d_j the computed distances to a reference R (any float), off by at most x_j, and w_j =
+fl(exp(d_j)). Then w_j = W_j (1 + t_j), W_j = e^(l_j - R), with |t_j| <= rho := max growth(x_j) + EXP_ERROR (1 +
+growth), apart from underflow below 2^-1020.
+
+Means. With m the mean of values v_j under the w_j, and D = sum w_j |v_j - m| / sum w_j, the true mean is
+
+    M = m + sum (W_j - w_j)(v_j - m) / sum W_j,  so that  |M - m| <= rho (1 + rho)/(1 - rho) D  for rho < 1,
+
+since |W_j - w_j| <= w_j rho/(1 - rho) and sum W_j >= sum w_j/(1 + rho). For values between a and b, D is at most
+2 min(m - a, b - m), since a chord bounds |v - m|; that is used for Booleans and sums over classes, elsewhere D is
+computed. The quotient q of two computed sums of n terms, in any order, is off from m by at most r = gamma_(2 n + 6)
+max |v_j|, or gamma_(2 n + 6) q where no value is negative; D at q is off from D at m by at most 2 r. Sums of weights
+of at least 2^-900 are required, so that underflow adds at most n max |v_j| 2^-100. Radii of values are averaged under
+the true weights, whose shares are at most (1 + rho)/(1 - rho) times those of the computed ones, and add no more than
+the largest of them. A mean lies between a and b in any case: where nothing better is known that is its enclosure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, combine, fixed, gamma, numbered, outward
-from hardsim.run.float_tables import Rows, Views, most, slack_of, weight_error
-from hardsim.run.plan import Terms
-from hardsim.run.prefixes import Step
-from hardsim.spec.ir import Rational
+from hardsim.network.numbers import Mask, Rational, plain
+from hardsim.run.enclosure import (
+    EXP_ERROR,
+    LARGEST_EXACT,
+    Block,
+    Booleans,
+    Code,
+    Floats,
+    Integers,
+    U,
+    fixed,
+    gamma,
+    growth,
+    outward,
+)
 
 LEAST_SUM = 2.0**-900
 """Sums of weights below this are computed again with a reference of their own."""
 UNDERFLOW = 2.0**-100
-CHUNK = 2**19
-"""Logits computed at a time: four megabytes for each array of them."""
-DIRECT = 2**18
-"""Up to this many pairs of position and code a look-up has a place for each."""
-ENTRIES = 2**20
-"""Pairs that a look-up remembers where there are more: 16 megabytes for each value, and 8 for their numbers."""
+CHUNK = 2**17
+"""Logits computed at a time: one megabyte for each array of them."""
+SURE = 2.0**-10
+"""Relative errors of weights below this make means that are nearer than the values are to each other."""
+DEEPEST = 750.0
+"""e^-750 is below 2^-1080: a distance beyond it may be off by any share, since its exponential, and the computed one
+with it, is 0 up to what the bounds allow for underflow."""
+
+NO_ROWS = np.zeros(0, dtype=np.int64)
 
 Number = TypeVar("Number", np.float64, np.bool_, np.int64)
-Scores = Sequence[tuple[Terms, Terms]]
 Scale = tuple[Floats, Floats]
 """1/tau by query position, and how far it may be off."""
 
 
-def exact_form(form: Terms, blocks: Sequence[Block] | Mapping[int, Block], n: int) -> list[Rational]:
-    """The static part of a form, by position."""
-    total: list[Rational] = [0] * n
-    for index, coefficient in form:
-        values = blocks[index].static
-        if values is not None:
-            total = [old + coefficient * value for old, value in zip(total, values, strict=True)]
-    return total
+@dataclass(frozen=True)
+class Views:
+    """Which keys each query of `size` positions sees: from `starts` up to but not including `stops`, places from 0,
+    and with `bos` the key at place 0 besides."""
 
+    mask: Mask
+    size: int
+    bos: bool = False
+    starts: Integers = field(init=False, repr=False)
+    stops: Integers = field(init=False, repr=False)
+    counts: Floats = field(init=False, repr=False)
+    """How many keys each query sees."""
 
-def form_of(form: Terms, blocks: Sequence[Block]) -> Block:
-    """A linear form: its static part exactly, the rest enclosed."""
-    base = fixed(exact_form(form, blocks, blocks[form[0][0]].mid.shape[1]))
-    rest = [(coefficient, blocks[index]) for index, coefficient in form if blocks[index].static is None]
-    return combine(rest, base) if rest else base
+    def __post_init__(self) -> None:
+        seen = [self.mask.visible(place + 1, self.size) for place in range(self.size)]
+        object.__setattr__(self, "starts", np.array([positions.start - 1 for positions in seen]))
+        object.__setattr__(self, "stops", np.array([positions.stop - 1 for positions in seen]))
+        object.__setattr__(self, "counts", self.over(np.add, np.ones(self.size)))
 
+    def visible(self, rows: Integers, low: int = 0, high: int | None = None) -> Booleans:
+        """Which of the keys from `low` up to but not including `high` the queries at these places see: (rows, keys)."""
+        keys = np.arange(low, self.size if high is None else high)[None, :]
+        seen = (keys >= self.starts[rows][:, None]) & (keys < self.stops[rows][:, None])
+        return seen | (keys == 0) if self.bos else seen
 
-def each_row(rows: int, n: int) -> Iterator[slice]:
-    """Slices of so many rows of n logits that they fit into a chunk."""
-    step = max(1, CHUNK // n)
-    for start in range(0, rows, step):
-        yield slice(start, min(start + step, rows))
+    def span(self, rows: Integers) -> tuple[int, int]:
+        """The keys that some of these queries see."""
+        if self.bos:
+            return 0, max(1, int(self.stops[rows].max()))
+        return int(self.starts[rows].min()), int(self.stops[rows].max())
 
+    def over(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        """Sums, extremes or the like over what each query sees; keys, and of the result queries, are the last axis.
 
-def scaled(mid: Floats, rad: Floats, scale: Scale, rows: Integers) -> tuple[Floats, Floats]:
-    """Query factors times 1/tau, and their radii; the last axis are the queries at places `rows`."""
-    inverse, off = scale[0][rows], scale[1][rows]
-    product = inverse * mid
-    return product, outward(inverse * rad + off * (np.abs(mid) + rad) + 2 * U * np.abs(product))
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """How far values go, by word, (words or 1, 1): the largest in size, and the largest radius. `signed` says that
-    some may be negative."""
-
-    largest: Floats
-    rad: Floats | None
-    signed: bool
-
-    @staticmethod
-    def of(value: Block) -> Reach:
-        """That of a column."""
-        rad = None if value.rad is None else value.rad.max(axis=1, keepdims=True)
-        if value.boolean:
-            return Reach(np.ones((1, 1)), rad, False)
-        least, most_ = value.mid.min(axis=1, keepdims=True), value.mid.max(axis=1, keepdims=True)
-        return Reach(np.maximum(-least, most_), rad, bool((least < 0).any()))
-
-    def with_earlier(self, other: Reach, rows: Integers) -> Reach:
-        """That of longer columns, the first part of which is `other`'s at these rows."""
-        spread = [None if part is None else take(part, rows) for part in (other.largest, other.rad)]
-        rad = self.rad if spread[1] is None else spread[1] if self.rad is None else np.maximum(self.rad, spread[1])
-        assert spread[0] is not None
-        return Reach(np.maximum(self.largest, spread[0]), rad, self.signed or other.signed)
+        The values may be those of the first keys alone, under masks that show no later ones.
+        """
+        if self.mask is Mask.NONE:
+            return np.broadcast_to(operation.reduce(values, axis=-1, keepdims=True), values.shape)
+        first = values[..., :1]
+        if self.mask in (Mask.FUTURE, Mask.STRICT_FUTURE):
+            running = operation.accumulate(values, axis=-1)
+            return running if self.mask is Mask.FUTURE else np.concatenate([first, running[..., :-1]], axis=-1)
+        running = operation.accumulate(values[..., ::-1], axis=-1)[..., ::-1]
+        if not self.bos:
+            return running
+        later = operation(first, running[..., 1:])
+        return np.concatenate([running[..., :1], later] if self.mask is Mask.PAST else [later, first], axis=-1)
 
 
 def take(array: NDArray[Number], words: Integers) -> NDArray[Number]:
@@ -94,203 +115,227 @@ def take(array: NDArray[Number], words: Integers) -> NDArray[Number]:
     return array if array.shape[0] == 1 else array[words]
 
 
-def quotient(top: Floats, total: Floats, error: Floats, reach: Reach, count: int) -> Block:
-    """`top / total`, two sums of `count` terms at most with this relative error, as an enclosure of the mean of values
-    with this reach."""
-    mid = top / total
-    safe = (error < 0.25) & (total >= LEAST_SUM) & np.isfinite(mid)
-    factor = (4 if reach.signed else 2) * (error + U) / (1 - 2 * np.minimum(error, 0.25))
-    rad = factor * (reach.largest if reach.signed else mid)
-    rad += UNDERFLOW * (1 + reach.largest) * count
-    if reach.rad is not None:
-        rad = rad + reach.rad
-    rad = outward(rad)
-    if not np.all(safe):
-        safe = np.broadcast_to(safe, mid.shape)
-        mid, rad = np.where(safe, mid, 0.0), np.where(safe, rad, np.inf)
-    return Block(mid, np.broadcast_to(rad, mid.shape).copy() if rad.shape != mid.shape else rad)
+def carried(old: NDArray[Number], new: NDArray[Number], rows: Integers) -> NDArray[Number]:
+    """The words' rows of `old`, then `new`; either may be shared by all words."""
+    parts = [take(old, rows), new]
+    words = max(map(len, parts))
+    return np.concatenate([np.broadcast_to(part, (words, part.shape[1])) for part in parts], axis=1)
+
+
+# ---- uniform attention ----
+
+
+def mean(block: Block, views: Views, before: Block | None = None, rows: Integers = NO_ROWS) -> Block:
+    """The mean over the visible positions of each query: sums of exact integers are exact, and divided once.
+
+    With `before` the block's positions come after those of `before`, of which each word has the row `rows` says, and
+    the mask is that of the future.
+    """
+    if block.static is not None and before is None:
+        totals = views.over(np.add, np.array(block.static, dtype=object))
+        return fixed([Fraction(total) / int(count) for total, count in zip(totals, views.counts, strict=True)])
+    start = 0 if before is None else before.mid.shape[1]
+    counts = views.counts[start : start + block.mid.shape[1]]
+    parts = [block] if before is None else [before, block]
+    size, places = max(part.size for part in parts), max(part.places for part in parts)
+    total = _sums([part.mid for part in parts], views, rows)
+    mid = total / counts
+    if all(part.rad is None for part in parts) and (views.size * size) << places < LARGEST_EXACT:
+        found = Block(mid, outward(U * np.abs(mid)))
+        if not places:
+            found.ratio = (total, counts)
+            if (total >= 0).all():
+                found.codes = (Code(None, total, views.size * size + 1),)
+        return found
+    sizes = [part.radius + gamma(views.size) * np.abs(part.mid) for part in parts]
+    return Block(mid, outward(_sums(sizes, views, rows) / counts + gamma(2) * np.abs(mid)))
+
+
+def _sums(parts: Sequence[Floats], views: Views, rows: Integers) -> Floats:
+    if len(parts) == 1:
+        return views.over(np.add, parts[0])
+    return np.cumsum(carried(parts[0].sum(axis=1, keepdims=True), parts[1], rows), axis=1)[:, 1:]
+
+
+def lone(found: Block, value: Block, views: Views, old: Block | None = None, rows: Integers = NO_ROWS) -> Block:
+    """Attended values, from now on exact at the queries that see one value only; `old` and `rows` are as of `mean`."""
+    parts = [value] if old is None else [value, old]
+    if found.static is not None or found.rad is None or not all(part.rad is None or part.partly for part in parts):
+        return found
+    everywhere = -1 if views.mask is Mask.PAST and not views.bos else 0  # a place that every query sees
+    seen = value.mid[:, everywhere, None] if old is None else take(old.mid[:, :1], rows)
+    same = views.over(np.logical_and, _holds(value, seen))
+    if old is not None:
+        same &= take(np.all(_holds(old, old.mid[:, :1]), axis=1, keepdims=True), rows)
+    if same.any():
+        np.copyto(found.mid, seen, where=same)
+        np.copyto(found.rad, 0.0, where=same)
+        found.partly = True
+        found.places, found.size = max(part.places for part in parts), max(part.size for part in parts)
+    return found
+
+
+def _holds(block: Block, value: Floats) -> Booleans:
+    """Where a block is exactly this."""
+    held: Booleans = np.equal(block.mid, value)
+    return held if block.rad is None else held & (block.rad == 0)
+
+
+# ---- forms and logits ----
+
+
+def exact_sum(terms: Iterable[tuple[Rational, Block]], n: int, bias: Rational = 0) -> list[Rational]:
+    """The static part of a sum of multiples of blocks plus a bias, by position."""
+    total = [bias] * n
+    for coefficient, block in terms:
+        if block.static is not None:
+            total = [plain(old + coefficient * value) for old, value in zip(total, block.static, strict=True)]
+    return total
+
+
+def slack_of(left: Floats, left_rad: Floats, right: Floats, right_rad: Floats) -> Floats:
+    """How far the computed logits of a row may be off, from the sizes of its k factors and the largest of the keys'
+    that it sees, all (..., k, rows); the result is (..., rows).
+
+    A product of two enclosures has the radius |q| k' + q' |k| + q' k', and a sum of k products, each with a rounding
+    of its own, is off by gamma_(k + 1) times the sum of sizes.
+    """
+    k = left.shape[-2]
+    bound = left * right_rad + left_rad * (right + right_rad) + gamma(k + 1) * left * right
+    return outward(np.asarray(bound.sum(axis=-2)))
+
+
+def weight_error(slack: Floats, left: Floats, right: Floats) -> Floats:
+    """The relative error of e^(l_ij - r_i) where the logits, and r_i with them, are off by `slack` at most: the
+    distance is at most twice the largest logit of the row, and rounded once."""
+    distance = np.minimum(2 * (left * right).sum(axis=-2) + slack, DEEPEST)
+    drift = growth(outward(slack + 2 * U * distance))
+    return outward(drift + EXP_ERROR * (1 + drift))
+
+
+# ---- quotients ----
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """Unnormalised weights (..., rows, keys), their sums and relative errors (..., rows)."""
+class Ends:
+    """The ends of some values by word, (words or 1, 1), and their largest radius."""
 
-    weights: Floats
-    total: Floats
-    error: Floats
+    low: Floats
+    high: Floats
+    rad: Floats | None
 
-    def mean(self, values: Floats, reach: Reach) -> Block:
-        """The attended values: `values` is (keys,) for all rows, or (..., keys, 1) to multiply with; `reach` fits the
-        sums."""
-        top = self.weights @ values if values.ndim == 1 else (self.weights @ values)[..., 0]
-        return quotient(top, self.total, self.error, reach, self.weights.shape[-1])
+    @staticmethod
+    def of(value: Block) -> Ends:
+        """That of a column."""
+        rad = None if value.rad is None else value.rad.max(axis=1, keepdims=True)
+        if value.boolean:
+            return Ends(np.zeros((1, 1)), np.ones((1, 1)), rad)
+        return Ends(value.mid.min(axis=1, keepdims=True), value.mid.max(axis=1, keepdims=True), rad)
+
+    def joined(self, other: Ends) -> Ends:
+        """That of longer columns, of which the other's are the first part."""
+        rad = self.rad if other.rad is None else other.rad if self.rad is None else np.maximum(self.rad, other.rad)
+        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high), rad)
 
 
-def weigh(logits: Floats, error: Floats, visible: Booleans) -> Weights:
+def quotient(
+    top: Floats,
+    total: Floats,
+    error: Floats,
+    reach: Ends,
+    count: int,
+    spread: Floats | None = None,
+    rad: Floats | None = None,
+) -> Block:
+    """`top / total`, sums of `count` terms at most of weights with this relative error, as an enclosure of the mean of
+    values with this reach: `spread` is D at the quotient where it was computed, `rad` the same mean of the radii."""
+    low, high = reach.low, reach.high
+    mid = top / total
+    largest = np.maximum(-low, high)
+    share = error * (1 + error) / np.maximum(1 - error, U)
+    if spread is None:
+        around = np.minimum(mid - low, high - mid)
+        np.abs(around, out=around)
+        around *= 2 * share
+    else:
+        around = share * spread
+    around += gamma(2 * count + 6) * (1 + 2 * share) * (mid if (low >= 0).all() else largest)
+    around += UNDERFLOW * (1 + largest) * count
+    more = np.zeros((1, 1)) if reach.rad is None else reach.rad
+    if rad is not None:
+        shared = rad * ((1 + error) / np.maximum(1 - error, U) * (1 + 8 * count * U))
+        more = np.minimum(more, shared + UNDERFLOW * count * more)
+    if not (error.max() < SURE and around.sum() < np.inf):
+        middle, half = low / 2 + high / 2, (high - low) / 2 + 2 * U * largest
+        sure = (error < 1) & (around <= np.maximum(mid - low, high - mid))  # false where something is not known
+        mid, around = np.where(sure, mid, middle), np.where(sure, around, half)
+        more = more if rad is None or reach.rad is None else np.where(sure, more, reach.rad)
+    return Block(mid, outward(around + more))
+
+
+def softmax_rows(
+    queries: Sequence[Block], keys: Sequence[Block], values: Sequence[Block], views: Views, scale: Scale, rows: Integers
+) -> list[Block]:
+    """The attended values of the queries at places `rows`, of which `queries` are the k factors, (words or 1, rows);
+    `keys` and `values` are those of all positions so far. Some words and queries at a time."""
+    words = max(len(block.mid) for block in (*queries, *keys, *values))
+    found = [Block(np.empty((words, len(rows))), np.empty((words, len(rows)))) for _ in values]
+    seen = keys[0].mid.shape[1]
+    rows_at_once = min(len(rows), max(1, CHUNK // seen))
+    words_at_once = max(1, CHUNK // (seen * rows_at_once))
+    for start in range(0, words, words_at_once):
+        some = np.arange(start, min(start + words_at_once, words))
+        (left, left_rad), (right, right_rad) = _stacked(queries, some), _stacked(keys, some)
+        size, off = views.over(np.maximum, np.abs(right)), views.over(np.maximum, right_rad)
+        content = [
+            (one, Ends.of(one), target)
+            for one, target in zip([value.of_words(some) for value in values], found, strict=True)
+        ]
+        for first in range(0, len(rows), rows_at_once):
+            here = slice(first, first + rows_at_once)
+            places = rows[here]
+            low, high = views.span(places)
+            query = left[:, :, here] * scale[0][places]
+            far, reach = np.abs(query), size[:, :, places]
+            loose = scale[1][places] * (np.abs(left[:, :, here]) + left_rad[:, :, here])
+            query_rad = outward(scale[0][places] * left_rad[:, :, here] + loose + 2 * U * far)
+            error = weight_error(slack_of(far, query_rad, reach, off[:, :, places]), far, reach)
+            logits = np.matmul(query.transpose(0, 2, 1), right[:, :, low:high])
+            weights = _exponentials(logits, views.visible(places, low, high))
+            total = weights.sum(axis=2)
+            for value, one, target in content:
+                mid, rad = value.mid[:, low:high], None if value.rad is None else value.rad[:, low:high]
+                top = _times(weights, mid)
+                spread = None if value.boolean else _spread(weights, mid, top / total, total)
+                loose_mean = None if rad is None else _times(weights, rad) / total
+                mean_ = quotient(top, total, error, one, high - low, spread, loose_mean)
+                target.mid[some, here], target.radius[some, here] = mean_.mid, mean_.radius
+    return found
+
+
+def _stacked(blocks: Sequence[Block], words: Integers) -> tuple[Floats, Floats]:
+    """Midpoints and radii of some words, (words or 1, blocks, n)."""
+    some = [block.of_words(words) for block in blocks]
+    mid, rad = ([block.mid for block in some], [block.radius for block in some])
+    return np.stack(np.broadcast_arrays(*mid), axis=1), np.stack(np.broadcast_arrays(*rad), axis=1)
+
+
+def _exponentials(logits: Floats, visible: Booleans) -> Floats:
     """Weights relative to each row's largest logit; `logits` is overwritten."""
     if not visible.all():
         np.copyto(logits, -np.inf, where=~visible)
     logits -= logits.max(axis=-1, keepdims=True)
-    weights = np.exp(logits, out=logits)
-    return Weights(weights, weights.sum(axis=-1), outward((error + gamma(logits.shape[-1] + 2)) * (1 + error)))
+    return np.exp(logits, out=logits)
 
 
-@dataclass(slots=True)
-class _Known:
-    """Values by number of a pair of position and code, ascending: (values, pairs)."""
-
-    numbers: Integers
-    mid: Floats
-    rad: Floats
+def _times(weights: Floats, values: Floats) -> Floats:
+    """Sums of weights (words, rows, keys) times values (words, keys)."""
+    result: Floats = np.matmul(weights, values[:, :, None])[:, :, 0]
+    return result
 
 
-@dataclass
-class LookUps:
-    """Means of static values under static keys, for one head: `keys` are the k key rows, (k, n)."""
-
-    views: Views
-    scale: Scale
-    keys: Rows
-    values: list[Block]
-    _direct: dict[tuple[int, ...], _Known] = field(default_factory=dict)
-    _sorted: dict[tuple[int, ...], _Known] = field(default_factory=dict)
-
-    def find(
-        self, queries: Sequence[Terms], blocks: Sequence[Block], codes: Sequence[Block], step: Step
-    ) -> list[Block]:
-        """The value of every query; `codes` are the numbered columns that decide the query beside its position."""
-        kinds = tuple(block.kinds for block in codes)
-        size = int(np.prod([int(kind) for kind in kinds], dtype=object)) if kinds else 1
-        width = blocks[0].mid.shape[1]
-        place = np.zeros((1, width), dtype=np.int64)
-        for block in codes:
-            place = place * block.kinds + numbered(block)
-        place = place + size * np.arange(step.start, step.start + width)[None, :]
-        seek = self._directly if self.views.n * size <= DIRECT else self._by_order
-        mid, rad = seek(kinds, size, place, queries, blocks)
-        return [Block(mid[number], rad[number]) for number in range(len(self.values))]
-
-    def _directly(
-        self, kinds: tuple[int, ...], size: int, place: Integers, queries: Sequence[Terms], blocks: Sequence[Block]
-    ) -> tuple[Floats, Floats]:
-        known = self._direct.get(kinds)
-        if known is None:
-            shape = (len(self.values), self.views.n * size)
-            known = self._direct[kinds] = _Known(np.arange(shape[1]), np.zeros(shape), np.full(shape, -1.0))
-        example = np.full(self.views.n * size, -1)
-        example[place] = np.arange(place.size).reshape(place.shape)
-        missing = np.flatnonzero((example >= 0) & (known.rad[0] < 0))
-        if len(missing):
-            known.mid[:, missing], known.rad[:, missing] = self._fill(
-                missing // size, example[missing], queries, blocks
-            )
-        return known.mid[:, place], known.rad[:, place]
-
-    def _by_order(
-        self, kinds: tuple[int, ...], size: int, place: Integers, queries: Sequence[Terms], blocks: Sequence[Block]
-    ) -> tuple[Floats, Floats]:
-        numbers, first, inverse = np.unique(place, return_index=True, return_inverse=True)
-        inverse = inverse.reshape(place.shape)
-        known = self._sorted.get(kinds)
-        mid, rad = np.zeros((2, len(self.values), len(numbers)))
-        missing = np.ones(len(numbers), dtype=np.bool_)
-        if known is not None:
-            spot = np.minimum(np.searchsorted(known.numbers, numbers), len(known.numbers) - 1)
-            missing = known.numbers[spot] != numbers
-            mid[:, ~missing], rad[:, ~missing] = known.mid[:, spot[~missing]], known.rad[:, spot[~missing]]
-        if missing.any():
-            fresh = self._fill(numbers[missing] // size, first[missing], queries, blocks)
-            mid[:, missing], rad[:, missing] = fresh
-            self._remember(kinds, known, _Known(numbers[missing], *fresh))
-        return mid[:, inverse], rad[:, inverse]
-
-    def _remember(self, kinds: tuple[int, ...], known: _Known | None, fresh: _Known) -> None:
-        if known is None or len(known.numbers) + len(fresh.numbers) > ENTRIES:
-            self._sorted[kinds] = fresh
-            return
-        where = np.searchsorted(known.numbers, fresh.numbers)
-        self._sorted[kinds] = _Known(
-            np.insert(known.numbers, where, fresh.numbers),
-            np.insert(known.mid, where, fresh.mid, axis=1),
-            np.insert(known.rad, where, fresh.rad, axis=1),
-        )
-
-    def _fill(
-        self, rows: Integers, examples: Integers, queries: Sequence[Terms], blocks: Sequence[Block]
-    ) -> tuple[Floats, Floats]:
-        """Values of some pairs, (values, pairs): their positions, ascending, and places of the batch that have them."""
-        words, columns = np.divmod(examples, blocks[0].mid.shape[1])
-        forms = [form_of(query, blocks) for query in queries]
-        parts = [(pick(form.mid, words, columns), pick(form.radius, words, columns)) for form in forms]
-        left, left_rad = scaled(
-            np.stack([mid for mid, _ in parts]), np.stack([rad for _, rad in parts]), self.scale, rows
-        )
-        size, width = self.views.reach(np.abs(self.keys.mid)), self.views.reach(self.keys.rad)
-        error = weight_error(
-            slack_of(np.abs(left), left_rad, size[:, rows], width[:, rows]), np.abs(left), size[:, rows]
-        )
-        mid, rad = np.zeros((2, len(self.values), len(rows)))
-        for chunk in each_row(len(rows), self.views.n):
-            low, high = self.views.span(rows[chunk])
-            logits = left[:, chunk].T @ self.keys.mid[:, low:high]
-            weights = weigh(logits, error[chunk], self.views.visible(rows[chunk], low, high))
-            for number, value in enumerate(self.values):
-                reach = Reach.of(value)
-                one = Reach(reach.largest[0], None if reach.rad is None else reach.rad[0], reach.signed)
-                found = weights.mean(value.mid[0, low:high], one)
-                mid[number, chunk], rad[number, chunk] = found.mid, found.radius
-        return mid, rad
-
-
-def pick(array: Floats, words: Integers, columns: Integers) -> Floats:
-    """Entries of an array whose first axis may be shared by all words."""
-    return array[np.zeros_like(words) if array.shape[0] == 1 else words, columns]
-
-
-def dense_means(
-    scores: Scores,
-    views: Views,
-    scale: Scale,
-    blocks: Sequence[Block],
-    whole: Sequence[Block],
-    values: Sequence[Block],
-    start: int,
-) -> list[Block]:
-    """The attended values at the queries from `start` on, of which `blocks` are the columns; `whole` and `values` are
-    those of all positions so far (of the coordinates that keys read, at least)."""
-    width = blocks[0].mid.shape[1]
-    queries = [form_of(query, blocks) for query, _ in scores]
-    keys = [form_of(key, whole) for _, key in scores]
-    words = max(block.mid.shape[0] for block in (*queries, *keys, *values))
-    found = [Block(np.zeros((words, width)), np.zeros((words, width))) for _ in values]
-    seen = keys[0].mid.shape[1]
-    rows_at_once = min(width, max(1, CHUNK // seen))
-    words_at_once = max(1, CHUNK // (seen * rows_at_once))
-    reaches = [Reach.of(value) for value in values]
-    for some in (slice(at, at + words_at_once) for at in range(0, words, words_at_once)):
-        key = np.stack(np.broadcast_arrays(*(part(block.mid, some) for block in keys)), axis=1)
-        key_rad = np.stack(np.broadcast_arrays(*(part(block.radius, some) for block in keys)), axis=1)
-        size, off = most(np.abs(key), views.mask), most(key_rad, views.mask)
-        for first in range(0, width, rows_at_once):
-            here = slice(first, min(first + rows_at_once, width))
-            rows = np.arange(here.start, here.stop) + start
-            low, high = views.span(rows)
-            left, left_rad = scaled(
-                np.stack(np.broadcast_arrays(*(part(block.mid, some)[:, here] for block in queries)), axis=1),
-                np.stack(np.broadcast_arrays(*(part(block.radius, some)[:, here] for block in queries)), axis=1),
-                scale,
-                rows,
-            )
-            reach = size[:, :, rows]
-            error = weight_error(slack_of(np.abs(left), left_rad, reach, off[:, :, rows]), np.abs(left), reach)
-            logits = np.matmul(left.transpose(0, 2, 1), key[:, :, low:high])
-            weights = weigh(logits, error, views.visible(rows, low, high))
-            for value, block, far in zip(values, found, reaches, strict=True):
-                one = Reach(part(far.largest, some), None if far.rad is None else part(far.rad, some), far.signed)
-                block.put((some, here), weights.mean(part(value.mid, some)[:, low:high, None], one))
+def _spread(weights: Floats, values: Floats, mean_: Floats, total: Floats) -> Floats:
+    distance = values[:, None, :] - mean_[:, :, None]
+    np.abs(distance, out=distance)
+    found: Floats = np.einsum("wrk,wrk->wr", *np.broadcast_arrays(weights, distance)) / total
     return found
-
-
-def part(array: Floats, words: slice) -> Floats:
-    """Some words of an array whose first axis may be shared by all of them."""
-    return array if array.shape[0] == 1 else array[words]

@@ -3,23 +3,14 @@
 The error analysis (`enclosure`) assumes that sums, products and quotients are rounded to the nearest float64, in one
 step and without flushing subnormal numbers to zero, and that numpy's exp is right to EXP_ERROR. A library loaded into
 the process may have changed the first (the rounding mode is a state of the processor), another processor or build of
-numpy the second. So the first certified pass of a process tries both, in a few milliseconds. Where something is wrong
-no float64 pass decides anything, balls do the work, and the reason is told.
-
-What is not tried: that matrix products are sums of products (Strassen's method would not keep the bounds), and that the
-state stays as it was found.
+numpy the second: the first certified pass of a process tries both, in a few milliseconds. Not tried are that matrix
+products are sums of products (Strassen's method would not keep the bounds), and that the state stays as it was found.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from typing import Any
 
 BITS = 90
 """Bits of the balls that exp is held against."""
@@ -82,20 +73,37 @@ def _operations_are_rounded_once() -> bool:
 
 
 def exp_fault() -> str | None:
-    """What is wrong with numpy's exp, on arguments as the passes have them: at most 0."""
+    """What is wrong with numpy's exp, on arguments as the passes have them: at most 0, in long and short arrays,
+    strided and in place."""
     import numpy as np
+    from flint import arb, ctx
+
+    from hardsim.run.enclosure import EXP_ERROR
 
     points = _points()
-    true = _exponentials(points)
+    with ctx.workprec(BITS):
+        nearest = [float(arb(x).exp().mid()) if x > -1000 else 0.0 for x in points.tolist()]
+    both = np.array([points.tolist(), nearest])
+    square = both[:, : 30 * (len(points) // 30)].reshape(2, 30, -1)
+    arrays = [both, both[:, ::-1], both[:, ::2], both[:, ::3], square.swapaxes(1, 2)]
+    start = 0
+    for length in LENGTHS * 3:
+        arrays.append(both[:, start : start + length])
+        start = (start + 7 * length + 1) % (len(points) - LENGTHS[-1])
     with np.errstate(all="ignore"):
-        for found, wanted, argument in _tried(points, true):
-            bad = np.flatnonzero(~_right(found, wanted))
-            if len(bad):
-                return f"numpy's exp is off by more than is assumed of it, at {float(argument[bad[0]])!r}"
+        for argument, true in arrays:
+            here = argument.copy()
+            for found in (np.exp(argument), np.exp(here, out=here)):
+                # As near as `enclosure` says; the true ones were rounded too.
+                normal = np.abs(found - true) <= (EXP_ERROR - 2.0**-51) * true
+                small = (found >= 0) & (np.abs(found - true) <= 2.0**-1021)
+                bad = argument[~np.where(true >= 2.0**-1021, normal, small)]
+                if len(bad):
+                    return f"numpy's exp is off by more than is assumed of it, at {float(bad[0])!r}"
     return None
 
 
-def _points() -> Array:
+def _points() -> Any:
     """About a thousand: near 0, everywhere down to -745, where results are subnormal, and where they are 0."""
     import numpy as np
 
@@ -105,41 +113,3 @@ def _points() -> Array:
     small = -np.linspace(708.4, 745.2, 120)
     none = np.array([-0.0, -745.13, -745.14, -746.0, -1e4, -1e300, -np.inf])
     return np.concatenate([near, spread, powers, np.nextafter(powers, 0), small, none])
-
-
-def _exponentials(points: Array) -> Array:
-    """The nearest floats, by ball arithmetic."""
-    import numpy as np
-    from flint import arb, ctx
-
-    with ctx.workprec(BITS):
-        return np.array([float(arb(x).exp().mid()) if x > -1000 else 0.0 for x in points.tolist()])
-
-
-def _tried(points: Array, true: Array) -> Any:
-    """Results, what they should be, and arguments: of long and short arrays, strided and in place."""
-    import numpy as np
-
-    yield np.exp(points), true, points
-    yield np.exp(points.copy()[::-1]), true[::-1], points[::-1]
-    for stride in (2, 3):
-        yield np.exp(points[::stride]), true[::stride], points[::stride]
-    square = points[: 30 * (len(points) // 30)].reshape(30, -1)
-    wanted = true[: square.size].reshape(square.shape)
-    yield np.exp(square.T).ravel(), wanted.T.ravel(), square.T.ravel()
-    start = 0
-    for length in LENGTHS * 3:
-        part = slice(start, start + length)
-        here = points[part].copy()
-        yield np.exp(here, out=here), true[part], points[part]
-        start = (start + 7 * length + 1) % (len(points) - LENGTHS[-1])
-
-
-def _right(found: Array, true: Array) -> Any:
-    """Where results are as near as `enclosure` says; the true ones were rounded too."""
-    import numpy as np
-
-    from hardsim.run.enclosure import EXP_ERROR
-
-    normal = np.abs(found - true) <= (EXP_ERROR - 2.0**-51) * true
-    return np.where(true >= 2.0**-1021, normal, (found >= 0) & (np.abs(found - true) <= 2.0**-1021))

@@ -7,19 +7,24 @@ rationals, so the only error in an attended value is that of exp, of the sums an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import accumulate
-from typing import Any, Generic
+from functools import partial
+from typing import Any, Generic, TypeVar
 
-from hardsim.net.model import Transformer
-from hardsim.run.arithmetic import Arithmetic, Column, T, Value
-from hardsim.run.exponentials import Exponentials
-from hardsim.run.plan import HeadPlan, LayerPlan, Plan, Terms, Unit, largest_logit, make_plan
-from hardsim.run.sharp import SHARP, Booleans, SharpHead
-from hardsim.run.weights import MEMO_LENGTH, MEMO_SIZE, AttentionWeights, ExpTable, View, seen_matrix
-from hardsim.spec.ir import Mask, Rational, plain
+from hardsim.network.model import AttentionHead, FeedForward, HiddenUnit, Layer, Transformer
+from hardsim.network.numbers import Rational
+from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, linear
+from hardsim.run.attention import WordHead, exponentials
+from hardsim.run.float_rows import Views
+
+HALF = Fraction(1, 2)
+MEMO_LENGTH, MEMO_SIZE = 32, 10_000
+"""The length up to which it is remembered what a head or a hidden unit made of its inputs, since short words share most
+of these; and how many such results are."""
+
+M = TypeVar("M")
 
 
 @dataclass
@@ -47,239 +52,146 @@ class Trace(Generic[T]):
         """The output coordinate at the reading position."""
         return self.columns[model.output].values[self.index]
 
-    def verdict(self, model: Transformer) -> bool | None:
-        """True where the output is exactly 1, False where it is exactly 0, None where the network did not decide."""
-        value = self.output(model)
-        if isinstance(value, int | Fraction) and value in (0, 1):
-            return value == 1
-        return None
-
 
 @dataclass(frozen=True, slots=True)
-class _Activated(Generic[T]):
-    """What a hidden unit gave: its column, its input at the last position, its least margin where it rounds, and at
-    how many positions it is unsettled.
+class Hidden(Generic[T]):
+    """What a hidden unit gave: its column, its input at the last position and, where it rounds, its least margin and at
+    how many positions it is unsettled."""
 
-    `inputs` keeps the columns that it read alive, since they may be known by their identity.
-    """
-
-    result: Column
+    column: Column
     last: Value
     margin: T | None
     unsettled: int
-    inputs: list[Column]
 
 
 class Forward(Generic[T]):
-    """A network ready to run in one arithmetic. Exponentials are kept per length, since words share most of them."""
+    """A network ready to run in one arithmetic. What a length needs is kept until another one comes, exponentials until
+    there are too many: words share most of them."""
 
-    def __init__(self, model: Transformer, arithmetic: Arithmetic[T], plan: Plan | None = None) -> None:
+    def __init__(self, model: Transformer, arithmetic: Arithmetic[T]) -> None:
         self.model = model
-        self.plan: Plan = plan or make_plan(model)
         self.arithmetic = arithmetic
-        self._tables: dict[tuple[int, int], ExpTable[T]] = {}
+        self._product = exponentials(arithmetic)
+        self._letters: dict[int, list[Rational]] = {}
         self._length = 0
-        self._statics: list[Column] = []
-        self._inverse: list[Fraction] = []
-        self._exponentials = Exponentials(arithmetic)
-        self._sharp = False
-        self._visible: dict[Mask, Booleans] = {}
-        self._rows = model.embedding.rows()
-        self._units: dict[Any, _Activated[T]] = {}
+        self._base: list[Column] = []
+        self._heads: list[list[WordHead[T]]] = []
+        self._memo: dict[Hashable, tuple[Any, list[Column]]] = {}
 
     def run(self, word: Sequence[str]) -> Trace[T]:
         """Run the network on a non-empty word over its alphabet."""
-        self._prepare(len(word))
-        size = len(word) + self.model.bos
-        symbols = [self._rows[self.model.symbol_index[symbol]] for symbol in word]
-        if self.model.bos:
-            symbols.insert(0, self._rows[-1])
-        columns = [
-            self._statics[index]
-            if index in self.plan.static
-            else Column(
-                [row.get(index, 0) + base for row, base in zip(symbols, self._statics[index].values, strict=True)]
+        if len(word) != self._length:
+            self._prepare(len(word))
+        index = self.model.symbol_index
+        rows = [len(index)] * self.model.bos + [index[symbol] for symbol in word]
+        columns = list(self._base)
+        for place, letter in self._letters.items():
+            columns[place] = Column(
+                [letter[row] + value for row, value in zip(rows, columns[place].values, strict=True)]
             )
-            for index in range(self.model.dimension)
-        ]
         trace: Trace[T] = Trace(columns, self.model.reading_index(len(word)))
-        for number, layer in enumerate(self.plan.layers):
-            self._attention(number, layer, trace, size)
+        for number, (layer, heads) in enumerate(zip(self.model.layers, self._heads, strict=True)):
+            self._attention(number, layer, heads, trace)
             attended = list(trace.columns)
-            self._feed_forward(number, layer, trace, size)
+            self._feed_forward(number, layer.ffn, trace)
             trace.layers.append((attended, list(trace.columns)))
         return trace
 
     def _prepare(self, n: int) -> None:
-        """Position encodings and temperatures of a length; those of other lengths are let go."""
-        if n == self._length:
-            return
-        self._tables.clear()
-        self._units.clear()
-        model = self.model
-        positions = range(model.first, n + 1)
-        self._statics = [Column([0] * len(positions)) for _ in range(model.dimension)]
-        for index, encoding in model.encodings:
-            earlier = self._statics[index].values
-            self._statics[index] = Column(
-                [plain(encoding.evaluate(i=i, n=n) + value) for i, value in zip(positions, earlier, strict=True)]
-            )
-        for index in self.plan.static:
-            shared = self._rows[0].get(index, 0)
-            self._statics[index] = Column([value + shared for value in self._statics[index].values])
-        self._inverse = [model.inverse_temperature(i, n) for i in positions]
-        cutoff = self.arithmetic.negligible
-        self._sharp = cutoff is not None and largest_logit(self.plan, n) > SHARP * cutoff
-        self._visible.clear()
+        """Position encodings and heads with the temperatures of a length."""
+        model, positions = self.model, range(self.model.first, n + 1)
+        values, self._letters = model.entering(n)
+        self._base = [Column(column, static=index not in self._letters) for index, column in enumerate(values)]
+        inverse = [model.inverse_temperature(i, n) for i in positions]
+        views = {mask: Views(mask, len(positions), model.bos) for mask in {head.mask for head in model.heads}}
+        self._heads = [
+            [WordHead(head, self.arithmetic, self._product, inverse, views[head.mask]) for head in layer.heads]
+            for layer in model.layers
+        ]
         self._length = n
+        self._memo.clear()
 
-    def _table(self, head: HeadPlan) -> ExpTable[T]:
-        """What all words of the present length share in a head."""
-        if not self._sharp or not head.scores:
-            return ExpTable(head, self._exponentials, self._inverse)
-        visible = self._visible.get(head.mask)
-        if visible is None:
-            visible = self._visible[head.mask] = seen_matrix(head.mask, len(self._inverse), self.model.bos)
-        sharp = SharpHead(head, self._exponentials, self._inverse, visible)
-        return ExpTable(head, self._exponentials, self._inverse, sharp)
+    def _remembered(self, what: Hashable, reads: Iterable[int], columns: Sequence[Column], made: Callable[[], M]) -> M:
+        """What a part of the network makes of the columns that it reads: known by their values or, of those that are
+        remembered and so stay as they are, by their identity (an entry keeps what it is known by)."""
+        inputs = [columns[index] for index in reads if not columns[index].static]
+        if self._length > MEMO_LENGTH or not all(column.exact or column.kept for column in inputs):
+            return made()
+        key = (what, *(tuple(column.values) if column.exact else id(column) for column in inputs))
+        if key not in self._memo:
+            if len(self._memo) >= MEMO_SIZE:
+                self._memo.clear()
+            self._memo[key] = made(), inputs
+        found: M = self._memo[key][0]
+        return found
 
-    def _attention(self, number: int, layer: LayerPlan, trace: Trace[T], n: int) -> None:
+    def _attention(self, number: int, layer: Layer, heads: Sequence[WordHead[T]], trace: Trace[T]) -> None:
         outputs: list[tuple[int, Column]] = []
-        for index, head in enumerate(layer.heads):
-            attended: dict[int, Column] = {}
-            table = self._tables.get((number, index))
-            if table is None:
-                table = self._tables[number, index] = self._table(head)
-            weights = AttentionWeights(table, trace.columns, n, self.model.bos) if head.scores else None
-            for out, form in head.values:
-                values = self.combine(form, 0, trace.columns, n)
-                column = weights.attend(values, out) if weights else self._average(values, head.mask)
-                attended[out] = column
-                outputs.append((out, column))
-            trace.attended[head.name] = attended
+        for index, (head, means) in enumerate(zip(layer.heads, heads, strict=True)):
+            forms = [*(form for pair in head.scores for form in pair), *(form for _, form in head.values)]
+            reads = sorted({place for form in forms for place, _ in form})
+            made = partial(self._means, head, means, trace.columns)
+            attended = self._remembered(("head", number, index), reads, trace.columns, made)
+            trace.attended[head.name] = {out: column for (out, _), column in zip(head.values, attended, strict=True)}
+            outputs += trace.attended[head.name].items()
         for out, column in outputs:
             trace.columns[out] = self._add(trace.columns[out], column)
 
-    def _feed_forward(self, number: int, layer: LayerPlan, trace: Trace[T], n: int) -> None:
+    def _means(self, head: AttentionHead, means: WordHead[T], columns: Sequence[Column]) -> list[Column]:
+        """What a head reads, by output."""
+        attended = means.attend(columns, [linear(self.arithmetic, form, columns) for _, form in head.values])
+        return [replace(column, kept=self._length <= MEMO_LENGTH) for column in attended]
+
+    def _feed_forward(self, number: int, layer: FeedForward, trace: Trace[T]) -> None:
+        arithmetic, n = self.arithmetic, len(trace.columns[0].values)
         sums: dict[int, Column] = {out: Column([bias] * n) for out, bias in layer.biases}
         last: list[Value] = []
         for index, unit in enumerate(layer.units):
-            done = self._activated(number, index, unit, trace.columns, n)
-            last.append(done.last)
-            trace.unsettled += done.unsettled
-            if done.margin is not None:
-                margins = [done.margin] if trace.least_margin is None else [done.margin, trace.least_margin]
-                trace.least_margin = self.arithmetic.ranked(margins, len(margins))
-            result = done.result
+            reads, made = [place for place, _ in unit.form], partial(self._hidden, unit, trace.columns)
+            hidden = self._remembered(("unit", number, index), reads, trace.columns, made)
+            last.append(hidden.last)
+            trace.unsettled += hidden.unsettled
+            if hidden.margin is not None:
+                margins = [hidden.margin] if trace.least_margin is None else [hidden.margin, trace.least_margin]
+                trace.least_margin = arithmetic.ranked(margins, len(margins))
             for out, weight in unit.outs:
-                scaled = result if weight == 1 else self.combine(((0, weight),), 0, [result], n)
+                scaled = hidden.column if weight == 1 else linear(arithmetic, ((0, weight),), [hidden.column])
                 sums[out] = self._add(sums[out], scaled) if out in sums else scaled
         trace.inputs.append(last)
         for out, column in sums.items():
             trace.columns[out] = self._add(trace.columns[out], column)
 
-    def _activated(self, number: int, index: int, unit: Unit, columns: Sequence[Column], n: int) -> _Activated[T]:
-        """A hidden unit (or clip) at every position; for short words, which repeat their inputs, remembered."""
-        inputs = [columns[coordinate] for coordinate, _ in unit.form if coordinate not in self.plan.static]
-        if n > MEMO_LENGTH or not all(column.exact or column.kept for column in inputs):
-            return self._activate_unit(unit, columns, n, inputs)
-        key = (number, index, *(tuple(column.values) if column.exact else id(column) for column in inputs))
-        known = self._units.get(key)
-        if known is None:
-            if len(self._units) >= MEMO_SIZE:
-                self._units.clear()
-            known = self._units[key] = self._activate_unit(unit, columns, n, inputs)
-        return known
+    def _hidden(self, unit: HiddenUnit, columns: Sequence[Column]) -> Hidden[T]:
+        """A hidden unit at every position; of one that rounds, how near its inputs are to its thresholds."""
+        entering = linear(self.arithmetic, unit.form, columns, unit.bias)
+        values = [self._activate(unit, value) for value in entering.values]
+        column = Column(values, all(is_exact(value) for value in values), kept=self._length <= MEMO_LENGTH)
+        if not self.model.rounds(unit):
+            return Hidden(column, entering.values[-1], None, 0)
+        number, soft = self.arithmetic.number, [value for value in entering.values if not is_exact(value)]
+        margins = [margin(value, number(HALF)) for value in soft]
+        if len(soft) < len(values):
+            margins.append(number(min(margin(value, HALF) for value in entering.values if is_exact(value))))
+        least = self.arithmetic.ranked(margins, len(margins))
+        return Hidden(column, entering.values[-1], least, sum(not settled(value) for value in soft))
 
-    def _activate_unit(self, unit: Unit, columns: Sequence[Column], n: int, inputs: list[Column]) -> _Activated[T]:
-        column = self.combine(unit.form, unit.bias, columns, n)
-        values = [self._activate(value, unit.clip) for value in column.values]
-        exact = column.exact or all(isinstance(value, int | Fraction) for value in values)
-        margin = self._least_margin(column) if unit.decides and unit.clip else None
-        unsettled = 0
-        if unit.decides and unit.clip and not column.exact:
-            soft = [value for value in column.values if not isinstance(value, int | Fraction)]
-            unsettled = sum(not self.arithmetic.settled(value) for value in soft)
-        return _Activated(Column(values, exact), column.values[-1], margin, unsettled, inputs)
-
-    def _activate(self, value: Value, clip: bool) -> Value:
-        if isinstance(value, int | Fraction):
-            return min(max(value, 0), 1) if clip else max(value, 0)
-        return self.arithmetic.clip(value) if clip else self.arithmetic.relu(value)
-
-    def _least_margin(self, column: Column) -> T:
-        number = self.arithmetic.number
-        exact = [value for value in column.values if isinstance(value, int | Fraction)]
-        least = [number(min(exact_margin(value) for value in exact))] if exact else []
-        soft = [value for value in column.values if not isinstance(value, int | Fraction)]
-        if soft:
-            least.append(self.arithmetic.least_margin(soft))
-        return self.arithmetic.ranked(least, len(least))
-
-    def combine(self, form: Terms, bias: Rational, columns: Sequence[Column], n: int) -> Column:
-        """The column of a linear form plus a bias; exact if every coordinate it reads is, and exact at a position
-        where they are."""
-        exact: list[Rational] = [bias] * n
-        soft: list[Value] | None = None
-        for index, coefficient in form:
-            column = columns[index]
-            if column.exact:
-                if coefficient == 1:
-                    exact = [old + value for old, value in zip(exact, column.values, strict=True)]
-                else:
-                    exact = [old + coefficient * value for old, value in zip(exact, column.values, strict=True)]
-            else:
-                factor = self.arithmetic.number(coefficient)
-                scaled = [
-                    coefficient * value if isinstance(value, int | Fraction) else factor * value
-                    for value in column.values
-                ]
-                soft = scaled if soft is None else [self._plus(a, b) for a, b in zip(soft, scaled, strict=True)]
-        if soft is None:
-            return Column(list(exact))
-        return Column([self._plus(a, b) for a, b in zip(soft, exact, strict=True)], exact=False)
-
-    def _plus(self, left: Value, right: Value) -> Value:
-        """The sum of two values, exact if both are."""
-        if isinstance(left, int | Fraction):
-            return left + right if isinstance(right, int | Fraction) else self.arithmetic.number(left) + right
-        return left + self._number(right)
-
-    def _number(self, value: Value) -> Any:
-        return self.arithmetic.number(value) if isinstance(value, int | Fraction) else value
+    def _activate(self, unit: HiddenUnit, value: Value) -> Value:
+        if is_exact(value):
+            return min(max(value, 0), 1) if unit.clip else max(value, 0)
+        return self.arithmetic.clip(value) if unit.clip else self.arithmetic.relu(value)
 
     def _add(self, left: Column, right: Column) -> Column:
         if left.exact and not any(left.values):
             return right
-        n = len(left.values)
-        return self.combine(((0, 1), (1, 1)), 0, [left, right], n)
-
-    def _average(self, column: Column, mask: Mask) -> Column:
-        """The mean over the visible positions: exact if the values are."""
-        values, n = column.values, len(column.values)
-        if not column.exact:
-            values = [self._number(value) for value in values]
-        if mask is Mask.NONE:
-            return Column([self._divide(_sum(values), n)] * n, column.exact)
-        if mask.strict or (self.model.bos and mask is Mask.PAST):
-            seen = [View.of(mask, i, n, self.model.bos).take(values) for i in range(n)]
-            return Column([self._divide(_sum(row), len(row)) for row in seen], column.exact)
-        ordered = values if mask is Mask.FUTURE else values[::-1]
-        means = [self._divide(total, count) for count, total in enumerate(accumulate(ordered), start=1)]
-        return Column(means if mask is Mask.FUTURE else means[::-1], column.exact)
-
-    def _divide(self, total: Value, count: int) -> Value:
-        return Fraction(total, count) if isinstance(total, int | Fraction) else total / self.arithmetic.number(count)
+        return linear(self.arithmetic, ((0, 1), (1, 1)), [left, right])
 
 
-def _sum(values: list[Value]) -> Value:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total
+def margin(value: Value, half: Value) -> Value:
+    """The margin of a clip's input `z = 2x - 1/2`, max(-z, z - 1)/2 in units of x: the distance from the nearest
+    threshold, negative in between."""
+    return (abs(value - half) - half) / 2
 
 
-def exact_margin(value: Rational) -> Fraction:
-    """The margin of a clip's input `2x - 1/2`, in units of x: the distance from the nearest threshold, negative in
-    between."""
-    return Fraction(max(-value, value - 1)) / 2
+def settled(value: Value) -> bool:
+    """Whether it is certain that a clip's input is at most 0, at least 1, or strictly between."""
+    return bool(value <= 0 or value >= 1 or (value > 0 and value < 1))

@@ -9,16 +9,19 @@ with logits of many thousands of nats.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from hardsim.errors import InputError, Undecided
-from hardsim.net.model import Transformer
-from hardsim.run.ball import LARGEST_EXPONENT, TINY
-from hardsim.run.forward import Forward
-from hardsim.run.plan import LayerPlan, Plan, Terms, largest_inverse, magnitudes
-from hardsim.spec.ir import Rational
+from hardsim.errors import InputError
+from hardsim.network.model import Terms, Transformer
+from hardsim.network.numbers import Rational
+from hardsim.run.arithmetic import is_exact
+from hardsim.run.ball import LARGEST_EXPONENT, dyadic
+from hardsim.run.sizes import largest_inverse, magnitudes
 from hardsim.theory.rounding import Rounded, rounded_attention, rounded_logit, rounded_mean, rounded_sum
 
 ACCURATE_DIGITS = 20
@@ -33,19 +36,13 @@ def exact(value: Any) -> Fraction:
     Raises:
         Undecided: if it is not finite, or beyond 2^LARGEST_EXPONENT.
     """
-    if isinstance(value, int | Fraction):
+    if is_exact(value):
         return Fraction(value)
     try:
         mantissa, exponent = (int(part) for part in value.man_exp)  # without the sign
     except ValueError:  # what is not finite has none
         mantissa, exponent = 1, LARGEST_EXPONENT
-    size = exponent + mantissa.bit_length()
-    if size > LARGEST_EXPONENT:
-        raise Undecided("a number of mpmath grew without limit")
-    if size < -TINY:
-        return Fraction(0)
-    found = Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
-    return -found if value < 0 else found
+    return dyadic(-mantissa if value < 0 else mantissa, exponent, 0, "a number of mpmath grew without limit")
 
 
 class MpArithmetic:
@@ -59,21 +56,20 @@ class MpArithmetic:
         self.dps = dps
         self._zero = self.context.mpf(0)
         self._one = self.context.mpf(1)
-        self._numbers: dict[Rational, Any] = {0: self._zero, 1: self._one}
+        self.number: Callable[[Rational], Any] = lru_cache(10_000)(self._nearest)
+
+    def _nearest(self, value: Rational) -> Any:
+        """The nearest number to a rational."""
+        return self.context.mpf(value.numerator) / value.denominator
+
+    def precision(self) -> AbstractContextManager[None]:
+        """Nothing to be set: the context is its own."""
+        return nullcontext()
 
     @property
     def negligible(self) -> int:
         """Nats below which a weight is less than 10^-(dps + 5) of the largest: e^2.31 > 10."""
         return 231 * (self.dps + 5) // 100 + 1
-
-    def number(self, value: Rational) -> Any:
-        """The nearest number to a rational."""
-        known = self._numbers.get(value)
-        if known is None:
-            known = self.context.mpf(value.numerator) / value.denominator
-            if len(self._numbers) < 10_000:
-                self._numbers[value] = known
-        return known
 
     def approximate(self, value: Any) -> tuple[float, float]:
         """The number as a float64, rounded once."""
@@ -82,7 +78,7 @@ class MpArithmetic:
 
     def exp(self, logit: Any) -> Any:
         """e^logit."""
-        return self.context.exp(self.number(logit) if isinstance(logit, int | Fraction) else logit)
+        return self.context.exp(self.number(logit) if is_exact(logit) else logit)
 
     def total(self, numbers: Sequence[Any]) -> Any:
         """The correctly rounded sum."""
@@ -98,10 +94,6 @@ class MpArithmetic:
         """`max(value, 0)`."""
         return value if value > self._zero else 0
 
-    def settled(self, value: Any) -> bool:
-        """Numbers without enclosures always look certain."""
-        return True
-
     def ranked(self, values: Sequence[Any], rank: int) -> Any:
         """The `rank`-th largest."""
         return sorted(values, reverse=True)[rank - 1]
@@ -110,26 +102,34 @@ class MpArithmetic:
         """The mean as it is: what was left out is below the working precision (see above)."""
         return mean
 
-    def least_margin(self, values: Sequence[Any]) -> Any:
-        """The least max(-z, z - 1)/2: negative inside the interval (0, 1) where a clip does not saturate."""
-        half = self.number(Fraction(1, 2))
-        low = [value for value in values if value <= half]
-        high = [value for value in values if value > half]
-        sides = ([-max(low)] if low else []) + ([min(high) - self._one] if high else [])
-        return min(sides) / 2
 
-
-def amplification(plan: Plan, n: int) -> Fraction:
+def amplification(model: Transformer, n: int) -> Fraction:
     """By how many units of rounding an activation, a clip's input or a logit of a word of length n can be off."""
-    inverse, size = largest_inverse(plan, n), n + plan.model.bos
-    error = [Fraction(0)] * plan.model.dimension
+    inverse, size = largest_inverse(model, n), n + model.bos
+    error = [Fraction(0)] * model.dimension
     largest = Fraction(size)
-    for layer, (entering, grown) in zip(plan.layers, magnitudes(plan, n), strict=True):
-        columns = [Rounded(*pair) for pair in zip(entering, error, strict=True)]
-        logits, error = _attention_errors(layer, columns, inverse, size)
-        columns = [Rounded(*pair) for pair in zip(grown, error, strict=True)]
-        inputs, error = _feed_forward_errors(layer, columns)
-        largest = max(largest, *logits, *inputs, *error)
+    for layer, (entering, grown) in zip(model.layers, magnitudes(model, n), strict=True):
+        columns = list(map(Rounded, entering, error))
+        written: defaultdict[int, list[tuple[Fraction, Rounded]]] = defaultdict(list)
+        for head in layer.heads:
+            logit = rounded_logit([(_form(q, columns), _form(k, columns)) for q, k in head.scores], inverse)
+            largest = max(largest, logit.error)
+            for out, form in head.values:
+                value = _form(form, columns)
+                mean = rounded_attention(logit, value, size) if head.scores else rounded_mean(value, size)
+                written[out].append((Fraction(1), mean))
+        error = [_added(old, written[index]) for index, old in enumerate(columns)]
+        columns = list(map(Rounded, grown, error))
+        written.clear()
+        for unit in layer.ffn.units:
+            entered = _form(unit.form, columns, unit.bias)
+            largest = max(largest, entered.error)
+            activated = Rounded(min(entered.size, Fraction(1)), entered.error) if unit.clip else entered
+            for out, weight in unit.outs:
+                written[out].append((Fraction(weight), activated))
+        biases = dict(layer.ffn.biases)
+        error = [_added(old, written[index], biases.get(index, 0)) for index, old in enumerate(columns)]
+        largest = max(largest, *error)
     return largest
 
 
@@ -142,48 +142,13 @@ def _added(old: Rounded, parts: Sequence[tuple[Fraction, Rounded]], bias: Ration
     return rounded_sum([(Fraction(1), old), *parts], Fraction(bias)).error if parts or bias else old.error
 
 
-def _attention_errors(
-    layer: LayerPlan, columns: Sequence[Rounded], inverse: Fraction, n: int
-) -> tuple[list[Fraction], list[Fraction]]:
-    """The errors of the heads' logits, and of every coordinate after attention."""
-    written: dict[int, list[tuple[Fraction, Rounded]]] = {}
-    logits: list[Fraction] = []
-    for head in layer.heads:
-        logit = rounded_logit([(_form(q, columns), _form(k, columns)) for q, k in head.scores], inverse)
-        logits.append(logit.error)
-        for out, form in head.values:
-            value = _form(form, columns)
-            mean = rounded_attention(logit, value, n) if head.scores else rounded_mean(value, n)
-            written.setdefault(out, []).append((Fraction(1), mean))
-    return logits, [_added(old, written.get(index, [])) for index, old in enumerate(columns)]
-
-
-def _feed_forward_errors(layer: LayerPlan, columns: Sequence[Rounded]) -> tuple[list[Fraction], list[Fraction]]:
-    """The errors of the hidden units' inputs, and of every coordinate after the layer."""
-    written: dict[int, list[tuple[Fraction, Rounded]]] = {}
-    inputs: list[Fraction] = []
-    for unit in layer.units:
-        value = _form(unit.form, columns, unit.bias)
-        inputs.append(value.error)
-        activated = Rounded(min(value.size, Fraction(1)), value.error) if unit.clip else value
-        for out, weight in unit.outs:
-            written.setdefault(out, []).append((Fraction(weight), activated))
-    biases = dict(layer.biases)
-    return inputs, [_added(old, written.get(index, []), biases.get(index, 0)) for index, old in enumerate(columns)]
-
-
-def digits_needed(plan: Plan, n: int) -> int:
+def digits_needed(model: Transformer, n: int) -> int:
     """The decimal digits that make every activation of a word of length n right to 10^-20."""
     # A number of b bits has at most b log 2 + 1 digits; log 2 = 0.30102...
-    return ACCURATE_DIGITS + int(amplification(plan, n)).bit_length() * 30103 // 100_000 + 2
+    return ACCURATE_DIGITS + int(amplification(model, n)).bit_length() * 30103 // 100_000 + 2
 
 
-def mp_forward(model: Transformer, dps: int) -> Forward[Any]:
-    """The network ready to run with `dps` decimal digits."""
-    return Forward(model, MpArithmetic(dps))
-
-
-def choose_digits(plan: Plan, n: int, wanted: int | None) -> int:
+def choose_digits(model: Transformer, n: int, wanted: int | None) -> int:
     """The precision for words of length n: what was asked for, or what is needed.
 
     Raises:
@@ -191,7 +156,7 @@ def choose_digits(plan: Plan, n: int, wanted: int | None) -> int:
     """
     if wanted is not None:
         return wanted
-    needed = digits_needed(plan, n)
+    needed = digits_needed(model, n)
     if needed > MOST_DIGITS:
         raise InputError(
             f"mpmath would need {needed:,} decimal digits at length {n}, since terms as large as that may cancel; more "

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardsim.net.model import Transformer
+from hardsim.network.model import AttentionHead, Transformer
+from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import Block, Integers
-from hardsim.run.plan import HeadPlan
-from hardsim.spec.ir import Mask
-
-Number = TypeVar("Number", np.float64, np.int64)
+from hardsim.run.float_rows import NO_ROWS, carried
 
 STAGE = 4096
 """What another stage costs besides its symbols, in symbols: a pass over few words takes about as long as this."""
@@ -39,19 +35,19 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Suffix:
     """The positions of a run of one head: from `start` (from 0) on. `before` holds the earlier ones, of the prefixes,
     and `rows` the prefix of each word."""
 
     start: int = 0
     before: Kept | None = None
-    rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    rows: Integers = field(default_factory=lambda: NO_ROWS)
 
     def earlier(self, values: Sequence[Block]) -> Sequence[Block | None]:
         """The earlier part of each of these values."""
         return [None] * len(values) if self.before is None else self.before.values
 
-    def with_earlier(self, head: HeadPlan, columns: Sequence[Block], values: Sequence[Block]) -> Kept:
+    def with_earlier(self, head: AttentionHead, columns: Sequence[Block], values: Sequence[Block]) -> Kept:
         """What words that continue these need to know of this head, of all positions so far."""
         inputs = {index: columns[index] for _, key in head.scores for index, _ in key}
         if self.before is None:
@@ -63,73 +59,35 @@ class Step:
         )
 
 
-WHOLE = Step()
+WHOLE = Suffix()
 
 
 def join(old: Block | None, new: Block, rows: Integers) -> Block:
     """A column of all positions: the words' rows of `old`, then `new`."""
     if old is None:
         return new
-    shared = old.mid.shape[0] == 1 and new.mid.shape[0] == 1
-
-    def both(first: NDArray[Number], second: NDArray[Number]) -> NDArray[Number]:
-        if shared:
-            return np.concatenate([first, second], axis=1)
-        words = new.mid.shape[0] if new.mid.shape[0] > 1 else len(rows)
-        joined = np.empty((words, first.shape[1] + second.shape[1]), first.dtype)
-        joined[:, : first.shape[1]] = first if first.shape[0] == 1 else first[rows]
-        joined[:, first.shape[1] :] = second
-        return joined
-
-    found = Block(both(old.mid, new.mid), places=max(old.places, new.places), size=max(old.size, new.size))
+    found = Block(carried(old.mid, new.mid, rows), places=max(old.places, new.places), size=max(old.size, new.size))
     if old.rad is not None or new.rad is not None:
-        found.rad = both(old.radius, new.radius)
+        found.rad = carried(old.radius, new.radius, rows)
         found.partly = (old.rad is None or old.partly) and (new.rad is None or new.partly)
     found.boolean = old.boolean and new.boolean
     if old.static is not None and new.static is not None:
         found.static = (*old.static, *new.static)
-    if found.boolean:
-        found.kinds = 2
-    elif old.codes is not None and new.codes is not None and old.kinds == new.kinds:
-        found.codes, found.kinds = both(old.codes, new.codes), old.kinds
     if old.ratio is not None and new.ratio is not None:
-        found.ratio = both(old.ratio[0], new.ratio[0]), np.concatenate([old.ratio[1], new.ratio[1]])
+        found.ratio = carried(old.ratio[0], new.ratio[0], rows), np.concatenate([old.ratio[1], new.ratio[1]])
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedColumns(Sequence[Block]):
-    """Columns of all positions, put together when they are asked for: most are not."""
-
-    old: Sequence[Block]
-    new: Sequence[Block]
-    rows: Integers
-
-    @overload
-    def __getitem__(self, index: int) -> Block: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Block]: ...
-
-    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        return join(self.old[index], self.new[index], self.rows)
-
-    def __len__(self) -> int:
-        return len(self.new)
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedOuts(Mapping[int, Block]):
-    """The same of what a head wrote, by coordinate."""
+class Joined(Mapping[int, Block]):
+    """Columns of all positions by coordinate, put together when they are asked for: most are not."""
 
     old: Mapping[int, Block]
     new: Mapping[int, Block]
     rows: Integers
 
-    def __getitem__(self, out: int) -> Block:
-        return join(self.old[out], self.new[out], self.rows)
+    def __getitem__(self, index: int) -> Block:
+        return join(self.old[index], self.new[index], self.rows)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.new)

@@ -1,126 +1,176 @@
-"""A softmax model whose answer is read off against a threshold, in balls or in mpmath.
+"""The softmax network word by word, with as many bits as each answer needs, in balls or in mpmath.
 
-Unlike a formula's network it need not round its activations to exact Booleans, so what matters is on which side of the
-threshold an output lies, and how far every activation is from the hard model's.
+A network that rounds to 0 and 1 (a formula's) must say exactly 0 or 1. A clip that rounds an attended value is
+*settled* when it is certain whether its input is at most 0, at least 1, or strictly between, the output when it is
+certain whether it is 0, is 1, or is neither. A value that lies exactly on a threshold may never be: where the limit is
+met and the output is not settled, `Undecided` says so. (Gates that read values between 0 and 1 need not be settled:
+they may be exactly 0 by a cancellation that balls cannot see, and their enclosures are as good as any.)
+
+The answer of any other network is read off against a threshold: what matters is on which side of it an output lies, and
+how far every activation is from the hard model's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import Any, Literal
 
 from hardsim.errors import Undecided
-from hardsim.net.model import Transformer
-from hardsim.run.arithmetic import Value
+from hardsim.network.model import Transformer
+from hardsim.run.arithmetic import Value, is_exact
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.forward import Forward, Trace
 from hardsim.run.mp import MpArithmetic, choose_digits, exact
-from hardsim.run.plan import largest_logit, make_plan
+from hardsim.run.sizes import largest_logit
 
 Engine = Literal["auto", "float64", "ball", "mpmath"]
 """`auto` is certified float64 on batches, with balls for the words that it leaves undecided."""
 
-BITS = 96
-"""Bits beyond what the logits of all layers may cost."""
-LIMIT_BITS = 1 << 15
+LOG_2 = Fraction(30103, 100_000)
+BITS, LIMIT_BITS = 96, 1 << 15
+"""Bits beyond what the logits of all layers may cost, and at which a word is given up."""
+LEAST_BITS, ROUNDING_LIMIT = 128, 8192
+"""The same of a network that rounds, where the logits are small."""
 
 
 @dataclass(frozen=True, slots=True)
 class SoftTrace:
-    """What a model did on one word; compute with its numbers inside `precision()`."""
+    """What a network did on one word; compute with its numbers inside `precision()`."""
 
     trace: Trace[Any]
-    arithmetic: BallArithmetic | MpArithmetic
+    forward: Forward[Any]
     bits: int
 
-    def precision(self) -> AbstractContextManager[None]:
+    @property
+    def digits(self) -> int:
+        """How many decimal digits its bits are."""
+        return int(self.bits * LOG_2)
+
+    @property
+    def arithmetic(self) -> Any:
+        """The arithmetic that found it, a BallArithmetic or a MpArithmetic."""
+        return self.forward.arithmetic
+
+    def precision(self) -> AbstractContextManager[Any]:
         """The working precision of the trace (python-flint has one for the whole process)."""
-        return self.arithmetic.precision() if isinstance(self.arithmetic, BallArithmetic) else nullcontext()
+        return self.forward.arithmetic.precision()
+
+    @property
+    def output(self) -> Value:
+        """The output coordinate at the reading position: a rational or a number of the arithmetic."""
+        return self.trace.output(self.forward.model)
 
 
 class SoftModel:
-    """A softmax model ready to run, with as many bits as its answers need.
+    """A network ready to run, with as many bits as its answers need.
 
-    A layer may enlarge an error by the size of its largest logit, so each layer is given that many bits. In balls the
-    precision doubles until the answer is settled; in mpmath, which has no enclosures, it is derived from the weights
-    (see `run.mp`), and at least twice that of the first attempt in balls.
+    In balls the precision doubles until the answer is settled, from `least` bits on or what its largest logit asks for
+    where the network `rounds`; of any other a layer may enlarge an error by the size of its largest logit, so each is
+    given that many bits. mpmath takes at once what is derived from the weights (see `run.mp`): `dps` digits, if they
+    were asked for, where the network rounds, else at least twice the bits of the first attempt in balls.
     """
 
-    def __init__(self, model: Transformer, engine: Engine = "ball", limit: int = LIMIT_BITS) -> None:
-        self.model = model
-        self.engine = engine
-        self.limit = limit
-        self.plan = make_plan(model)
-        self._length = 0
-        self._bits = 0
-        self._passes: dict[int, tuple[Forward[Any], BallArithmetic | MpArithmetic]] = {}
+    def __init__(
+        self,
+        model: Transformer,
+        engine: Engine = "ball",
+        limit: int | None = None,
+        *,
+        rounds: bool = False,
+        least: int = 0,
+        dps: int | None = None,
+    ) -> None:
+        self.model, self.engine, self.rounds, self.least, self.dps = model, engine, rounds, least, dps
+        self.limit = limit or (ROUNDING_LIMIT if rounds else LIMIT_BITS)
+        self._length = self._first = 0
+        self._passes: dict[int, Forward[Any]] = {}
 
     def bits(self, n: int) -> int:
-        """Bits of the first attempt at length n."""
-        logit = int(largest_logit(self.plan, n)).bit_length()
+        """Bits of the first attempt in balls at length n: logits of up to 2^k nats lose k bits."""
+        logit = int(largest_logit(self.model, n)).bit_length()
+        if self.rounds:
+            return min(max(LEAST_BITS + logit, self.least), self.limit)
         return BITS + (len(self.model.layers) + 1) * (logit + 8)
 
-    def _first(self, n: int) -> int:
-        """Bits to begin with at length n, which are all that mpmath takes."""
-        if self.engine != "mpmath":
-            return self.bits(n)
-        return max(2 * self.bits(n), choose_digits(self.plan, n, None) * 1000 // 301 + 1)
-
-    def run(self, word: Sequence[str], settled: Callable[[Trace[Any]], bool]) -> SoftTrace:
-        """Run the model on a word until its answer is settled.
+    def run(self, word: Sequence[str], settled: Callable[[Trace[Any]], bool] | None = None) -> SoftTrace:
+        """Run the model on a non-empty word until its answer is settled; of a network that rounds it is known when.
 
         Raises:
             Undecided: if it is not at the limit.
             InputError: if mpmath would need too many digits.
         """
         if len(word) != self._length:
-            self._length, self._bits = len(word), self._first(len(word))
-            self._passes.clear()
-        bits = self._bits
+            self._length, self._passes = len(word), {}
+            self._first = self.bits(len(word))
+            if self.engine == "mpmath" and self.rounds:
+                self._first = ceil(choose_digits(self.model, len(word), self.dps) / LOG_2)
+            elif self.engine == "mpmath":
+                self._first = max(2 * self._first, choose_digits(self.model, len(word), None) * 1000 // 301 + 1)
+        bits = self._first
         while True:
-            forward, arithmetic = self._passes.get(bits) or self._make(bits)
-            with SoftTrace(Trace([]), arithmetic, bits).precision():
-                trace = forward.run(word)
-                if self.engine == "mpmath" or settled(trace):
-                    return SoftTrace(trace, arithmetic, bits)
+            forward = self._passes.get(bits) or self._make(bits)
+            with forward.arithmetic.precision():
+                found = SoftTrace(forward.run(word), forward, bits)
+                if self.engine == "mpmath" or (settled(found.trace) if settled else self._settled(found)):
+                    return found
             if bits >= self.limit:
-                raise Undecided(
-                    f"the word {' '.join(word)} is undecided: with {bits} bits, the limit of the ball arithmetic, it "
-                    "is not certain on which side of its threshold the output lies"
-                )
+                raise Undecided(self._message(word))
             bits = min(2 * bits, self.limit)
 
-    def _make(self, bits: int) -> tuple[Forward[Any], BallArithmetic | MpArithmetic]:
-        arithmetic: Any = MpArithmetic(bits * 302 // 1000 + 1) if self.engine == "mpmath" else BallArithmetic(bits)
-        made = self._passes[bits] = (Forward(self.model, arithmetic, self.plan), arithmetic)
+    def _make(self, bits: int) -> Forward[Any]:
+        arithmetic: Any = BallArithmetic(bits)
+        if self.engine == "mpmath":
+            arithmetic = MpArithmetic(int(bits * LOG_2) if self.rounds else bits * 302 // 1000 + 1)
+        made = self._passes[bits] = Forward(self.model, arithmetic)
         return made
+
+    def _settled(self, found: SoftTrace) -> bool:
+        """Whether more precision would not change what a network that rounds says and what its clips do."""
+        return output_settled(found.output) and (not found.trace.unsettled or found.bits >= self.limit)
+
+    def _message(self, word: Sequence[str]) -> str:
+        shown = " ".join(word[:40]) + (f" ... ({len(word)} symbols)" if len(word) > 40 else "")
+        what = "on which side of its threshold the output lies"
+        if self.rounds:
+            what = "whether the output is 0, is 1, or is neither. Some value lies on its threshold, or too close to it"
+        return (
+            f"the word {shown} is undecided: with {self.limit} bits, the limit of the ball arithmetic, it is not "
+            f"certain {what}"
+        )
+
+
+def rounded(value: Value) -> bool | None:
+    """True for exactly 1, False for exactly 0, else None; a ball equals a number only if it is exact."""
+    return bool(value == 1) if value in (0, 1) else None
+
+
+def output_settled(value: Value) -> bool:
+    """Whether it is certain that an output is 0, is 1, or is neither."""
+    if is_exact(value):
+        return True
+    # A ball that is not finite may stand for anything, whatever it seems to contain.
+    return bool(value.is_finite() and (value.is_exact() or (not value.contains(0) and not value.contains(1))))
 
 
 def bounds(value: Value) -> tuple[Fraction, Fraction]:
-    """Rational ends of an enclosure; of a number without one, the number twice."""
-    if isinstance(value, int | Fraction):
-        return Fraction(value), Fraction(value)
-    if hasattr(value, "man_exp") and callable(value.man_exp):
+    """Rational ends of an enclosure; of a number without one, the number twice.
+
+    Raises:
+        Undecided: if it is not bounded; with more precision it may be.
+    """
+    if is_exact(value) or callable(value.man_exp):  # that of mpmath is a pair
         return lower(value), upper(value)
     return exact(value), exact(value)
 
 
-def finite_bounds(value: Value) -> tuple[Fraction, Fraction] | None:
-    """`bounds`, or None where there are none: more precision may find some."""
-    try:
-        return bounds(value)
-    except Undecided:
-        return None
-
-
 def side(value: Value, threshold: Fraction) -> bool | None:
     """Whether a value is certainly above (True) or below (False) a threshold; None where it is neither."""
-    if isinstance(value, int | Fraction):
-        return None if value == threshold else value > threshold
-    ends = finite_bounds(value)
-    if ends is None:
+    try:
+        low, high = bounds(value)
+    except Undecided:
         return None
-    return True if ends[0] > threshold else False if ends[1] < threshold else None
+    return True if low > threshold else False if high < threshold else None

@@ -9,60 +9,76 @@ disjunction. Coordinates that no attention decides keep 0 and 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
-from hardsim.run.arithmetic import Value
-from hardsim.run.forward import Forward, Trace
-from hardsim.run.plan import Unit
-from hardsim.spec.ir import Rational
+from hardsim.network.model import FeedForward, HiddenUnit, Transformer
+from hardsim.network.numbers import Rational
+from hardsim.run.arithmetic import Value, lift
+from hardsim.run.forward import HALF, Forward, Trace
 
-HALF = Fraction(1, 2)
+QUARTER = Fraction(1, 4)
+L = TypeVar("L")
 
 
 def unrounded_output(forward: Forward[Any], trace: Trace[Any]) -> Value | None:
-    """The unrounded value of the output coordinate at the last position, a Rational or a number of the arithmetic.
+    """The unrounded value of the output coordinate at the last position, a number of the arithmetic.
 
     At most 1/4 where the network rejects and at least 3/4 where it accepts. None if no attention decides the output.
     """
-    plan, model = forward.plan, forward.model
-    soft: dict[int, Value] = {}
-    for layer, inputs in zip(plan.layers, trace.inputs, strict=True):
-        written: dict[int, list[tuple[Rational, Value]]] = {}
-        for unit, value in zip(layer.units, inputs, strict=True):
-            extended = _extend(unit, value, soft, trace, forward)
-            if extended is not None:
-                for out, weight in unit.outs:
-                    written.setdefault(out, []).append((weight, extended))
-        biases = dict(layer.biases)
-        for out, parts in written.items():
-            weight = parts[0][0]
-            if all(other == weight for other, _ in parts):
-                largest = forward.arithmetic.ranked([part for _, part in parts], 1)
-                soft[out] = largest * forward.arithmetic.number(weight) + forward.arithmetic.number(biases.get(out, 0))
-    return soft.get(model.output)
+    arithmetic, number = forward.arithmetic, forward.arithmetic.number
+
+    def affine(value: Value, factor: Rational, shift: Rational) -> Value:
+        return lift(arithmetic, value) * number(factor) + number(shift)
+
+    levels: dict[int, Value] = {}
+    for layer, inputs in zip(forward.model.layers, trace.inputs, strict=True):
+        last = {index: column.values[-1] for index, column in enumerate(trace.columns)}
+        extend(forward.model, layer.ffn, inputs.__getitem__, levels, last.__getitem__, affine, arithmetic.ranked)
+    return levels.get(forward.model.output)
 
 
-def _extend(unit: Unit, value: Value, soft: dict[int, Value], trace: Trace[Any], forward: Forward[Any]) -> Value | None:
-    """The unrounded value of one clip, or None where it is a matter of exact Booleans alone."""
-    number = forward.arithmetic.number
-    if not unit.clip:
-        return None
-    if unit.decides:
-        exact = isinstance(value, int | Fraction)
-        return ((number(value) if exact else value) + number(HALF)) * number(HALF)
-    if not any(index in soft for index, _ in unit.form) or any(abs(weight) != 1 for _, weight in unit.form):
-        return None
-    literals = []
-    threshold = 1 - unit.bias
-    for index, weight in unit.form:
-        level = soft.get(index)
-        if level is None:
-            value = trace.columns[index].values[-1]
-            level = number(value) if isinstance(value, int | Fraction) else value
-        literals.append(level if weight == 1 else number(1) - level)
-        threshold += weight == -1
-    rank = int(threshold)
-    if not 1 <= rank <= len(literals):
-        return None
-    return forward.arithmetic.ranked(literals, rank)
+def extend(
+    model: Transformer,
+    layer: FeedForward,
+    entering: Callable[[int], L],
+    levels: dict[int, L],
+    read: Callable[[int], L],
+    affine: Callable[[L, Rational, Rational], L],
+    ranked: Callable[[Sequence[L], int], L],
+) -> None:
+    """Add the unrounded values of what a layer writes to `levels`, by coordinate.
+
+    Args:
+        entering: what each of the layer's units was given at the last position, by number.
+        read: other coordinates there.
+        affine: factor x + shift of a value, a factor and a shift.
+        ranked: the k-th largest of some values (1: the largest).
+    """
+
+    def level_of(number: int, unit: HiddenUnit) -> L | None:
+        """The unrounded value of one unit; None where it is a matter of exact Booleans alone."""
+        if model.rounds(unit):
+            return affine(entering(number), HALF, QUARTER)
+        gate = unit.clip and all(abs(weight) == 1 for _, weight in unit.form)
+        if not gate or not any(index in levels for index, _ in unit.form):
+            return None
+        rank = int(1 - unit.bias + sum(weight == -1 for _, weight in unit.form))
+        literals = [
+            affine(levels[index] if index in levels else read(index), weight, int(weight == -1))
+            for index, weight in unit.form
+        ]
+        return ranked(literals, rank) if 1 <= rank <= len(literals) else None
+
+    written: dict[int, list[tuple[Rational, L]]] = {}
+    for number, unit in enumerate(layer.units):
+        level = level_of(number, unit)
+        if level is not None:
+            for out, weight in unit.outs:
+                written.setdefault(out, []).append((weight, level))
+    biases = dict(layer.biases)
+    for out, parts in written.items():
+        weight = parts[0][0]
+        if all(other == weight for other, _ in parts):
+            levels[out] = affine(ranked([part for _, part in parts], 1), weight, biases.get(out, 0))

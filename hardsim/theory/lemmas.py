@@ -1,7 +1,7 @@
 """The paper's lemmas as functions: each returns the bound that it states.
 
 Bounds are numbers of the context given; g and beta are exact. A context is one of mpmath, which rounds to nearest, or
-one of balls (`run.ball.BallContext`), which encloses the bound.
+one of balls (`run.ball.LEMMA_BALLS`), which encloses the bound.
 """
 
 from __future__ import annotations

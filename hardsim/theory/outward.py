@@ -35,16 +35,7 @@ def round_up(x: Fraction, bits: int = BITS) -> Fraction:
     # is below 2^bits, is at least 2^(bits - 2), and is an integer if x is dyadic and short enough.
     size = x.numerator.bit_length() - x.denominator.bit_length()
     shift = bits - 1 - size
-    return _scaled(-(-(x.numerator << max(shift, 0)) // (x.denominator << max(-shift, 0))), -shift)
-
-
-def round_down(x: Fraction, bits: int = BITS) -> Fraction:
-    """A dyadic number with an integer of at most `bits` bits, at most x and below it by less than 2^(2 - bits) |x|.
-
-    Raises:
-        InputError: if `bits` is not positive.
-    """
-    return -round_up(-x, bits)
+    return scaled(-(-(x.numerator << max(shift, 0)) // (x.denominator << max(-shift, 0))), -shift)
 
 
 def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
@@ -56,48 +47,23 @@ def exp_above(x: Fraction, bits: int = BITS) -> Fraction:
     Raises:
         InputError: if x > 65536, or `bits` is not positive.
     """
-    _check_bits(bits)
-    return TINIEST if x < -LARGEST_EXPONENT else max(round_up(_exp_bounds(x, bits)[1], bits), TINIEST)
-
-
-def exp_below(x: Fraction, bits: int = BITS) -> Fraction:
-    """A dyadic number with an integer of at most `bits` bits, at most e^x; relative error below 2^(3 - bits).
-
-    For x < -65536 it is 0.
-
-    Raises:
-        InputError: if x > 65536, or `bits` is not positive.
-    """
-    _check_bits(bits)
-    return Fraction(0) if x < -LARGEST_EXPONENT else round_down(_exp_bounds(x, bits)[0], bits)
-
-
-def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Bounds of e^x on both sides, from a ball of relative radius below 2^-bits.
-
-    The relative error of e^x is the absolute error of x: the bits of the integer part of x come on top.
-
-    Raises:
-        InputError: if x > 65536.
-    """
     from flint import arb, ctx, fmpq
 
+    _check_bits(bits)
+    if x < -LARGEST_EXPONENT:
+        return TINIEST
     if x > LARGEST_EXPONENT:
         raise InputError(
             f"e^x is not computed for x above {LARGEST_EXPONENT}",
             hint="An exponent that large means that the bound is void: lower the temperature or the error allowed.",
         )
-    before = ctx.prec
-    ctx.prec = bits + (abs(x.numerator) // x.denominator).bit_length() + 16
-    try:
-        ball = arb(fmpq(x.numerator, x.denominator)).exp()
-        lower, upper = ball.lower().man_exp(), ball.upper().man_exp()
-    finally:
-        ctx.prec = before
-    return _scaled(int(lower[0]), int(lower[1])), _scaled(int(upper[0]), int(upper[1]))
+    # The relative error of e^x is the absolute error of x: the bits of the integer part of x come on top.
+    with ctx.workprec(bits + (abs(x.numerator) // x.denominator).bit_length() + 16):
+        mantissa, exponent = arb(fmpq(x.numerator, x.denominator)).exp().upper().man_exp()
+    return max(round_up(scaled(int(mantissa), int(exponent)), bits), TINIEST)
 
 
-def _scaled(mantissa: int, exponent: int) -> Fraction:
+def scaled(mantissa: int, exponent: int) -> Fraction:
     """mantissa times 2^exponent."""
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 

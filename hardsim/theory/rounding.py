@@ -1,5 +1,5 @@
-"""Rounding: Lemma 9, which makes approximate Booleans exact, Lemma 27, on what rounding to many bits would cost, and
-how far a softmax network computed with rounded numbers can be off (ours).
+"""Rounding: Lemma 27, on what rounding to many bits would cost, and how far a softmax network computed with rounded
+numbers can be off (ours).
 
 The last, before anything is computed. Every operation multiplies its result by some 1 + d with |d| <= u, and numbers
 that only exact rationals went into are exact. Of each number the size X bounds the exact value, and E u how far the
@@ -21,34 +21,12 @@ computed one is from it. With E u <= 1/4 for every number and 8 m u <= 1 for eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from hardsim.errors import InputError
 from hardsim.theory.outward import round_up
-
-
-def round_boolean(x: Fraction) -> Fraction:
-    """Lemma 9: `relu(2x - 1/2) - relu(2x - 3/2)`: 0 for x <= 1/4, 1 for x >= 3/4, a line of slope 2 between."""
-    zero = Fraction(0)
-    return max(zero, 2 * x - Fraction(1, 2)) - max(zero, 2 * x - Fraction(3, 2))
-
-
-def rounded_error(error: Fraction) -> Fraction:
-    """How far the rounded value is from a Boolean, if the value was off by at most `error`: `2 error - 1/2`, but at
-    least 0 and at most 1.
-
-    For the Boolean 0 this is `round_boolean(error)`, the largest value that can come out since rounding is monotone;
-    for 1 it is the same by the symmetry `round(1 - x) = 1 - round(x)`. So it is attained, and 1/4 is the largest
-    error that vanishes.
-
-    Raises:
-        InputError: if the error is negative.
-    """
-    if error < 0:
-        raise InputError(f"an error cannot be negative, as {error} is")
-    return round_boolean(error)
 
 
 def pieces(depth: int, width: int) -> int:
@@ -89,28 +67,10 @@ def least_width(bits: int, depth: int) -> int:
     """
     _check(bits=bits, depth=depth)
     wanted = pieces_for_rounding(bits)
-    # At 2m = 2^ceil(bits/depth), or m = 1, it is enough.
-    return _least(lambda width: pieces(depth, width) >= wanted, 1 << (-(-bits // depth) - 1))
-
-
-def least_depth(bits: int, width: int) -> int:
-    """Lemma 27: the least L with (2 width)^L >= 2^bits. A ReLU FFN of this width that rounds to `bits` bits has at
-    least this many hidden layers.
-
-    Raises:
-        InputError: if bits or width is not positive.
-    """
-    _check(bits=bits, width=width)
-    wanted = pieces_for_rounding(bits)
-    return _least(lambda depth: pieces(depth, width) >= wanted, bits)
-
-
-def _least(enough: Callable[[int], bool], high: int) -> int:
-    """The least number from 1 to `high` that is enough; `high` is, and so is every number above one that is."""
-    low = 1
+    low, high = 1, 1 << (-(-bits // depth) - 1)  # 2m = 2^ceil(bits/depth), or m = 1, is enough
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+        low, high = (low, middle) if pieces(depth, middle) >= wanted else (middle + 1, high)
     return low
 
 

@@ -9,36 +9,43 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.ahat.harden import with_softmax
-from hardsim.checking.attention import AttentionOptions, AttentionSubject
-from hardsim.checking.attention_words import SoftJudge
-from hardsim.checking.bound import BoundOptions, bound_report, growths
-from hardsim.checking.bound_result import BoundResult
-from hardsim.checking.bound_search import BIT_STEP, GRID, STEP, Hunter, bits_needed
+from hardsim.checking.bound import (
+    ASYMPTOTICS,
+    BIT_STEP,
+    GRID,
+    STEP,
+    BoundOptions,
+    BoundResult,
+    Hunter,
+    bits_needed,
+    bound_report,
+    bound_subject,
+    growths,
+)
 from hardsim.checking.campaign import CheckOptions, Progress
-from hardsim.checking.open import read_formula
+from hardsim.checking.engines import HardRunner, SoftEngine
 from hardsim.checking.result import Verdict
-from hardsim.checking.sources import ASYMPTOTICS, attention_bounds, formula_bounds
-from hardsim.checking.subject import ModelOptions
+from hardsim.checking.subject import Subject, tempered
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.theory.rounding import least_width
 from tests.attention_models import Document, critical, some_a, with_head
-from tests.checking.test_attention import subject_of
+from tests.subjects import at_temperature, compiled, subject_of
 
 OPTIONS = CheckOptions(max_n=4, exhaustive=256, engine="ball")
 
 
-def report(subject: AttentionSubject, max_n: int = 4, wanted: BoundOptions | None = None) -> BoundResult:
+def report(subject: Subject, max_n: int = 4, wanted: BoundOptions | None = None) -> BoundResult:
     return bound_report(
-        attention_bounds(subject), CheckOptions(max_n=max_n, exhaustive=256, engine="ball"), wanted or BoundOptions()
+        bound_subject(subject), CheckOptions(max_n=max_n, exhaustive=256, engine="ball"), wanted or BoundOptions()
     )
 
 
-def hunter(subject: AttentionSubject, words: list[tuple[str, ...]], whole: bool) -> Hunter:
+def hunter(subject: Subject, words: list[tuple[str, ...]], whole: bool) -> Hunter:
     def schedule(factor: Fraction) -> Arith:
         return parse_arith(str(factor))
 
-    return Hunter(subject, subject.hard, schedule, words, whole, seed=0)
+    wanted = dict(zip(words, HardRunner(subject).answers(words), strict=True))
+    return Hunter(subject, subject.program, schedule, wanted, whole, seed=0)
 
 
 def words(n: int) -> list[tuple[str, ...]]:
@@ -101,27 +108,27 @@ def test_what_is_found_hard_stays(tmp_path: Path) -> None:
     assert searcher.wrong_word(Fraction(6, 10)) is not None
 
 
-def judge_at(subject: AttentionSubject, tau: str) -> SoftJudge:
-    return SoftJudge(subject, with_softmax(subject.hard, parse_arith(tau)), subject.hard, "ball")
+def soft_at(subject: Subject, tau: str) -> SoftEngine:
+    return SoftEngine(subject, tempered(subject.program, parse_arith(tau)), subject.program, "ball")
 
 
 def test_the_bits_that_settle_every_answer(tmp_path: Path) -> None:
     easy = subject_of(tmp_path, some_a())
-    assert bits_needed(judge_at(easy, "1/9"), words(2)) == 8
+    assert bits_needed(soft_at(easy, "1/9"), words(2)) == 8
     # At tau = 1 the output of ab is e/(1 + e) = 0.73105857863000487925...: the digits that are left out are 4.9e-15,
     # between 2^-48 and 2^-47, and a ball of p bits is about 2^-p wide.
     close = subject_of(tmp_path, some_a(threshold="73105857863/100000000000"))
-    bits = bits_needed(judge_at(close, "1"), words(2))
+    bits = bits_needed(soft_at(close, "1"), words(2))
     assert bits is not None
     assert bits % BIT_STEP == 0
     assert 47 <= bits <= 47 + 2 * BIT_STEP
-    assert bits_needed(judge_at(close, "1"), [("b", "b")]) == 8
+    assert bits_needed(soft_at(close, "1"), [("b", "b")]) == 8
 
 
 def test_bits_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hardsim.checking.bound_search.MOST_BITS", 32)
+    monkeypatch.setattr("hardsim.checking.bound.MOST_BITS", 32)
     close = subject_of(tmp_path, some_a(threshold="73105857863/100000000000"))
-    assert bits_needed(judge_at(close, "1"), words(2)) is None
+    assert bits_needed(soft_at(close, "1"), words(2)) is None
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
@@ -160,13 +167,15 @@ def test_without_a_search(tmp_path: Path) -> None:
 
 
 def test_errors_at_a_temperature_of_ones_own(tmp_path: Path) -> None:
-    result = report(subject_of(tmp_path, some_a()), 3, BoundOptions(choice=AttentionOptions(parse_arith("1/4"))))
+    result = report(at_temperature(subject_of(tmp_path, some_a()), "1/4"), 3)
     for length in result.lengths[1:]:
         q = (length.n - 1) * exp(-4)
         assert length.used == Fraction(1, 4)
+        reach = length.heads[0].reach
+        assert reach is not None
         assert float(length.error) == pytest.approx(q / (1 + q), rel=1e-9)
         assert float(length.bound) == pytest.approx(q, rel=1e-9)
-        assert float(length.heads[0].reach) == 4
+        assert float(reach) == 4
         assert length.right is not None
         assert length.right < critical(length.n)
 
@@ -188,26 +197,26 @@ def test_progress_and_interruption(tmp_path: Path) -> None:
 
     def stop(state: Progress) -> None:
         told.append(state)
-        if state.n == 2:
+        if (state.n, state.done) == (2, 18):
             raise KeyboardInterrupt
 
-    result = bound_report(attention_bounds(subject_of(tmp_path, some_a())), OPTIONS, BoundOptions(), stop)
-    assert [(state.n, state.done, state.total) for state in told] == [(1, 2, 30), (2, 6, 30)]
+    result = bound_report(bound_subject(subject_of(tmp_path, some_a())), OPTIONS, BoundOptions(), stop)
+    # Half a word when hard attention has run, and half when it is reported on.
+    halves = [(1, 1), (2, 3), (3, 7), (4, 15), (1, 16), (2, 18)]
+    assert [(state.n, state.done, state.total) for state in told] == [(n, done, 30) for n, done in halves]
     assert result.partial
     assert [length.n for length in result.lengths] == [1, 2]
 
 
 @pytest.mark.parametrize("regime", ["temperature", "position", "causal-temperature", "causal-position"])
 @pytest.mark.parametrize("text", ["a S b", "#L[a] > #L[b]", "Y a"])
-def test_the_network_of_a_formula_is_what_is_reported_on(tmp_path: Path, regime: str, text: str) -> None:
+def test_the_network_of_a_formula_is_what_is_reported_on(regime: str, text: str) -> None:
     """With the scores scaled by each head's own beta, softmax at 1/beta of the schedule is the compiled network."""
-    path = tmp_path / "formula.ltl"
-    path.write_text(f"alphabet: a b\n{text}\n", encoding="utf-8")
-    subject = read_formula(str(path)).compile(ModelOptions(regime))
-    target = formula_bounds(subject)
+    subject = compiled(text, regime)
+    target = bound_subject(subject)
     assert target.used is not None
     tau = parse_arith(f"({target.used})*({target.schedule})")
-    network = with_softmax(target.subject.hard, tau)
+    network = tempered(target.subject.program, tau)
     for mine, theirs in zip(network.heads, subject.model.heads, strict=True):
         for n, i in ((5, 2), (5, 5)):
             factor = network.inverse_temperature(i, n) / subject.model.inverse_temperature(i, n)

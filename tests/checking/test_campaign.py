@@ -7,34 +7,35 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import exp
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from hardsim.checking.campaign import (
     CheckOptions,
-    Effort,
     Progress,
     check_subject,
     count_requested,
     default_workers,
     effort,
 )
-from hardsim.checking.compare import accepted_words, evaluate
+from hardsim.checking.evaluate import accepted_words
+from hardsim.checking.open import compile_formula
 from hardsim.checking.result import ENGINES, Verdict
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
-from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT
+from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_expression, parse_text
-from hardsim.spec.ir import Affine
-from hardsim.spec.regimes import PROVEN
+from hardsim.program.model import Affine
+from hardsim.program.regimes import PROVEN
 from tests.strategies import all_words
+from tests.subjects import evaluations
 
 
 def since(regime: str = "temperature", beta: Fraction | None = None, tau: str | None = None) -> Subject:
     schedule = None if tau is None else parse_arith(tau, ("i", "n"), "--tau")
-    return compile_file(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime, beta, schedule))
+    return compile_formula(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime, beta, schedule))
 
 
 def attended(word: str, beta: float, regime: str = "temperature") -> float:
@@ -101,18 +102,20 @@ def test_too_flat_attention_is_refuted_by_the_shortest_word(
     assert result.mismatch.oracle is result.mismatch.hard is holds(found)
     # The word was found in a run over all words, so none before it in the order of length and alphabet mismatches.
     earlier = [word for word in all_words("abc", len(found)) if (len(word), word) < (len(found), tuple(found))]
-    assert all(evaluation.mismatch is None for evaluation in evaluate(subject, earlier))
+    assert all(evaluation.mismatch is None for evaluation in evaluations(subject, earlier))
     if beta is not None and regime != "causal-temperature":
         value = 2 * attended(found, 0.5, regime) - 0.5
+        assert result.mismatch.value is not None
         assert float(result.mismatch.value) == pytest.approx(min(max(value, 0), 1), abs=1e-12)
 
 
 def test_an_output_in_between_is_a_mismatch_for_accepted_words_too() -> None:
     # At beta = 1/2 the word ba is read as e^(3/4) / (1 + e^(3/4)) = 0.679: the right side of 1/2, yet not decided.
-    (evaluation,) = evaluate(since(beta=Fraction(1, 2)), [("b", "a")])
+    (evaluation,) = evaluations(since(beta=Fraction(1, 2)), [("b", "a")])
     assert evaluation.oracle is evaluation.hard is True
     assert evaluation.soft is None
     assert evaluation.mismatch is not None
+    assert evaluation.value is not None
     assert float(evaluation.value) == pytest.approx(2 * exp(0.75) / (1 + exp(0.75)) - 0.5, abs=1e-12)
 
 
@@ -162,9 +165,9 @@ def test_count_requested_is_never_less_than_what_is_tried() -> None:
 
 
 def test_default_effort_is_smaller_beyond_length_16() -> None:
-    assert effort(CheckOptions(), 16) == Effort(20, STRUCTURED_LIMIT, PAIRS)
-    assert effort(CheckOptions(), 17) == Effort(4, 12, 2)
-    assert effort(CheckOptions(samples=50), 16).samples == effort(CheckOptions(samples=50), 17).samples == 50
+    assert effort(since(), CheckOptions(), 16) == Effort(1024, 20, STRUCTURED_LIMIT, PAIRS)
+    assert effort(since(), CheckOptions(), 17) == Effort(1024, 4, 12, 2)
+    assert [effort(since(), CheckOptions(samples=50), n).samples for n in (16, 17)] == [50, 50]
 
 
 def test_quick_checks_start_no_processes() -> None:
@@ -175,9 +178,9 @@ def test_quick_checks_start_no_processes() -> None:
 @pytest.mark.parametrize(
     ("engine", "after", "words", "verdict"),
     [
-        ("mpmath", 0, 1, Verdict.OBSERVED),
-        ("mpmath", 40, 41, Verdict.OBSERVED),
-        ("ball", 40, 41, Verdict.CERTIFIED),
+        ("mpmath", 0, 3, Verdict.OBSERVED),
+        ("mpmath", 40, 3 + 9 + 27 + 64, Verdict.OBSERVED),  # at most 64 words, here of all lengths to 4
+        ("ball", 40, 3 + 9 + 27 + 64, Verdict.CERTIFIED),
         ("auto", 0, 3, Verdict.CERTIFIED),  # a batch is all words of a length here
         ("auto", 40, 120, Verdict.CERTIFIED),
     ],
@@ -201,7 +204,7 @@ def test_nothing_tried_is_undecided() -> None:
 
     subject = since()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hardsim.checking.campaign.plan_length", interrupt)
+        patch.setattr("hardsim.checking.campaign.words_of", interrupt)
         result = check_subject(subject, CheckOptions(max_n=2))
     assert (result.verdict, result.reach, result.partial) == (Verdict.UNDECIDED, "no word was tried", True)
 
@@ -231,8 +234,8 @@ def test_more_digits_change_no_verdict() -> None:
 def test_a_wrong_program_is_a_mismatch_between_hard_attention_and_the_oracle() -> None:
     subject = since()
     layer = subject.program.layers[0]
-    clip = replace(layer.clips[0], pre=Affine.constant(1))  # accepts everything
-    wrong = replace(subject, program=replace(subject.program, layers=(replace(layer, clips=(clip,)),)))
+    clip = replace(layer.units[0], pre=Affine.constant(1))  # accepts everything
+    wrong = replace(subject, program=replace(subject.program, layers=(replace(layer, units=(clip,)),)))
     result = check_subject(wrong, CheckOptions(max_n=3))
     assert result.verdict is Verdict.REFUTED
     assert result.mismatch is not None
@@ -245,15 +248,16 @@ def test_a_wrong_program_is_a_mismatch_between_hard_attention_and_the_oracle() -
 def test_accepted_words_of_all_three() -> None:
     words = all_words("abc", 4)
     wanted = [word for word in words if holds("".join(word))]
-    for by in ("oracle", "hard", "soft"):
-        assert list(accepted_words(since(), words, by)) == wanted
+    judges: tuple[Literal["oracle", "hard", "soft"], ...] = ("oracle", "hard", "soft")
+    for by in judges:
+        assert list(accepted_words(since(), words, by, CheckOptions())) == wanted
     flat = since(beta=Fraction(1, 2))
-    assert len(list(accepted_words(flat, words, "soft"))) < len(wanted)
+    assert len(list(accepted_words(flat, words, "soft", CheckOptions()))) < len(wanted)
 
 
 def test_no_attention_no_gap() -> None:
     result = check_subject(
-        compile_file(parse_expression("a | b", ["a", "b", "c"]), ModelOptions()), CheckOptions(max_n=3)
+        compile_formula(parse_expression("a | b", ["a", "b", "c"]), ModelOptions()), CheckOptions(max_n=3)
     )
     for length in result.lengths:
         assert (length.acceptance_gap, length.margin, length.score_gap, length.heads) == (None, None, None, ())
@@ -262,12 +266,12 @@ def test_no_attention_no_gap() -> None:
 
 
 def test_conjunctions_take_the_least_and_disjunctions_the_largest_unrounded_value() -> None:
-    both = compile_file(parse_expression("(a S b) & (O c)", ["a", "b", "c"]), ModelOptions())
-    either = compile_file(parse_expression("(a S b) | (O c)", ["a", "b", "c"]), ModelOptions())
-    neither = compile_file(parse_expression("!((a S b) | (O c))", ["a", "b", "c"]), ModelOptions())
-    one, two = (compile_file(parse_expression(text, ["a", "b", "c"]), ModelOptions()) for text in ("a S b", "O c"))
+    both = compile_formula(parse_expression("(a S b) & (O c)", ["a", "b", "c"]), ModelOptions())
+    either = compile_formula(parse_expression("(a S b) | (O c)", ["a", "b", "c"]), ModelOptions())
+    neither = compile_formula(parse_expression("!((a S b) | (O c))", ["a", "b", "c"]), ModelOptions())
+    one, two = (compile_formula(parse_expression(text, ["a", "b", "c"]), ModelOptions()) for text in ("a S b", "O c"))
     words = all_words("abc", 4)
-    parts = zip(*(evaluate(subject, words) for subject in (both, either, neither, one, two)), strict=True)
+    parts = zip(*(evaluations(subject, words) for subject in (both, either, neither, one, two)), strict=True)
     for all_of, any_of, none_of, first, second in parts:
         values = [value for value in (first.unrounded, second.unrounded) if value is not None]
         assert len(values) == 2
@@ -278,4 +282,4 @@ def test_conjunctions_take_the_least_and_disjunctions_the_largest_unrounded_valu
 
 def test_a_wrong_example_is_found_before_anything_else() -> None:
     with pytest.raises(SourceError, match="'ba'"):
-        compile_file(parse_text("alphabet: a b\naccept: ab\nreject: ba\na S b\n"), ModelOptions())
+        compile_formula(parse_text("alphabet: a b\naccept: ab\nreject: ba\na S b\n"), ModelOptions())

@@ -11,35 +11,29 @@ from typing import Any
 import pytest
 
 from hardsim.checking import combined
-from hardsim.checking.attention import AttentionOptions
-from hardsim.checking.attention_campaign import check_attention
-from hardsim.checking.attention_result import AttentionMismatch, AttentionResult
 from hardsim.checking.campaign import CheckOptions, Progress, check_subject
-from hardsim.checking.combined import LONGEST, check_attention_with_proof, check_with_proof
-from hardsim.checking.prove import prove_subject
-from hardsim.checking.prove_attention import AttentionProof, prove_attention
+from hardsim.checking.combined import LONGEST, check_with_proof
+from hardsim.checking.prove import ProofResult, prove_attention, prove_subject
 from hardsim.checking.result import CheckResult, Mismatch, Verdict
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
-from hardsim.errors import InvariantError
-from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_expression
-from hardsim.spec.ir import Mask
+from hardsim.checking.subject import Subject
+from hardsim.errors import Contradiction
+from hardsim.network.numbers import Mask
 from tests.attention_models import some_a
-from tests.checking.test_attention import program_of, subject_of
+from tests.subjects import at_temperature, compiled, program_of, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 
 
 def since(regime: str = "temperature", beta: str = "4") -> Subject:
-    return compile_file(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime, beta=Fraction(beta)))
+    return compiled("a S b", regime, Fraction(beta), "abc")
 
 
 def unproved() -> Subject:
     """The network is right, but the mask of its head is not the specified one, which the prover does not accept."""
-    subject = compile_file(parse_expression("a S b", ["a", "b"]), ModelOptions())
+    subject = compiled("a S b")
     (layer,) = subject.model.layers
     head = replace(layer.heads[0], mask=Mask.NONE)
-    return replace(subject, model=replace(subject.model, layers=(replace(layer, heads=(head,)),)))
+    return replace(subject, stored=replace(subject.model, layers=(replace(layer, heads=(head,)),)))
 
 
 @pytest.fixture
@@ -121,7 +115,7 @@ def test_a_word_that_contradicts_a_proof_is_a_defect(monkeypatch: pytest.MonkeyP
         return replace(check_subject(subject, options), verdict=Verdict.REFUTED, mismatch=mismatch)
 
     monkeypatch.setattr(combined, "check_subject", lying)
-    with pytest.raises(InvariantError, match="was proved for every word up to 3, but b a is a mismatch"):
+    with pytest.raises(Contradiction, match="was proved for every word up to 3, but the word b a contradicts it"):
         check_with_proof(since(), CheckOptions(max_n=3))
     # Without a proof it is a mismatch like any other.
     assert check_with_proof(since(), CheckOptions(max_n=3, engine="ball")).verdict is Verdict.REFUTED
@@ -132,8 +126,8 @@ def test_a_word_that_contradicts_a_proof_is_a_defect(monkeypatch: pytest.MonkeyP
 
 def test_a_structural_program_is_proved(tmp_path: Path, asked: list[int]) -> None:
     subject = program_of(tmp_path, SOME_A)
-    result = check_attention_with_proof(subject, CheckOptions(max_n=3), AttentionOptions())
-    words = check_attention(subject, CheckOptions(max_n=3), AttentionOptions())
+    result = check_with_proof(subject, CheckOptions(max_n=3))
+    words = check_subject(subject, CheckOptions(max_n=3))
     assert (asked, result.verdict, words.verdict) == ([3], Verdict.PROVED, Verdict.CERTIFIED)
     assert result.reach.startswith("every word of length 1 to 3: softmax answers as hard attention does")
     assert result.reach.endswith(f"; and {words.reach}")
@@ -141,24 +135,23 @@ def test_a_structural_program_is_proved(tmp_path: Path, asked: list[int]) -> Non
 
 
 def test_models_and_temperatures_that_are_not_asked_about(tmp_path: Path, asked: list[int]) -> None:
-    subject, none = program_of(tmp_path, SOME_A), AttentionOptions()
+    subject = program_of(tmp_path, SOME_A)
     sparse = CheckOptions(max_n=1)
-    assert check_attention_with_proof(subject, replace(sparse, engine="ball"), none).verdict is Verdict.CERTIFIED
-    cold = AttentionOptions(parse_arith("1/1000"))
-    assert check_attention_with_proof(subject, sparse, cold).verdict is Verdict.CERTIFIED
+    assert check_with_proof(subject, replace(sparse, engine="ball")).verdict is Verdict.CERTIFIED
+    assert check_with_proof(at_temperature(subject, "1/1000"), sparse).verdict is Verdict.CERTIFIED
     model = subject_of(tmp_path, some_a())
-    assert check_attention_with_proof(model, sparse, none).verdict is Verdict.CERTIFIED
+    assert check_with_proof(model, sparse).verdict is Verdict.CERTIFIED
     padded = program_of(tmp_path, f"pad: len + 24\n{SOME_A}".replace("pad", "alphabet: a b\npad", 1).replace(
         "\nalphabet: a b\nY", "\nY"))  # fmt: skip
     assert len(padded.prepared(("a",))) == 25
-    assert check_attention_with_proof(padded, sparse, none).verdict is Verdict.CERTIFIED
+    assert check_with_proof(padded, sparse).verdict is Verdict.CERTIFIED
     assert asked == []
 
 
 def test_a_program_whose_hard_attention_is_wrong_is_refuted_not_a_defect(tmp_path: Path) -> None:
     """A proof by structure does not claim that hard attention is the program."""
     subject = replace(program_of(tmp_path, SOME_A), oracle=lambda word: word[0] == "a")
-    result = check_attention_with_proof(subject, CheckOptions(max_n=2), AttentionOptions())
+    result = check_with_proof(subject, CheckOptions(max_n=2))
     assert result.verdict is Verdict.REFUTED
     assert result.mismatch is not None
     assert (result.mismatch.word, result.mismatch.kind) == (("b", "a"), "hard/oracle")
@@ -167,31 +160,31 @@ def test_a_program_whose_hard_attention_is_wrong_is_refuted_not_a_defect(tmp_pat
 def test_softmax_that_contradicts_a_proof_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = program_of(tmp_path, SOME_A)
 
-    def lying(*arguments: Any) -> AttentionResult:
-        mismatch = AttentionMismatch(("a",), True, True, False)
-        return replace(check_attention(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
+    def lying(*arguments: Any) -> CheckResult:
+        mismatch = Mismatch(("a",), True, True, False)
+        return replace(check_subject(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
 
-    monkeypatch.setattr(combined, "check_attention", lying)
-    with pytest.raises(InvariantError, match="was proved for every word up to 2, but the word a contradicts it"):
-        check_attention_with_proof(given, CheckOptions(max_n=2), AttentionOptions())
-    wrong = check_attention_with_proof(given, CheckOptions(max_n=2, engine="ball"), AttentionOptions())
+    monkeypatch.setattr(combined, "check_subject", lying)
+    with pytest.raises(Contradiction, match="was proved for every word up to 2, but the word a contradicts it"):
+        check_with_proof(given, CheckOptions(max_n=2))
+    wrong = check_with_proof(given, CheckOptions(max_n=2, engine="ball"))
     assert wrong.verdict is Verdict.REFUTED
 
 
 def test_no_stronger_than_the_words_where_these_are_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         combined,
-        "check_attention",
-        lambda *arguments: replace(check_attention(*arguments), verdict=Verdict.UNDECIDED, reach="some words"),
+        "check_subject",
+        lambda *arguments: replace(check_subject(*arguments), verdict=Verdict.UNDECIDED, reach="some words"),
     )
-    result = check_attention_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2), AttentionOptions())
+    result = check_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2))
     assert (result.verdict, result.reach) == (Verdict.UNDECIDED, "some words")
 
 
 def test_without_a_proof_of_a_program_the_words_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*arguments: Any, **named: Any) -> AttentionProof:
+    def failing(*arguments: Any, **named: Any) -> ProofResult:
         return replace(prove_attention(*arguments, **named), verdict=Verdict.UNDECIDED)
 
     monkeypatch.setattr(combined, "prove_attention", failing)
-    result = check_attention_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2), AttentionOptions())
+    result = check_with_proof(program_of(tmp_path, SOME_A), CheckOptions(max_n=2))
     assert result.verdict is Verdict.CERTIFIED

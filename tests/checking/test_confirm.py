@@ -6,25 +6,25 @@ from dataclasses import replace
 from fractions import Fraction
 from math import log
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.ahat.harden import with_softmax
 from hardsim.checking import confirm as confirming
-from hardsim.checking.attention import AttentionOptions
-from hardsim.checking.batch import FloatEngine
 from hardsim.checking.confirm import Confirmation, affordable, confirm, first_lengths
-from hardsim.checking.confirm_attention import confirm_attention
-from hardsim.checking.prove_attention import confirmed, prove_attention
+from hardsim.checking.engines import FloatEngine
+from hardsim.checking.open import Accepts
+from hardsim.checking.prove import confirmed, prove_attention
 from hardsim.checking.result import Verdict
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.subject import Subject, tempered
 from hardsim.errors import Contradiction
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_expression
 from tests.attention_models import critical, some_a
-from tests.checking.test_attention import program_of, subject_of
+from tests.subjects import compiled, program_of, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 CRITICAL = 2 * log(3)
@@ -32,8 +32,14 @@ CRITICAL = 2 * log(3)
 
 
 def since(beta: Fraction = Fraction(4), tau: str | None = None) -> Subject:
-    options = ModelOptions(beta=beta, tau=None if tau is None else parse_arith(tau))
-    return compile_file(parse_expression("a S b", ["a", "b", "c"]), options)
+    return compiled("a S b", beta=beta, letters="abc", tau=None if tau is None else parse_arith(tau))
+
+
+def confirmation(*arguments: Any, **named: Any) -> Confirmation:
+    """Of a subject whose hard attention is what its semantics says."""
+    found, wrong = confirm(*arguments, **named)
+    assert wrong is None
+    return found
 
 
 # ---- which words ----
@@ -57,16 +63,16 @@ def test_lengths_are_paid_for_in_the_order_of_their_worth() -> None:
 
 
 def test_every_short_word_and_some_long_ones_are_run() -> None:
-    found = confirm(since(), 1, 64)
+    found = confirmation(since(), 1, 64)
     assert (found.whole, found.longest, found.undecided, found.partial) == (5, 64, 0, False)
     assert 363 < found.words <= confirming.MOST
-    assert confirm(since(), 1, 3) == Confirmation(3 + 9 + 27, 3, 3)
-    assert confirm(since(), 1, 64, every_length=True).longest == 128
-    assert confirm(since(), 1, 64, heads_only=True) == found
-    longer = confirm(since(), 7, 7)  # 3^7 words are too many
+    assert confirmation(since(), 1, 3) == Confirmation(3 + 9 + 27, 3, 3)
+    assert confirmation(since(), 1, 64, every_length=True).longest == 128
+    assert confirmation(since(), 1, 64, heads_only=True) == found
+    longer = confirmation(since(), 7, 7)  # 3^7 words are too many
     assert (longer.whole, longer.longest) == (0, 7)
     assert longer.words > 20
-    assert confirm(since(), 5000, 5000) == Confirmation()
+    assert confirmation(since(), 5000, 5000) == Confirmation()
 
 
 def test_suggested_words_are_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +85,7 @@ def test_suggested_words_are_among_them(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(FloatEngine, "decisions", watched)
     word = tuple("cbacbacbaab")
-    found = confirm(since(), 1, 64, [word])
+    found = confirmation(since(), 1, 64, [word])
     assert word in seen
     assert len(seen) == found.words == len(set(seen))
 
@@ -94,9 +100,9 @@ def test_a_network_that_is_wrong_on_short_words_contradicts_any_proof(beta: Frac
     for heads_only in (False, True):
         if float(beta) < CRITICAL:
             with pytest.raises(Contradiction, match=f"was proved for words of length 2.*beta {beta}, read"):
-                confirm(since(beta), 1, 8, heads_only=heads_only)
+                confirmation(since(beta), 1, 8, heads_only=heads_only)
         elif float(beta) > 2 * log(4):
-            assert confirm(since(beta), 1, 8, heads_only=heads_only).words > 363
+            assert confirmation(since(beta), 1, 8, heads_only=heads_only).words > 363
 
 
 @pytest.mark.parametrize("modulus", [17, 33, 65, 128])
@@ -109,20 +115,23 @@ def test_a_schedule_that_fails_at_one_length_is_found_out(modulus: int) -> None:
 
 
 def test_the_formula_counts_and_with_heads_only_the_heads() -> None:
-    lie = replace(since(), file=parse_expression("b S a", ["a", "b", "c"]))
+    formula = parse_expression("b S a", ["a", "b", "c"])
+    lie = replace(since(), formula=formula, oracle=Accepts(formula))
     with pytest.raises(Contradiction, match="the word a contradicts it: oracle: accept; softmax: reject"):
         confirm(lie, 1, 4)
-    assert confirm(lie, 1, 4, heads_only=True).words == 3 + 9 + 27 + 81
+    assert confirmation(lie, 1, 4, heads_only=True).words == 3 + 9 + 27 + 81
 
 
 # ---- what decides nothing ----
 
 
 def test_what_float64_leaves_open_is_asked_of_the_balls_and_else_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FloatEngine, "decisions", lambda self, words: [(False, None)] * len(words))
+    monkeypatch.setattr(
+        FloatEngine, "decisions", lambda self, words: ([(False, None)] * len(words), np.zeros(len(words)))
+    )
     monkeypatch.setattr(confirming, "IN_BALLS", 3 + 2 * 4)
     # Three words of one symbol, and four of the nine with two.
-    assert confirm(since(), 1, 2) == Confirmation(12, 2, 2, 5)
+    assert confirmation(since(), 1, 2) == Confirmation(12, 2, 2, 5)
     monkeypatch.setattr(confirming, "IN_BALLS", 100)
     with pytest.raises(Contradiction, match="words of length 2"):
         confirm(since(Fraction(1)), 1, 2)
@@ -137,7 +146,7 @@ def test_an_interruption_keeps_what_was_run(monkeypatch: pytest.MonkeyPatch) -> 
         return real(self, words)
 
     monkeypatch.setattr(FloatEngine, "decisions", interrupted)
-    assert confirm(since(), 1, 64) == Confirmation(3 + 9, 2, 2, partial=True)
+    assert confirmation(since(), 1, 64) == Confirmation(3 + 9, 2, 2, partial=True)
 
 
 # ---- programs and models ----
@@ -149,33 +158,33 @@ def test_softmax_at_too_high_a_temperature_contradicts_any_proof(
     tmp_path_factory: pytest.TempPathFactory, tenths: int
 ) -> None:
     subject = subject_of(tmp_path_factory.mktemp("model"), some_a())
-    network = with_softmax(subject.hard, parse_arith(f"{tenths}/10"))
+    network = tempered(subject.program, parse_arith(f"{tenths}/10"))
     if tenths / 10 > critical(3):
         with pytest.raises(Contradiction, match="hard attention: accept; softmax: reject"):
-            confirm_attention(subject, {1: network, 2: network, 3: network})
+            confirm(subject, 1, 3, networks={1: network, 2: network, 3: network})
     else:
-        assert confirm_attention(subject, {1: network, 2: network, 3: network}) == (Confirmation(14, 3, 3), None)
+        assert confirm(subject, 1, 3, networks={1: network, 2: network, 3: network}) == (Confirmation(14, 3, 3), None)
 
 
 def test_the_networks_that_were_proved_are_run(tmp_path: Path) -> None:
     for subject in (subject_of(tmp_path, some_a()), program_of(tmp_path, SOME_A)):
-        proof = prove_attention(subject, 4, AttentionOptions())
-        assert confirmed(subject, proof).confirmed == Confirmation(2 + 4 + 8 + 16, 4, 4)
-        warm = with_softmax(subject.hard, parse_arith("100"))
+        proof = prove_attention(subject, 4)
+        assert confirmed(proof).confirmed == Confirmation(2 + 4 + 8 + 16, 4, 4)
+        warm = tempered(subject.program, parse_arith("100"))
         wrong = replace(proof, lengths=tuple(replace(length, network=warm) for length in proof.lengths))
         with pytest.raises(Contradiction, match="temperature 100"):
-            confirmed(subject, wrong)
+            confirmed(wrong)
 
 
 def test_hard_attention_that_is_not_the_program_refutes(tmp_path: Path) -> None:
     """A proof by structure does not claim that it is."""
     subject = replace(program_of(tmp_path, SOME_A), oracle=lambda word: word[0] == "a")
-    proof = prove_attention(subject, 4, AttentionOptions())
+    proof = prove_attention(subject, 4)
     assert proof.verdict is Verdict.PROVED
-    result = confirmed(subject, proof)
+    result = confirmed(proof)
     assert (result.verdict, result.reach) == (Verdict.REFUTED, "hard/oracle disagree on a word of length 2")
     assert result.mismatch is not None
     assert result.mismatch.word == ("b", "a")
     every = tuple(replace(length, how="every word") for length in proof.lengths)
     with pytest.raises(Contradiction, match="hard attention was found to be the program on b a"):
-        confirmed(subject, replace(proof, lengths=every))
+        confirmed(replace(proof, lengths=every))

@@ -10,26 +10,28 @@ import pytest
 
 import hardsim.checking.critical as critical_module
 from hardsim.checking.critical import WIDTH, Bracket, CriticalResult, at_beta, critical
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import count_words
 from hardsim.lang.desugar import desugar
-from hardsim.lang.parse import parse_expression
 from hardsim.lang.semantics import Oracle
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove_network
 from hardsim.proof.sites import Sites
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
+from hardsim.run.soft import rounded
+from tests.subjects import compiled
 
 
 def subject_of(text: str, symbols: str = "abc", regime: str = "temperature") -> Subject:
-    return compile_file(parse_expression(text, list(symbols)), ModelOptions(regime=regime))
+    return compiled(text, regime, letters=symbols)
 
 
 def wrong(subject: Subject, word: tuple[str, ...], beta: Fraction) -> bool:
     """Whether the network is wrong on a word, at 60 digits."""
     model = at_beta(subject, beta)
-    return Forward(model, MpArithmetic(60)).run(word).verdict(model) is not Oracle(subject.file).accepts(word)
+    return rounded(Forward(model, MpArithmetic(60)).run(word).output(model)) is not Oracle(subject.file).accepts(word)
 
 
 def critical_of(subject: Subject, word: tuple[str, ...]) -> Fraction:
@@ -146,7 +148,7 @@ def test_every_head_has_the_same_beta() -> None:
     subject = subject_of("10 * #L[a] > 9 * #L[b]")
     betas = {subject.budget.beta_of(head) for head in subject.program.heads if not head.uniform}
     assert len(betas) == 2
-    fixed = compile_file(subject.file, ModelOptions(beta=Fraction(7, 2)))
+    fixed = compile_formula(subject.file, ModelOptions(beta=Fraction(7, 2)))
     assert at_beta(subject, Fraction(7, 2)) == fixed.model
 
 

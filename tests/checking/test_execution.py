@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,18 +17,13 @@ import psutil
 import pytest
 
 from hardsim.checking import execution
-from hardsim.checking.attention import AttentionOptions
-from hardsim.checking.attention_campaign import check_attention
-from hardsim.checking.bound import BoundOptions, bound_report
+from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, check_subject
-from hardsim.checking.execution import Answer, Crew, Job, LocalCrew, Shard, WorkerLost, parcel, work
-from hardsim.checking.open import read_formula, read_input
-from hardsim.checking.sources import attention_bounds, formula_bounds
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.execution import Answer, Call, Crew, Job, LocalCrew, Shard, WorkerLost, work
+from hardsim.checking.subject import Subject
 from hardsim.errors import InputError, InvariantError, WorkerFailure
 from tests.clusters import gone, workers_of
-
-FORMULAS = Path(__file__).parents[2] / "formulas"
+from tests.subjects import FORMULAS, shipped
 
 
 def shards(count: int) -> Iterator[Shard]:
@@ -80,7 +75,7 @@ def crew() -> Iterator[Crew]:
 
 
 def since() -> Subject:
-    return read_formula(str(FORMULAS / "since.ltl")).compile(ModelOptions())
+    return shipped("since.ltl")
 
 
 # ---- order, state, environment ----
@@ -132,17 +127,17 @@ def test_results_that_nobody_wants_any_more_are_given_up_with_their_processes(cr
 
 
 def test_a_worker_of_another_version_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    key, data = parcel(Job(counting, ()))
+    parcel = Job(counting, ()).parcel()
     monkeypatch.setattr(execution, "__version__", "0.0.0")
+    execution._answer.cache_clear()
     with pytest.raises(InputError, match=r"a worker has hardsim 0\.0\.0, and this is hardsim"):
-        work(f"other {key}", data, Shard(1, (("a",),)))
+        work(parcel, Shard(1, (("a",),)))
 
 
 def test_a_worker_keeps_few_jobs() -> None:
     for number in range(5):
-        key, data = parcel(Job(echoing, (str(number),)))
-        assert work(key, data, Shard(number, (("a",),))) == (number, ())
-    assert len(execution._made) == execution.KEPT_JOBS
+        assert work(Job(echoing, (str(number),)).parcel(), Shard(number, (("a",),))) == (number, ())
+    assert execution._answer.cache_info().currsize == execution.KEPT_JOBS
 
 
 # ---- lost workers ----
@@ -168,46 +163,42 @@ def test_a_shard_that_loses_every_worker_is_named(tmp_path: Path) -> None:
 
 
 class Losing(Crew):
-    """Runs shards here, with several out at a time; a plan says after how many results each attempt loses a worker."""
+    """Runs shards here; a plan says after how many results each attempt loses a worker."""
 
     def __init__(self, plan: Iterable[int]) -> None:
         super().__init__(2)
         self.plan = list(plan)
-        self.ahead: list[int] = []
+        self.sizes: list[int] = []
+        self.ran: list[int] = []
 
-    def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
-        self.ahead.append(ahead)
-        source = iter(calls)
-        out: list[tuple[str, bytes, Shard]] = []
-        returned = 0
+    def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+        self.sizes.append(len(calls))
         limit = self.plan.pop(0) if self.plan else None
-        while True:
-            while len(out) < (ahead or 6) and (call := next(source, None)) is not None:
-                out.append(call)
-            if limit is not None and returned == limit:
+        for returned, call in enumerate(calls):
+            if returned == limit:
                 raise WorkerLost("lost")
-            if not out:
-                return
-            yield work(*out.pop(0))
-            returned += 1
+            self.ran.append(call[1].n)
+            yield work(*call)
 
     def close(self) -> None:
         """Nothing was started."""
 
 
 @pytest.mark.parametrize(
-    ("plan", "ahead"),
+    ("plan", "sizes"),
     [
-        ([0], [0, 0]),
-        ([3, 2, 1, 5], [0, 0, 0, 0, 0]),  # what came back in between makes it another shard
-        ([4, 0], [0, 0, 1, 0]),  # after two losses in a row those that were out go one at a time
-        ([4, 0, 3], [0, 0, 1, 0]),
+        ([], [8, 8, 4]),
+        ([0], [8, 8, 8, 4]),
+        ([3, 2, 1, 5], [8, 5, 3, 2, 8, 4]),  # what came back in between makes it another shard
+        ([4, 0], [8, 4, *[1] * 4, 8, 4]),  # after two losses in a row the rest of the wave goes one at a time
+        ([4, 0, 9, 0], [8, 4, *[1] * 5, 8, 4]),
     ],
 )
-def test_no_shard_is_lost_or_run_twice_whenever_workers_go(plan: list[int], ahead: list[int]) -> None:
+def test_no_shard_is_lost_or_run_twice_whenever_workers_go(plan: list[int], sizes: list[int]) -> None:
     crew = Losing(plan)
     assert list(crew.run(Job(echoing, ("nowhere",)), shards(20))) == list(range(20))
-    assert crew.ahead == ahead
+    assert crew.ran == list(range(20))
+    assert crew.sizes == sizes
 
 
 def test_three_losses_in_a_row_are_too_many() -> None:
@@ -217,26 +208,22 @@ def test_three_losses_in_a_row_are_too_many() -> None:
 
 def test_results_that_never_come_are_a_defect() -> None:
     class Forgetting(Losing):
-        def _attempt(self, calls: Iterable[tuple[str, bytes, Shard]], ahead: int) -> Generator[Any, None, None]:
-            for number, call in enumerate(calls):
-                if number != 3:
-                    yield work(*call)
+        def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
+            yield from (work(*call) for call in calls[:-1])
 
-    with pytest.raises(InvariantError, match="1 shards never came back"):
+    with pytest.raises(InvariantError, match="1 shards never came back, the first of the word 'a' of length 7"):
         list(Forgetting([]).run(Job(echoing, ("nowhere",)), shards(9)))
 
 
 # ---- whole checks ----
 
 
-def killer(crew_process: psutil.Process) -> Callable[[Progress], None]:
-    """Kills a worker at the first word of length 5 or more."""
-    killed: list[int] = []
+def killer(crew_process: psutil.Process, said: list[str]) -> Callable[[Progress], None]:
+    """Kills a worker at words of length 5 or more, until one is missed (one that has nothing to do is not)."""
 
     def progress(state: Progress) -> None:
         found = workers_of(crew_process)
-        if state.n >= 5 and found and not killed:
-            killed.append(found[0].pid)
+        if state.n >= 5 and found and not said:
             found[0].kill()
 
     return progress
@@ -248,23 +235,21 @@ def test_a_check_that_loses_a_worker_finds_the_same(engine: str, max_n: int) -> 
     options = CheckOptions(max_n=max_n, exhaustive=0, samples=300, engine=engine)
     said: list[str] = []
     with LocalCrew(2, said.append) as crew:
-        found = check_subject(since(), options, killer(psutil.Process()), crew)
+        found = check_subject(since(), options, killer(psutil.Process(), said), crew)
     assert found == check_subject(since(), options)
-    assert len(said) == 1
+    assert said
 
 
 @pytest.mark.parametrize("name", ["dyck1.srasp", "no_repeats.ahat.json"])
 def test_programs_and_models_give_the_same_on_two_processes(name: str, crew: Crew) -> None:
-    subject: Any = read_input(str(FORMULAS / name))
     options = CheckOptions(max_n=4, exhaustive=100, samples=80)
-    one, two = (check_attention(subject.subject, options, AttentionOptions(), None, by) for by in (None, crew))
+    one, two = (check_subject(shipped(name), options, None, by) for by in (None, crew))
     assert one == two
 
 
 def test_a_bound_report_is_the_same_on_two_processes(crew: Crew) -> None:
-    given: Any = read_input(str(FORMULAS / "flipflop.ahat.json"))
     options = CheckOptions(max_n=3, exhaustive=30)
-    for target in (formula_bounds(since()), attention_bounds(given.subject)):
+    for target in map(bound_subject, (since(), shipped("flipflop.ahat.json"))):
         one, two = (bound_report(target, replace(options), BoundOptions(), None, by) for by in (None, crew))
         assert one == two
         assert one.lengths

@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.attention_open import store_hard
+from hardsim.checking.bound import bound_subject
 from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.critical import critical
-from hardsim.checking.open import OTHER, expand_paths, read_expression, read_formula, store_text
+from hardsim.checking.open import OTHER, expand_paths, read_expression, read_input, store_program, store_text
 from hardsim.checking.result import Verdict
-from hardsim.checking.sources import formula_bounds
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
-from hardsim.spec.regimes import PROVEN
+from hardsim.program.regimes import PROVEN
 
 pytestmark = pytest.mark.sweep
 
@@ -42,7 +41,7 @@ def formula(tmp_path: Path) -> Path:
 
 
 def stored(formula: Path, options: ModelOptions) -> Path:
-    subject = read_formula(str(formula)).compile(options)
+    subject = read_input(str(formula)).compile(options)
     path = formula.with_suffix(".model.json")
     path.write_text(store_text(subject), encoding="utf-8")
     return path
@@ -57,9 +56,9 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_stored_model_gives_identical_results(formula: Path, options: ModelOptions) -> None:
-    direct = read_formula(str(formula)).compile(options)
+    direct = read_input(str(formula)).compile(options)
     path = stored(formula, options)
-    again = read_formula(str(path)).compile(ModelOptions())
+    again = read_input(str(path)).compile(ModelOptions())
     assert again.model == direct.model
     assert again.program == direct.program
     assert again.facts == direct.facts
@@ -70,8 +69,8 @@ def test_a_stored_model_gives_identical_results(formula: Path, options: ModelOpt
 
 
 def test_the_same_options_may_be_repeated_and_others_are_refused(formula: Path) -> None:
-    model = read_formula(str(stored(formula, ModelOptions("position", beta=Fraction(5)))))
-    assert model.compile(ModelOptions("position", beta=Fraction(5), at="first")) is model.stored
+    model = read_input(str(stored(formula, ModelOptions("position", beta=Fraction(5)))))
+    assert model.compile(ModelOptions("position", beta=Fraction(5), at="first")) is model.made
     for options, name in [
         (ModelOptions("causal-position"), "--regime causal-position"),
         (ModelOptions(beta=Fraction(4)), "--beta 4"),
@@ -85,7 +84,7 @@ def test_the_same_options_may_be_repeated_and_others_are_refused(formula: Path) 
 
 
 def test_sha256_is_that_of_the_bytes(formula: Path) -> None:
-    assert read_formula(str(formula)).sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
+    assert read_input(str(formula)).sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
     assert read_expression("a S b", "a b").sha256 == hashlib.sha256(b"a S b").hexdigest()
 
 
@@ -95,17 +94,17 @@ def test_a_network_whose_weights_were_edited_is_judged_as_it_is(formula: Path) -
     heads = [head for layer in document["model"]["layers"] for head in layer["heads"] if head["w_q"]["entries"]]
     heads[0]["w_q"]["entries"][0][2] = "1/100"
     path.write_text(json.dumps(document), encoding="utf-8")
-    result = check_subject(read_formula(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
+    result = check_subject(read_input(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
     assert result.verdict is Verdict.REFUTED
     heads[0]["w_v"]["entries"] = []
     path.write_text(json.dumps(document), encoding="utf-8")
-    result = check_subject(read_formula(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
+    result = check_subject(read_input(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
     assert result.verdict is Verdict.REFUTED
 
 
 DAMAGES: list[tuple[Any, str]] = [
     (lambda d: d.update(format="other"), "at format: expected one of hardsim-model, hardsim-ahat, found 'other'"),
-    (lambda d: d.update(schema_version=99), "at schema_version: expected an integer from 1 to 1, found 99"),
+    (lambda d: d.update(schema_version=99), "at schema_version: expected an integer from 1 to 2, found 99"),
     (lambda d: d.pop("model"), "expected an object with the key 'model'"),
     (lambda d: d["source"].update(text="alphabet: a b\nF"), "(source):2:2: error:"),
     (
@@ -137,7 +136,10 @@ DAMAGES: list[tuple[Any, str]] = [
     (lambda d: d["model"].update(scale="2"), "at model: expected keys among alphabet"),
     (lambda d: head_of(d).update(hardmax="leftmost"), "expected keys among name, mask, weighting, w_q, w_k, w_v"),
     (lambda d: head_of(d).update(gap="1"), "expected keys among name, mask, weighting, w_q, w_k, w_v"),
-    (lambda d: head_of(d).update(weighting="rightmost"), "at model: expected the softmax network of a formula"),
+    (lambda d: head_of(d).update(weighting="rightmost"), "weighting: expected one of softmax, found 'rightmost'"),
+    (lambda d: d["model"].update(weighting="average"), "at model.weighting: expected one of softmax, found 'average'"),
+    (lambda d: d["model"].pop("weighting"), "expected an object with the key 'weighting'"),
+    (lambda d: d["model"].pop("temperature"), "at model: expected an object with the key 'temperature'"),
 ]
 
 
@@ -153,7 +155,7 @@ def test_a_damaged_model_is_refused_with_its_place(formula: Path, damage: Any, m
     damage(document)
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(HardsimError) as caught:
-        read_formula(str(path))
+        read_input(str(path))
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
 
@@ -161,17 +163,17 @@ def test_a_damaged_model_is_refused_with_its_place(formula: Path, damage: Any, m
 def test_what_is_worked_out_from_the_specification_is_refused_for_another_network(formula: Path) -> None:
     path = stored(formula, ModelOptions())
     document = json.loads(path.read_text(encoding="utf-8"))
-    given = read_formula(str(path))
-    assert given.stored is not None
-    assert (given.stored.specified, given.notes) == (True, given.file.notes)
+    given = read_input(str(path))
+    assert given.made is not None
+    assert (given.made.specified, given.notes) == (True, given.file.notes)
     document["options"]["beta"] = "5"
     path.write_text(json.dumps(document), encoding="utf-8")
-    given = read_formula(str(path))
-    assert given.stored is not None
+    given = read_input(str(path))
+    assert given.made is not None
     assert given.notes == (*given.file.notes, OTHER)
-    for worked_out in (formula_bounds, store_hard, lambda subject: critical(subject, 1)):
+    for worked_out in (bound_subject, store_program, lambda subject: critical(subject, 1)):
         with pytest.raises(InputError, match="the network is not the one that its specification makes"):
-            worked_out(given.stored)
+            worked_out(given.made)
 
 
 def test_a_head_of_another_name_is_refused(formula: Path) -> None:
@@ -181,7 +183,7 @@ def test_a_head_of_another_name_is_refused(formula: Path) -> None:
     layer["heads"][0]["name"] = "other"
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(InputError, match="expected the heads of the network's layer"):
-        read_formula(str(path))
+        read_input(str(path))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,7 @@ def test_what_is_not_a_model_is_refused(tmp_path: Path, data: bytes, message: st
     path = tmp_path / "model.json"
     path.write_bytes(data)
     with pytest.raises(InputError) as caught:
-        read_formula(str(path))
+        read_input(str(path))
     assert message in str(caught.value)
 
 
@@ -216,4 +218,4 @@ def test_every_regime_can_be_stored(tmp_path: Path) -> None:
         subject = read_expression("(Y a) S b", "a b").compile(ModelOptions(regime))
         path = tmp_path / "m.json"
         path.write_text(store_text(subject), encoding="utf-8")
-        assert read_formula(str(path)).compile(ModelOptions()).model == subject.model
+        assert read_input(str(path)).compile(ModelOptions()).model == subject.model

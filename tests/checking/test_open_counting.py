@@ -13,15 +13,14 @@ from typing import Any
 import pytest
 
 from hardsim.checking.campaign import CheckOptions, check_subject
-from hardsim.checking.compare import Judge
-from hardsim.checking.open import read_formula, store_text
+from hardsim.checking.open import read_input, store_text
 from hardsim.checking.result import CheckResult, HeadResult, Verdict
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.tally import Tally
 from hardsim.errors import HardsimError, InputError
-from hardsim.lang.parse import parse_expression
-from hardsim.spec.ir import Kind
+from hardsim.program.model import Kind
 from tests.strategies import all_words
+from tests.subjects import compiled, evaluations, judge_of
 
 pytestmark = pytest.mark.sweep
 
@@ -48,7 +47,7 @@ CASES: list[tuple[str, ModelOptions]] = [
 def stored(directory: Path, text: str, options: ModelOptions) -> tuple[Subject, Path]:
     source = directory / "formula.ltl"
     source.write_text(text, encoding="utf-8")
-    subject = read_formula(str(source)).compile(options)
+    subject = read_input(str(source)).compile(options)
     path = directory / "formula.model.json"
     path.write_text(store_text(subject), encoding="utf-8")
     return subject, path
@@ -57,7 +56,7 @@ def stored(directory: Path, text: str, options: ModelOptions) -> tuple[Subject, 
 @pytest.mark.parametrize(("text", "options"), CASES)
 def test_a_stored_model_that_counts_gives_identical_results(tmp_path: Path, text: str, options: ModelOptions) -> None:
     direct, path = stored(tmp_path, text, options)
-    again = read_formula(str(path)).compile(ModelOptions())
+    again = read_input(str(path)).compile(ModelOptions())
     assert again.model == direct.model
     assert again.program == direct.program
     assert again.facts == direct.facts
@@ -80,17 +79,16 @@ def test_the_predicates_of_a_stored_model_are_those_of_its_formula(tmp_path: Pat
     assert changed != document["source"]["text"]
     document["source"]["text"] = changed
     path.write_text(json.dumps(document), encoding="utf-8")
-    subject = read_formula(str(path)).compile(ModelOptions())
-    for word in all_words("ab", 5):
-        found = Judge(subject).evaluate(word)
+    subject = read_input(str(path)).compile(ModelOptions())
+    for found in evaluations(subject, all_words("ab", 5)):
         assert found.mismatch is None
-        assert found.oracle is (word.count("a") == len(word))
+        assert found.oracle is (found.word.count("a") == len(found.word))
 
 
 def test_the_way_of_counting_may_be_repeated_and_not_changed(tmp_path: Path) -> None:
     _, path = stored(tmp_path, ONE_KIND, ModelOptions(counting="sign"))
-    model = read_formula(str(path))
-    assert model.compile(ModelOptions(counting="sign")) is model.stored
+    model = read_input(str(path))
+    assert model.compile(ModelOptions(counting="sign")) is model.made
     with pytest.raises(InputError, match="so --counting lookup does not apply"):
         model.compile(ModelOptions(counting="lookup"))
 
@@ -127,7 +125,7 @@ def test_a_damaged_model_that_counts_is_refused_with_its_place(
     damage(document)
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(HardsimError) as caught:
-        read_formula(str(path))
+        read_input(str(path))
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
 
@@ -135,10 +133,6 @@ def test_a_damaged_model_that_counts_is_refused_with_its_place(
 # ---- what is measured ----
 
 SUM = "2*#L[a] - #L[b] >= 1"
-
-
-def compiled(text: str, regime: str = "temperature", **options: Any) -> Subject:
-    return compile_file(parse_expression(text, ["a", "b"]), ModelOptions(regime, **options))
 
 
 def checked(text: str, regime: str = "temperature", **options: Any) -> CheckResult:
@@ -227,19 +221,19 @@ def test_without_sums_of_looked_up_counts_there_is_no_such_error(text: str, opti
 @pytest.mark.parametrize(("regime", "kind"), [("temperature", "sign"), ("causal-position", "sign-ramp")])
 def test_the_sign_test_stays_within_its_bound(regime: str, kind: str) -> None:
     subject = compiled(SUM, regime, counting="sign")
-    assert kind in {head.kind.value for head in subject.program.heads}
+    assert kind in {str(head.kind) for head in subject.program.heads}
     for length in check_subject(subject, CheckOptions(max_n=7)).lengths:
         assert all(head.error <= head.bound for head in length.heads)
         assert length.margin is None or length.margin > 0
 
 
 def test_tallies_of_disjoint_words_merge_to_that_of_all() -> None:
-    judge = Judge(compiled(SUM))
+    judge = judge_of(compiled(SUM), "mpmath")
     words = [word for word in all_words("ab", 5) if len(word) == 5]
     whole, left, right = Tally(5), Tally(5), Tally(5)
     for place, word in enumerate(words):
-        judge.tally(word, whole)
-        judge.tally(word, left if place < 20 else right)
-    assert left.sum_error != right.sum_error
+        for tally in (whole, left if place < 20 else right):
+            tally.merge(judge.tally([word]), "ab")
+    assert left.extremes["sum",] != right.extremes["sum",]
     left.merge(right, "ab")
     assert left == whole

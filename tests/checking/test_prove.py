@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from hardsim.checking.compare import Judge
+from hardsim.checking.open import Accepts
 from hardsim.checking.prove import prove_subject, words_of
 from hardsim.checking.result import Verdict
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.subject import Subject
 from hardsim.lang.parse import parse_expression
-from hardsim.proof.result import Case
-from hardsim.spec.ir import Mask
+from hardsim.network.numbers import Mask
+from hardsim.proof.result import WorstCase
+from tests.subjects import compiled, evaluations
 
 
 def subject_of(text: str, beta: str = "4", alphabet: str = "abc", regime: str = "temperature") -> Subject:
-    return compile_file(parse_expression(text, list(alphabet)), ModelOptions(regime, beta=Fraction(beta)))
+    return compiled(text, regime, Fraction(beta), alphabet)
 
 
 def test_a_proof_speaks_of_every_word() -> None:
@@ -30,6 +31,7 @@ def test_a_small_beta_is_refuted_by_the_shortest_word() -> None:
     assert result.verdict is Verdict.REFUTED
     assert result.mismatch is not None
     assert "".join(result.mismatch.word) == "bc"
+    assert result.proof is not None
     assert not result.proof.proved
 
 
@@ -39,7 +41,8 @@ def test_a_long_refutation_comes_from_the_worst_case() -> None:
     assert result.verdict is Verdict.REFUTED
     assert result.mismatch is not None
     assert "".join(result.mismatch.word) in ("bbbbbc", "cccccb")  # either side of the threshold
-    assert Judge(subject_of("a S b", "2.77")).evaluate(result.mismatch.word).mismatch is not None
+    (found,) = evaluations(subject_of("a S b", "2.77"), [result.mismatch.word])
+    assert found.mismatch is not None
 
 
 def test_what_is_neither_proved_nor_refuted_is_undecided() -> None:
@@ -47,7 +50,7 @@ def test_what_is_neither_proved_nor_refuted_is_undecided() -> None:
     subject = subject_of("a S b", alphabet="ab")
     head = replace(subject.model.layers[0].heads[0], mask=Mask.NONE)
     model = replace(subject.model, layers=(replace(subject.model.layers[0], heads=(head,)),))
-    result = prove_subject(replace(subject, model=model), 8, search=14)
+    result = prove_subject(replace(subject, stored=model), 8, search=14)
     assert result.verdict is Verdict.UNDECIDED
     assert result.tried == 2 + 4 + 8
     assert "does not say that it is wrong" in result.reach
@@ -55,10 +58,12 @@ def test_what_is_neither_proved_nor_refuted_is_undecided() -> None:
 
 def test_heads_only_claims_nothing_about_the_formula() -> None:
     subject = subject_of("a S b")
-    lie = replace(subject, file=parse_expression("b S a", ["a", "b", "c"]))
+    formula = parse_expression("b S a", ["a", "b", "c"])
+    lie = replace(subject, formula=formula, oracle=Accepts(formula))
     assert prove_subject(lie, 6, heads_only=True).verdict is Verdict.PROVED
     found = prove_subject(lie, 6)
     assert found.verdict is Verdict.REFUTED
+    assert found.proof is not None
     assert found.proof.network.holds
     assert found.proof.meaning is not None
     assert not found.proof.meaning.holds
@@ -67,6 +72,6 @@ def test_heads_only_claims_nothing_about_the_formula() -> None:
 
 
 def test_words_that_a_worst_case_suggests() -> None:
-    case = Case(4, 3, Fraction(0), Fraction(1), None, 1, (), ("b", "", "c", ""))
+    case = WorstCase(4, 3, Fraction(0), Fraction(1), None, 1, (), ("b", "", "c", ""))
     assert [("".join(word)) for word in words_of(case, ("a", "b", "c"))] == ["baca", "bac", "ca"]
     assert words_of(replace(case, symbols=None), ("a",)) == []

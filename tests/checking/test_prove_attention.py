@@ -13,18 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.ahat.exact import ExactModel
-from hardsim.checking.attention import Answer, AttentionOptions, AttentionSubject
-from hardsim.checking.attention_open import AttentionInput
-from hardsim.checking.open import read_input
-from hardsim.checking.prove_attention import AttentionProof, prove_attention
-from hardsim.checking.result import Verdict, Word
-from hardsim.lang.arith import parse_arith
-from hardsim.net.model import Layer
+from hardsim.checking.engines import HardRunner
+from hardsim.checking.prove import ProofResult, prove_attention
+from hardsim.checking.result import Answer, Verdict, Word
+from hardsim.checking.subject import Subject
 from tests.attention_models import HEAD, Document, critical, majority, sided, some_a, with_head
-from tests.checking.test_attention import check, program_of, subject_of
+from tests.checking.test_sharpening import check
+from tests.subjects import at_temperature, program_of, shipped, subject_of
 
-DIRECTORY = Path(__file__).parents[2] / "formulas"
 HALF = Fraction(1, 2)
 REVERSE = "alphabet: a b\nm(i) := len(i) + 1 - pos(i)\nY(i) := leftmost_j[1, pos(j) = m(i)] in(j) : in(i)\n"
 SECOND = (
@@ -33,45 +29,15 @@ SECOND = (
 """An a is second. No sum leaves the range, since there are two positions then; the program's analysis cannot know."""
 
 
-def shipped(name: str) -> AttentionSubject:
-    given = read_input(str(DIRECTORY / name))
-    assert isinstance(given, AttentionInput)
-    return given.subject
+def prove(subject: Subject, max_n: int, tau: str | None = None, **given: Any) -> ProofResult:
+    return prove_attention(subject if tau is None else at_temperature(subject, tau), max_n, **given)
 
 
-def prove(subject: AttentionSubject, max_n: int, tau: str | None = None, **given: Any) -> AttentionProof:
-    return prove_attention(subject, max_n, AttentionOptions(None if tau is None else parse_arith(tau)), **given)
-
-
-def reasons(proof: AttentionProof) -> list[str]:
+def reasons(proof: ProofResult) -> list[str]:
     return [length.reason for length in proof.lengths]
 
 
 # ---- proved ----
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("path", sorted(DIRECTORY.glob("*.srasp")), ids=lambda path: path.stem)
-def test_shipped_programs_are_proved(path: Path) -> None:
-    subject = shipped(path.name)
-    proof = prove(subject, 3)
-    assert (proof.verdict, proof.mismatch, proof.tried, proof.proved_to) == (Verdict.PROVED, None, 0, 3)
-    assert {length.how for length in proof.lengths} == {"structure" if subject.structural else "every word"}
-    for length in proof.lengths:
-        assert length.bound is not None
-        assert length.distance == HALF  # outputs are 0 or 1
-        assert length.bound <= Fraction(1, 4)
-    assert proof.reach.startswith("every word of length 1 to 3: softmax answers as hard attention does")
-    assert ("rests on one construction per vector" in proof.reach) is subject.structural
-    assert ("hard attention as the program says" in proof.reach) is not subject.structural
-
-
-@pytest.mark.parametrize("path", sorted(DIRECTORY.glob("*.ahat.json")), ids=lambda path: path.stem)
-def test_shipped_models_are_proved_by_every_word(path: Path) -> None:
-    proof = prove(shipped(path.name), 3)
-    assert proof.verdict is Verdict.PROVED
-    assert [length.how for length in proof.lengths] == ["every word"] * 3
-    assert proof.reach == "every word of length 1 to 3: softmax answers as hard attention does"
 
 
 def test_the_distance_and_the_temperature(tmp_path: Path) -> None:
@@ -95,7 +61,7 @@ def test_what_is_proved_holds_of_every_word(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, some_a())
     for k in range(1, 12):
         tau = f"{k}/10"
-        proof, result = prove(subject, 3, tau), check(subject, 3, AttentionOptions(parse_arith(tau)))
+        proof, result = prove(subject, 3, tau), check(at_temperature(subject, tau), 3)
         assert (proof.verdict is Verdict.REFUTED) is (result.verdict is Verdict.REFUTED) is (k / 10 > critical(3))
         if proof.verdict is Verdict.PROVED:
             assert result.verdict is Verdict.CERTIFIED
@@ -112,7 +78,7 @@ def test_ties_of_one_side_are_broken(tmp_path: Path, weighting: str) -> None:
     found = prove(subject, 2, "1/4")
     assert (found.verdict, found.proved_to, found.mismatch) == (Verdict.UNDECIDED, 1, None)
     assert found.tried == 9
-    assert check(subject, 2, AttentionOptions(parse_arith("1/4"))).verdict is Verdict.CERTIFIED
+    assert check(at_temperature(subject, "1/4"), 2).verdict is Verdict.CERTIFIED
 
 
 @settings(max_examples=30, deadline=None)
@@ -141,7 +107,7 @@ def test_a_softmax_file_is_judged_with_the_weights_that_it_has(
     found = prove(subject, 3)
     assert (found.verdict is Verdict.REFUTED) == bool(wrong)
     assert found.mismatch is None or found.mismatch.word in wrong
-    checked = check(subject, 3, AttentionOptions())
+    checked = check(subject, 3)
     assert (checked.verdict is Verdict.REFUTED) == bool(wrong)
     assert sum(length.soft_mismatches for length in checked.lengths) == len(wrong)
 
@@ -150,14 +116,14 @@ def test_added_weights_are_said(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, sided("rightmost"))
     said = "the softmax model has weights added that break the ties of some a"
     assert said in prove(subject, 2).reach
-    assert said in check(subject, 2, AttentionOptions()).reach
+    assert said in check(subject, 2).reach
     tieless = subject_of(tmp_path, some_a())
-    assert "added" not in prove(tieless, 2).reach + check(tieless, 2, AttentionOptions()).reach
+    assert "added" not in prove(tieless, 2).reach + check(tieless, 2).reach
 
 
 def test_an_epsilon_beyond_the_distance_proves_nothing(tmp_path: Path) -> None:
     subject = subject_of(tmp_path, some_a())
-    proof = prove_attention(subject, 2, AttentionOptions(epsilon=Fraction(1, 2)))
+    proof = prove_attention(at_temperature(subject, epsilon=Fraction(1, 2)), 2)
     assert (proof.verdict, proof.proved_to, proof.tried) == (Verdict.UNDECIDED, 1, 0)
     assert "not smaller than its distance from the threshold" in proof.reach
     assert "tried" not in proof.reach
@@ -184,7 +150,7 @@ def test_a_threshold_on_an_output_is_undecided(tmp_path: Path) -> None:
     )
 
 
-def near(directory: Path) -> AttentionSubject:
+def near(directory: Path) -> Subject:
     """Words become xxx... if there is an a, else yyy...; but the outputs are 3/5 and 2/5, 1/10 from the threshold."""
     document: Document = with_head(
         some_a(threshold="1/2"), w_v={"x": {"a": "3/5", "b": "2/5"}, "y": {"a": "2/5", "b": "3/5"}}
@@ -236,7 +202,7 @@ def test_too_high_a_temperature_is_refuted_by_a_word(tmp_path: Path) -> None:
     assert proof.mismatch is not None
     # 1 / (1 + e^(-1)) = 0.73 < 3/4.
     assert sorted(proof.mismatch.word) == ["a", "b"]
-    (answer,) = subject.hard_answers(ExactModel(subject.hard), ExactModel(subject.hard).run([proof.mismatch.word]))
+    (answer,) = HardRunner(subject).answers([proof.mismatch.word])
     assert (answer, proof.mismatch.soft) == (True, False)
     assert prove(subject, 4, "1", search=1).verdict is Verdict.UNDECIDED  # no word may be tried
 
@@ -266,12 +232,11 @@ def test_hard_attention_that_is_not_the_program_is_refuted(tmp_path: Path) -> No
 
 
 def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
-    """The last layer's feed-forward network is lost, and the output with it."""
+    """The last layer's hidden units are lost, and the output with them."""
     subject = program_of(tmp_path, SECOND)
-    last = subject.hard.layers[-1]
-    none = replace(last.ffn, w2=replace(last.ffn.w2, entries=()), b2=(0,) * subject.hard.dimension)
-    broken = replace(subject.hard, layers=(*subject.hard.layers[:-1], Layer(last.heads, none)))
-    proof = prove(replace(subject, hard=broken), 2)
+    last = subject.program.layers[-1]
+    broken = replace(subject.program, layers=(*subject.program.layers[:-1], replace(last, units=(), biases=())))
+    proof = prove(replace(subject, program=broken), 2)
     assert proof.verdict is Verdict.REFUTED
     assert proof.mismatch is not None
     assert proof.mismatch.kind == "hard/oracle"

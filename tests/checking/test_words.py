@@ -13,13 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.checking.neighbours import Word, boundary_pairs, changed_once, members
 from hardsim.checking.words import (
     AllWords,
+    Effort,
+    Word,
     WordPlan,
+    boundary_pairs,
+    changed_once,
     count_words,
     enumerate_words,
-    plan_length,
+    members,
+    plan_words,
     planned_count,
     sample_words,
     structured_words,
@@ -116,8 +120,8 @@ def test_seeds_and_lengths_give_different_words() -> None:
 def test_the_same_words_in_another_process() -> None:
     """String hashing is random per process; the choice of words must not depend on it."""
     program = (
-        "from hardsim.checking.words import plan_length as p;"
-        "w = p('abc', 15, 10, 40, 7, lambda w: w[-1] == w[0], [('a', 'b', 'a')]);"
+        "from hardsim.checking.words import Effort as E, plan_words as p;"
+        "w = p('abc', 15, E(10, 40), 7, lambda w: w[-1] == w[0], [('a', 'b', 'a')]);"
         "print(' '.join(map(''.join, w.words)))"
     )
     runs = [
@@ -126,7 +130,7 @@ def test_the_same_words_in_another_process() -> None:
         ).stdout
         for value in ("1", "2")
     ]
-    here = plan_length("abc", 15, 10, 40, 7, lambda word: word[-1] == word[0], [("a", "b", "a")])
+    here = plan_words("abc", 15, Effort(10, 40), 7, lambda word: word[-1] == word[0], [("a", "b", "a")])
     assert runs[0] == runs[1] == " ".join(map("".join, here.words)) + "\n"
 
 
@@ -194,7 +198,7 @@ def test_the_oracle_is_asked_a_bounded_number_of_times() -> None:
         asked.append(word)
         return False
 
-    plan_length("abcde", 200, 10, 20, 0, never, [("a",) * 200])
+    plan_words("abcde", 200, Effort(10, 20), 0, never, [("a",) * 200])
     assert len(asked) <= 1000
 
 
@@ -223,26 +227,26 @@ def test_members_shrink_longer_seeds_and_ignore_rejected_ones() -> None:
 
 
 def test_short_lengths_are_exhaustive() -> None:
-    plan = plan_length("ab", 6, 64, 5, 0, lambda word: True)
+    plan = plan_words("ab", 6, Effort(64, 5), 0, lambda word: True)
     assert plan == WordPlan(6, 64, True, AllWords(("a", "b"), 6))
     assert set(plan.words) == set(product("ab", repeat=6))
-    assert not plan_length("ab", 7, 64, 5, 0, lambda word: True).exhaustive
+    assert not plan_words("ab", 7, Effort(64, 5), 0, lambda word: True).exhaustive
     # As many samples as words: trying them all is cheaper.
-    assert plan_length("ab", 6, 0, 64, 0, lambda word: True).exhaustive
+    assert plan_words("ab", 6, Effort(0, 64), 0, lambda word: True).exhaustive
 
 
 @given(st.sampled_from(sorted(LANGUAGES)), st.integers(1, 25), st.integers(0, 40), st.integers(0, 4))
 def test_plans(name: str, n: int, samples: int, seed: int) -> None:
     accepts, alphabet = LANGUAGES[name]
     seeds = [tuple(alphabet[:2]), tuple(alphabet[:2]) * 4]
-    plan = plan_length(alphabet, n, 10, samples, seed, accepts, seeds)
+    plan = plan_words(alphabet, n, Effort(10, samples), seed, accepts, seeds)
     words = list(plan.words)
     assert plan.n == n
     assert plan.possible == len(alphabet) ** n
     assert plan.exhaustive == (len(words) == plan.possible)
     assert len(words) == len(set(words))
     assert all(len(word) == n for word in words)
-    assert len(words) <= planned_count(len(alphabet), n, 10, samples, len(seeds))
+    assert len(words) <= planned_count(len(alphabet), n, Effort(10, samples), len(seeds))
     if len(alphabet) ** n <= max(10, samples):
         assert plan.exhaustive
     structured = structured_words(alphabet, n, limit=24)
@@ -252,33 +256,33 @@ def test_plans(name: str, n: int, samples: int, seed: int) -> None:
         assert set(pair) <= set(words)
         assert distance(*pair) == 1
         assert accepts(pair[0]) > accepts(pair[1])
-    assert plan == plan_length(alphabet, n, 10, samples, seed, accepts, seeds)
+    assert plan == plan_words(alphabet, n, Effort(10, samples), seed, accepts, seeds)
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_plans_have_pairs_where_members_can_be_found(name: str) -> None:
     accepts, alphabet = LANGUAGES[name]
-    plan = plan_length(alphabet, 24, 100, 20, 0, accepts)
+    plan = plan_words(alphabet, 24, Effort(100, 20), 0, accepts)
     assert plan.pairs
     assert {accepts(word) for word in plan.words} == {True, False}
 
 
 def test_a_plan_takes_the_examples_of_its_length() -> None:
     seed: Word = tuple("abcabcaabbcc")
-    plan = plan_length("abc", 12, 10, 0, 0, lambda word: word == seed, [seed, ("a",)], structured_limit=0, pairs=0)
+    plan = plan_words("abc", 12, Effort(10, 0, 0, 0), 0, lambda word: word == seed, [seed, ("a",)])
     assert plan.words == (seed,)
     assert plan.pairs == ()
 
 
 def test_a_plan_may_turn_out_to_hold_every_word() -> None:
     """2^4 words, 10 structured ones and 8 more: nothing is left out, and the plan says so."""
-    plan = plan_length("ab", 4, 0, 8, 0, lambda word: True)
+    plan = plan_words("ab", 4, Effort(0, 8), 0, lambda word: True)
     assert plan.exhaustive
     assert sorted(plan.words) == sorted(product("ab", repeat=4))
 
 
 def test_impossible_requests_are_refused() -> None:
     with pytest.raises(InputError, match="no words of length 0"):
-        plan_length("ab", 0, 10, 10, 0, lambda word: True)
+        plan_words("ab", 0, Effort(10, 10), 0, lambda word: True)
     with pytest.raises(InputError, match="empty alphabet"):
-        plan_length("", 3, 10, 10, 0, lambda word: True)
+        plan_words("", 3, Effort(10, 10), 0, lambda word: True)

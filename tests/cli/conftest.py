@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
 import jsonschema
 import pytest
 
 from hardsim.cli.app import run
+from hardsim.examples import formulas_directory
 from hardsim.report.json import schema
 from hardsim.visible import visible_lines
 
+COMMAND = (sys.executable, "-m", "hardsim")
 SINCE = "// a since b\nalphabet: a b c\naccept: ab b ba\nreject: a c bc\na S b\n"
 FUTURE = "// b at some time\nalphabet: a b\nat: first\nF b\n"
 
@@ -37,8 +41,75 @@ class Outcome:
         jsonschema.Draft202012Validator(schema()).validate(document)
         return document
 
+    @property
+    def result(self) -> Any:
+        """The only result of that document."""
+        (found,) = self.json["results"]
+        return found
+
+    def exits(self, code: int, *printed: str) -> Outcome:
+        """It ended with this exit code, and all of these texts are on standard output."""
+        assert self.code == code
+        return self.prints(*printed)
+
+    def clean(self, *printed: str, code: int = 0) -> Outcome:
+        """It said nothing on standard error."""
+        assert (self.code, self.err) == (code, "")
+        return self.prints(*printed)
+
+    def refused(self, *said: str, code: int = 2) -> Outcome:
+        """It printed nothing, and all of these texts are on standard error."""
+        assert (self.code, self.out) == (code, "")
+        return self.says(*said)
+
+    def prints(self, *texts: str) -> Outcome:
+        """All of these texts are on standard output."""
+        assert [text for text in texts if text not in self.out] == [], self.out
+        return self
+
+    def says(self, *texts: str) -> Outcome:
+        """All of these texts are on standard error."""
+        assert [text for text in texts if text not in self.err] == [], self.err
+        return self
+
+    def lacks(self, *texts: str) -> Outcome:
+        """None of these texts is on standard output."""
+        assert [text for text in texts if text in self.out] == [], self.out
+        return self
+
+    def unsaid(self, *texts: str) -> Outcome:
+        """None of these texts is on standard error."""
+        assert [text for text in texts if text in self.err] == [], self.err
+        return self
+
 
 Cli: TypeAlias = Callable[..., Outcome]
+
+
+def process(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """A run of the command in a process of its own, with texts for its streams."""
+    given: dict[str, Any] = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": 120} | options
+    return subprocess.run([*COMMAND, *map(str, arguments)], **given)
+
+
+def written(path: Path, text: str) -> Path:
+    """A file with this text."""
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, place: str, after: int = 0) -> None:
+    """Ctrl-C in a function, after it was called so often."""
+    owner, name = resolve_name(place.rsplit(".", 1)[0]), place.rsplit(".", 1)[1]
+    before: Callable[..., Any] = getattr(owner, name)
+    calls = count(1)
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        if next(calls) == after + 1:
+            raise KeyboardInterrupt
+        return before(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, interrupted)
 
 
 @pytest.fixture
@@ -67,14 +138,19 @@ def hardsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def since(tmp_path: Path) -> Path:
     """A file with the past formula `a S b` over {a, b, c}."""
-    path = tmp_path / "since.ltl"
-    path.write_text(SINCE, encoding="utf-8")
-    return path
+    return written(tmp_path / "since.ltl", SINCE)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A formula, a program and a model that are shipped."""
+    directory = tmp_path_factory.mktemp("inputs")
+    for name in ("dyck1.srasp", "flipflop.ahat.json", "since.ltl"):
+        (directory / name).write_bytes((formulas_directory() / name).read_bytes())
+    return sorted(directory.iterdir())
 
 
 @pytest.fixture
 def future(tmp_path: Path) -> Path:
     """A file with a formula that looks ahead, which no causal regime can do."""
-    path = tmp_path / "future.ltl"
-    path.write_text(FUTURE, encoding="utf-8")
-    return path
+    return written(tmp_path / "future.ltl", FUTURE)

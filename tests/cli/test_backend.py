@@ -16,15 +16,14 @@ from typing import Any
 import psutil
 import pytest
 
-from hardsim.checking import clusters
-from hardsim.checking.clusters import DaskCrew, unreachable
-from hardsim.checking.execution import Answer, Job, Shard
+from hardsim.checking import execution
+from hardsim.checking.execution import Answer, DaskCrew, Job, Shard, unreachable
 from hardsim.errors import InputError, WorkerFailure
-from tests.cli.conftest import Cli
+from tests.cli.conftest import COMMAND, Cli, process
 from tests.clusters import Cluster, gone, living, local_cluster, words_done, workers_of
+from tests.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
-COMMAND = (sys.executable, "-m", "hardsim", "check")
 WORDS = ("--max-n", "6", "--exhaustive", "100", "--samples", "90", "--seed", "11")
 
 
@@ -36,24 +35,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """A formula, a program and a model."""
-    directory = tmp_path_factory.mktemp("inputs")
-    for name in ("since.ltl", "dyck1.srasp", "flipflop.ahat.json"):
-        (directory / name).write_bytes((FORMULAS / name).read_bytes())
-    return sorted(directory.iterdir())
-
-
-@pytest.fixture(scope="module")
 def alone(inputs: list[Path]) -> Any:
     """The document of one process."""
-    done = subprocess.run(
-        [*COMMAND, *map(str, inputs), *WORDS, "--workers", "1", "--json", "-"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    return json.loads(done.stdout)
+    return json.loads(process("check", *inputs, *WORDS, "--workers", 1, "--json", "-").stdout)
+
+
+def same(done: subprocess.CompletedProcess[str], wanted: Any) -> None:
+    """A run gave this document, and said nothing."""
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == wanted
 
 
 def backend_of(cluster: Cluster) -> tuple[str, ...]:
@@ -71,12 +61,7 @@ def test_processes_of_this_machine_give_the_same_document(hardsim: Cli, inputs: 
 
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_document(inputs: list[Path], alone: Any, cluster: Cluster) -> None:
-    done = subprocess.run(
-        [*COMMAND, *map(str, inputs), *WORDS, *backend_of(cluster), "--json", "-"],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == alone
+    same(process("check", *inputs, *WORDS, *backend_of(cluster), "--json", "-"), alone)
 
 
 @pytest.mark.slow
@@ -99,16 +84,15 @@ def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
             while rest[0] == "scheduler" and unreachable(f"tcp://127.0.0.1:{port}"):
                 assert running[0].poll() is None
                 time.sleep(0.1)
-        command = [sys.executable, "-m", "hardsim", *lines[2][1:]]
         end = time.monotonic() + 60
-        done = subprocess.run(command, capture_output=True, text=True, cwd=FORMULAS.parent, timeout=60)
+        done = process(*lines[2][1:], cwd=FORMULAS.parent)
         while "the scheduler has no workers" in done.stderr and time.monotonic() < end:  # they take a moment
-            done = subprocess.run(command, capture_output=True, text=True, cwd=FORMULAS.parent, timeout=60)
+            done = process(*lines[2][1:], cwd=FORMULAS.parent)
     finally:
-        left = [one for process in running for one in living(psutil.Process(process.pid))]
-        for process in running:
-            process.kill()
-            process.wait(30)
+        left = [one for started in running for one in living(psutil.Process(started.pid))]
+        for started in running:
+            started.kill()
+            started.wait(30)
         for one in left:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
@@ -119,23 +103,14 @@ def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ray_gives_the_same_document_and_nothing_else(inputs: list[Path], alone: Any) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
-    done = subprocess.run(
-        [*COMMAND, *map(str, inputs), *WORDS, "--backend", "ray", "--workers", "2", "--json", "-"],
-        capture_output=True, text=True, timeout=120, env=environment,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == alone
+    options = ("--backend", "ray", "--workers", "2", "--json", "-")
+    same(process("check", *inputs, *WORDS, *options, env=environment), alone)
 
 
 @pytest.mark.slow
 def test_bound_reports_of_a_cluster_are_the_same(hardsim: Cli, inputs: list[Path], cluster: Cluster) -> None:
     arguments = ("bound", inputs[-1], "--max-n", "4", "--json", "-")
-    done = subprocess.run(
-        [sys.executable, "-m", "hardsim", *map(str, arguments), *backend_of(cluster)],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == hardsim(*arguments).json
+    same(process(*arguments, *backend_of(cluster)), hardsim(*arguments).json)
 
 
 # ---- lost workers ----
@@ -146,8 +121,7 @@ LONG = ("--max-n", "9", "--exhaustive", "0", "--samples", "3000", "--engine", "b
 @pytest.fixture(scope="module")
 def long_alone(inputs: list[Path]) -> Any:
     """The document of one process that takes a few seconds."""
-    arguments = [*COMMAND, str(inputs[-1]), *LONG, "--workers", "1", "--json", "-"]
-    return json.loads(subprocess.run(arguments, capture_output=True, text=True, timeout=120).stdout)
+    return json.loads(process("check", inputs[-1], *LONG, "--workers", 1, "--json", "-").stdout)
 
 
 @pytest.mark.parametrize("backend", ["local", "dask"])
@@ -157,17 +131,17 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
 ) -> None:
     path = tmp_path / "run"
     where = ("--workers", "2") if backend == "local" else backend_of(cluster)
-    process = subprocess.Popen(
-        [*COMMAND, str(inputs[-1]), *LONG, "--json", "-", "--resume", str(path), *where],
+    running = subprocess.Popen(
+        [*COMMAND, "check", str(inputs[-1]), *LONG, "--json", "-", "--resume", str(path), *where],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     end = time.monotonic() + 60
-    while not words_done(path) and process.poll() is None and time.monotonic() < end:
+    while not words_done(path) and running.poll() is None and time.monotonic() < end:
         time.sleep(0.02)
-    workers = workers_of(psutil.Process(process.pid)) if backend == "local" else cluster.workers()
+    workers = workers_of(psutil.Process(running.pid)) if backend == "local" else cluster.workers()
     workers[0].kill()
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
+    out, err = running.communicate(timeout=120)
+    assert running.returncode == 0, err
     assert "was lost: the shards that had not come back are run again" in err
     assert json.loads(out) == long_alone
 
@@ -189,8 +163,7 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
     script.write_text(
         "import sys\n"
         "from distributed import LocalCluster\n"
-        "from hardsim.checking.clusters import DaskCrew\n"
-        "from hardsim.checking.execution import Job, Shard\n"
+        "from hardsim.checking.execution import DaskCrew, Job, Shard\n"
         "from hardsim.cli.crews import quiet\n"
         "from hardsim.errors import WorkerFailure\n"
         "from tests.cli.test_backend import deadly\n"
@@ -232,29 +205,21 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_one_error_at_once(
     hardsim: Cli, since: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    found = hardsim("check", since, *arguments)
-    assert (found.code, found.out) == (2, "")
-    assert message in found.err
+    found = hardsim("check", since, *arguments).refused(message).unsaid("Traceback")
     assert found.err.count("error:") == 1
-    assert "Traceback" not in found.err
 
 
 def test_an_extra_that_is_missing_says_what_to_install(
     hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clusters, "find_spec", lambda name: None)
+    monkeypatch.setattr(execution, "find_spec", lambda name: None)
     for backend in ("dask", "ray"):
         extra = ("--scheduler", "tcp://127.0.0.1:1") if backend == "dask" else ()
-        found = hardsim("check", since, "--backend", backend, *extra)
-        assert found.code == 2
-        assert f"pip install 'hardsim[{backend}]'" in found.err
+        hardsim("check", since, "--backend", backend, *extra).exits(2).says(f"pip install 'hardsim[{backend}]'")
 
 
 def test_a_scheduler_without_workers_is_refused(hardsim: Cli, since: Path, cluster: Cluster) -> None:
-    done = subprocess.run(
-        [*COMMAND, str(since), "--backend", "dask", "--scheduler", cluster.empty],
-        capture_output=True, text=True, timeout=30,
-    )  # fmt: skip
+    done = process("check", since, "--backend", "dask", "--scheduler", cluster.empty)
     assert (done.returncode, done.stdout) == (2, "")
     assert "the scheduler has no workers" in done.stderr
     assert f"dask worker {cluster.empty}" in done.stderr
@@ -263,10 +228,7 @@ def test_a_scheduler_without_workers_is_refused(hardsim: Cli, since: Path, clust
 def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        done = subprocess.run(
-            [*COMMAND, str(since), "--backend", "dask", "--scheduler", address],
-            capture_output=True, text=True, timeout=30,
-        )  # fmt: skip
+        done = process("check", since, "--backend", "dask", "--scheduler", address, timeout=30)
         assert unreachable(address) is None
     assert (done.returncode, done.stdout) == (2, "")
     assert "what answers there is no dask scheduler" in done.stderr
@@ -274,22 +236,20 @@ def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pyte
 
 
 def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "__version__", "9.9.9")
-    with pytest.raises(InputError, match=r"the worker tcp://127\.0\.0\.1:\d+ has hardsim \d"):
-        DaskCrew(cluster.address)
+    monkeypatch.setattr(execution, "__version__", "9.9.9")
+    raised(InputError, DaskCrew, cluster.address, match=r"the worker tcp://127\.0\.0\.1:\d+ has hardsim \d")
 
 
 @pytest.mark.slow
 def test_a_cluster_that_goes_away_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "REACH", 2.0)
+    monkeypatch.setattr(execution, "REACH", 2.0)
     with local_cluster(str(tmp_path)) as found, DaskCrew(found.address) as crew:
         results = crew.run(Job(slow, ()), (Shard(n, (("a",),)) for n in range(1000)))
         assert next(results) == 0
         for one in [*found.workers(), found.process]:
             one.kill()
-        with pytest.raises(WorkerFailure, match=r"the dask scheduler at .* has gone") as caught:
-            list(results)
-        assert "--resume" in str(caught.value)
+        caught = raised(WorkerFailure, list, results, match=r"the dask scheduler at .* has gone")
+        assert "--resume" in str(caught)
 
 
 def slow() -> Answer:

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.attention_models import HEAD, critical, majority, some_a, with_head, write
+from tests.cli.conftest import interrupt, written
 
 SOME_A = "// some a\nalphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 
@@ -22,10 +23,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def report(hardsim: Any, *arguments: str | Path, code: int = 0) -> Any:
-    outcome = hardsim("bound", *arguments, "--json", "-")
-    assert outcome.code == code
-    (result,) = outcome.json["results"]
-    return result
+    return hardsim("bound", *arguments, "--json", "-").exits(code).result
 
 
 def test_the_critical_temperature_of_a_model_lies_in_its_bracket(hardsim: Any, model: Path) -> None:
@@ -57,15 +55,16 @@ def test_the_critical_temperature_of_a_model_lies_in_its_bracket(hardsim: Any, m
 
 def test_the_report_in_words(hardsim: Any, model: Path) -> None:
     outcome = hardsim("bound", model, "--max-n", "3")
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome.clean(
+        "(5/4)^k",
+        "O(n^k log n)",
+        "CERTIFIED: every declared gap and every error bound holds on 14 words up to length 3",
+        f"head {HEAD} is tieless up to length 1",
+    )
     rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit()]
     assert [(row[0], row[1:3], row[3]) for row in rows[:3]] == [
         ("1", ["all", "2"], "–"), ("2", ["all", "4"], "1"), ("3", ["all", "8"], "1"),
     ]  # fmt: skip
-    assert "(5/4)^k" in outcome.out
-    assert "O(n^k log n)" in outcome.out
-    assert "CERTIFIED: every declared gap and every error bound holds on 14 words up to length 3" in outcome.out
-    assert f"head {HEAD} is tieless up to length 1" in outcome.out
 
 
 def test_beyond_what_is_tried_in_full_words_are_made_hard(hardsim: Any, model: Path) -> None:
@@ -98,24 +97,20 @@ def test_the_critical_temperatures_of_a_formula(hardsim: Any, since: Path) -> No
 
 
 def test_all_regimes_and_a_summary(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("bound", since, "--max-n", "2", "--regime", "all")
-    assert outcome.code == 0
+    outcome = hardsim("bound", since, "--max-n", "2", "--regime", "all").exits(0)
     assert [line.split()[1] for line in outcome.out.splitlines() if line.startswith(str(since)) and "CERT" in line] == [
         "temperature", "position", "causal-temperature", "causal-position",
     ]  # fmt: skip
 
 
 def test_a_formula_without_a_temperature_is_refuted(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("bound", since, "--regime", "none", "--max-n", "2")
-    assert outcome.code == 1
+    outcome = hardsim("bound", since, "--regime", "none", "--max-n", "2").exits(1, "raise --beta")
     lines = outcome.out.splitlines()
     assert lines[lines.index("The word, on a line of its own:") + 1] == "bc"
-    assert "raise --beta" in outcome.out
 
 
 def test_a_program(hardsim: Any, tmp_path: Path) -> None:
-    path = tmp_path / "some_a.srasp"
-    path.write_text(SOME_A, encoding="utf-8")
+    path = written(tmp_path / "some_a.srasp", SOME_A)
     result = report(hardsim, path, "--max-n", "3")
     assert (result["kind"], result["verdict"]) == ("srasp", "CERTIFIED")
     assert "n^3 log n" in result["asymptotics"]
@@ -123,8 +118,7 @@ def test_a_program(hardsim: Any, tmp_path: Path) -> None:
 
 
 def test_tau_and_epsilon(hardsim: Any, model: Path, since: Path) -> None:
-    outcome = hardsim("bound", model, "--tau", "1", "--max-n", "2")
-    assert outcome.code == 1
+    outcome = hardsim("bound", model, "--tau", "1", "--max-n", "2").exits(1)
     lines = outcome.out.splitlines()
     assert "REFUTED: softmax at this temperature is wrong on a word of length 2" in lines
     assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
@@ -138,35 +132,19 @@ def test_tau_and_epsilon(hardsim: Any, model: Path, since: Path) -> None:
 
 def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
     outcome = hardsim("bound", write(tmp_path, majority()), "--max-n", "2")
-    assert outcome.code == 3
-    assert "REFUTED" not in outcome.out
-    assert "UNDECIDED: hard attention itself decides nothing" in outcome.out
+    outcome.exits(3, "UNDECIDED: hard attention itself decides nothing").lacks("REFUTED")
 
 
 # ---- claims that are false ----
 
 
-def test_a_false_gap_is_exit_code_1_with_its_word(hardsim: Any, tmp_path: Path) -> None:
-    path = write(tmp_path, with_head(gap="3/2"))
-    for options in ([], ["--gap"]):
-        outcome = hardsim("bound", path, "--max-n", "2", *options)
-        assert outcome.code == 1
-        lines = outcome.out.splitlines()
-        assert f"REFUTED: the declared gap of head {HEAD} at position 1 does not hold at length 2" in lines
-        assert "  claimed 1.5, measured 1" in lines
-        assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
-    assert report(hardsim, path, "--max-n", "2", "--gap", code=1)["violation"]["claimed"] == "1.5"
-
-
 def test_a_bound_of_theorem_26_that_is_too_small_is_found(
     hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.ahat.recursion.weight_distance", lambda *arguments: Fraction(0))
+    monkeypatch.setattr("hardsim.sharpening.recursion.weight_distance", lambda *arguments: Fraction(0))
     for command in ("bound", "check"):
         # Right all the same: the error is 1/(1 + e^4) at ab.
-        outcome = hardsim(command, model, "--tau", "1/4", "--max-n", "2", "--json", "-")
-        assert outcome.code == 1
-        (result,) = outcome.json["results"]
+        result = hardsim(command, model, "--tau", "1/4", "--max-n", "2", "--json", "-").exits(1).result
         assert result["violation"]["what"] == "the error bound of coordinate found in layer 1"
         assert float(result["violation"]["measured"]) == pytest.approx(1 / (1 + exp(4)), rel=1e-9)
         assert result["violation"]["claimed"] == "0"
@@ -176,7 +154,7 @@ def test_a_bound_of_theorem_26_that_is_too_small_is_found(
 def test_a_bound_of_a_formula_that_is_too_small_is_found(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hardsim.theory.budget import Budget
+    from hardsim.program.sharpness import Budget
 
     monkeypatch.setattr(Budget, "error_bound", lambda self, head, n, context: context.mpf("0.1"))
     result = report(hardsim, since, "--max-n", "2", code=1)
@@ -195,9 +173,8 @@ def test_gaps_of_everything_that_is_shipped(
     (shipped / "since.ltl").write_bytes(since.read_bytes())
     write(shipped, with_head(gap="1"), "some.ahat.json")
     (shipped / "some.srasp").write_text(SOME_A, encoding="utf-8")
-    monkeypatch.setattr("hardsim.examples.formulas_directory", lambda: shipped)
-    outcome = hardsim("bound", "--gap", "--max-n", "3")
-    assert (outcome.code, outcome.err) == (0, "")
+    monkeypatch.setattr("hardsim.cli.bound.formulas_directory", lambda: shipped)
+    outcome = hardsim("bound", "--gap", "--max-n", "3").clean()
     lines = outcome.out.splitlines()
     rows = {Path(line.split()[0]).name: line for line in lines if line.startswith(str(shipped))}
     assert list(rows) == ["since.ltl", "some.ahat.json", "some.srasp"]
@@ -207,45 +184,26 @@ def test_gaps_of_everything_that_is_shipped(
     assert "ties" in rows["some.ahat.json"]
     assert lines[-1] == "3 results: every declared gap holds on the words tried"
     write(shipped, with_head(gap="2"), "some.ahat.json")
-    outcome = hardsim("bound", "--gap", "--max-n", "3")
-    assert outcome.code == 1
-    assert "3 results: 1 with a declared gap that does not hold" in outcome.out
+    hardsim("bound", "--gap", "--max-n", "3").exits(1, "3 results: 1 with a declared gap that does not hold")
     document = hardsim("bound", "--gap", "--max-n", "3", "--json", "-").json
     for result in document["results"]:
         assert all((length["right"], length["error"], length["bits"]) == (None, "0", 0) for length in result["lengths"])
 
 
 def test_nothing_to_read_is_refused_without_gap(hardsim: Any) -> None:
-    outcome = hardsim("bound")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "nothing to read" in outcome.err
+    hardsim("bound").refused("nothing to read")
 
 
 def test_options_that_do_not_apply(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("bound", model, "--max-n", "1", "--beta", "3", "--json", "-")
-    assert outcome.code == 0
+    outcome = hardsim("bound", model, "--max-n", "1", "--beta", "3", "--json", "-").exits(0)
     assert outcome.err.startswith(f"note: {model}: --beta: for formulas; ")
     assert len(outcome.json["notes"]) == 1
 
 
 def test_an_interrupted_report_is_partial(hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hardsim.checking.bound_search import Hunter
-
-    real = Hunter.search
-    calls = 0
-
-    def search(self: Hunter, start: Fraction) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 2:  # length 1 has nothing to search for
-            raise KeyboardInterrupt
-        return real(self, start)
-
-    monkeypatch.setattr(Hunter, "search", search)
+    interrupt(monkeypatch, "hardsim.checking.bound.Hunter.search", 1)  # length 1 has nothing to search for
     outcome = hardsim("bound", model, model, "--max-n", "4", "--json", "-")
-    assert outcome.code == 130
-    assert f"the report on {model} is partial" in outcome.err
-    (result,) = outcome.json["results"]
+    result = outcome.exits(130).says(f"the report on {model} is partial").result
     assert (result["partial"], [length["n"] for length in result["lengths"]]) == (True, [1, 2])
 
 
@@ -284,18 +242,11 @@ def test_long_names_leave_room_for_the_plot(hardsim: Any, tmp_path: Path) -> Non
 def test_a_plot_is_refused_before_anything_is_computed(
     hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outcome = hardsim("bound", model, "--plot", tmp_path / "plot.png")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "plots are SVG files" in outcome.err
-    assert "ends in .svg" in outcome.err
-    outcome = hardsim("bound", model, "--plot", tmp_path / "no" / "plot.svg")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "--plot" in outcome.err
-    monkeypatch.setattr("importlib.util.find_spec", _without_matplotlib)
+    hardsim("bound", model, "--plot", tmp_path / "plot.png").refused("plots are SVG files", "ends in .svg")
+    hardsim("bound", model, "--plot", tmp_path / "no" / "plot.svg").refused("--plot")
+    monkeypatch.setattr("hardsim.cli.bound.find_spec", _without_matplotlib)
     outcome = hardsim("bound", model, "--plot", tmp_path / "plot.svg")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "needs matplotlib, which is not installed" in outcome.err
-    assert 'pip install "hardsim[plot]"' in outcome.err
+    outcome.refused("needs matplotlib, which is not installed", 'pip install "hardsim[plot]"')
     assert [path.name for path in tmp_path.iterdir()] == [model.name]
 
 
@@ -306,19 +257,19 @@ def _without_matplotlib(name: str, package: str | None = None) -> ModuleSpec | N
 def test_a_plot_does_not_replace_what_is_read(hardsim: Any, tmp_path: Path, model: Path) -> None:
     path = tmp_path / "model.svg"
     path.write_bytes(model.read_bytes())
-    outcome = hardsim("bound", path, "--plot", path)
-    assert outcome.code == 2
+    hardsim("bound", path, "--plot", path).exits(2)
     assert path.read_bytes() == model.read_bytes()
 
 
 def test_the_critical_beta_between_a_proof_and_a_word(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("bound", since, "--critical", "--max-n", "4")
-    assert (outcome.code, outcome.err) == (0, "")
     # 2 ln 3 = 2.1972 at length 2, 2 ln 4 = 2.7726 at every length.
-    assert "2     2.197     2.198" in outcome.out
-    assert "every length: right at beta 2.773" in outcome.out
-    assert "Lemma 6 needs 2 ln 7 = 3.8918" in outcome.out
-    assert "the bracket is closed" in outcome.out
+    outcome = hardsim("bound", since, "--critical", "--max-n", "4")
+    outcome.clean(
+        "2     2.197     2.198",
+        "every length: right at beta 2.773",
+        "Lemma 6 needs 2 ln 7 = 3.8918",
+        "the bracket is closed",
+    )
     result = report(hardsim, since, "--critical", "--max-n", "4")
     assert (result["every_length"]["right_at"], result["every_length"]["closed"]) == ("2773/1000", True)
     assert float(result["lemma_6"]) == pytest.approx(2 * log(7))
@@ -333,12 +284,8 @@ def test_the_critical_beta_of_plain_softmax_has_no_proof_for_every_length(hardsi
 
 @pytest.mark.parametrize("option", [["--gap"], ["--beta", "3"], ["--plot", "x.svg"]])
 def test_critical_refuses_what_does_not_go_with_it(hardsim: Any, since: Path, option: list[str]) -> None:
-    outcome = hardsim("bound", since, "--critical", *option)
-    assert outcome.code == 2
-    assert f"so {option[0]} does not apply" in outcome.err
+    hardsim("bound", since, "--critical", *option).exits(2).says(f"so {option[0]} does not apply")
 
 
 def test_critical_takes_formulas_only(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("bound", model, "--critical")
-    assert outcome.code == 2
-    assert "is no formula" in outcome.err
+    hardsim("bound", model, "--critical").exits(2).says("is no formula")

@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any
 
 import pytest
 
 from hardsim.examples import formulas_directory
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, interrupt
 
 PLACES = {
     "check": (
         "hardsim.checking.combined.prove_subject",
         "hardsim.checking.campaign.plan_words",
-        "hardsim.checking.compare.Judge.tally_all",
-        "hardsim.checking.compare.Judge._again",
+        "hardsim.checking.campaign.Judge.tally",
+        "hardsim.checking.engines.WordEngine.answer",
     ),
-    "eval": ("hardsim.checking.compare.Judge.evaluate",),
+    "eval": ("hardsim.checking.evaluate._evaluated",),
     "bound": (
-        "hardsim.checking.bound.words_by_length",
-        "hardsim.checking.bound.prepare",
-        "hardsim.checking.bound._Length.report",
+        "hardsim.checking.campaign.words_of",
+        "hardsim.checking.campaign.prepare_words",
+        "hardsim.checking.bound.Reporter.__call__",
     ),
     "prove": ("hardsim.checking.prove.prove", "hardsim.checking.prove._refute"),
 }
-
-
-def interrupt(monkeypatch: pytest.MonkeyPatch, place: str, after: int = 0) -> None:
-    """Ctrl-C in a function, after it was called so often."""
-    owner, name = resolve_name(place.rsplit(".", 1)[0]), place.rsplit(".", 1)[1]
-    before: Callable[..., Any] = getattr(owner, name)
-    calls = [0]
-
-    def interrupted(*arguments: Any, **named: Any) -> Any:
-        calls[0] += 1
-        if calls[0] == after + 1:
-            raise KeyboardInterrupt
-        return before(*arguments, **named)
-
-    monkeypatch.setattr(owner, name, interrupted)
 
 
 @pytest.mark.parametrize(("after", "place"), [(after, place) for place in PLACES["check"] for after in (0, 1, 2)])
@@ -54,13 +36,10 @@ def test_a_check_reports_what_it_found(
     if asked_once and after:
         assert outcome.code == 0
         return
-    assert outcome.code == 130
-    assert "PARTIAL" in outcome.out
-    assert "PROVED" not in outcome.out
-    assert "is partial" in outcome.err
+    outcome.exits(130, "PARTIAL").says("is partial").lacks("PROVED")
     rows = [line for line in outcome.out.splitlines() if " all " in line and line[0].isdigit()]
     # The words of three letters are 3, 9, 27 and 81: all of a length are run at once, and shown again at the end.
-    done = {"prove_subject": 0, "plan_words": after, "tally_all": after, "_again": 4}[place.rsplit(".", 1)[1]]
+    done = {"prove_subject": 0, "plan_words": after, "tally": after, "answer": 4}[place.rsplit(".", 1)[1]]
     assert len(rows) == done
     verdict = next(line for line in outcome.out.splitlines() if line.startswith(("CERTIFIED", "UNDECIDED")))
     tried = sum(3**n for n in range(1, done + 1))
@@ -68,7 +47,7 @@ def test_a_check_reports_what_it_found(
 
 
 def test_a_mismatch_found_before_is_printed(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.checking.compare.Judge._again")
+    interrupt(monkeypatch, "hardsim.checking.engines.WordEngine.answer")
     document = hardsim("check", since, "--max-n", "3", "--regime", "none", "--json", "-").json
     assert document["exit_code"] == 130
     (result,) = document["results"]
@@ -81,23 +60,23 @@ def test_a_mismatch_found_before_is_printed(hardsim: Cli, since: Path, monkeypat
 
 
 def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, "hardsim.checking.compare.Judge._again")
+    interrupt(monkeypatch, "hardsim.checking.engines.WordEngine.answer")
     document = hardsim("check", since, since, "--regime", "all", "--max-n", "2", "--json", "-").json
     assert [result["partial"] for result in document["results"]] == [True]
 
 
 def test_a_length_under_way_counts(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Over three symbols the words of length 1 to 3 are a shard of at most 64 each, those of length 4 are two, and of
-    # length 5 one is done; nothing is run for an estimate.
+    # Over three symbols the words of length 1 to 5 are a portion of at most 256 each, and those of length 6 are three,
+    # of which one is done; nothing is run for an estimate.
     path = formulas_directory() / "majority_ties.ahat.json"
-    monkeypatch.setattr("hardsim.cli.check.attention_cost", lambda *arguments: None)
+    monkeypatch.setattr("hardsim.cli.check.check_cost", lambda *arguments: None)
     monkeypatch.setattr("hardsim.cli.check.announce", lambda *arguments: None)
-    interrupt(monkeypatch, "hardsim.checking.attention_words.SoftJudge.tally", after=6)
-    document = hardsim("check", path, "--max-n", "7", "--json", "-").json
-    (result,) = document["results"]
-    assert (document["exit_code"], result["partial"]) == (130, True)
+    interrupt(monkeypatch, "hardsim.checking.campaign.Judge.tally", after=6)
+    outcome = hardsim("check", path, "--max-n", "7", "--json", "-").exits(130).says("the result of", "partial")
+    result = outcome.result
+    assert (outcome.json["exit_code"], result["partial"]) == (130, True)
     last = result["lengths"][-1]
-    assert (last["n"], last["words"], last["exhaustive"]) == (5, 64, False)
+    assert (last["n"], last["words"], last["exhaustive"]) == (6, 256, False)
     assert result["verdict"] == "CERTIFIED"
 
 
@@ -107,7 +86,7 @@ def test_words_are_those_found_until_then(hardsim: Cli, monkeypatch: pytest.Monk
     arguments = ("words", path, "--max-n", "4", "--json", "-")
     whole = hardsim(*arguments).json["results"][0]
     assert not whole["partial"]
-    interrupt(monkeypatch, "hardsim.report.numbers.word_text", 2)
+    interrupt(monkeypatch, "hardsim.cli.words.word_text", 2)
     document = hardsim(*arguments).json
     (result,) = document["results"]
     assert (document["exit_code"], result["partial"]) == (130, True)
@@ -132,20 +111,19 @@ def test_a_bound_report_is_partial(
 ) -> None:
     interrupt(monkeypatch, place, after)
     outcome = hardsim("bound", since, "--max-n", "2", "--json", "-")
-    if "report" not in place and after:  # it is called once
+    if "prepare_words" in place and after:  # it is called once
         assert outcome.code == 0
         return
     (result,) = outcome.json["results"]
     assert (outcome.code, result["partial"]) == (130, True)
-    assert len(result["lengths"]) == (after if "report" in place else 0)
+    assert len(result["lengths"]) == (after if "Reporter" in place else 0)
 
 
 @pytest.mark.parametrize("place", ["prove_network", "prove_general"])
 def test_a_least_beta_is_not_claimed(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     interrupt(monkeypatch, f"hardsim.checking.critical.{place}", 3)
     outcome = hardsim("bound", since, "--critical", "--max-n", "1")
-    assert outcome.code == 130
-    assert "every length: not asked, since the search was interrupted" in outcome.out
+    outcome.exits(130, "every length: not asked, since the search was interrupted")
     assert "right at beta" not in outcome.out.replace("right\nat beta", "")
 
 
@@ -153,10 +131,10 @@ def test_a_least_beta_is_not_claimed(hardsim: Cli, since: Path, monkeypatch: pyt
 def test_an_interrupted_proof_claims_nothing(
     hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
+    arguments = ("prove", since, since, "--max-n", "3", "--beta", "1")
+    said = "interrupted before there was a verdict: nothing is claimed"
     interrupt(monkeypatch, place)
-    outcome = hardsim("prove", since, since, "--max-n", "3", "--beta", "1", "--json", "-")
-    assert (outcome.code, outcome.json["results"]) == (130, [])
-    assert "interrupted before there was a verdict: nothing is claimed" in outcome.err
-    assert [note["message"] for note in outcome.json["notes"]] == [
-        "interrupted before there was a verdict: nothing is claimed"
-    ]
+    hardsim(*arguments).refused(said, code=130)
+    interrupt(monkeypatch, place)
+    document = hardsim(*arguments, "--json", "-").exits(130).says(said).json
+    assert (document["results"], [note["message"] for note in document["notes"]]) == ([], [said])

@@ -1,17 +1,21 @@
-"""`check`, `eval` and `words` on hard-attention models and programs."""
+"""Every command on hard-attention models and programs."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from itertools import product
 from math import exp
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from hardsim.examples import formulas_directory
+from hardsim.program.file import schema
 from tests.attention_models import HEAD, critical, majority, sided, some_a, with_head, write
+from tests.cli.conftest import written
 
 REVERSE = (
     "alphabet: a b\nmap: ab -> ba\nm(i) := len(i) + 1 - pos(i)\nY(i) := leftmost_j[1, pos(j) = m(i)] in(j) : in(i)\n"
@@ -26,9 +30,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def program(directory: Path, text: str, name: str = "program.srasp") -> Path:
-    path = directory / name
-    path.write_text(text, encoding="utf-8")
-    return path
+    return written(directory / name, text)
 
 
 def words(symbols: str, longest: int) -> list[str]:
@@ -40,16 +42,14 @@ def words(symbols: str, longest: int) -> list[str]:
 
 def test_a_model_that_softmax_simulates(hardsim: Any, model: Path) -> None:
     outcome = hardsim("check", model, "--max-n", "4")
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome.clean("CERTIFIED: all 30 words up to length 4, in float64", "no assumption")
     rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
     # Of 2^n words all but bbb... have an a; the score gap is 1 wherever two scores differ.
     assert [row[:7] for row in rows] == [
         [str(n), "all", str(2**n), str(2**n - 1), "0", "–", "1" if n > 1 else "–"] for n in range(1, 5)
     ]
-    assert "30 words, all words up to length 4" in outcome.out
     # Of the words of length 2, aa is the first in which both positions have the largest score.
     assert f"head {HEAD} is tieless up to length 1: at length 2, position 1 has 2 positions" in outcome.out
-    assert "no assumption" in outcome.out
 
 
 def test_the_json_of_a_check(hardsim: Any, model: Path) -> None:
@@ -74,14 +74,15 @@ def test_the_json_of_a_check(hardsim: Any, model: Path) -> None:
 
 def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: Any, model: Path) -> None:
     assert critical(2) < 1
-    outcome = hardsim("check", model, "--tau", "1", "--max-n", "3")
-    assert (outcome.code, outcome.err) == (1, "")
+    outcome = hardsim("check", model, "--tau", "1", "--max-n", "3").clean(code=1)
     lines = outcome.out.splitlines()
-    verdict = lines.index("REFUTED: soft/hard disagree on a word of length 2")
+    verdict = lines.index("REFUTED: soft/hard disagree on a word of length 2, the shortest mismatch found")
     assert lines[verdict + 2] == "ab"
-    assert lines[verdict + 3].strip() == "hard attention: accept; softmax: reject"
+    # The weight of the a beside the b is e/(1 + e), which is less than 3/4.
+    assert lines[verdict + 3].strip() == "hard attention: accept; softmax: reject (output 0.731)"
     assert "lower --tau" in lines[verdict + 4]
     (result,) = hardsim("check", model, "--tau", "1", "--max-n", "3", "--json", "-").json["results"]
+    assert float(result["mismatch"].pop("output")) == pytest.approx(exp(1) / (1 + exp(1)), rel=1e-9)
     assert result["mismatch"] == {
         "word": ["a", "b"],
         "kind": "soft/hard",
@@ -101,40 +102,34 @@ def test_a_smaller_epsilon_means_a_lower_temperature(hardsim: Any, model: Path) 
 
     assert last("--epsilon", "1/1000")["epsilon"] == "1/1000"
     assert float(last("--epsilon", "1/1000")["bound"]) <= 1 / 1000 < float(last("--epsilon", "1/100")["bound"])
-    outcome = hardsim("check", model, "--epsilon", "1")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "Write a number between 0 and 1" in outcome.err
+    hardsim("check", model, "--epsilon", "1").refused("Write a number between 0 and 1")
 
 
-def test_a_false_gap_is_refuted_by_the_word_that_shows_it(hardsim: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [("check",), ("bound",), ("bound", "--gap")])
+def test_a_false_gap_is_refuted_by_the_word_that_shows_it(
+    hardsim: Any, tmp_path: Path, command: tuple[str, ...]
+) -> None:
     # Theorem 26's temperature is then (3/2)/ln 8 = 0.72 at length 2, still below 1/ln 3.
     path = write(tmp_path, with_head(gap="3/2"))
-    outcome = hardsim("check", path, "--max-n", "2")
-    assert outcome.code == 1
-    lines = outcome.out.splitlines()
-    assert f"REFUTED: the declared gap of head {HEAD} at position 1 does not hold at length 2" in lines
-    assert "  claimed 1.5, measured 1" in lines
-    assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
-    assert "correct the gap" in outcome.out
-    (result,) = hardsim("check", path, "--max-n", "2", "--json", "-").json["results"]
-    assert result["violation"]["word"] == ["a", "b"]
-    assert (result["violation"]["measured"], result["violation"]["claimed"]) == ("1", "1.5")
+    said = f"\nREFUTED: the declared gap of head {HEAD} at position 1 does not hold at length 2\n"
+    outcome = hardsim(*command, path, "--max-n", "2").exits(1, said, "correct the gap")
+    outcome.prints("\n  claimed 1.5, measured 1\n", "The word, on a line of its own:\nab\n")
+    violation = hardsim(*command, path, "--max-n", "2", "--json", "-").exits(1).result["violation"]
+    assert (violation["word"], violation["measured"], violation["claimed"]) == (["a", "b"], "1", "1.5")
+
+
+def test_a_false_gap_is_named_as_the_reason(hardsim: Any, tmp_path: Path) -> None:
     # With gap 2 it is 2/ln 8 = 0.96, above it: softmax is wrong as well, and the gap is still named as the reason.
     outcome = hardsim("check", write(tmp_path, with_head(gap="2")), "--max-n", "2")
-    assert outcome.code == 1
-    assert "REFUTED: soft/hard disagree" in outcome.out
-    assert "correct the gap" in outcome.out
-    assert "lower --tau" not in outcome.out
+    outcome.exits(1, "REFUTED: soft/hard disagree", "correct the gap").lacks("lower --tau")
     assert hardsim("check", write(tmp_path, with_head(gap="1")), "--max-n", "2").code == 0
     refused = hardsim("check", write(tmp_path, with_head(gap="i - 1")), "--max-n", "2")
-    assert refused.code == 2
-    assert f"head {HEAD}: the declared gap i-1 is 0 at i = 1, n = 1" in refused.err
+    refused.exits(2).says(f"head {HEAD}: the declared gap i-1 is 0 at i = 1, n = 1")
 
 
 def test_ties_that_come_late_are_found(hardsim: Any) -> None:
     path = formulas_directory() / "tieless_until_7.ahat.json"
-    outcome = hardsim("check", path, "--max-n", "7")
-    assert outcome.code == 0
+    outcome = hardsim("check", path, "--max-n", "7").exits(0)
     lines = outcome.out.splitlines()
     # 6 [1] + i: a 1 at position 1 and a 0 at position 7 have the score 7.
     said = "  head last 1 is tieless up to length 6: at length 7, position 7 has 2 positions with the largest "
@@ -145,12 +140,10 @@ def test_ties_that_come_late_are_found(hardsim: Any) -> None:
 
 def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
     path = write(tmp_path, majority())
-    outcome = hardsim("check", path, "--max-n", "2")
-    assert outcome.code == 3
+    outcome = hardsim("check", path, "--max-n", "2").exits(3, "move the threshold")
     lines = outcome.out.splitlines()
     assert any(line.startswith("UNDECIDED: hard attention itself decides nothing") for line in lines)
     assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
-    assert "move the threshold" in outcome.out
     (result,) = hardsim("check", path, "--max-n", "2", "--json", "-").json["results"]
     assert result["mismatch"]["kind"] == "hard attention undecided"
     assert (result["mismatch"]["hard"], result["mismatch"]["soft"]) == (None, None)
@@ -161,64 +154,23 @@ def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -
 def test_what_softmax_makes_of_an_undecided_word_refutes_nothing(hardsim: Any, tmp_path: Path) -> None:
     """A tie of a and b has the mean 1/2 in hard attention; a lesser score at c moves softmax below it."""
     document = with_head(sided("average"), w_k=[{"letter": "1"}])
-    outcome = hardsim("check", write(tmp_path, document), "--max-n", "3", "--json", "-")
-    assert outcome.code == 3
-    (result,) = outcome.json["results"]
+    result = hardsim("check", write(tmp_path, document), "--max-n", "3", "--json", "-").exits(3).result
     assert result["verdict"] == "UNDECIDED"
     assert sum(length["soft_mismatches"] for length in result["lengths"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("engine", "verdict"),
-    [("auto", "CERTIFIED"), ("float64", "CERTIFIED"), ("ball", "CERTIFIED"), ("mpmath", "OBSERVED")],
-)
-def test_engines(hardsim: Any, model: Path, engine: str, verdict: str) -> None:
-    outcome = hardsim("check", model, "--engine", engine, "--max-n", "3", "--json", "-")
-    assert outcome.code == 0
-    (result,) = outcome.json["results"]
-    assert (result["engine"], result["verdict"]) == (engine, verdict)
-    for length in result["lengths"][1:]:
-        numerator, _, denominator = length["theorem"].partition("/")
-        q = (length["n"] - 1) * exp(-int(denominator) / int(numerator))
-        assert float(length["error"]) == pytest.approx(q / (1 + q), rel=1e-9)
-    # The wrong words are the same in all.
-    assert hardsim("check", model, "--engine", engine, "--max-n", "2", "--tau", "1").code == 1
-
-
-def test_an_engine_that_does_not_exist(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("check", model, "--engine", "abacus")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "unknown engine 'abacus'" in outcome.err
-    assert "mpmath" in outcome.err
-
-
 def test_options_of_formulas_are_remarked_on(hardsim: Any, model: Path, since: Path) -> None:
-    options = [
-        "--regime",
-        "position",
-        "--beta",
-        "3",
-        "--at",
-        "first",
-        "--single-head",
-        "--counting",
-        "sign",
-        "--dps",
-        "9",
-    ]
-    outcome = hardsim("check", model, "--max-n", "1", *options, "--json", "-")
-    assert outcome.code == 0
+    given = {"--regime": "position", "--beta": "3", "--at": "first", "--counting": "sign", "--dps": "9"}
+    options = [*(text for pair in given.items() for text in pair), "--single-head"]
+    outcome = hardsim("check", model, "--max-n", "1", *options, "--json", "-").exits(0)
     (line,) = outcome.err.splitlines()
-    assert line.startswith(
-        f"note: {model}: --regime position, --beta, --at, --single-head, --counting, --dps: for formulas; "
-    )
+    assert line.startswith(f"note: {model}: --regime position, --beta, --at, --single-head, --counting: for formulas; ")
     assert outcome.json["notes"][0]["message"] in line
     # --regime all means one check of a model, and nothing to remark on.
     outcome = hardsim("check", model, "--max-n", "1", "--regime", "all", "--json", "-")
     assert (len(outcome.json["results"]), outcome.err) == (1, "")
     for command in ("check", "words"):
-        outcome = hardsim(command, since, "--max-n", "1", "--epsilon", "1/8")
-        assert outcome.code == 0
+        outcome = hardsim(command, since, "--max-n", "1", "--epsilon", "1/8").exits(0)
         assert outcome.err.startswith(f"note: {since}: --epsilon: for hard-attention models and programs")
 
 
@@ -228,9 +180,8 @@ def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> 
     program(tmp_path, SOME_A, "some.srasp")
     program(tmp_path, REVERSE, "turned.srasp")
     assert hardsim("compile", since, "-o", tmp_path / "since.model.json").code == 0
-    outcome = hardsim("check", tmp_path, "--max-n", "2", "--json", tmp_path / "all.json")
-    assert outcome.code == 0
-    assert "all 4" not in outcome.out  # the tables are left out
+    # the tables are left out
+    outcome = hardsim("check", tmp_path, "--max-n", "2", "--json", tmp_path / "all.json").exits(0).lacks("all 4")
     assert outcome.out.rstrip().endswith("5 results: 4 PROVED, 1 CERTIFIED")  # gaps of the .ahat.json are only measured
     document = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     names = ["since.ltl", "since.model.json", "some.ahat.json", "some.srasp", "turned.srasp"]
@@ -240,40 +191,17 @@ def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> 
     assert outcome.out.splitlines() == [f"# {tmp_path / 'some.ahat.json'}", "a", f"# {tmp_path / 'some.srasp'}", "a"]
 
 
-def test_an_interrupted_check_of_a_model_is_partial(hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hardsim.checking.attention_words import SoftJudge
-
-    real = SoftJudge.tally
-    calls = 0
-
-    def tally(self: SoftJudge, given: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 3:  # lengths 1 and 2 are done
-            raise KeyboardInterrupt
-        return real(self, given)
-
-    monkeypatch.setattr(SoftJudge, "tally", tally)
-    outcome = hardsim("check", model, model, "--max-n", "4", "--json", "-")
-    assert outcome.code == 130
-    assert "the result of" in outcome.err
-    assert "partial" in outcome.err
-    (result,) = outcome.json["results"]
-    assert (result["partial"], result["words"], len(result["lengths"])) == (True, 2 + 4, 2)
+# ---- programs ----
 
 
 def test_the_result_does_not_depend_on_the_number_of_processes(hardsim: Any, tmp_path: Path) -> None:
     path = program(tmp_path, SOME_A)
     arguments = ("check", path, "--max-n", "7", "--exhaustive", "100", "--json", "-")
-    one, two = (hardsim(*arguments, "--workers", workers) for workers in ("1", "2"))
-    assert one.code == two.code == 0
+    one, two = (hardsim(*arguments, "--workers", workers).exits(0) for workers in ("1", "2"))
     # 64 words are a shard: lengths 1 to 6 are tried in full, of 128 words a sample.
     assert [length["exhaustive"] for length in one.json["results"][0]["lengths"]] == [True] * 6 + [False]
     assert "measured on" in one.json["results"][0]["lengths"][6]["assumption"]
     assert one.out == two.out
-
-
-# ---- programs ----
 
 
 def test_a_program_is_checked_against_its_semantics(hardsim: Any, tmp_path: Path) -> None:
@@ -282,8 +210,7 @@ def test_a_program_is_checked_against_its_semantics(hardsim: Any, tmp_path: Path
     assert [length["accepted"] for length in result["lengths"]] == [2**n - 1 for n in range(1, 5)]
     assert sum(length["hard_mismatches"] for length in result["lengths"]) == 0
     outcome = hardsim("check", program(tmp_path, REVERSE), "--max-n", "3")
-    assert outcome.code == 0
-    assert "14 words, all words up to length 3" in outcome.out
+    outcome.exits(0, "; and all 14 words up to length 3, in float64")
 
 
 def test_a_defect_of_a_construction_would_be_found(
@@ -292,14 +219,12 @@ def test_a_defect_of_a_construction_would_be_found(
     from hardsim.lang.srasp.interpreter import ProgramOracle
 
     monkeypatch.setattr(ProgramOracle, "accepts", lambda self, word: word == ("b",) or "a" in word)
-    monkeypatch.setattr("hardsim.checking.sources.check_program_examples", lambda given: None)
-    monkeypatch.setattr("hardsim.checking.attention_open.check_program_examples", lambda given: None)
-    outcome = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2")
-    assert outcome.code == 1
+    monkeypatch.setattr("hardsim.checking.open.check_program_examples", lambda given: None)
+    outcome = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2").exits(1)
     lines = outcome.out.splitlines()
-    verdict = lines.index("REFUTED: hard/oracle disagree on a word of length 1")
+    verdict = lines.index("REFUTED: hard/oracle disagree on a word of length 1, the shortest mismatch found")
     assert lines[verdict + 2] == "b"
-    assert lines[verdict + 3].strip() == "oracle: accept; hard attention: reject; softmax: reject"
+    assert lines[verdict + 3].strip() == "oracle: accept; hard attention: reject; softmax: reject (output 0)"
     assert "defect of hardsim" in lines[verdict + 4]
 
 
@@ -311,13 +236,11 @@ def test_an_integer_out_of_range_names_word_position_and_vector(
     if command == ["eval"]:
         assert hardsim("eval", path, "ba").code == 0  # another word of its length leaves the range
     outcome = hardsim(command[0], path, *command[1:], *(["aa"] if command == ["eval"] else ["--max-n", "2"]))
-    assert outcome.code == 2
+    outcome.exits(2).says("note: ", "the vector total may leave [-n, n]")
     # Twice the number of a up to position i: 2 at the first a of length 1 already.
     word, n = ("aa", 2) if command == ["eval"] else ("a", 1)
-    assert f"error: {path}: word '{word}': the prefix sum of the vector total is " in outcome.err
-    assert f", outside [-{n}, {n}]" in outcome.err
-    assert "note: " in outcome.err  # the static analysis warned of it
-    assert "the vector total may leave [-n, n]" in outcome.err
+    outcome.says(f"error: {path}: word '{word}': the prefix sum of the vector total is ", f", outside [-{n}, {n}]")
+    # the static analysis warned of it
     assert hardsim("words", path, "--max-n", "3", "--by", "oracle").out.split() == [
         word for word in words("ab", 3) if 2 * word.count("a") > 2
     ]
@@ -327,14 +250,11 @@ def test_an_integer_out_of_range_names_word_position_and_vector(
 
 
 def test_eval_of_a_model(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("eval", model, "ab", "bb")
-    assert (outcome.code, outcome.err) == (0, "")
+    outcome = hardsim("eval", model, "ab", "bb").clean()
     rows = [line.split() for line in outcome.out.splitlines()]
     assert rows[-2][:4] == ["yes", "–", "accept", "accept"]
     assert (rows[-2][-1], rows[-1][-1]) == ("ab", "bb")
-    outcome = hardsim("eval", model, "--tau", "1", "ab", "bb", "--json", "-")
-    assert outcome.code == 1
-    assert "1 of 2 words mismatch" in outcome.err
+    outcome = hardsim("eval", model, "--tau", "1", "ab", "bb", "--json", "-").exits(1).says("1 of 2 words mismatch")
     first, second = outcome.json["results"][0]["words"]
     assert (first["word"], first["agree"], first["hard"], first["soft"]) == (["a", "b"], False, True, False)
     # 1 - 1/(1 + 1/e)
@@ -344,23 +264,18 @@ def test_eval_of_a_model(hardsim: Any, model: Path) -> None:
 
 def test_eval_of_what_hard_attention_leaves_undecided(hardsim: Any, tmp_path: Path) -> None:
     outcome = hardsim("eval", write(tmp_path, majority()), "ab", "aab")
-    assert outcome.code == 3
-    assert "hard attention decides nothing on 1 of 2 words" in outcome.err
-    assert "mismatch" not in outcome.err
+    outcome.exits(3).says("hard attention decides nothing on 1 of 2 words").unsaid("mismatch")
     rows = [line.split() for line in outcome.out.splitlines()][-2:]
     assert [row[:4] for row in rows] == [["–", "–", "undecided", "undecided"], ["yes", "–", "accept", "accept"]]
 
 
 def test_eval_of_a_transduction_prints_its_output(hardsim: Any, tmp_path: Path) -> None:
     path = program(tmp_path, REVERSE)
-    outcome = hardsim("eval", path, "aab")
-    assert outcome.code == 0
+    outcome = hardsim("eval", path, "aab").exits(0)
     assert outcome.out.splitlines()[-1].split()[:4] == ["yes", "baa", "baa", "baa"]
     (word,) = hardsim("eval", path, "-", "--json", "-", stdin=b"abb\n").json["results"][0]["words"]
     assert word["oracle"] == word["hard"] == word["soft"] == ["b", "b", "a"]
-    refused = hardsim("eval", path, "axb")
-    assert (refused.code, refused.out) == (2, "")
-    assert "'x' is not a symbol of the alphabet" in refused.err
+    hardsim("eval", path, "axb").refused("'x' is not a symbol of the alphabet")
 
 
 @pytest.mark.parametrize("by", ["oracle", "hard", "soft"])
@@ -379,10 +294,222 @@ def test_the_soft_words_depend_on_the_temperature(hardsim: Any, model: Path) -> 
 
 
 def test_words_are_refused_where_there_are_none_or_too_many(hardsim: Any, tmp_path: Path, model: Path) -> None:
-    outcome = hardsim("words", program(tmp_path, REVERSE), "--max-n", "2")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "maps words to words" in outcome.err
-    assert "hardsim eval" in outcome.err
-    outcome = hardsim("words", model, "--max-n", "20")
-    assert outcome.code == 2
-    assert "--exhaustive" in outcome.err
+    hardsim("words", program(tmp_path, REVERSE), "--max-n", "2").refused("maps words to words", "hardsim eval")
+    hardsim("words", model, "--max-n", "20").exits(2).says("--exhaustive")
+
+
+# ---- compile ----
+
+
+FORMULAS = {
+    "since": "alphabet: a b c\naccept: ab\nreject: bc\na S b\n",
+    "future": "alphabet: a b\nat: first\naccept: ab\na U b\n",
+    "yesterday": "alphabet: a b\nY a & !first\n",
+    "counts": "alphabet: a b\n#L[a] > #L[b]\n",
+    "predicate": "alphabet: a b\npred MIDDLE(i, n) = 2*i == n + 1\nO(a & MIDDLE)\n",
+    "odd": "alphabet: a b\nODD(#[a]) | PRIME & a\n",
+}
+PAST = ("temperature", "position", "causal-temperature", "causal-position")
+CASES = [
+    *[("since", regime) for regime in PAST],
+    *[("yesterday", regime) for regime in PAST],
+    *[(name, regime) for name in ("future", "predicate", "odd") for regime in PAST[:2]],
+    *[("counts", regime) for regime in PAST],
+]
+
+
+def valid(path: Path) -> Any:
+    """The document, which meets the schema of the format."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema()).validate(document)
+    return document
+
+
+@pytest.mark.parametrize(("name", "regime"), CASES)
+def test_hard_attention_of_a_formula_reads_back(hardsim: Any, tmp_path: Path, name: str, regime: str) -> None:
+    formula = written(tmp_path / f"{name}.ltl", FORMULAS[name])
+    hard = tmp_path / "hard.ahat.json"
+    assert hardsim("compile", formula, "--hard", "--regime", regime, "-o", hard).code == 0
+    document = valid(hard)
+    assert "temperature" not in document
+    weightings = {head["weighting"] for layer in document["program"]["layers"] for head in layer["heads"]}
+    assert weightings <= {"average", "leftmost", "rightmost"}
+    expected = hardsim("words", formula, "--max-n", "5", "--by", "oracle").out
+    assert expected
+    outcome = hardsim("words", hard, "--max-n", "5", "--by", "hard")
+    assert (outcome.code, outcome.err, outcome.out) == (0, "", expected)
+    outcome = hardsim("check", hard, "--max-n", "2", "--json", "-").exits(0)
+    assert outcome.json["results"][0]["violation"] is None
+
+
+def test_hard_attention_of_a_formula_keeps_how_sharp_softmax_is(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    hard = tmp_path / "hard.ahat.json"
+    outcome = hardsim("compile", since, "--hard", "-o", hard, "--beta", "7", "--tau", "1/(9*n)", "--json", "-")
+    result = outcome.clean().result
+    assert result["sha256"] == hashlib.sha256(hard.read_bytes()).hexdigest()
+    document = valid(hard)
+    assert document["sharpness"] == {"beta": "7", "beta_for_all": True, "temperature": "1/(9*n)"}
+    assert hardsim("compile", since, "--hard", "-o", hard).code == 0
+    assert valid(hard)["program"] == document["program"]
+    assert valid(hard)["sharpness"] == {"beta": "4", "beta_for_all": False, "temperature": "1/n"}
+
+
+@pytest.mark.parametrize("options", [("--beta", "1/2"), ("--beta", "3"), ()])
+@pytest.mark.parametrize("text", ["a S b", "O (a & Y b)", "#L[a] > #L[b]", "!(a S b)"])
+def test_a_formula_and_its_own_file_have_one_verdict_and_one_shortest_word(
+    hardsim: Any, tmp_path: Path, text: str, options: tuple[str, ...]
+) -> None:
+    """What `compile --hard` writes keeps beta and temperature, and its output must be exactly 0 or 1, too."""
+    formula, hard = tmp_path / "formula.ltl", tmp_path / "hard.ahat.json"
+    formula.write_text(f"alphabet: a b c\n{text}\n", encoding="utf-8")
+    assert hardsim("compile", formula, "--hard", "-o", hard, *options).code == 0
+    wanted = hardsim("check", formula, "--max-n", "4", "--json", "-", *options)
+    found = hardsim("check", hard, "--max-n", "4", "--json", "-")
+    ((one,), (two,)) = wanted.json["results"], found.json["results"]
+    # A file has no formula, of whose semantics alone something can be proved.
+    assert (found.code, two["verdict"].replace("CERTIFIED", "PROVED")) == (wanted.code, one["verdict"])
+    assert (two["mismatch"] is None) == (one["mismatch"] is None)
+    if one["mismatch"] is not None:
+        assert [two["mismatch"][key] for key in ("word", "hard")] == [one["mismatch"][key] for key in ("word", "hard")]
+    if (text, options) == ("a S b", ("--beta", "1/2")):
+        assert wanted.code == 1
+        assert len(two["mismatch"]["word"]) == 2
+
+
+def test_the_softmax_model_of_a_model(hardsim: Any, tmp_path: Path) -> None:
+    path, soft = write(tmp_path, some_a(examples={"accept": ["ba"], "reject": ["b"]})), tmp_path / "soft.ahat.json"
+    result = hardsim("compile", path, "--max-n", "4", "-o", soft, "--json", "-").exits(0).result
+    assert result["kind"] == "ahat"
+    assert result["sha256"] == hashlib.sha256(soft.read_bytes()).hexdigest()
+    document = valid(soft)
+    assert document["program"]["layers"][0]["heads"][0]["weighting"] == "average"
+    direct = hardsim("check", path, "--max-n", "4", "--json", "-").json["results"][0]["lengths"]
+    # A temperature for each length, Theorem 26's.
+    assert document["temperature"] == [length["theorem"] for length in direct]
+    outcome = hardsim("check", soft, "--max-n", "4", "--json", "-").exits(0)
+    assert outcome.json["results"][0]["lengths"] == direct
+    outcome = hardsim("check", soft, "--max-n", "5")
+    outcome.refused("known for lengths 1 to 4, not for 5", "--max-n 4 goes as far as that", "larger --max-n")
+    assert hardsim("check", soft, "--max-n", "5", "--tau", "1/9").code == 0
+    assert "softmax; hard attention" in hardsim("compile", soft, "--hard", "--tau", "1", "-o", tmp_path / "x.json").err
+    hard = valid(tmp_path / "x.json")
+    assert "temperature" not in hard
+    assert hard["program"]["layers"][0]["heads"][0]["weighting"] == "average"
+
+
+def test_the_temperature_of_a_softmax_model_is_the_one_that_is_checked(hardsim: Any, tmp_path: Path) -> None:
+    soft = tmp_path / "soft.ahat.json"
+    assert hardsim("compile", write(tmp_path, some_a()), "--tau", "1", "-o", soft).code == 0
+    assert valid(soft)["temperature"] == "1"
+    assert critical(2) < 1
+    outcome = hardsim("check", soft, "--max-n", "2", "--json", "-").exits(1)
+    assert outcome.json["results"][0]["mismatch"]["word"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
+@pytest.mark.parametrize("gap", [None, "1"])
+def test_broken_ties_read_back(hardsim: Any, tmp_path: Path, weighting: str, gap: str | None) -> None:
+    document = sided(weighting) if gap is None else with_head(sided(weighting), gap=gap)
+    path, soft = write(tmp_path, document), tmp_path / "soft.ahat.json"
+    hardsim("check", path, "--max-n", "3").exits(0, f"ties broken in {HEAD}")
+    assert hardsim("compile", path, "--max-n", "3", "-o", soft).code == 0
+    assert valid(soft)["program"]["layers"][0]["heads"][0]["weighting"] == weighting
+    expected = hardsim("words", path, "--max-n", "3").out
+    for by in ("hard", "soft"):
+        assert hardsim("words", soft, "--max-n", "3", "--by", by).out == expected
+    outcome = hardsim("check", soft, "--max-n", "3", "--json", "-")
+    assert (outcome.code, outcome.json["results"][0]["ties"]) == (0, [])
+
+
+def test_the_softmax_model_of_a_program(hardsim: Any, tmp_path: Path) -> None:
+    path, soft = tmp_path / "swap.srasp", tmp_path / "soft.ahat.json"
+    path.write_text("alphabet: a b\nY(i) := in(i) = 'a' ? 'b' : 'a'\n", encoding="utf-8")
+    for options in ([], ["--hard"]):
+        assert hardsim("compile", path, "--max-n", "3", "-o", soft, *options).code == 0
+        assert set(valid(soft)["program"]["outputs"]) == {"a", "b"}
+        outcome = hardsim("eval", soft, "aab").exits(0)
+        assert outcome.out.splitlines()[-1].split()[:4] == ["yes", "–", "bba", "bba"]
+        assert hardsim("check", soft, "--max-n", "3").code == 0
+
+
+# ---- what is wrong with a model ----
+
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    (some_a(format="other"), "format", "one of hardsim-model, hardsim-ahat, found 'other'"),
+    (some_a(threshold="1/0"), "threshold", "a rational as a string"),
+    (some_a(embedding={"shape": [2, 4], "entries": []}), "embedding.shape", "[2, 3], found [2, 4]"),
+    (
+        some_a(embedding={"shape": [2, 3], "entries": [[2, 0, "1"]]}),
+        "embedding.entries[0][0]",
+        "an integer from 0 to 1",
+    ),
+    (some_a(layers={}), "layers", "an array"),
+    (some_a(layers=[{"heads": [], "ffn": {"w1": [["1"]], "w2": []}}]), "layers[0].ffn.w1[0]", "3"),
+    (with_head(mask="strict-past"), "layers[0].heads[0].mask", 'strict masks need "bos": true'),
+    (with_head(name=3), "layers[0].heads[0].name", "a string, found 3"),
+]
+"""A few; what else may be wrong the reader of models is asked about."""
+
+
+@pytest.mark.parametrize(("document", "place", "expected"), WRONG)
+def test_an_error_in_a_model_names_file_place_expected_and_found(
+    hardsim: Any, tmp_path: Path, document: Any, place: str, expected: str
+) -> None:
+    path = write(tmp_path, document)
+    outcome = hardsim("check", path).refused()
+    first, hint = outcome.err.splitlines()
+    assert first.startswith(f"error: {path}: at {place}: expected ")
+    assert expected in first
+    assert ", found " in first
+    assert hint == "  Correct the file, or make it again with `hardsim compile`."
+
+
+def test_errors_that_show_the_text(hardsim: Any, tmp_path: Path) -> None:
+    path = write(tmp_path, with_head(gap="1/m"))
+    hardsim("show", path).refused(f"{path}: layers[0].heads[0].gap:1:3: error: unknown name 'm'\n  1/m\n    ^\n")
+    path.write_text('{"format": "hardsim-ahat",\n  1}', encoding="utf-8")
+    hardsim("show", path).refused(f"{path}:2:3: not JSON")
+
+
+def test_an_example_that_the_model_gets_wrong(hardsim: Any, tmp_path: Path) -> None:
+    path = write(tmp_path, some_a(examples={"accept": ["ab", "bb"]}))
+    hardsim("check", path).refused(f"error: {path}: at examples: the model rejects 'bb', which is listed as accepted")
+
+
+# ---- show, examples ----
+
+
+def test_show_of_a_model(hardsim: Any, tmp_path: Path) -> None:
+    document = with_head(some_a(encodings=[{"coordinate": "1", "value": "(i + n)/(2*n)"}]), gap="1/n", mask="past")
+    path = write(tmp_path, document)
+    outcome = hardsim("show", path).clean()
+    for said in (
+        "1 (2) = (i+n)/(2*n)", f"head {HEAD}: j >= i, average, declared gap 1/n", "(1 (2))_i (a)_j", "found += a",
+        "accepts where found is above 3/4 at the last position",
+    ):  # fmt: skip
+        assert said in outcome.out
+    (result,) = hardsim("show", path, "--json", "-").json["results"]
+    (head,) = result["program"]["layers"][0]["heads"]
+    assert (head["mask"], head["weighting"], head["gap"]) == ("past", "average", "1/n")
+    assert (head["score"], head["values"]) == ([[{"1 (2)": "1"}, {"a": "1"}]], {"found": {"a": "1"}})
+    assert result["reads"] == "accepts where found is above 3/4 at the last position"
+
+
+@pytest.mark.parametrize(
+    "name", ["no_repeats.ahat.json", "dyck1_uniform.ahat.json", "dyck2.srasp", "marked_square.srasp"]
+)
+def test_show_of_what_is_shipped(hardsim: Any, name: str) -> None:
+    path = formulas_directory() / name
+    outcome = hardsim("show", path).exits(0)
+    (result,) = hardsim("show", path, "--json", "-").json["results"]
+    assert all(head["name"] in outcome.out for layer in result["program"]["layers"] for head in layer["heads"])
+    assert all(f"warning      {warning}" in outcome.out for warning in result["warnings"])
+
+
+def test_examples_lists_and_prints_models_and_programs(hardsim: Any) -> None:
+    listed = [result["name"] for result in hardsim("examples", "--json", "-").json["results"]]
+    assert {"flipflop", "flipflop.srasp", "flipflop.ahat.json"} <= set(listed)
+    for name, file in (("ties", "ties.ahat.json"), ("sort", "sort.srasp"), ("flipflop.srasp", "flipflop.srasp")):
+        text = (formulas_directory() / file).read_text(encoding="utf-8")
+        assert hardsim("examples", name).out == text
+        assert hardsim("examples", name, "--json", "-").json["results"][0]["text"] == text

@@ -10,12 +10,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from hardsim import files
 from hardsim.errors import InputError
 from hardsim.files import Draft, read_bytes
+from tests.cli.conftest import written
+from tests.mistakes import raised
 
 COMMANDS = ("check", "prove", "bound", "words", "show", "eval", "compile", "verify")
 
@@ -65,6 +68,7 @@ def test_inputs_that_are_no_files(hardsim: Any, place: Path, since: Path, name: 
 OUTPUTS = {
     "empty": "it is a directory",
     "loop": "",
+    "loop/x.json": "",
     "pipe": "it is a pipe",
     "to a pipe": "it is a pipe",
     "socket": "it is a socket",
@@ -94,10 +98,8 @@ def test_outputs_that_are_no_files(hardsim: Any, place: Path, since: Path, name:
     (place / "link to a stream").symlink_to("/dev/stdout")
     before = sorted(os.listdir(place))
     for command, *options in WRITING:
-        outcome = hardsim(command, since, *options, name)
+        outcome = hardsim(command, since, *options, name).says(f"error: {options[-1]} ", OUTPUTS[name])
         assert (outcome.code, outcome.out) == (2, ""), (command, options, outcome.err)
-        assert f"error: {options[-1]} " in outcome.err
-        assert OUTPUTS[name] in outcome.err
         if options[-1] != "--resume":
             assert "'-'" in outcome.err
     assert sorted(os.listdir(place)) == before
@@ -106,16 +108,14 @@ def test_outputs_that_are_no_files(hardsim: Any, place: Path, since: Path, name:
 def test_a_plot_is_no_pipe(hardsim: Any, place: Path, since: Path) -> None:
     os.mkfifo(place / "pipe.svg")
     outcome = hardsim("bound", since, "--max-n", "1", "--plot", "pipe.svg")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "--plot pipe.svg: cannot be written (it is a pipe)" in outcome.err
+    outcome.refused("--plot pipe.svg: cannot be written (it is a pipe)")
 
 
 def test_devices_are_written_and_never_replaced(hardsim: Any, since: Path) -> None:
     assert hardsim("show", since, "--json", "/dev/null").code == 0
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     full = hardsim("show", since, "--json", "/dev/full")
-    assert full.code == 2
-    assert "--json /dev/full: cannot be written (No space left on device)" in full.err
+    full.exits(2).says("--json /dev/full: cannot be written (No space left on device)")
 
 
 @pytest.mark.parametrize("function", ["stat", "listdir", "open"])
@@ -157,14 +157,10 @@ def test_huge_files_are_refused_before_they_are_read(
     with path.open("wb") as file:
         file.truncate(2**30)
 
-    def no_reading(*arguments: Any, **options: Any) -> Any:
-        raise AssertionError("it is read")
-
     with monkeypatch.context() as patch:
-        patch.setattr(files, "open", no_reading, raising=False)
+        patch.setattr(files, "open", Mock(side_effect=AssertionError("it is read")), raising=False)
         outcome = hardsim("verify" if "cert" in name else "show", path)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert f"{path}: larger than {16 if 'cert' in name else 64 if 'json' in name else 4} MiB" in outcome.err
+    outcome.refused(f"{path}: larger than {16 if 'cert' in name else 64 if 'json' in name else 4} MiB")
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,8 +168,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
     path.write_bytes(b"x" * 11)
     real = os.stat(path)
     monkeypatch.setattr(os, "stat", lambda path: os.stat_result([*real[:6], 0, *real[7:]]))
-    with pytest.raises(InputError, match="larger than 10 bytes"):
-        read_bytes(path, 10)
+    raised(InputError, read_bytes, path, 10, match="larger than 10 bytes")
     assert read_bytes(path, 11) == b"x" * 11
 
 
@@ -195,8 +190,7 @@ def test_the_draft_of_a_killed_run_goes_with_the_next(tmp_path: Path, name: str)
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(f".{name[:20]}")
     assert files.PARTIAL in left.name
-    other = tmp_path / f"{left.name}.of.the.user"[1:]
-    other.write_text("kept", encoding="utf-8")
+    other = written(tmp_path / f"{left.name}.of.the.user"[1:], "kept")
     draft = Draft(target)
     assert not left.exists()
     draft.commit(b"whole")

@@ -1,4 +1,4 @@
-"""The command as a process: pipes, signals, terminals, start-up."""
+"""The command as a process: pipes, closed and broken streams, signals, terminals, start-up."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.clusters import gone, workers_of
+from tests.cli.conftest import COMMAND, process, written
+from tests.clusters import gone, words_done, workers_of
 
-COMMAND = (sys.executable, "-m", "hardsim")
+HARDSIM = " ".join(map(repr, COMMAND))
+"""The command as a shell has it."""
 HEAVY = ("numpy", "mpmath", "flint", "lark", "rich", "gmpy2", "joblib", "distributed", "ray")
 
 
@@ -66,34 +68,45 @@ def long_check(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_a_closed_pipe_ends_quietly(since: Path) -> None:
-    script = f"'{sys.executable}' -m hardsim words '{since}' --max-n 9 | head -n 1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment(), timeout=60)
-    assert done.stdout == "b\n141\n"
-    assert done.stderr == ""
+def shell(script: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """A script of the shell, which can close streams."""
+    arguments = ["bash", "-c", script]
+    return subprocess.run(arguments, capture_output=True, encoding="utf-8", env=environment(**extra), timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("script", "seen"),
+    [
+        ("{} words '{}' --max-n 9 | head -n 1; echo ${{PIPESTATUS[0]}}", "b\n"),
+        ("{} check '{}' '{}' --max-n 7 --workers 2 --json - | true; echo ${{PIPESTATUS[0]}}", ""),
+    ],
+)
+def test_a_closed_pipe_ends_quietly(since: Path, script: str, seen: str) -> None:
+    done = shell(script.format(HARDSIM, since, since))
+    assert (done.stdout, done.stderr) == (f"{seen}141\n", "")
 
 
 def test_a_full_disk_is_no_defect(since: Path) -> None:
     for arguments in (["words", str(since), "--max-n", "8"], ["show", str(since), "--json", "/dev/full"]):
         with Path("/dev/full").open("w") as full:
-            done = subprocess.run(
-                [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, env=environment(), timeout=60
-            )
+            done = process(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE, env=environment())
         assert done.returncode == 2
         assert "No space left on device" in done.stderr
         assert "Exception" not in done.stderr
 
 
-def test_ctrl_c_prints_what_was_found(since: Path) -> None:
+def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:
     # One engine alone asks no prover before the words, however slow the machine is.
-    with long_check(since, "--engine", "float64") as process:
+    with long_check(since, "--engine", "float64", "--resume", str(tmp_path / "run")) as running:
         # It says that it will take long before it starts.
-        assert process.stderr is not None
-        assert select.select([process.stderr], [], [], 60)[0]
-        time.sleep(4)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+        assert running.stderr is not None
+        assert select.select([running.stderr], [], [], 60)[0]
+        end = time.monotonic() + 60
+        while not words_done(tmp_path / "run") and time.monotonic() < end:
+            time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
     assert "Ctrl-C" in err
     assert "partial" in err
     assert "Traceback" not in err
@@ -101,27 +114,18 @@ def test_ctrl_c_prints_what_was_found(since: Path) -> None:
 
 
 def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path) -> None:
-    with long_check(since, "--workers", "2") as process:
+    with long_check(since, "--workers", "2") as running:
         end = time.monotonic() + 60
-        while len(workers := workers_of(psutil.Process(process.pid))) < 2 and time.monotonic() < end:
+        while len(workers := workers_of(psutil.Process(running.pid))) < 2 and time.monotonic() < end:
             time.sleep(0.05)
         time.sleep(2)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
     assert "Traceback" not in err
     assert "is partial" in err
     assert "PARTIAL" in out
     assert gone(workers)
-
-
-def test_a_closed_pipe_ends_quietly_with_several_processes(since: Path) -> None:
-    script = (
-        f"'{sys.executable}' -m hardsim check '{since}' '{since}' --max-n 7 --workers 2 --json - "
-        "| true; echo ${PIPESTATUS[0]}"
-    )
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment(), timeout=60)
-    assert (done.stdout, done.stderr) == ("141\n", "")
 
 
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
@@ -133,27 +137,23 @@ def test_colours_follow_the_terminal_and_no_color(since: Path, variables: dict[s
 
 
 def test_no_colours_and_no_bar_in_a_pipe(since: Path) -> None:
-    arguments = [*COMMAND, "check", str(since), "--max-n", "7"]
-    done = subprocess.run(arguments, capture_output=True, env=environment(), timeout=60)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"\x1b" not in done.stdout
+    done = process("check", since, "--max-n", 7, env=environment())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
 
 
 def test_a_bar_appears_on_a_terminal_after_a_second(since: Path) -> None:
     arguments = ("check", since, "--max-n", "24", "--samples", "150", "--exhaustive", "0", "--engine", "mpmath")
     code, seen = on_terminal(*arguments)
     assert code == 0
-    assert re.search(r"length \d+, no mismatch so far, [\d.,]+ words/s, [\d,]+ \w+ left", seen)
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen)
+    assert re.search(r"length \d+, no mismatch so far .* \d+/\d+ [\d.,]+ words/s \d:\d\d:\d\d", plain)
 
 
 def test_output_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
-    path = tmp_path / "greek.ltl"
-    path.write_text("alphabet: α β\nβ\n", encoding="utf-8")
-    arguments = [*COMMAND, "words", str(path), "--max-n", "1"]
-    done = subprocess.run(
-        arguments, capture_output=True, env=environment(LC_ALL="C", PYTHONIOENCODING="ascii"), timeout=60
-    )
-    assert (done.returncode, done.stdout) == (0, "β\n".encode())
+    path = written(tmp_path / "greek.ltl", "alphabet: α β\nβ\n")
+    done = process("words", path, "--max-n", 1, env=environment(LC_ALL="C", PYTHONIOENCODING="ascii"))
+    assert (done.returncode, done.stdout) == (0, "β\n")
 
 
 def test_a_file_name_that_is_not_utf_8(since: Path) -> None:
@@ -188,3 +188,126 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
         for command in (COMMAND, (str(script),))
     }
     assert len(outputs) == 1
+
+
+# ---- streams ----
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("words '{}' --max-n 2 >&-", 2),
+        ("show nowhere.ltl 2>&-", 2),
+        ("show nowhere.ltl 2>/dev/full", 2),
+        ("check '{}' --max-n 0 2>/dev/full", 2),
+        ("check '{}' --max-n 2 --regime none 2>/dev/full", 1),
+        ("eval '{}' --regime none bc 2>/dev/full", 1),
+        ("eval '{}' --regime none bc 2>&-", 1),
+        ("eval '{}' - <&-", 2),
+        ("words '{}' --max-n 2 <&- 2>&-", 0),
+        ("check '{}' --max-n 2 --workers 2 <&- 2>&-", 0),
+        ("check '{}' --max-n 2 --workers 2 2>&-", 0),
+    ],
+)
+def test_closed_and_full_streams_do_not_change_the_exit_code(since: Path, arguments: str, code: int) -> None:
+    done = shell(f"{HARDSIM} {arguments.format(since)}")
+    assert done.returncode == code
+    assert "internal error" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "check --help", "examples", "examples since"])
+def test_whatever_is_printed_into_a_closed_pipe_ends_quietly(arguments: str) -> None:
+    # The reader has gone before the first byte is written.
+    done = shell(f"{{ sleep 0.1; {HARDSIM} {arguments}; echo $? >&2; }} | true")
+    assert (done.stdout, done.stderr) == ("", "141\n")
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ('cd "$(mktemp -d)" && rmdir "$PWD"', "the working directory is gone"),
+        ("export JOBLIB_MULTIPROCESSING=0", "joblib has no processes here"),
+        ("export JOBLIB_MULTIPROCESSING=none", "joblib has no processes here"),
+    ],
+)
+def test_where_no_process_can_be_started_one_does_the_work(since: Path, setting: str, reason: str) -> None:
+    done = shell(f"{setting}; {HARDSIM} check '{since}' --max-n 3 --workers 2")
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"note: {reason}")
+    assert len(done.stderr.splitlines()) == 1
+    assert "PROVED" in done.stdout
+
+
+def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
+    # From the first line of hardsim on: before it the signal is Python's, which knows no better.
+    program = (
+        "import os, signal, sys, threading, time\n"
+        "number, wait = int(sys.argv.pop(1)), float(sys.argv.pop(1))\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whoever started this may ignore it
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+        "import hardsim.cli.app as app\n"
+        "answered = app.answer_signals\n"
+        "def answer_signals():\n"
+        "    answered()\n"
+        "    def ask():\n"
+        "        time.sleep(wait)\n"
+        "        os.kill(os.getpid(), number)\n"
+        "        time.sleep(0.05)\n"
+        "        os.kill(os.getpid(), number)\n"
+        "    threading.Thread(target=ask, daemon=True).start()\n"
+        "app.answer_signals = answer_signals\n"
+        "app.main()\n"
+    )
+    for number, wait in ((signal.SIGINT, 0.0), (signal.SIGTERM, 0.05), (signal.SIGHUP, 0.2), (signal.SIGINT, 0.4)):
+        arguments = ["check", str(since), "--max-n", "64", "--samples", "100000"]
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(int(number)), str(wait), *arguments],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 130
+        assert done.stderr.splitlines()[-1].startswith("interrupted")
+        assert "Traceback" not in done.stderr
+        assert "PROVED" not in done.stdout
+
+
+def test_a_closed_standard_output_says_so(since: Path) -> None:
+    assert "standard output is closed" in shell(f"{HARDSIM} words '{since}' --max-n 2 >&-").stderr
+
+
+def test_a_polite_end_keeps_the_report_whole(since: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    arguments = ["check", str(since), "--max-n", "40", "--samples", "100000", "--json", str(report)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hardsim", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert select.select([process.stderr], [], [], 60)[0]  # it says that it will take long
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert '"exit_code": 130' in report.read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.json", "since.ltl"]
+
+
+def test_an_interruption_while_starting_has_no_traceback() -> None:
+    # Whatever the first import of the command line is, Ctrl-C arrives there.
+    program = (
+        "import sys\n"
+        "import hardsim.cli.app\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, *arguments):\n"
+        "        raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "hardsim.cli.app.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_entry_point_imports_next_to_nothing() -> None:
+    program = "import hardsim.cli.app, sys; print([name for name in ('typer', 'dataclasses') if name in sys.modules])"
+    environment = os.environ | {"PYTHONNOUSERSITE": "1"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.stdout == "[]\n"

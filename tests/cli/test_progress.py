@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+import io
+import re
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from hardsim.checking.attention import AttentionOptions
-from hardsim.checking.bound import BoundOptions
+from hardsim.checking.bound import BoundOptions, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
-from hardsim.checking.open import read_formula, read_input
-from hardsim.checking.sources import attention_bounds
+from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.cli import estimate
-from hardsim.cli.estimate import Cost, announce, attention_cost, bound_cost, duration, formula_cost
-from hardsim.cli.progress import pace, verdict
+from hardsim.cli.estimate import (
+    Bar,
+    Cost,
+    announce,
+    announce_certificate,
+    announce_proof,
+    bar,
+    bound_cost,
+    check_cost,
+    duration,
+)
 from tests.cli.conftest import Cli
+from tests.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
 
 
-def since() -> Subject:
-    return read_formula(str(FORMULAS / "since.ltl")).compile(ModelOptions())
+def since(regime: str = "temperature") -> Subject:
+    return opened("since.ltl", regime)
+
+
+def opened(name: str, regime: str = "temperature") -> Subject:
+    return read_input(str(FORMULAS / name)).compile(ModelOptions(regime))
 
 
 class Clock:
@@ -57,7 +72,7 @@ def test_an_estimate_is_what_the_run_takes_where_attention_costs_the_square(
     def upto(n: int) -> int:
         return count_requested(subject, CheckOptions(max_n=n))
 
-    found = estimate._cost(subject.file.alphabet, 60, upto, lambda n: n, clock.work, lambda n: 1)
+    found = estimate._cost(subject, options, clock.work)
     wanted = sum(fixed + (upto(n) - upto(n - 1)) * (word + square * n * n) for n in range(1, options.max_n + 1))
     assert found is not None
     assert found.words == upto(60)
@@ -66,7 +81,7 @@ def test_an_estimate_is_what_the_run_takes_where_attention_costs_the_square(
 
 
 def test_what_was_done_before_does_not_count() -> None:
-    cost = Cost(((2, 10, 1.0), (8, 100, 50.0)), 8)
+    cost = Cost(((10, 1.0), (100, 50.0)), 8)
     assert cost.seconds() == 51
     assert cost.seconds(1, 5) == 50.5
     assert cost.seconds(1, 10) == 50
@@ -75,7 +90,7 @@ def test_what_was_done_before_does_not_count() -> None:
 
 
 def test_only_long_runs_are_announced(capsys: pytest.CaptureFixture[str]) -> None:
-    cost = Cost(((8, 2_000, 300.0),), 8)
+    cost = Cost(((2_000, 300.0),), 8)
     announce("a.ltl", None, 1)
     announce("a.ltl", cost, 6)
     announce("a.ltl", cost, 1, 1_700)
@@ -89,35 +104,32 @@ def test_only_long_runs_are_announced(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_what_is_quick_is_not_even_timed() -> None:
-    given: Any = read_input(str(FORMULAS / "flipflop.ahat.json"))
     options = CheckOptions(max_n=3)
-    assert formula_cost(since(), options) is None
-    assert attention_cost(given.subject, options, AttentionOptions()) is None
-    assert bound_cost(attention_bounds(given.subject), options, BoundOptions()) is None
+    for name in ("since.ltl", "flipflop.ahat.json"):
+        subject = opened(name)
+        assert check_cost(subject, options) is None
+        assert bound_cost(bound_subject(subject), options, BoundOptions()) is None
 
 
 def test_models_programs_and_bound_reports_are_timed() -> None:
     for name in ("flipflop.ahat.json", "dyck1.srasp"):
-        given: Any = read_input(str(FORMULAS / name))
-        options = CheckOptions(max_n=400, exhaustive=0, samples=400)
-        found = attention_cost(given.subject, options, AttentionOptions())
+        options, subject = CheckOptions(max_n=400, exhaustive=0, samples=400), opened(name)
+        found = check_cost(subject, options)
         assert found is not None
         assert found.seconds() > 60, "160,000 words of up to 400 symbols take a while"
-        report = bound_cost(attention_bounds(given.subject), options, BoundOptions())
+        report = bound_cost(bound_subject(subject), options, BoundOptions())
         assert report is not None
         assert report.seconds() > 60
 
 
 def test_a_program_that_leaves_its_range_has_no_estimate() -> None:
-    given: Any = read_input(str(FORMULAS / "flipflop.ahat.json"))
-
     def leaves(*_: Any) -> None:
         from hardsim.errors import OutOfRange
 
         raise OutOfRange("too large")
 
     options = CheckOptions(max_n=64, exhaustive=0)
-    assert estimate._attention_cost(given.subject, options, leaves) is None
+    assert estimate._words_cost(opened("flipflop.ahat.json"), options, leaves) is None
 
 
 @pytest.mark.parametrize(
@@ -135,13 +147,165 @@ def test_durations_have_one_figure(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_the_bar_says_rate_time_left_and_verdict() -> None:
-    # 300 words in 4 seconds are 75 a second, so 900 more take 12 seconds.
-    assert pace(deque([(10.0, 100), (12.0, 150), (14.0, 400)]), 900) == "75 words/s, 12 seconds left"
-    assert pace(deque([(0.0, 0), (8.0, 4)]), 90) == "0.5 words/s, 3 minutes left"
-    assert pace(deque([(0.0, 0)]), 90) == "no word yet"
-    assert verdict(Progress(3, 5, 9, 0)) == "no mismatch so far"
-    assert verdict(Progress(3, 5, 9, 2, 1)) == "2 mismatches, 1 undecided"
+# ---- proofs ----
+
+
+def told(announce: Callable[..., None], capsys: pytest.CaptureFixture[str], *arguments: Any) -> str:
+    """What is said before a proof."""
+    announce(*arguments)
+    return capsys.readouterr().err
+
+
+def test_a_proof_that_takes_over_a_minute_is_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def timed(subject: Subject, min_n: int, max_n: int) -> float:
+        asked.append((min_n, max_n))
+        return 0.5 * max_n / 256  # linear in a length
+
+    monkeypatch.setattr(estimate, "timed_proof", timed)
+    subject = since()
+    # 4,096 is 16 times 256: 8 seconds.
+    assert told(announce_proof, capsys, subject, 4096, 4096) == ""
+    assert asked == [(1, 32), (128, 128), (256, 256)]
+    # 65,536 is 256 times 256: 128 seconds.
+    assert "a proof for 65,536 positions takes about 2 minutes. Ctrl-C ends it without a verdict" in told(
+        announce_proof, capsys, subject, 65_536, 65_536
+    )
+    # All lengths to 1,400: 980,700 positions at 1/16 s for 528, which is 116 s, and 2.7 s for the longest.
+    assert "a proof for 980,700 positions takes about 119 seconds" in told(announce_proof, capsys, subject, 1, 1400)
+    # In a causal regime the longest stands for all: 1,400 positions.
+    assert told(announce_proof, capsys, since("causal-position"), 1, 1400) == ""
+
+
+def test_short_proofs_are_not_estimated(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(estimate, "timed_proof", Mock(side_effect=AssertionError("timed")))
+    for first, last in ((1, 64), (1, 256), (999, 999)):
+        assert told(announce_proof, capsys, since(), first, last) == ""
+    # Refused later, with its reason.
+    assert told(announce_proof, capsys, since(), 1, 90_000) == ""
+
+
+def test_the_estimate_is_of_the_size_of_what_happens() -> None:
+    # Within a factor of 30 of each other: a rough estimate, from short lengths, on a busy machine.
+    subject = since()
+    found = estimate.timed_proof(subject, 1500, 1500)
+    assert found / 30 < estimate.proof_seconds(subject, 1500, 1, 1500) < found * 30
+
+
+def test_a_certificate_that_takes_long_is_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    subject = since()
+    clock = [0.0]
+
+    def read() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    monkeypatch.setattr(time, "perf_counter", read)
+    # One second for the 1,496 pairs to 16: 60 s for the 89,440 to 64 is not yet over a minute, 93 s for those to 74.
+    assert told(announce_certificate, capsys, subject, 1, 32) == ""
+    assert told(announce_certificate, capsys, subject, 1, 64) == ""
+    assert "the certificate takes about 92 seconds to make" in told(announce_certificate, capsys, subject, 1, 74)
+    # 65,536 pairs.
+    assert told(announce_certificate, capsys, subject, 256, 256) == ""
+
+
+# ---- the bar ----
+
+
+class Terminal(io.StringIO):
+    """A standard error that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def look(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """What is shown to somebody from here on, in 100 columns."""
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setenv("COLUMNS", "100")
+    return shown
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, which stands still."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_the_bar_says_rate_time_left_and_verdict(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
+    terminal = look(monkeypatch)
+    with bar("since.ltl") as shown:
+        assert shown is not None
+        for words in (100, 150, 400, 460):
+            # 100 words were known before; then 2 seconds for 50, for 250 and for 60: 540 more take about 10.
+            shown.update(Progress(7, words, 1000, 0, 0, 100))
+            clock[0] += 2
+    assert "length 7, no mismatch so far" in terminal.getvalue()
+    last = [line for line in terminal.getvalue().split("\r") if "460/1000" in line][-1]
+    assert re.search(r" 460/1000.* 30 words/s .*0:00:18", last)
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (Progress(3, 5, 9, 0), "length 3, no mismatch so far "),
+        (Progress(3, 5, 9, 2, 1), "length 3, 2 mismatches, 1 undecided "),
+    ],
+)
+def test_the_bar_of_a_check_says_what_was_found(
+    monkeypatch: pytest.MonkeyPatch, clock: list[float], state: Progress, text: str
+) -> None:
+    terminal = look(monkeypatch)
+    with bar("since.ltl") as shown:
+        assert shown is not None
+        clock[0] += 2
+        shown.update(state)
+    assert text in terminal.getvalue()
+
+
+def test_no_bar_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with bar("x", "heads") as shown:
+        assert shown is None
+
+
+def test_a_bar_appears_after_a_second_and_goes(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
+    terminal = look(monkeypatch)
+    with bar("since.ltl: heads proved", "heads") as shown:
+        assert shown is not None
+        shown.show(1, 3)
+        assert terminal.getvalue() == ""
+        clock[0] += 1.5
+        shown.show(2, 3)
+        text = terminal.getvalue()
+    assert "since.ltl: heads proved" in text
+    assert "2/3" in text
+    # It is transient: the last thing written clears its line.
+    assert terminal.getvalue() != text
+
+
+def test_a_bar_goes_when_a_proof_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    look(monkeypatch)
+    stopped: list[Bar] = []
+    monkeypatch.setattr(Bar, "close", lambda self: stopped.append(self))
+
+    def proof() -> None:
+        with bar("since.ltl", "heads"):
+            raise KeyboardInterrupt
+
+    raised(KeyboardInterrupt, proof)
+    assert len(stopped) == 1
+
+
+# ---- what has no use ----
 
 
 @pytest.mark.parametrize(
@@ -156,8 +320,7 @@ def test_what_a_command_has_no_use_for_is_a_remark(
     hardsim: Cli, since: Path, command: str, options: tuple[str, ...], unused: str
 ) -> None:
     found = hardsim(command, since, *options, "--json", "-")
-    assert found.code == 0
-    assert f"note: {unused}: not used by `hardsim {command}`; " in found.err
+    found.exits(0).says(f"note: {unused}: not used by `hardsim {command}`; ")
     assert [note["message"].startswith(f"{unused}: not used; ") for note in found.json["notes"]] == [True]
     plain = hardsim(command, since, *(options[:1] if options[0] == "--critical" else ()), "--max-n", "2", "--json", "-")
     assert plain.json["notes"] == []

@@ -1,4 +1,4 @@
-"""`prove`."""
+"""`prove`, of formulas, programs and models."""
 
 from __future__ import annotations
 
@@ -6,28 +6,35 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.batch import FloatEngine
-from hardsim.proof.general import GeneralProof, prove_general
-from hardsim.proof.prover import prove
+from hardsim.checking.engines import FloatEngine
+from hardsim.checking.prove import LengthProof
+from hardsim.checking.subject import Subject, tempered
+from hardsim.proof.general import prove_general
+from hardsim.proof.network import prove
 from hardsim.proof.result import LinkProof, Proof
+from tests.attention_models import HEAD, majority, some_a, with_head, write
+from tests.cli.conftest import interrupt, written
+from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
 
 
 def test_prove_proves_every_word(hardsim: Any, since: Path) -> None:
     outcome = hardsim("prove", since, "--max-n", "12")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert "PROVED: every word of length 1 to 12" in outcome.out
-    assert "link 1: the softmax network = its hard heads -- proved" in outcome.out
-    assert "link 2: its hard heads = the formula -- proved" in outcome.out
+    outcome.clean(
+        "PROVED: every word of length 1 to 12",
+        "link 1: the softmax network = its hard heads -- proved",
+        "link 2: its hard heads = the formula -- proved",
+    )
 
 
 def test_prove_in_json(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("prove", since, "--regime", "all", "--max-n", "9", "--json", "-")
-    assert outcome.code == 0
+    outcome = hardsim("prove", since, "--regime", "all", "--max-n", "9", "--json", "-").exits(0)
     results = outcome.json["results"]
     assert [result["model"]["regime"] for result in results] == [
         "temperature", "position", "causal-temperature", "causal-position"]  # fmt: skip
@@ -40,10 +47,7 @@ def test_prove_in_json(hardsim: Any, since: Path) -> None:
 
 
 def test_a_small_beta_is_refuted_with_exit_code_1(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("prove", since, "--beta", "1")
-    assert outcome.code == 1
-    assert "REFUTED" in outcome.out
-    assert "\nbc\n" in outcome.out
+    hardsim("prove", since, "--beta", "1").exits(1, "REFUTED", "\nbc\n")
     (result,) = hardsim("prove", since, "--beta", "1", "--json", "-").json["results"]
     assert result["mismatch"]["word"] == ["b", "c"]
     assert result["links"][0]["cases"][0]["n"] == 2
@@ -51,9 +55,7 @@ def test_a_small_beta_is_refuted_with_exit_code_1(hardsim: Any, since: Path) -> 
 
 def test_a_proof_says_no_more_than_its_length(hardsim: Any, since: Path) -> None:
     # Beta 1 is refuted by bc, but words of length 1 have no wrong position.
-    outcome = hardsim("prove", since, "--beta", "1", "--max-n", "1")
-    assert outcome.code == 0
-    assert "PROVED: every word of length 1, from the weights" in outcome.out
+    hardsim("prove", since, "--beta", "1", "--max-n", "1").exits(0, "PROVED: every word of length 1, from the weights")
 
 
 def test_a_compiled_model_is_proved_from_its_file(hardsim: Any, since: Path, tmp_path: Path) -> None:
@@ -67,43 +69,34 @@ def test_a_compiled_model_is_proved_from_its_file(hardsim: Any, since: Path, tmp
     assert '"mask": "future"' in text
     # The network's own mask, not that of the specification, which comes last.
     target.write_text(text.replace('"mask": "future"', '"mask": "none"', 1), encoding="utf-8")
+    # the output is read at the last position, which sees every other one anyway
     changed = hardsim("prove", target, "--max-n", "6")
-    assert changed.code == 3  # the output is read at the last position, which sees every other one anyway
-    assert "has mask 'none', the specified head" in changed.out
-    assert "UNDECIDED: not proved, which does not say that it is wrong: 1,092 words were tried" in changed.out
+    changed.exits(
+        3,
+        "has mask 'none', the specified head",
+        "UNDECIDED: not proved, which does not say that it is wrong: 1,092 words were tried",
+    )
     target.write_text(text.replace('"mask": "future"', '"mask": "past"', 1), encoding="utf-8")
-    wrong = hardsim("prove", target, "--max-n", "6")
-    assert wrong.code == 1  # the last position sees itself alone
-    assert "\nba\n" in wrong.out
+    # the last position sees itself alone
+    hardsim("prove", target, "--max-n", "6").exits(1, "\nba\n")
 
 
 def test_several_inputs_end_in_a_summary(hardsim: Any, since: Path, future: Path) -> None:
-    outcome = hardsim("prove", since, future, "--max-n", "5", "--tables")
-    assert outcome.code == 0
+    outcome = hardsim("prove", since, future, "--max-n", "5", "--tables").exits(0, "local types in the worst case")
     rows = [line.split() for line in outcome.out.splitlines() if line.endswith(("0.23", "0.229", "0.495"))]
     assert outcome.out.count("PROVED") == 4
-    assert "local types in the worst case" in outcome.out
     assert rows
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(("--max-n", "0"), "out of range"), (("--search", "-1"), "out of range"), (("--regime", "x"), "unknown regime")],
-)
-def test_bad_options_are_usage_errors(hardsim: Any, since: Path, arguments: tuple[str, ...], message: str) -> None:
-    outcome = hardsim("prove", since, *arguments)
-    assert outcome.code == 2
-    assert message in outcome.err
-
-
 def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("prove", since, "--all-n", "--max-n", "8")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert "PROVED: every word of every length" in outcome.out
     # beta (q_w - q_j) n + (beta/2)(w - j) with beta 4, and half of it at beta/2 = 2 nats a position.
-    assert "for 1 <= j < w <= i <= n: l(w) - l(j) = -2*j + 2*w >= 2 (w - j)" in outcome.out
-    assert "with g = 2 and x = e^-g the error is at most x = 0.135; the paper's 2x/(1 + x) is 0.238" in outcome.out
-    assert "read by clip(2 S4.read - 1/2)" in outcome.out
+    outcome = hardsim("prove", since, "--all-n", "--max-n", "8")
+    outcome.clean(
+        "PROVED: every word of every length",
+        "for 1 <= j < w <= i <= n: l(w) - l(j) = -2*j + 2*w >= 2 (w - j)",
+        "with g = 2 and x = e^-g the error is at most x = 0.135; the paper's 2x/(1 + x) is 0.238",
+        "read by clip(2 S4.read - 1/2)",
+    )
     (result,) = hardsim("prove", since, "--all-n", "--max-n", "8", "--json", "-").json["results"]
     assert (result["verdict"], result["all_n"]["proved"], result["all_n"]["reason"]) == ("PROVED", True, None)
     (head,) = result["all_n"]["heads"]
@@ -114,29 +107,26 @@ def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
 
 def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, since: Path) -> None:
     outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)")
-    assert outcome.code == 3
-    assert "PROVED" not in outcome.out
-    assert "UNDECIDED: not proved for every length: 2^(-n) is not recognised" in outcome.out
-    assert "; every word of length 1 to 64 is proved. Next: --all-n with --max-n 64 asks for these" in outcome.out
+    outcome.exits(
+        3,
+        "UNDECIDED: not proved for every length: 2^(-n) is not recognised",
+        "; every word of length 1 to 64 is proved. Next: --all-n with --max-n 64 asks for these",
+    ).lacks("PROVED")
     (result,) = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--json", "-").json["results"]
     assert (result["verdict"], result["confirmed"]["longest"]) == ("UNDECIDED", 64)
     # The proof up to a length was asked for as well.
     outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "64")
-    assert outcome.code == 0
-    assert "PROVED: every word of length 1 to 64" in outcome.out
-    assert "Not proved for every length: 2^(-n) is not recognised" in outcome.out
+    outcome.exits(0, "PROVED: every word of length 1 to 64", "Not proved for every length: 2^(-n) is not recognised")
     assert hardsim("prove", since, "--all-n", "--beta", "1").code == 1
 
 
 def test_a_single_length(hardsim: Any, since: Path) -> None:
     outcome = hardsim("prove", since, "--min-n", "1500", "--max-n", "1500")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert "PROVED: every word of length 1,500, from the weights" in outcome.out
+    outcome.clean("PROVED: every word of length 1,500, from the weights")
     (result,) = hardsim("prove", since, "--min-n", "9", "--max-n", "9", "--json", "-").json["results"]
     assert (result["min_n"], result["max_n"], result["verdict"]) == (9, 9, "PROVED")
     assert {head["worst"]["n"] for head in result["heads"]} == {9}
-    outcome = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9")
-    assert outcome.code == 0
+    outcome = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9").exits(0)
     assert outcome.out.count("PROVED: every word of length 5 to 9, from the weights") == 4
     assert outcome.out.count(" 5-9 ") == 4
     # The longest length stands for all in the causal regimes, and what is claimed is what was asked for.
@@ -145,17 +135,13 @@ def test_a_single_length(hardsim: Any, since: Path) -> None:
 
 
 def test_what_refutes_has_one_of_the_lengths(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("prove", since, "--beta", "1", "--min-n", "5", "--max-n", "6", "--json", "-")
-    assert outcome.code == 1
-    (result,) = outcome.json["results"]
+    result = hardsim("prove", since, "--beta", "1", "--min-n", "5", "--max-n", "6", "--json", "-").exits(1).result
     assert (result["verdict"], len(result["mismatch"]["word"])) == ("REFUTED", 5)
     # There are 3^40 words; that of the worst case is made as long as asked for.
-    outcome = hardsim("prove", since, "--beta", "1", "--min-n", "40", "--max-n", "40", "--json", "-")
-    assert outcome.code == 1
+    outcome = hardsim("prove", since, "--beta", "1", "--min-n", "40", "--max-n", "40", "--json", "-").exits(1)
     assert len(outcome.json["results"][0]["mismatch"]["word"]) == 40
     outcome = hardsim("prove", since, "--beta", "1", "--min-n", "600", "--max-n", "600")
-    assert outcome.code == 3
-    assert "UNDECIDED: not proved, which does not say that it is wrong: no word was tried" in outcome.out
+    outcome.exits(3, "UNDECIDED: not proved, which does not say that it is wrong: no word was tried")
 
 
 @pytest.mark.parametrize(
@@ -164,26 +150,21 @@ def test_what_refutes_has_one_of_the_lengths(hardsim: Any, since: Path) -> None:
         (("--min-n", "9", "--max-n", "7"), "--min-n 9 is larger than --max-n 7"),
         (("--min-n", "100"), "--min-n 100 is larger than the largest, 64 unless --max-n says otherwise"),
         (("--min-n", "0"), "out of range"),
+        (("--max-n", "0"), "out of range"),
         (("--max-n", "5000"), "every length from 1 to 5,000 is 12,502,500 positions to look at, and 1,000,000 are"),
     ],
 )
 def test_lengths_that_cannot_be(hardsim: Any, since: Path, arguments: tuple[str, ...], message: str) -> None:
-    outcome = hardsim("prove", since, *arguments)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert message in outcome.err
+    outcome = hardsim("prove", since, *arguments).refused(message)
     assert "--m" in outcome.err.splitlines()[-1]
 
 
-def test_an_interrupted_proof_has_no_verdict(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*arguments: object, **named: object) -> None:
-        raise KeyboardInterrupt
+def test_as_many_words_are_tried_as_there_are(hardsim: Any, since: Path) -> None:
+    hardsim("prove", since, "--search", "-1").refused("out of range")
 
-    monkeypatch.setattr("hardsim.proof.network.feed_forward", interrupt)
-    outcome = hardsim("prove", since, since, "--max-n", "5", "--json", "-")
-    assert outcome.code == 130
-    assert (outcome.json["exit_code"], outcome.json["results"]) == (130, [])
-    assert "interrupted" in outcome.err
-    assert hardsim("prove", since, "--max-n", "5").out == ""
+
+def test_an_unknown_regime_is_refused(hardsim: Any, since: Path) -> None:
+    hardsim("prove", since, "--regime", "x").refused("unknown regime")
 
 
 # ---- words after a proof ----
@@ -203,10 +184,9 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("prove", since, "--max-n", "4")
-    assert outcome.code == 0
     # 3 + 9 + 27 + 81.
-    assert "\n  120 words were run besides, every one of length 1 to 4: each is answered as proved\n" in outcome.out
+    outcome = hardsim("prove", since, "--max-n", "4")
+    outcome.exits(0, "\n  120 words were run besides, every one of length 1 to 4: each is answered as proved\n")
     (result,) = hardsim("prove", since, "--max-n", "4", "--json", "-").json["results"]
     assert result["confirmed"] == {"words": 120, "every_word_to": 4, "longest": 4, "undecided": 0, "partial": False}
     longer = hardsim("prove", since, "--no-tables").out
@@ -224,11 +204,13 @@ def test_a_word_that_contradicts_a_proof_is_exit_code_4(
     hardsim: Any, since: Path, believing: None, arguments: tuple[str, ...]
 ) -> None:
     outcome = hardsim("prove", since, "--beta", "1", *arguments)
-    assert (outcome.code, outcome.out) == (4, "")
-    assert "was proved for words of length 2, but the word b c contradicts it" in outcome.err
-    assert "beta 1, read at the last position" in outcome.err
-    assert "No verdict was given" in outcome.err
-    assert "Please report the command line, the input and these lines" in outcome.err
+    outcome.refused(
+        "was proved for words of length 2, but the word b c contradicts it",
+        "beta 1, read at the last position",
+        "No verdict was given",
+        "Please report the command line, the input and these lines",
+        code=4,
+    )
     document = hardsim("prove", since, "--beta", "1", *arguments, "--json", "-").json
     assert (document["exit_code"], document["results"]) == (4, [])
 
@@ -239,13 +221,12 @@ def test_a_stored_network_that_contradicts_a_proof_is_exit_code_4_too(
     target = tmp_path / "since.model.json"
     assert hardsim("compile", since, "--beta", "1", "-o", target).code == 0
     outcome = hardsim("prove", target)
-    assert (outcome.code, outcome.out) == (4, "")
-    assert f"{target} was proved for words of length 2, but the word b c contradicts it" in outcome.err
+    outcome.refused(f"{target} was proved for words of length 2, but the word b c contradicts it", code=4)
     # `check` asks the prover too, and runs its own words.
     for arguments in ((target,), (since, "--beta", "1")):
-        outcome = hardsim("check", *arguments, "--max-n", "3")
-        assert (outcome.code, outcome.out) == (4, "")
-        assert "was proved for every word up to 3, but b c is a mismatch (soft/hard; regime temperature" in outcome.err
+        outcome = hardsim("check", *arguments, "--max-n", "3").refused(code=4)
+        said = "was proved for every word up to 3, but the word b c contradicts it: soft/hard disagree on a word of "
+        assert f"{said}length 2, the shortest mismatch found (regime temperature" in outcome.err
 
 
 def test_no_certificate_of_what_a_word_contradicts(hardsim: Any, since: Path, tmp_path: Path, believing: None) -> None:
@@ -257,17 +238,15 @@ def test_no_certificate_of_what_a_word_contradicts(hardsim: Any, since: Path, tm
 def test_two_proofs_that_contradict_each_other_are_exit_code_4(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def believe(*arguments: Any) -> GeneralProof:
+    def believe(*arguments: Any) -> Proof:
         return replace(prove_general(*arguments), network=LinkProof("claim"))
 
     monkeypatch.setattr("hardsim.checking.prove.prove_general", believe)
     outcome = hardsim("prove", since, "--all-n", "--beta", "1")
-    assert (outcome.code, outcome.out) == (4, "")
-    assert "every word of every length was proved, but not length 1 to 64: the word b c contradicts" in outcome.err
+    outcome.refused("every word of every length was proved, but not length 1 to 64: the word b c contradicts", code=4)
     # No word is tried: what fails is the head's bound.
     outcome = hardsim("prove", since, "--all-n", "--beta", "1", "--search", "0", "--min-n", "600", "--max-n", "600")
-    assert (outcome.code, outcome.out) == (4, "")
-    assert "but not length 600: head S4.read can be so far off that the clip" in outcome.err
+    outcome.refused("but not length 600: head S4.read can be so far off that the clip", code=4)
 
 
 def test_a_proof_that_only_one_argument_is_precise_enough_for(hardsim: Any, since: Path) -> None:
@@ -295,8 +274,7 @@ def test_what_floats_cannot_tell_apart_is_no_contradiction(
     ):
         head[key]["shape"][0] += 2
         head[key]["entries"] += entries
-    target = tmp_path / "cancelling.json"
-    target.write_text(json.dumps(document), encoding="utf-8")
+    target = written(tmp_path / "cancelling.json", json.dumps(document))
     outcome = hardsim("prove", target, "--all-n", "--max-n", "4", "--no-tables")
     assert outcome.code in (0, 3)
     assert (outcome.code == 3) is (
@@ -308,35 +286,34 @@ def test_a_form_that_one_argument_alone_knows_is_no_contradiction(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unfamiliar(*arguments: Any) -> Proof:
-        return Proof(4, LinkProof("claim", "the scores are of no form that is known"), None)
+        return Proof(LinkProof("claim", "the scores are of no form that is known"), None, span=(1, 4))
 
     monkeypatch.setattr("hardsim.checking.prove.prove", unfamiliar)
     outcome = hardsim("prove", since, "--all-n", "--max-n", "4", "--no-tables")
-    assert outcome.code == 3
-    assert "for want of generality: the scores are of no form that is known; 120 words were tried and" in outcome.out
+    outcome.exits(3, "for want of generality: the scores are of no form that is known; 120 words were tried and")
 
 
 def test_a_limit_of_the_prover_is_the_reason_that_is_given(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hardsim.proof.diagrams.LIMIT", 1)
+    monkeypatch.setattr("hardsim.proof.facts.LIMIT", 1)
     outcome = hardsim("prove", since, "--max-n", "4", "--no-tables")
-    assert outcome.code == 3
-    assert "UNDECIDED: not proved, which does not say that it is wrong: 120 words were tried and none" in outcome.out
-    assert "The formula's Boolean functions are too large for this prover. Next: fewer lengths" in outcome.out
-    assert "worst types" not in outcome.out
+    outcome.exits(
+        3,
+        "UNDECIDED: not proved, which does not say that it is wrong: 120 words were tried and none",
+        "The formula's Boolean functions are too large for this prover. Next: fewer lengths",
+    ).lacks("worst types")
 
 
 def test_undecided_words_decide_nothing_and_are_counted(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FloatEngine, "decisions", lambda self, words: [(False, None)] * len(words))
+    nothing = lambda self, words: ([(False, None)] * len(words), np.zeros(len(words)))  # noqa: E731
+    monkeypatch.setattr(FloatEngine, "decisions", nothing)
     monkeypatch.setattr("hardsim.checking.confirm.IN_BALLS", 3)
     outcome = hardsim("prove", since, "--max-n", "2")
-    assert outcome.code == 0
-    assert (
-        "12 words were run besides, every one of length 1 to 2: each is answered as proved; on 9 of them no"
-        in outcome.out
+    outcome.exits(
+        0, "12 words were run besides, every one of length 1 to 2: each is answered as proved; on 9 of them no"
     )
     (result,) = hardsim("prove", since, "--max-n", "2", "--json", "-").json["results"]
     assert (result["verdict"], result["confirmed"]["undecided"]) == ("PROVED", 9)
@@ -345,18 +322,13 @@ def test_undecided_words_decide_nothing_and_are_counted(
 def test_an_interruption_after_a_proof_leaves_it_printed(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(FloatEngine, "decisions", interrupt)
+    interrupt(monkeypatch, "hardsim.checking.engines.FloatEngine.decisions")
     outcome = hardsim("prove", since, since, "--regime", "all", "--max-n", "5")
-    assert outcome.code == 130
+    outcome.exits(130, "no word was run besides (interrupted: more were to be run)").says("interrupted")
     assert outcome.out.count("PROVED: every word of length 1 to 5") == 1
-    assert "no word was run besides (interrupted: more were to be run)" in outcome.out
-    assert "interrupted" in outcome.err
-    document = hardsim("prove", since, since, "--max-n", "5", "--json", "-").json
-    assert (document["exit_code"], len(document["results"])) == (130, 1)
-    assert document["results"][0]["confirmed"]["partial"] is True
+    interrupt(monkeypatch, "hardsim.checking.engines.FloatEngine.decisions")
+    outcome = hardsim("prove", since, since, "--max-n", "5", "--json", "-")
+    assert (outcome.json["exit_code"], outcome.result["confirmed"]["partial"]) == (130, True)
 
 
 def test_nothing_is_proved_where_floats_are_rounded_otherwise(
@@ -364,6 +336,204 @@ def test_nothing_is_proved_where_floats_are_rounded_otherwise(
 ) -> None:
     monkeypatch.setattr("hardsim.proof.network.arithmetic_fault", lambda: "floats are rounded upwards here")
     outcome = hardsim("prove", since, "--max-n", "3", "--no-tables")
-    assert outcome.code == 3
-    assert "UNDECIDED" in outcome.out
-    assert "The prover rounds in float64, and floats are rounded upwards here" in outcome.out
+    outcome.exits(3, "UNDECIDED", "The prover rounds in float64, and floats are rounded upwards here")
+
+
+# ---- programs and models ----
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write(tmp_path, some_a())
+
+
+def test_a_program_is_proved_by_structure(hardsim: Any, tmp_path: Path) -> None:
+    path = program(tmp_path, SOME_A)
+    outcome = hardsim("prove", path, "--max-n", "4")
+    outcome.clean("PROVED: every word of length 1 to 4: softmax answers as hard attention does (that hard")
+    rows = [line.split() for line in outcome.out.splitlines() if " structure " in line]
+    assert [(row[0], row[-2]) for row in rows] == [(str(n), "0.5") for n in range(1, 5)]
+    assert " structure " not in hardsim("prove", path, "--max-n", "4", "--no-tables").out
+
+
+def test_a_model_is_proved_by_every_word(hardsim: Any, model: Path) -> None:
+    outcome = hardsim("prove", model, "--max-n", "3")
+    outcome.clean("  title    Some a", "PROVED: every word of length 1 to 3: softmax answers as hard attention does\n")
+    rows = [line.split() for line in outcome.out.splitlines() if line[:1].isdigit()]
+    assert all(row[1:3] == ["every", "word"] for row in rows)
+    # Outputs 0 and 1, threshold 3/4.
+    assert [(row[0], row[-2]) for row in rows] == [(str(n), "0.25") for n in range(1, 4)]
+
+
+def test_prove_of_models_in_json(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
+    turned = program(tmp_path, REVERSE, "turned.srasp")
+    outcome = hardsim("prove", model, turned, since, "--max-n", "2", "--json", "-").clean()
+    first, second, third = outcome.json["results"]
+    assert (first["kind"], first["verdict"], first["proved_to"], first["mismatch"]) == ("ahat", "PROVED", 2, None)
+    assert [length["proved_by"] for length in first["lengths"]] == ["every word"] * 2
+    assert [length["distance"] for length in first["lengths"]] == ["1/4"] * 2
+    assert (second["kind"], second["tried"], second["max_n"]) == ("srasp", 0, 2)
+    assert [length["proved_by"] for length in second["lengths"]] == ["structure"] * 2
+    assert [length["reason"] for length in second["lengths"]] == [None, None]
+    assert (third["formula"], third["verdict"]) == ("a S b", "PROVED")
+
+
+def test_a_refuting_word_stands_alone(hardsim: Any, model: Path) -> None:
+    outcome = hardsim("prove", model, "--max-n", "3", "--tau", "1").clean(code=1)
+    lines = outcome.out.splitlines()
+    place = lines.index("REFUTED: soft/hard disagree on a word of length 2")
+    assert lines[place + 2] == "ab"
+    assert lines[place + 3].strip() == "hard attention: accept; softmax: reject (output 0.731)"
+    document = hardsim("prove", model, "--max-n", "3", "--tau", "1", "--json", "-").json
+    assert document["exit_code"] == 1
+    assert document["results"][0]["mismatch"]["word"] == ["a", "b"]
+    assert document["results"][0]["lengths"][1]["proved_by"] is None
+    assert hardsim("check", model, "--max-n", "2", "--tau", "1").code == 1
+    # Without words there is no proof and no refutation.
+    assert hardsim("prove", model, "--max-n", "3", "--tau", "1", "--search", "0").code == 3
+
+
+def test_what_is_not_proved_says_why_with_exit_code_3(hardsim: Any, tmp_path: Path) -> None:
+    false = write(tmp_path, with_head(gap="2"), "false.ahat.json")
+    outcome = hardsim("prove", false, "--max-n", "2")
+    outcome.clean(
+        f"UNDECIDED: proved to length 1; not at length 2: the declared gap of head {HEAD}", "not proved", code=3
+    )
+    tied = hardsim("prove", write(tmp_path, majority(), "tied.ahat.json"), "--max-n", "2", "--json", "-")
+    result = tied.exits(3).result
+    assert (result["verdict"], result["mismatch"]["kind"]) == ("UNDECIDED", "hard attention undecided")
+
+
+def test_a_word_out_of_range_is_an_error(hardsim: Any, tmp_path: Path) -> None:
+    path = program(tmp_path, TWICE)
+    # At the word a the sum is 2, and the length is 1.
+    hardsim("prove", path, "--max-n", "2").refused("hold integers from -n to n").unsaid("Traceback")
+
+
+def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
+    path = program(tmp_path, SOME_A)
+    for proved in (path, since):
+        hardsim("check", proved, "--max-n", "2", "--require", "proved").clean("PROVED: every word of length 1 to 2")
+    outcome = hardsim("check", model, "--max-n", "2", "--require", "proved")
+    outcome.exits(3).says("the verdict is CERTIFIED, and --require proved was given. The prover did not settle it")
+    assert (
+        hardsim("check", since, "--max-n", "65", "--exhaustive", "0", "--samples", "0", "--require", "proved").code == 3
+    )
+
+
+def test_a_single_length_of_a_program_and_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
+    path = program(tmp_path, SOME_A)
+    outcome = hardsim("prove", path, "--min-n", "6", "--max-n", "6")
+    outcome.clean("PROVED: every word of length 6: softmax answers as hard attention does")
+    assert [line.split()[0] for line in outcome.out.splitlines() if " structure " in line] == ["6"]
+    result = hardsim("prove", model, "--min-n", "2", "--max-n", "3", "--json", "-").exits(0).result
+    assert (result["min_n"], result["max_n"], result["proved_to"]) == (2, 3, 3)
+    assert [length["n"] for length in result["lengths"]] == [2, 3]
+    assert "every word of length 2 to 3: softmax" in result["reach"]
+    # 2^15 words are too many, and nothing is known of shorter ones.
+    outcome = hardsim("prove", model, "--min-n", "15", "--max-n", "15")
+    outcome.exits(3, "UNDECIDED: not at length 15", "32,768 words are too many")
+    outcome = hardsim("prove", model, "--min-n", "14", "--max-n", "15", "--no-tables")
+    outcome.prints("UNDECIDED: proved for length 14; not at length 15")
+
+
+# ---- how far, and words after a proof ----
+
+
+def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_path: Path) -> None:
+    letters = [chr(ord("a") + k) for k in range(26)]
+    embedding = {letter: {"1": "1"} | ({"a": "1"} if letter == "a" else {}) for letter in letters}
+    path = write(tmp_path, some_a(alphabet=letters, embedding=embedding))
+    # 26^3 = 17,576 words, 26^4 = 456,976.
+    outcome = hardsim("prove", path, "--no-tables")
+    outcome.exits(0, "PROVED: every word of length 1 to 3: softmax answers as hard attention does").says(
+        "length 4 has more than 20,000: proved is up to length 3"
+    )
+    (result,) = hardsim("prove", path, "--json", "-").json["results"]
+    assert (result["verdict"], result["max_n"], result["proved_to"]) == ("PROVED", 3, 3)
+    # A length that was asked for is another matter, and it is said before.
+    outcome = hardsim("prove", path, "--max-n", "100000", "--no-tables")
+    outcome.exits(
+        3,
+        "UNDECIDED: proved to length 3; not at length 4:",
+        "456,976 words are too many. Next: --max-n 3 is proved, and `hardsim check` tries words",
+    ).says("of that and longer ones there is no proof (--max-n 3 goes as far as there is)")
+    outcome = hardsim("prove", path, "--min-n", "5000", "--max-n", "6000", "--no-tables")
+    outcome.exits(3, "26^5000 words are too many. Next: `hardsim check` tries words")
+
+
+def test_every_length_of_a_program_or_model_is_undecided_at_once(
+    hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = program(tmp_path, SOME_A)
+    # With a length besides that is what is proved.
+    assert "PROVED: every word of length 1 to 2" in hardsim("prove", path, "--all-n", "--max-n", "2").out
+
+    for room in ("hardsim.checking.prove", "hardsim.cli.estimate"):
+        monkeypatch.setattr(f"{room}.prove_length", Mock(side_effect=AssertionError("asked")))
+    for asked in (path, model):
+        outcome = hardsim("prove", asked, "--all-n")
+        outcome.clean(
+            "UNDECIDED: there is no argument for every length of programs and hard-attention models",
+            "Next: leave out --all-n",
+            code=3,
+        ).lacks("PROVED")
+        (result,) = hardsim("prove", asked, "--all-n", "--json", "-").json["results"]
+        assert (result["verdict"], result["lengths"], result["proved_to"]) == ("UNDECIDED", [], 0)
+
+
+def test_words_are_run_after_a_proof_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
+    for asked in (program(tmp_path, SOME_A), model):
+        outcome = hardsim("prove", asked, "--max-n", "3", "--json", "-")
+        confirmed = {"words": 14, "every_word_to": 3, "longest": 3, "undecided": 0, "partial": False}
+        assert outcome.json["results"][0]["confirmed"] == confirmed
+    hardsim("prove", model, "--max-n", "3").prints("  14 words were run besides, every one of length 1 to 3: each is")
+
+
+def test_a_word_that_contradicts_the_proof_of_a_model_is_exit_code_4(
+    hardsim: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def believe(subject: Subject, n: int, every: int) -> tuple[LengthProof, None]:
+        assert subject.schedule is not None
+        return LengthProof(n, "every word", network=tempered(subject.program, subject.schedule)), None
+
+    monkeypatch.setattr("hardsim.checking.prove.prove_length", believe)
+    outcome = hardsim("prove", model, "--tau", "1", "--max-n", "3")
+    outcome.refused(
+        "was proved for words of length 2, but the word a b contradicts it",
+        "hard attention: accept; softmax: reject (temperature 1)",
+        "No verdict was given",
+        code=4,
+    )
+    assert hardsim("prove", model, "--tau", "1/10", "--max-n", "3").code == 0
+
+
+def test_a_proof_of_a_model_that_takes_long_is_announced(
+    hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+
+    def read() -> float:
+        clock[0] += 1.0
+        return clock[0]
+
+    path = program(tmp_path, SOME_A)
+    monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", read)
+    # Lengths 8 and 16 take a second each: so do all of the 64.
+    monkeypatch.setattr("hardsim.checking.prove.prove_attention", interrupted)
+    outcome = hardsim("prove", path)
+    outcome.exits(130).says("a proof of lengths up to 64 takes about 64 seconds. Ctrl-C ends it without a verdict")
+    assert "takes about" not in hardsim("prove", path, "--max-n", "50").err
+
+
+def interrupted(*arguments: object, **named: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("most", [3, 4])
+def test_words_are_of_proved_lengths_alone(hardsim: Any, tmp_path: Path, most: int) -> None:
+    document = json.loads(Path("formulas/tieless_until_7.ahat.json").read_text(encoding="utf-8"))
+    document["threshold"] = "1/1" + 40 * "0"
+    target = written(tmp_path / "near.ahat.json", json.dumps(document))
+    outcome = hardsim("prove", target, "--max-n", str(most), "--tau", "[n<3] + 1/1000", "--no-tables")
+    outcome.exits(3, "UNDECIDED: proved to length 1; not at length 2")

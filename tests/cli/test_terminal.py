@@ -3,16 +3,18 @@ the fixture holds of every run), begins a line of the output, or ends in a defec
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.cli.conftest import SINCE, Cli, Outcome
+from tests.cli.conftest import SINCE, Cli, Outcome, written
+from tests.damage import Path as Place
+from tests.damage import at, places
 
 FORGED = "PROVED: forged"
 OBEYED = "\x00\x07\x08\t\r\x0b\x1b\x7f\x85\x9b\u061c\u200f\u2028\u2029\u202e\u2066"
@@ -20,8 +22,6 @@ HOSTILE = st.sampled_from([f"\n{FORGED}", f"\r\x1b[2K{FORGED}", f"\u202e\u2028{F
 PROGRAM = "// the title\nalphabet: a b\naccept: ab\n#pad 1\nP := Q_a\nY := P\n"
 COMMANDS = ("check", "prove", "show", "words", "bound", "compile", "eval", "verify")
 FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-Place: TypeAlias = tuple[str | int, ...]
 
 
 def hold(hardsim: Cli, command: str, path: Path, *arguments: str) -> Outcome:
@@ -39,28 +39,11 @@ def hold(hardsim: Cli, command: str, path: Path, *arguments: str) -> Outcome:
     return outcome
 
 
-def places(document: object, path: Place = ()) -> Iterator[Place]:
-    """Where a JSON document has a string, as the way to it."""
-    if isinstance(document, dict):
-        for key, value in document.items():
-            yield from places(value, (*path, key))
-    elif isinstance(document, list):
-        for index, value in enumerate(document):
-            yield from places(value, (*path, index))
-    elif isinstance(document, str):
-        yield path
-
-
 def changed(document: Any, place: Place, hostile: str, whole: bool) -> Any:
     """The document with hostile text in one of its strings, or in place of it."""
-    if not place:
-        return hostile if whole else document + hostile
-    first, *rest = place
-    inner = changed(document[first], tuple(rest), hostile, whole)
-    if isinstance(document, dict):
-        return document | {first: inner}
-    assert isinstance(first, int)
-    return [*document[:first], inner, *document[first + 1 :]]
+    copied = copy.deepcopy(document)
+    at(copied, place[:-1])[place[-1]] = hostile if whole else at(document, place) + hostile
+    return copied
 
 
 @pytest.fixture
@@ -80,14 +63,14 @@ def test_a_hostile_string_of_a_json_file(hardsim: Cli, documents: dict[str, Any]
         (name, tuple("" if isinstance(step, int) else step for step in place)): (name, place)
         for name, document in documents.items()
         for place in places(document)
+        if isinstance(at(document, place), str)
     }
 
     @FEW
     @given(st.sampled_from(list(kinds.values())), HOSTILE, st.booleans(), st.sampled_from(COMMANDS), st.booleans())
     def attack(at: tuple[str, Place], hostile: str, whole: bool, command: str, as_json: bool) -> None:
         name, place = at
-        path = tmp_path / name
-        path.write_text(json.dumps(changed(documents[name], place, hostile, whole)), encoding="utf-8")
+        path = written(tmp_path / name, json.dumps(changed(documents[name], place, hostile, whole)))
         hold(hardsim, "verify" if name == "cert.json" else command, path, *["--json", "-"] * as_json)
 
     attack()
@@ -126,7 +109,8 @@ def test_a_hostile_option(hardsim: Cli, since: Path, option: str, before: str, h
     # As a file to write to it is in a directory that does not exist.
     given_text = f"nowhere/{hostile}/x" if option == "--json" else before + hostile
     outcome = hardsim(command, since, option, given_text)
-    assert outcome.code == 2
+    # White space after a temperature is none of its own.
+    assert outcome.code == 2 or (option == "--tau" and hostile.isspace())
     assert not any(line.startswith(FORGED) for line in outcome.err.splitlines())
     for arguments in ((f"--{hostile}",), ("-e", "a", "--alphabet", f"a {hostile}")):
         assert FORGED not in hardsim(command, *arguments).err.splitlines()
@@ -141,13 +125,10 @@ def test_a_hostile_word(hardsim: Cli, since: Path, hostile: str, piped: bool) ->
 
 
 def test_a_name_is_shown_escaped_and_is_the_same_in_json(hardsim: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "x\x1b\u202e\n.ltl"
-    path.write_text(SINCE, encoding="utf-8")
+    path = written(tmp_path / "x\x1b\u202e\n.ltl", SINCE)
     assert hardsim("check", path, "--max-n", "1", "--json", "-").json["inputs"][0]["name"] == str(path)
     assert hardsim("check", path, "--max-n", "1").out.splitlines()[0] == str(tmp_path / r"x\x1b\u202e\n.ltl")
 
 
 def test_a_symbol_that_reorders_text_is_none(hardsim: Cli, tmp_path: Path) -> None:
-    outcome = hardsim("words", "-e", "true", "--alphabet", "a \u202eb", "--max-n", "1")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "(U+202E)" in outcome.err
+    hardsim("words", "-e", "true", "--alphabet", "a \u202eb", "--max-n", "1").refused("(U+202E)")

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import written
+
 
 def test_a_certificate_is_written_and_accepted(hardsim: Any, since: Path, tmp_path: Path) -> None:
     target = tmp_path / "since.cert.json"
-    outcome = hardsim("prove", since, "--max-n", "5", "--certificate", target)
-    assert outcome.code == 0
-    assert "certificate, checked" in outcome.out
-    checked = hardsim("verify", target)
-    assert checked.code == 0
-    assert "VALID: every word of length 1 to 5" in checked.out
+    hardsim("prove", since, "--max-n", "5", "--certificate", target).exits(0, "certificate, checked")
+    hardsim("verify", target).exits(0, "VALID: every word of length 1 to 5")
     (result,) = hardsim("verify", target, "--json", "-").json["results"]
     assert (result["valid"], result["max_n"], result["formula"]["root"]) == (True, 5, [4, False])
 
@@ -27,8 +25,7 @@ def test_an_altered_certificate_is_rejected(hardsim: Any, since: Path, tmp_path:
     document = json.loads(target.read_text(encoding="utf-8"))
     document["model"]["layers"][0]["heads"][0]["mask"] = "past"
     target.write_text(json.dumps(document), encoding="utf-8")
-    outcome = hardsim("verify", target)
-    assert outcome.code == 1
+    outcome = hardsim("verify", target).exits(1)
     assert outcome.out == ""
     assert outcome.err.startswith(f"{target}: INVALID: model was altered")
     (result,) = hardsim("verify", target, "--json", "-").json["results"]
@@ -36,17 +33,13 @@ def test_an_altered_certificate_is_rejected(hardsim: Any, since: Path, tmp_path:
 
 
 def test_what_is_no_certificate(hardsim: Any, since: Path, tmp_path: Path) -> None:
-    text = hardsim("verify", since)
-    assert (text.code, text.out) == (2, "")
-    assert "not JSON" in text.err
-    assert "hardsim prove FILE --certificate" in text.err
+    hardsim("verify", since).refused("not JSON", "hardsim prove FILE --certificate")
     assert hardsim("verify", tmp_path / "none").code == 2
     wrong = tmp_path / "wrong.json"
     for text in ("{}", "[]", '{"format": "hardsim-certificate", "schema_version": 3}', '{"a": 1, "a": 2}', "[" * 10**5):
         wrong.write_text(text, encoding="utf-8")
-        outcome = hardsim("verify", wrong)
+        outcome = hardsim("verify", wrong).says("error")
         assert outcome.code == 2, text[:20]
-        assert "error" in outcome.err
     wrong.write_text('{"format": "hardsim-certificate", "schema_version": 2}', encoding="utf-8")
     assert hardsim("verify", wrong).code == 1
 
@@ -59,13 +52,7 @@ def test_there_is_no_certificate_without_a_proof(hardsim: Any, since: Path, tmp_
 
 def test_options_that_do_not_go_together(hardsim: Any, since: Path, tmp_path: Path) -> None:
     target = tmp_path / "c.json"
-    for more in (
-        ("--heads-only",),
-        ("--regime", "all"),
-        ("--max-n", "300"),
-        ("--json", target),
-        (since,),
-    ):
+    for more in (("--heads-only",), ("--regime", "all"), ("--max-n", "300"), ("--json", target), (since,)):
         outcome = hardsim("prove", since, "--certificate", target, *more)
         assert outcome.code == 2, more
         assert not target.exists()
@@ -79,9 +66,7 @@ def test_a_certificate_of_a_span_claims_that_span(hardsim: Any, since: Path, tmp
     for first, last, told in ((6, 6, "length 6\n"), (3, 5, "length 3 to 5\n"), (1, 1, "length 1\n")):
         arguments = ("--min-n", str(first), "--max-n", str(last), "--certificate", target)
         assert hardsim("prove", since, *arguments).code == 0
-        outcome = hardsim("verify", target)
-        assert outcome.code == 0
-        assert f"VALID: every word of {told}" in outcome.out
+        hardsim("verify", target).exits(0, f"VALID: every word of {told}")
         (result,) = hardsim("verify", target, "--json", "-").json["results"]
         assert (result["min_n"], result["max_n"]) == (first, last)
         assert "length min_n to max_n" in result["claim"]
@@ -108,8 +93,7 @@ def test_a_certificate_does_not_speak_of_other_lengths(hardsim: Any, since: Path
         # Even where the digests are made anew.
         document["digests"] = digests(document)
         target.write_text(json.dumps(document), encoding="utf-8")
-        outcome = hardsim("verify", target)
-        assert outcome.code == 1
+        outcome = hardsim("verify", target).exits(1)
         assert reason in outcome.err, changes
 
 
@@ -136,17 +120,13 @@ def test_a_certificate_is_compared_with_files(hardsim: Any, since: Path, proved:
     assert hardsim("compile", since, "-o", model).code == 0
     assert hardsim("compile", since, "--beta", "5", "-o", other).code == 0
     alone = hardsim("verify", proved)
-    assert "not compared with a file: the formula and the model (--formula and --model)" in alone.out
-    assert "4: 1 S 2" in alone.out
-    both = hardsim("verify", proved, "--formula", since, "--model", model, "--json", "-")
-    assert both.code == 0
-    (result,) = both.json["results"]
+    alone.prints("not compared with a file: the formula and the model (--formula and --model)", "4: 1 S 2")
+    result = hardsim("verify", proved, "--formula", since, "--model", model, "--json", "-").exits(0).result
     assert result["compared"] == {"formula": str(since), "model": str(model)}
     assert "not compared" not in hardsim("verify", proved, "--formula", since, "--model", model).out
     assert "the model (--model)" in hardsim("verify", proved, "--formula", since).out
     wrong = hardsim("verify", proved, "--model", other)
-    assert wrong.code == 1
-    assert f"INVALID: model.layers[0].heads[0].query[0].1: it is not what {other} has" in wrong.err
+    wrong.exits(1).says(f"INVALID: model.layers[0].heads[0].query[0].1: it is not what {other} has")
 
 
 @pytest.mark.parametrize(
@@ -162,8 +142,7 @@ def test_a_certificate_is_compared_with_files(hardsim: Any, since: Path, proved:
     ],
 )
 def test_the_first_difference_of_formulas_is_named(hardsim: Any, proved: Path, formula: str, place: str | None) -> None:
-    outcome = hardsim("verify", proved, "-e", formula, "--alphabet", "c b a")
-    assert outcome.code == (1 if place else 0)
+    outcome = hardsim("verify", proved, "-e", formula, "--alphabet", "c b a").exits(1 if place else 0)
     assert (f"INVALID: {place}" in outcome.err) if place else ("VALID: every" in outcome.out)
     assert hardsim("verify", proved, "-e", formula, "--alphabet", "c b a", "--at", "first").code == 1
     assert "formula.alphabet" in hardsim("verify", proved, "-e", formula, "--alphabet", "c b a d").err
@@ -184,15 +163,11 @@ def test_what_cannot_be_compared(hardsim: Any, since: Path, proved: Path, tmp_pa
         ("--formula", since, "--at", "middle"),
         ("--formula", since, "--json", since),
     ):
-        outcome = hardsim("verify", proved, *options)
+        outcome = hardsim("verify", proved, *options).says("error")
         assert (outcome.code, outcome.out) == (2, ""), options
-        assert "error" in outcome.err
-    program = tmp_path / "first.srasp"
-    program.write_text("alphabet: a b\nY(i) := Q_a(i)\n")
+    program = written(tmp_path / "first.srasp", "alphabet: a b\nY(i) := Q_a(i)\n")
     for option in ("--formula", "--model"):
-        outcome = hardsim("verify", proved, option, program)
-        assert (outcome.code, outcome.out) == (2, "")
-        assert "is an S-RASP program" in outcome.err
+        hardsim("verify", proved, option, program).refused("is an S-RASP program")
 
 
 def test_a_source_text_of_another_formula_is_no_label(hardsim: Any, proved: Path) -> None:
@@ -212,9 +187,8 @@ def test_a_source_text_of_another_formula_is_no_label(hardsim: Any, proved: Path
             (labels["source"] if key == "text" else labels)[key] = value
 
         resealed(proved, change)
-        outcome = hardsim("verify", proved)
+        outcome = hardsim("verify", proved).says("INVALID: ")
         assert outcome.code == 1, value
-        assert "INVALID: " in outcome.err
         assert "ODD" not in outcome.out + outcome.err
         assert "PARITY" not in outcome.out + outcome.err
 
@@ -226,11 +200,38 @@ def test_labels_that_nobody_checks_are_not_shown(hardsim: Any, proved: Path) -> 
 
     resealed(proved, change)
     for options in ((), ("--json", "-")):
-        outcome = hardsim("verify", proved, *options)
-        assert outcome.code == 0
-        assert "VALID" in outcome.out
-        assert "PARITY" not in outcome.out
-        assert "77777" not in outcome.out
+        hardsim("verify", proved, *options).exits(0, "VALID").lacks("PARITY", "77777")
+
+
+def test_kinds_of_numbers_are_told_apart(hardsim: Any, proved: Path) -> None:
+    text = proved.read_text(encoding="utf-8")
+    for old, new, code, said in (
+        ('"schema_version": 2', '"schema_version": 2.0', 2, ""),
+        ('"min_n": 1', '"min_n": 1.0', 1, ""),
+        ('"min_n": 1', '"min_n": true', 1, ""),
+        ('"min_n": 1', '"min_n": 1, "min_n": 1', 2, ""),
+        ('"min_n": 1', '"min_n": 1e0', 1, ""),
+        *(('"min_n": 1', f'"min_n": {no}', 2, f"{no} is no number of JSON") for no in ("NaN", "Infinity", "-Infinity")),
+    ):
+        proved.write_text(text.replace(old, new), encoding="utf-8")
+        hardsim("verify", proved).refused(said, code=code)
+
+
+def test_a_file_that_is_too_large_is_no_certificate(
+    hardsim: Any, proved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.cli.verify.LARGEST_FILE", 2**20)
+    proved.write_text(proved.read_text(encoding="utf-8") + " " * 2**20, encoding="utf-8")
+    hardsim("verify", proved).refused("larger than 1 MiB")
+
+
+def test_long_formulas_are_shown_in_part(hardsim: Any, tmp_path: Path) -> None:
+    path, target = tmp_path / "long.ltl", tmp_path / "long.cert.json"
+    path.write_text("alphabet: a b\n" + "(a S Y " * 24 + "b" + ")" * 24 + "\n", encoding="utf-8")
+    assert hardsim("prove", path, "--max-n", "1", "--certificate", target).code == 0
+    out = hardsim("verify", target).out
+    assert "... and " in out
+    assert len(out.splitlines()) < 30
 
 
 def test_names_in_a_certificate_drive_no_terminal(hardsim: Any, proved: Path) -> None:
@@ -260,35 +261,3 @@ def test_what_is_no_json_is_no_certificate(hardsim: Any, proved: Path, literal: 
     outcome = hardsim("verify", proved)
     assert (outcome.code, outcome.out) == (2, "")
     assert f"{literal} is no number of JSON" in outcome.err
-
-
-def test_kinds_of_numbers_are_told_apart(hardsim: Any, proved: Path) -> None:
-    text = proved.read_text(encoding="utf-8")
-    for old, new, code in (
-        ('"schema_version": 2', '"schema_version": 2.0', 2),
-        ('"min_n": 1', '"min_n": 1.0', 1),
-        ('"min_n": 1', '"min_n": true', 1),
-        ('"min_n": 1', '"min_n": 1, "min_n": 1', 2),
-        ('"min_n": 1', '"min_n": 1e0', 1),
-    ):
-        proved.write_text(text.replace(old, new), encoding="utf-8")
-        assert hardsim("verify", proved).code == code, new
-
-
-def test_a_file_that_is_too_large_is_no_certificate(
-    hardsim: Any, proved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hardsim.cli.verify.LARGEST_FILE", 2**20)
-    proved.write_text(proved.read_text(encoding="utf-8") + " " * 2**20, encoding="utf-8")
-    outcome = hardsim("verify", proved)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "larger than 1 MiB" in outcome.err
-
-
-def test_long_formulas_are_shown_in_part(hardsim: Any, tmp_path: Path) -> None:
-    path, target = tmp_path / "long.ltl", tmp_path / "long.cert.json"
-    path.write_text("alphabet: a b\n" + "(a S Y " * 24 + "b" + ")" * 24 + "\n", encoding="utf-8")
-    assert hardsim("prove", path, "--max-n", "1", "--certificate", target).code == 0
-    out = hardsim("verify", target).out
-    assert "... and " in out
-    assert len(out.splitlines()) < 30

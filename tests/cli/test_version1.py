@@ -14,11 +14,11 @@ VERDICTS = {
     "response_first.model.json": "PROVED: every word of length 1 to 3",
     "counts_sign.model.json": "PROVED: every word of length 1 to 3",
     "odd_lookup.model.json": "PROVED: every word of length 1 to 3",
-    "since.ahat.json": "CERTIFIED: 39 words",
-    "flipflop_soft.ahat.json": "CERTIFIED: 155 words",
-    "ties_soft.ahat.json": "CERTIFIED: 14 words",
-    "ab_plus.ahat.json": "CERTIFIED: 14 words",
-    "hard_ties.ahat.json": "CERTIFIED: 14 words",
+    "since.ahat.json": "CERTIFIED: all 39 words up to length 3",
+    "flipflop_soft.ahat.json": "CERTIFIED: all 155 words up to length 3",
+    "ties_soft.ahat.json": "CERTIFIED: all 14 words up to length 3",
+    "ab_plus.ahat.json": "CERTIFIED: all 14 words up to length 3",
+    "hard_ties.ahat.json": "CERTIFIED: all 14 words up to length 3",
 }
 
 
@@ -28,15 +28,10 @@ def test_every_file_has_a_verdict() -> None:
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_what_was_written_is_read(name: str, hardsim: Cli) -> None:
-    done = hardsim("check", FILES / name, "--max-n", "3", "--workers", "1")
-    assert (done.code, done.err) == (0, "")
-    assert f"\n{VERDICTS[name]}" in done.out
-    shown = hardsim("show", FILES / name)
-    assert (shown.code, shown.err) == (0, "")
+    hardsim("check", FILES / name, "--max-n", "3", "--workers", "1").clean(f"\n{VERDICTS[name]}")
+    hardsim("show", FILES / name).clean()
 
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_what_was_proved_is_proved(name: str, hardsim: Cli) -> None:
-    done = hardsim("prove", FILES / name, "--max-n", "3")
-    assert (done.code, done.err) == (0, "")
-    assert "\nPROVED: every word of length 1 to 3" in done.out
+    hardsim("prove", FILES / name, "--max-n", "3").clean("\nPROVED: every word of length 1 to 3")

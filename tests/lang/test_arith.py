@@ -22,6 +22,7 @@ from hardsim.lang.arith import (
     Variable,
     parse_arith,
 )
+from tests.mistakes import raised
 
 F = Fraction
 
@@ -94,8 +95,7 @@ def test_variables_are_those_that_occur() -> None:
 
 def test_values_not_needed_are_ignored_and_missing_ones_are_a_defect() -> None:
     assert parse_arith("i+1").evaluate(i=F(1, 2), n=9) == F(3, 2)
-    with pytest.raises(TypeError, match="no value for the variable 'n' of i/n"):
-        parse_arith("i/n").evaluate(i=1)
+    raised(TypeError, parse_arith("i/n").evaluate, i=1, match="no value for the variable 'n' of i/n")
 
 
 def test_pickled_after_use() -> None:
@@ -121,9 +121,7 @@ def test_text_parses_to_the_same_tree(tree: Expression) -> None:
 
 
 def error_of(text: str) -> SourceError:
-    with pytest.raises(SourceError) as caught:
-        parse_arith(text, ("i", "n"), "--tau").evaluate(i=3, n=3)
-    return caught.value
+    return raised(SourceError, lambda: parse_arith(text, ("i", "n"), "--tau").evaluate(i=3, n=3))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hardsim.errors import SourceError, Unsupported
 from hardsim.lang.core import And, AtLeast, Core, CoreBuilder, CountOf, Lit, Numeric, Reach, Xor, operands
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression, parse_text
+from tests.mistakes import raised
 
 VALUES = range(8)
 """Values of a count: any integer from 0 on."""
@@ -122,12 +123,7 @@ def test_equal_comparisons_are_one_node() -> None:
 # ---- congruences ----
 
 
-@given(
-    st.lists(st.integers(-7, 7), min_size=0, max_size=3),
-    st.integers(-9, 9),
-    st.integers(1, 5),
-    st.data(),
-)
+@given(st.lists(st.integers(-7, 7), min_size=0, max_size=3), st.integers(-9, 9), st.integers(1, 5), st.data())
 def test_congruent_says_what_the_congruence_says(
     coefficients: list[int], constant: int, modulus: int, data: st.DataObject
 ) -> None:
@@ -249,11 +245,10 @@ def test_a_predicate_of_a_constant_is_still_a_predicate() -> None:
     ],
 )
 def test_predicates_of_sums_are_refused_by_name(text: str, message: str, column: int) -> None:
-    with pytest.raises(Unsupported) as caught:
-        core(text)
-    assert isinstance(caught.value, SourceError)
-    assert str(caught.value).startswith(f"<expression>:1:{column}: error: {message}")
-    assert caught.value.exit_code == 2
+    caught = raised(Unsupported, core, text)
+    assert isinstance(caught, SourceError)
+    assert str(caught).startswith(f"<expression>:1:{column}: error: {message}")
+    assert caught.exit_code == 2
 
 
 @pytest.mark.parametrize("text", ["PRIME(#L[a] + #L[a] + 1)", "(#L[a]) mod 65 = 1", "(#L[a] + #R[b]) mod 64 = 1"])

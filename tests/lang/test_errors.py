@@ -1,34 +1,31 @@
-"""Every mistake in expressions and files has one error with its message, line, column and carets."""
+"""Every mistake in expressions and files, and every text beyond a limit, has one error with its place and carets."""
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
+from pathlib import Path
 
-from hardsim.errors import InputError, SourceError
-from hardsim.lang.parse import load, parse_expression, parse_text
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.errors import InputError, Source, SourceError, Span
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.parse import parse_expression, parse_text, parse_word
+from hardsim.lang.pretty import format_file
+from hardsim.lang.vocabulary import FORMULAS, RESERVED
+from tests.mistakes import marked, raised
+from tests.sources import load
 
 AB = "alphabet: a b\n"
 
 
 def caught(text: str, alphabet: str = "a b") -> SourceError:
-    with pytest.raises(SourceError) as error:
-        parse_expression(text, alphabet, "x")
-    return error.value
+    return raised(SourceError, parse_expression, text, alphabet, "x")
 
 
 def caught_in_file(text: str) -> SourceError:
-    with pytest.raises(SourceError) as error:
-        parse_text(text, "f.ltl")
-    return error.value
-
-
-def marked(error: SourceError) -> str:
-    """The text above the carets (a space past the end of the line)."""
-    shown, carets = str(error).split("\n")[1:3]
-    start = carets.index("^")
-    assert set(carets[start:]) == {"^"}
-    assert not carets[:start].strip()
-    return shown.ljust(len(carets))[start : len(carets)]
+    return raised(SourceError, parse_text, text, "f.ltl")
 
 
 def test_the_whole_text_of_an_error() -> None:
@@ -272,24 +269,20 @@ def test_hints_in_files(text: str, hint: str) -> None:
 
 
 def test_an_alphabet_given_twice() -> None:
-    with pytest.raises(SourceError, match="the alphabet is also given as b a"):
-        parse_text(AB + "a", alphabet="b a")
+    raised(SourceError, parse_text, AB + "a", alphabet="b a", match="the alphabet is also given as b a")
 
 
 def test_a_long_name_is_not_repeated_in_full() -> None:
-    with pytest.raises(SourceError) as error:
-        parse_text("alphabet: a b\n" + "x" * 100_000)
-    assert "(100000 characters)" in str(error.value)
-    assert len(str(error.value)) < 1000
+    error = raised(SourceError, parse_text, "alphabet: a b\n" + "x" * 100_000)
+    assert "(100000 characters)" in str(error)
+    assert len(str(error)) < 1000
 
 
 @pytest.mark.parametrize("symbol", ["\0", "x\x1b[31m", "\x9b"])
 def test_control_characters_are_no_symbols(symbol: str) -> None:
-    with pytest.raises(SourceError, match="the control character") as error:
-        parse_text(f"alphabet: a {symbol}\na")
-    assert error.value.span.start == len("alphabet: a ")
-    with pytest.raises(InputError, match="the control character"):
-        parse_expression("a", ["a", symbol])
+    error = raised(SourceError, parse_text, f"alphabet: a {symbol}\na", match="the control character")
+    assert error.span.start == len("alphabet: a ")
+    raised(InputError, parse_expression, "a", ["a", symbol], match="the control character")
 
 
 def test_a_joined_emoji_is_a_symbol() -> None:
@@ -298,5 +291,196 @@ def test_a_joined_emoji_is_a_symbol() -> None:
 
 
 def test_a_device_without_an_end_is_refused() -> None:
-    with pytest.raises(InputError, match="is a device, not a file"):
-        load("/dev/zero")
+    raised(InputError, load, "/dev/zero", match="is a device, not a file")
+
+
+# ---- nesting, files, words, noise ----
+
+
+DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k in range(250))]
+
+
+# ---- nesting ----
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("!" * 201 + "a", 201, "nesting beyond 200 levels"),
+        ("!" * 100_000 + "a", 201, "nesting beyond 200 levels"),
+        ("! " * 201 + "(a)", 401, "nesting beyond 200 levels"),
+        ("a & " + "!" * 200 + "a", 204, "nesting beyond 200 levels"),
+        ("(" * 201 + "a" + ")" * 201, 201, "brackets nested beyond 200 levels"),
+        ("(" * 100_000, 201, "brackets nested beyond 200 levels"),
+        ("#[" * 1000, 401, "brackets nested beyond 200 levels"),
+        ("F(" * 1000 + "a" + ")" * 1000, 402, "brackets nested beyond 200 levels"),
+        ("a U " * 201 + "a", 803, "nesting beyond 200 levels"),
+        ("a -> " * 201 + "a", 1003, "nesting beyond 200 levels"),
+        # sums group to the left: the deepest operator, one too deep, is the first; comparing adds a level
+        ("1" + "+1" * 200 + " = pos", 2, "nesting beyond 200 levels"),
+        ("-" * 10_000 + "1 = pos", 200, "nesting beyond 200 levels"),
+    ],
+)
+def test_nesting(text: str, column: int, message: str) -> None:
+    caught = raised(SourceError, parse_expression, text, "a b", "x")
+    lines = str(caught).split("\n")
+    assert lines[0] == f"x:1:{column}: error: {message}"
+    assert lines[2].strip("^ ") == ""
+    assert len(lines[1]) < 180
+
+
+def test_nesting_after_expansion() -> None:
+    parse_text("\n".join([*DOUBLING[:202], "x200"]))
+    caught = raised(SourceError, parse_text, "\n".join([*DOUBLING, "x0"]), "f")
+    assert str(caught).startswith(
+        "f:203:12: error: nesting beyond 200 levels: x200 has 200 levels, and 1 more are around it\n"
+        "  let x201 = x200 & x200\n"
+        "             ^^^^\n"
+    )
+
+
+def test_nesting_of_an_expanded_name_in_the_formula() -> None:
+    caught = raised(SourceError, parse_text, "\n".join([*DOUBLING[:152], "a | " + "!" * 50 + "x150"]), "f")
+    first = str(caught).split("\n")[0]
+    assert first == "f:153:55: error: nesting beyond 200 levels: x150 has 150 levels, and 51 more are around it"
+
+
+# ---- files that cannot be read ----
+
+
+def test_missing_files_and_directories(tmp_path: Path) -> None:
+    missing = raised(InputError, load, tmp_path / "nowhere.ltl", match=r"nowhere\.ltl: no such file")
+    assert missing.exit_code == 2
+    raised(InputError, load, tmp_path, match="is a directory, not a file")
+    raised(InputError, load, "a\0b", match=r"cannot be read: .*null")
+    raised(InputError, load, "a" * 5000, match="cannot be read: File name too long")
+
+
+def test_empty_files(tmp_path: Path) -> None:
+    path = tmp_path / "empty.ltl"
+    for content in (b"", b"\xef\xbb\xbf", b" \r\n"):
+        path.write_bytes(content)
+        raised(SourceError, load, path, match="the file is empty")
+
+
+def test_files_that_are_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "latin.ltl"
+    path.write_bytes("alphabet: a é\r\nF é\r\n".encode("latin-1"))
+    caught = raised(SourceError, load, path)
+    assert str(caught) == (
+        f"{path}:1:13: error: not UTF-8: byte 0xe9 at offset 12\n"
+        "  alphabet: a \ufffd\n"
+        "              ^\n"
+        "  expected: text in UTF-8\n"
+        "  save the file as UTF-8"
+    )
+    path.write_bytes("\ufeffalphabet: a\nF é".encode() + b"\xc3")
+    caught = raised(SourceError, load, path)
+    assert str(caught).startswith(f"{path}:2:4: error: not UTF-8: byte 0xc3 at offset 19\n  F é\ufffd\n     ^\n")
+    path.write_bytes("alphabet: a\nF a".encode("utf-16"))
+    caught = raised(SourceError, load, path)
+    assert caught.hint == "save the file as UTF-8 (it looks like UTF-16)"
+
+
+# ---- words ----
+
+
+@pytest.mark.parametrize(
+    ("text", "alphabet", "column", "carets", "message", "hint"),
+    [
+        ("abca", "a b", 3, 1, "'c' is not a symbol of the alphabet", ""),
+        ("ab  ax", "a b", 6, 1, "'x' is not a symbol of the alphabet", ""),
+        ("a,b", "a b", 2, 1, "',' is not a symbol of the alphabet", "words are separated by spaces alone"),
+        ("", "a b", 1, 1, "the empty word is not allowed", "words are non-empty: positions are 1 to n"),
+        (" ", "ab", 1, 1, "the empty word is not allowed", "words are non-empty: positions are 1 to n"),
+        ("if iffi", "if fi", 4, 4, "'iffi' is not a symbol of the alphabet", "separate symbols by spaces: if fi"),
+        ("if of", "if fi", 4, 2, "'of' is not a symbol of the alphabet", "separate symbols by spaces"),
+    ],
+)
+def test_words_of_the_command_line(text: str, alphabet: str, column: int, carets: int, message: str, hint: str) -> None:
+    caught = raised(SourceError, parse_word, text, alphabet.split())
+    lines = str(caught).split("\n")
+    assert lines[0] == f"<word>:1:{column}: error: {message}"
+    assert lines[2] == " " * (column + 1) + "^" * carets
+    assert caught.hint == hint
+
+
+# ---- how errors are shown ----
+
+
+def test_long_lines_are_shown_in_part() -> None:
+    text = "x" * 1000 + "?" + "y" * 1000
+    lines = str(SourceError(Source("f", text), Span(1000, 1001), "m")).split("\n")
+    assert lines[0] == "f:1:1001: error: m"
+    assert lines[1] == f"  ...{'x' * 80}?{'y' * 79}..."
+    assert lines[2] == " " * (2 + 3 + 80) + "^"
+
+
+def test_both_ends_of_a_long_line() -> None:
+    text = "?" + "y" * 200 + "!"
+    first = str(SourceError(Source("f", text), Span(0, 1), "m")).split("\n")
+    assert first[1:] == [f"  ?{'y' * 159}...", "  ^"]
+    last = str(SourceError(Source("f", text), Span(201, 202), "m")).split("\n")
+    assert last[1:] == [f"  ...{'y' * 159}!", " " * (2 + 3 + 159) + "^"]
+
+
+def test_control_characters_are_not_printed() -> None:
+    shown = str(SourceError(Source("f", "a\x1b[2J\tb\x00"), Span(6, 7), "m")).split("\n")[1:]
+    assert shown == [r"  a\x1b[2J b\x00", " " * 11 + "^"]
+
+
+# ---- noise ----
+
+PIECES = st.sampled_from(
+    [
+        *sorted(RESERVED),
+        *FORMULAS,
+        "a",
+        "b",
+        "x",
+        "'a'",
+        "'",
+        "0",
+        "12",
+        "#L[",
+        "#[",
+        "[",
+        "//",
+        "\n",
+        "\n  ",
+        ":",
+    ]
+)
+
+
+def error_of(parse: Callable[[], FormulaFile]) -> SourceError | None:
+    """The error of a text, None if it has a meaning; then its printed form has the same."""
+    try:
+        file = parse()
+    except SourceError as error:
+        return error
+    assert parse_text(format_file(file)) == file
+    return None
+
+
+@given(st.lists(st.one_of(PIECES, st.characters()), max_size=12).map(" ".join))
+def test_noise_in_a_formula(text: str) -> None:
+    error = error_of(lambda: parse_expression(text, "a b 0"))
+    if error:
+        assert 0 <= error.span.start < error.span.end
+        assert error.span.start <= len(error.source.text)
+        assert str(error)
+
+
+KEYS = st.sampled_from(
+    ["alphabet: a b\n", "at: last\n", "accept: ab\n", "let x = ", "pred P(i, n) = ", "// c\n", "let "]
+)
+
+
+@given(st.lists(st.one_of(KEYS, PIECES), max_size=14).map("".join))
+def test_noise_in_a_file(text: str) -> None:
+    error = error_of(lambda: parse_text(text))
+    if error:
+        assert 0 <= error.span.start < error.span.end
+        assert error.span.start <= len(error.source.text)
+        assert str(error)

@@ -14,9 +14,11 @@ from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.lanes import FULL, count_lanes, first_word, pack, unpack
 from hardsim.lang.parallel import ParallelOracle
-from hardsim.lang.parse import load, parse_expression
+from hardsim.lang.parse import parse_expression
 from hardsim.lang.semantics import Oracle
 from tests.counting_strategies import counting_formulas
+from tests.mistakes import raised
+from tests.sources import load
 from tests.strategies import formulas
 
 FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl"))
@@ -73,10 +75,8 @@ def test_predicates_of_terms_near_and_far_apart() -> None:
 
 def test_what_it_refuses() -> None:
     many = ParallelOracle(parse_expression("a S b", ["a", "b"]))
-    with pytest.raises(InputError, match="the symbol 'c' is not in the alphabet"):
-        many.symbols(["ac"])
-    with pytest.raises(InputError, match="the empty word"):
-        many.truth(np.zeros((1, 0), dtype=np.int64))
+    raised(InputError, many.symbols, ["ac"], match="the symbol 'c' is not in the alphabet")
+    raised(InputError, many.truth, np.zeros((1, 0), dtype=np.int64), match="the empty word")
     file = ast.FormulaFile(("a",), ast.Ref("nobody"))
     with pytest.raises(SourceError, match="the name 'nobody' has no definition before it"):
         ParallelOracle(file).truth(np.zeros((1, 1), dtype=np.int64))

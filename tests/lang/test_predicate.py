@@ -1,8 +1,10 @@
-"""Conditions of `pred` lines: what they mean, their limits, and every mistake with its place in the file."""
+"""Conditions of `pred` lines: what they mean, also to Python, their limits, and every mistake with its place."""
 
 from __future__ import annotations
 
 import pickle
+import re
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -10,10 +12,12 @@ from hypothesis import strategies as st
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang.ast import FormulaFile, Predicate, UserPredicate
+from hardsim.lang.lexer import MAX_INTEGER
 from hardsim.lang.parse import parse_text
-from hardsim.lang.predicate import MAX_VALUE, OwnPredicate, compile_predicate, user_predicates
+from hardsim.lang.predicate import OwnPredicate, compile_predicate, user_predicates
 from hardsim.lang.pretty import format_file
-from hardsim.lang.semantics import Oracle, accepts, truth
+from hardsim.lang.semantics import Oracle
+from tests.mistakes import raised
 
 HEAD = "// A title\nalphabet: a b\npred P(i, n) = "
 COLUMN = 16
@@ -29,9 +33,7 @@ def predicate(condition: str) -> OwnPredicate:
 
 
 def error_of(condition: str, value: int = 3, n: int = 7) -> SourceError:
-    with pytest.raises(SourceError) as caught:
-        predicate(condition)(value, n)
-    return caught.value
+    return raised(SourceError, lambda: predicate(condition)(value, n))
 
 
 @pytest.mark.parametrize(
@@ -118,12 +120,11 @@ SYNTAX = [
 
 @pytest.mark.parametrize(("condition", "offset", "under", "message"), SYNTAX)
 def test_mistakes_are_reported_when_the_file_is_read(condition: str, offset: int, under: str, message: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        file_of(condition)
-    lines = str(caught.value).split("\n")
+    caught = raised(SourceError, file_of, condition)
+    lines = str(caught).split("\n")
     assert lines[0] == f"f.ltl:3:{COLUMN + offset}: error: {message}"
     assert lines[2] == " " * (2 + COLUMN - 1 + offset) + "^" * len(under)
-    span = caught.value.span
+    span = caught.span
     assert (HEAD + condition + " ")[span.start : span.end].replace("\n", " ") == under
 
 
@@ -150,12 +151,12 @@ def test_conditions_without_a_value(condition: str, offset: int, under: str, mes
 
 def test_the_arguments_have_the_same_bound() -> None:
     holds = predicate("n > i")
-    assert not holds(MAX_VALUE, 1)
-    assert holds(-MAX_VALUE, 1)
+    assert not holds(MAX_INTEGER, 1)
+    assert holds(-MAX_INTEGER, 1)
     with pytest.raises(
         SourceError, match="the argument is larger than 10\\^18 in absolute value, at i = -1000000"
     ) as error:
-        holds(-MAX_VALUE - 1, 1)
+        holds(-MAX_INTEGER - 1, 1)
     assert error.value.span == Span(len(HEAD) + 4, len(HEAD) + 5)
 
 
@@ -163,19 +164,18 @@ def test_the_largest_values() -> None:
     assert predicate("2 ** 59 < 10 ** 18 and -10 ** 18 < i")(0, 1)
     assert predicate("1000000000000000000 * 1 == 10 ** 18")(0, 1)
     assert predicate("00000000000000000000000000001 == i")(1, 1)
-    assert predicate("i ** 1 == i")(MAX_VALUE, 1)
+    assert predicate("i ** 1 == i")(MAX_INTEGER, 1)
 
 
 def test_mistakes_on_later_lines_and_after_comments() -> None:
     text = "alphabet: a\npred P(i, n) = i == 1 // one\n  // more\n  or i ==\n    // two\n  m\nP"
-    with pytest.raises(SourceError) as caught:
-        parse_text(text, "f.ltl")
-    assert str(caught.value).startswith("f.ltl:6:3: error: unknown name 'm'\n    m\n    ^\n")
+    caught = raised(SourceError, parse_text, text, "f.ltl")
+    assert str(caught).startswith("f.ltl:6:3: error: unknown name 'm'\n    m\n    ^\n")
     fixed = parse_text(text.replace("  m\n", "  n\n"), "f.ltl")
-    assert truth(fixed, "aaa") == [True, False, True]
+    assert Oracle(fixed).truth("aaa") == [True, False, True]
     assert parse_text(format_file(fixed)) == fixed
     ends = parse_text("alphabet: a\npred P(i, n) = i == 1 // 2 ==\nP")
-    assert truth(ends, "aa") == [True, False]
+    assert Oracle(ends).truth("aa") == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -199,15 +199,14 @@ def test_hints(condition: str, hint: str) -> None:
 
 
 def test_an_argument_cannot_be_an_operator() -> None:
-    with pytest.raises(SourceError) as caught:
-        parse_text("alphabet: a\npred andP(i, and) = i == 1\nandP", "f.ltl")
-    assert str(caught.value).startswith("f.ltl:2:14: error: and is an operator: it cannot be an argument\n")
-    assert caught.value.span == Span(25, 28)
+    caught = raised(SourceError, parse_text, "alphabet: a\npred andP(i, and) = i == 1\nandP", "f.ltl")
+    assert str(caught).startswith("f.ltl:2:14: error: and is an operator: it cannot be an argument\n")
+    assert caught.span == Span(25, 28)
 
 
 def test_arguments_have_any_other_name() -> None:
     file = parse_text("alphabet: a\npred P(U, émile_2) = U == émile_2\nP")
-    assert truth(file, "aaa") == [False, False, True]
+    assert Oracle(file).truth("aaa") == [False, False, True]
 
 
 # ---- limits ----
@@ -249,31 +248,33 @@ def test_a_predicate_can_be_pickled() -> None:
     assert again == holds
     assert [again(value, 6) for value in range(5)] == [False, True, True, True, False]
     raises = pickle.loads(pickle.dumps(predicate("n mod i == 0")))
-    with pytest.raises(SourceError, match="at i = 0, n = 6") as caught:
-        raises(0, 6)
-    assert str(caught.value).startswith("f.ltl:3:18: ")
+    caught = raised(SourceError, raises, 0, 6, match="at i = 0, n = 6")
+    assert str(caught).startswith("f.ltl:3:18: ")
 
 
 def test_the_oracle_uses_the_predicates_of_the_file() -> None:
     middle = parse_text("alphabet: a b\npred MIDDLE(i, n) = 2*i == n + 1\nO(MIDDLE & b)")
-    assert [word for word in ("b", "aba", "bab", "bb", "aabaa") if accepts(middle, word)] == ["b", "aba", "aabaa"]
+    assert [word for word in ("b", "aba", "bab", "bb", "aabaa") if Oracle(middle).accepts(word)] == [
+        "b",
+        "aba",
+        "aabaa",
+    ]
     given = {"MIDDLE": lambda value, n: value == 1}
-    assert not accepts(middle, "aba", predicates=given)
-    assert accepts(middle, "bab", predicates=given)
+    assert not Oracle(middle, given).accepts("aba")
+    assert Oracle(middle, given).accepts("bab")
 
 
 def test_a_term_is_passed_by_its_value_with_zero_and_negative_ones() -> None:
     file = file_of("i == -2 or i == 0", "P(#L[a] - #L[b])")
-    assert truth(file, "abbbaaa") == [False, True, False, True, False, True, False]
+    assert Oracle(file).truth("abbbaaa") == [False, True, False, True, False, True, False]
 
 
 def test_a_predicate_that_has_no_value_at_some_counts_only() -> None:
     file = file_of("n mod i == 0", "P(#L[a])")
     oracle = Oracle(file)
     assert oracle.truth("abaa") == [True, True, True, False]  # counts 1 1 2 3 of length 4
-    with pytest.raises(SourceError, match="division by zero in 3 mod 0, at i = 0, n = 3") as caught:
-        oracle.truth("baa")
-    assert file.source.text[caught.value.span.start : caught.value.span.end] == "mod"
+    caught = raised(SourceError, oracle.truth, "baa", match="division by zero in 3 mod 0, at i = 0, n = 3")
+    assert file.source.text[caught.span.start : caught.span.end] == "mod"
     assert oracle.truth("abaa") == [True, True, True, False]
 
 
@@ -281,7 +282,7 @@ def test_a_predicate_without_a_place_is_cited_by_its_own_text() -> None:
     own = UserPredicate("Q", ("i", "n"), "i ==\n n div 0")
     file = FormulaFile(("a",), Predicate("Q", (), None), predicates=(own,))
     with pytest.raises(SourceError) as caught:
-        accepts(file, "a")
+        Oracle(file).accepts("a")
     assert str(caught.value).startswith("<pred Q>:2:4: error: Q: division by zero in 1 div 0, at i = 1, n = 1\n")
     with pytest.raises(SourceError, match="the condition is empty") as caught:
         compile_predicate(Source("x", ""), UserPredicate("Q", ("i", "n"), " "))
@@ -305,3 +306,124 @@ def error_at(source: Source, own: UserPredicate, value: int, n: int) -> SourceEr
     except SourceError as error:
         return error
     return None
+
+
+# ---- Python's own evaluation of the same text ----
+
+
+@dataclass(frozen=True)
+class Text:
+    """A condition as it is written here and as Python writes it."""
+
+    own: str
+    python: str
+
+
+def leaf() -> st.SearchStrategy[Text]:
+    return st.one_of(
+        st.sampled_from([Text("i", "i"), Text("n", "n")]),
+        st.integers(0, 12).map(lambda value: Text(str(value), str(value))),
+    )
+
+
+def joined(left: Text, op: str, right: Text) -> Text:
+    python = {"div": "//", "mod": "%", "=": "=="}.get(op, op)
+    return Text(f"{left.own} {op} {right.own}", f"{left.python} {python} {right.python}")
+
+
+def bracketed(inner: Text) -> Text:
+    return Text(f"({inner.own})", f"({inner.python})")
+
+
+def prefixed(op: str, inner: Text) -> Text:
+    return Text(f"{op} {inner.own}", f"{op} {inner.python}")
+
+
+def numbers() -> st.SearchStrategy[Text]:
+    """Numbers without brackets: chains of one precedence level above the next, and brackets as leaves."""
+    return st.recursive(
+        leaf(),
+        lambda inner: st.one_of(
+            st.builds(joined, inner, st.sampled_from(["+", "-", "*", "div", "**"]), inner),
+            st.builds(joined, inner.map(bracketed), st.just("mod"), inner.map(bracketed)).map(bracketed),
+            st.builds(prefixed, st.sampled_from(["-", "+"]), inner),
+            inner.map(bracketed),
+        ),
+        max_leaves=8,
+    )
+
+
+COMPARISONS = st.builds(joined, numbers(), st.sampled_from(["==", "=", "!=", "<", "<=", ">", ">="]), numbers())
+CONDITIONS = st.recursive(
+    COMPARISONS,
+    lambda inner: st.one_of(
+        st.builds(joined, inner, st.sampled_from(["and", "or"]), inner),
+        inner.map(lambda text: prefixed("not", text)),
+        inner.map(bracketed),
+    ),
+    max_leaves=4,
+)
+
+
+class BeyondError(Exception):
+    """Python's value is beyond the limits here, or it has none."""
+
+
+@dataclass(frozen=True, order=True)
+class Bounded:
+    """An integer that raises BeyondError where a condition must be refused."""
+
+    value: int
+
+    def __post_init__(self) -> None:
+        if abs(self.value) > 10**18:
+            raise BeyondError
+
+    def __add__(self, other: Bounded) -> Bounded:
+        return Bounded(self.value + other.value)
+
+    def __sub__(self, other: Bounded) -> Bounded:
+        return Bounded(self.value - other.value)
+
+    def __mul__(self, other: Bounded) -> Bounded:
+        return Bounded(self.value * other.value)
+
+    def __floordiv__(self, other: Bounded) -> Bounded:
+        if other.value == 0:
+            raise BeyondError
+        return Bounded(self.value // other.value)
+
+    def __mod__(self, other: Bounded) -> Bounded:
+        if other.value == 0:
+            raise BeyondError
+        return Bounded(self.value % other.value)
+
+    def __pow__(self, other: Bounded) -> Bounded:
+        if other.value < 0 or (abs(self.value) >= 2 and other.value > 100):
+            raise BeyondError
+        return Bounded(self.value**other.value)
+
+    def __neg__(self) -> Bounded:
+        return Bounded(-self.value)
+
+    def __pos__(self) -> Bounded:
+        return self
+
+
+def by_python(text: str, value: int, n: int) -> bool | None:
+    """The value of Python's own reading of a generated text; None where it must be refused."""
+    source = re.sub(r"[0-9]+", r"Bounded(\g<0>)", text)
+    try:
+        return bool(eval(source, {"Bounded": Bounded, "i": Bounded(value), "n": Bounded(n)}))
+    except BeyondError:
+        return None
+
+
+@given(CONDITIONS, st.integers(-9, 9), st.integers(1, 9))
+def test_conditions_agree_with_python(text: Text, value: int, n: int) -> None:
+    expected = by_python(text.python, value, n)
+    holds = predicate(text.own)
+    if expected is None:
+        raised(SourceError, holds, value, n, match=f"at i = {value}, n = {n}(\n|$)")
+    else:
+        assert holds(value, n) is expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from hardsim.lang import ast
 from hardsim.lang.ast import Count, FormulaFile, Integer, Length, Nary, Position, Symbol
 from hardsim.lang.parse import parse_expression, parse_text
 from hardsim.lang.pretty import format_file, format_formula
+from tests.mistakes import raised
 
 HOSTILE = ("(", ")", "'", "//", "#", "&", "X", "U", "0", "1", "let", "a", "Q_a", "ab", "é", "it's", "''", "7up", "S")
 
@@ -61,14 +62,19 @@ def test_canonical_text(text: str, canonical: str) -> None:
 
 # ---- random trees ----
 
-SIGNS: list[Literal["+", "-"]] = ["+", "-"]
-CHAINS: list[ast.NaryOp] = ["&", "|", "^"]
-POSITIONS: list[Literal["last", "first"]] = ["last", "first"]
-ARROWS: list[ast.ArrowOp] = ["->", "<->"]
-SIDES: list[ast.Side] = ["L", "R", ""]
-UNARY: list[ast.UnaryOp] = ["X", "WX", "Y", "WY", "O", "H", "F", "G"]
-BINARY: list[ast.BinaryOp] = ["U", "R", "W", "M", "S", "T"]
-COMPARE: list[ast.CompareOp] = ["<", "<=", "=", "!=", ">=", ">"]
+SIGNS = st.sampled_from(["+", "-"])
+SIDES = st.sampled_from(get_args(ast.CountSide))
+INTEGERS = st.builds(Integer, st.integers(0, 99))
+CONSTANTS: st.SearchStrategy[ast.Term] = st.recursive(
+    INTEGERS,
+    lambda inner: st.one_of(
+        st.builds(ast.Signed, SIGNS, inner),
+        st.builds(ast.Sum, SIGNS, inner, inner),
+        st.builds(ast.Product, inner, inner),
+    ),
+    max_leaves=4,
+)
+"""Terms without position, length or count."""
 
 
 def flat(op: ast.NaryOp, args: list[ast.Formula]) -> Nary:
@@ -87,83 +93,55 @@ class Words:
     terms: tuple[ast.Term, ...] = (Position(), Length())
 
 
-@st.composite
-def constants(draw: st.DrawFn, depth: int) -> ast.Term:
-    """Terms without position, length or count."""
-    kind = draw(st.sampled_from(["leaf", "leaf", "signed", "sum", "product"])) if depth else "leaf"
-    if kind == "signed":
-        return ast.Signed(draw(st.sampled_from(SIGNS)), draw(constants(depth - 1)))
-    if kind == "sum":
-        return ast.Sum(draw(st.sampled_from(SIGNS)), draw(constants(depth - 1)), draw(constants(depth - 1)))
-    if kind == "product":
-        return ast.Product(draw(constants(depth - 1)), draw(constants(depth - 1)))
-    return Integer(draw(st.integers(0, 99)))
+def terms(words: Words, depth: int) -> st.SearchStrategy[ast.Term]:
+    """Terms of at most so many levels."""
+    leaf = st.sampled_from(words.terms)
+    if not depth:
+        return leaf
+    inner = st.deferred(lambda: terms(words, depth - 1))
+    return st.one_of(
+        leaf,
+        INTEGERS,
+        st.builds(Count, SIDES, formulas(words, depth - 1)),
+        st.builds(ast.Signed, SIGNS, inner),
+        st.builds(ast.Sum, SIGNS, inner, inner),
+        st.builds(ast.Product, CONSTANTS, inner),
+        st.builds(ast.Product, inner, CONSTANTS),
+    )
 
 
-@st.composite
-def terms(draw: st.DrawFn, words: Words, depth: int) -> ast.Term:
-    kinds = ["leaf", "integer", "count", "signed", "sum", "left", "right"]
-    kind = draw(st.sampled_from(kinds)) if depth else "leaf"
-    if kind == "integer":
-        return Integer(draw(st.integers(0, 99)))
-    if kind == "count":
-        return Count(draw(st.sampled_from(SIDES)), draw(formulas(words, depth - 1)))
-    if kind == "signed":
-        return ast.Signed(draw(st.sampled_from(SIGNS)), draw(terms(words, depth - 1)))
-    if kind == "sum":
-        return ast.Sum(draw(st.sampled_from(SIGNS)), draw(terms(words, depth - 1)), draw(terms(words, depth - 1)))
-    if kind == "left":
-        return ast.Product(draw(constants(2)), draw(terms(words, depth - 1)))
-    if kind == "right":
-        return ast.Product(draw(terms(words, depth - 1)), draw(constants(2)))
-    return draw(st.sampled_from(words.terms))
-
-
-@st.composite
-def predicates(draw: st.DrawFn, words: Words, depth: int) -> ast.Formula:
+def predicates(words: Words, depth: int) -> st.SearchStrategy[ast.Formula]:
     """Comparisons, congruences and numerical predicates."""
-    kind = draw(st.sampled_from(["compare", "congruent", "predicate", "modulo"]))
-    modulus = draw(st.integers(1, 9))
-    residue = draw(st.integers(0, modulus - 1))
-    if kind == "compare":
-        left, right = draw(terms(words, depth)), draw(terms(words, depth))
-        return ast.Compare(draw(st.sampled_from(COMPARE)), left, right)
-    if kind == "congruent":
-        return ast.Congruent(draw(terms(words, depth)), modulus, residue)
-    if kind == "predicate":
-        name = draw(st.sampled_from(["EVEN", "ODD", "PRIME", "SQUARE", "POW2"]))
-        return ast.Predicate(name, (), draw(st.one_of(st.none(), terms(words, depth))))
-    return ast.Predicate("MOD", (modulus, residue), None)
+    inner, names = terms(words, depth), st.sampled_from(["EVEN", "ODD", "PRIME", "SQUARE", "POW2"])
+    modulo = st.integers(1, 9).flatmap(lambda modulus: st.tuples(st.just(modulus), st.integers(0, modulus - 1)))
+    return st.one_of(
+        st.builds(ast.Compare, st.sampled_from(get_args(ast.CompareOp)), inner, inner),
+        st.builds(lambda term, pair: ast.Congruent(term, *pair), inner, modulo),
+        st.builds(ast.Predicate, names, st.just(()), st.none() | inner),
+        st.builds(ast.Predicate, st.just("MOD"), modulo, st.none()),
+    )
 
 
-@st.composite
-def formulas(draw: st.DrawFn, words: Words, depth: int) -> ast.Formula:
-    kinds = ["leaf", "not", "unary", "binary", "nary", "nary", "arrow", "predicate"]
-    kind = draw(st.sampled_from(kinds)) if depth else "leaf"
-    if kind == "leaf":
-        return draw(st.sampled_from(words.formulas))
-    if kind == "predicate":
-        return draw(predicates(words, depth - 1))
-    first = draw(formulas(words, depth - 1))
-    if kind == "not":
-        return ast.Not(first)
-    if kind == "unary":
-        return ast.Unary(draw(st.sampled_from(UNARY)), first)
-    second = draw(formulas(words, depth - 1))
-    if kind == "binary":
-        return ast.Binary(draw(st.sampled_from(BINARY)), first, second)
-    if kind == "arrow":
-        return ast.Arrow(draw(st.sampled_from(ARROWS)), first, second)
-    more = draw(st.lists(formulas(words, depth - 1), max_size=1))
-    return flat(draw(st.sampled_from(CHAINS)), [first, second, *more])
+def formulas(words: Words, depth: int) -> st.SearchStrategy[ast.Formula]:
+    """Formulas of at most so many levels."""
+    leaf = st.sampled_from(words.formulas)
+    if not depth:
+        return leaf
+    inner = st.deferred(lambda: formulas(words, depth - 1))
+    chain = st.builds(flat, st.sampled_from(get_args(ast.NaryOp)), st.lists(inner, min_size=2, max_size=3))
+    return st.one_of(
+        leaf,
+        st.builds(ast.Not, inner),
+        st.builds(ast.Unary, st.sampled_from(get_args(ast.UnaryOp)), inner),
+        st.builds(ast.Binary, st.sampled_from(get_args(ast.BinaryOp)), inner, inner),
+        chain,
+        chain,
+        st.builds(ast.Arrow, st.sampled_from(get_args(ast.ArrowOp)), inner, inner),
+        st.deferred(lambda: predicates(words, depth - 1)),
+    )
 
 
-CONSTANT_FORMULAS: tuple[ast.Formula, ...] = (
-    ast.Truth(True),
-    ast.Truth(False),
-    ast.Marker("first"),
-    ast.Marker("last"),
-)
+CONSTANT_FORMULAS = (ast.Truth(True), ast.Truth(False), ast.Marker("first"), ast.Marker("last"))
 HOSTILE_WORDS = Words((*map(Symbol, HOSTILE), *CONSTANT_FORMULAS))
 
 
@@ -235,7 +213,7 @@ def files(draw: st.DrawFn, alphabet: tuple[str, ...]) -> FormulaFile:
         formula=draw(formulas(every, 3)),
         lets=(ast.Let("phi", phi), ast.Let("k_1", counted), ast.Let("W0", draw(formulas(more, 2)))),
         predicates=(ast.UserPredicate("MID", ("i", "n"), "2*i ==\n    n + 1"),),
-        at=draw(st.sampled_from(POSITIONS)),
+        at=draw(st.sampled_from(["last", "first"])),
         origin=draw(st.sampled_from(["", "paper, section 6"])),
         title=draw(st.sampled_from(["", "A title: with a colon // and slashes", "é"])),
         examples=tuple(draw(st.lists(st.builds(ast.Example, word, st.booleans()), max_size=8))),
@@ -291,5 +269,4 @@ def test_a_predicate_from_elsewhere_is_indented() -> None:
 
 def test_what_is_no_node_is_refused() -> None:
     no_node: Any = FormulaFile
-    with pytest.raises(TypeError, match="not a node"):
-        format_formula(no_node)
+    raised(TypeError, format_formula, no_node, match="not a node")

@@ -26,16 +26,6 @@ BITS = (1024, 8192)
 
 # ---- expressions ----
 
-TOKEN = re.compile(r"\s*(\d+|[^\W\d]\w*|\*\*|[<>!=]=|.)", re.DOTALL)
-COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    "=": lambda a, b: a == b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    ">=": lambda a, b: a >= b,
-    ">": lambda a, b: a > b,
-}
 PREDICATES: dict[str, Callable[..., bool]] = {
     "MOD": lambda m, r, x: (x - r) % m == 0,
     "ODD": lambda x: x % 2 == 1,
@@ -44,75 +34,19 @@ PREDICATES: dict[str, Callable[..., bool]] = {
     "SQUARE": lambda x: x >= 0 and isqrt(int(x)) ** 2 == x,
     "POW2": lambda x: x > 0 and int(x) & (int(x) - 1) == 0,
 }
+PYTHON = {"^": "**", "mod": "%", "[": "number(", "]": ")", "=": "=="}
+"""Spellings of an expression that are others in Python."""
 
 
-class Expression:
-    """An expression in i and n, evaluated while it is read."""
-
-    def __init__(self, text: str, **values: int) -> None:
-        self.tokens = [match[1] for match in TOKEN.finditer(text.strip())]
-        self.values = {name: Fraction(value) for name, value in values.items()}
-        self.at = 0
-
-    def peek(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
-
-    def take(self, expected: str | None = None) -> str:
-        token = self.peek()
-        assert expected is None or token == expected, (self.tokens, self.at, expected)
-        self.at += 1
-        return token
-
-    def value(self) -> Fraction:
-        found = self.sum()
-        assert not self.peek(), self.tokens
-        return found
-
-    def sum(self) -> Fraction:
-        total = self.product()
-        while self.peek() in ("+", "-"):
-            total += self.product() if self.take() == "+" else -self.product()
-        return total
-
-    def product(self) -> Fraction:
-        total = self.signed()
-        while self.peek() in ("*", "/", "mod"):
-            op, right = self.take(), self.signed()
-            total = total * right if op == "*" else total / right if op == "/" else total % right
-        return total
-
-    def signed(self) -> Fraction:
-        if self.peek() in ("+", "-"):
-            return self.signed() if self.take() == "+" else -self.signed()
-        base = self.atom()
-        if self.peek() in ("^", "**"):
-            self.take()
-            power = self.signed()
-            assert power.denominator == 1
-            return base ** int(power)
-        return base
-
-    def atom(self) -> Fraction:
-        token = self.take()
-        if token.isdecimal():
-            return Fraction(int(token))
-        if token == "(":
-            found = self.sum()
-            self.take(")")
-            return found
-        if token == "[":
-            left, op, right = self.sum(), self.take(), self.sum()
-            self.take("]")
-            return Fraction(COMPARE[op](left, right))
-        if token in PREDICATES and self.peek() == "(":
-            self.take("(")
-            arguments = [self.sum()]
-            while self.peek() == ",":
-                self.take(",")
-                arguments.append(self.sum())
-            self.take(")")
-            return Fraction(PREDICATES[token](*arguments))
-        return self.values[token]
+def evaluate(text: str, **values: int) -> Fraction:
+    """An expression in i and n: Python's own reading of it, of Fractions alone."""
+    tokens = [match[1] for match in re.finditer(r"\s*(\d+|[^\W\d]\w*|\*\*|[<>!=]=|.)", text, re.DOTALL)]
+    written = [f"number({token})" if token.isdecimal() else PYTHON.get(token, token) for token in tokens]
+    names: dict[str, Any] = {name: lambda *x, holds=holds: Fraction(holds(*x)) for name, holds in PREDICATES.items()}
+    names |= {name: Fraction(value) for name, value in values.items()}
+    found = eval(" ".join(written), {"number": Fraction, **names})
+    assert isinstance(found, Fraction), text
+    return found
 
 
 def function(value: Any, i: int, n: int) -> Fraction:
@@ -123,7 +57,7 @@ def function(value: Any, i: int, n: int) -> Fraction:
         return Fraction(value["values"][place] if inside else value.get("otherwise", "0"))
     if isinstance(value, list):
         return Fraction(value[n - 1])
-    return Expression(value, i=i, n=n).value()
+    return evaluate(value, i=i, n=n)
 
 
 # ---- values ----

@@ -28,21 +28,8 @@ TEMPERATURES = (
     "2^1400", "1/2^1400", "1/n^20", "n", "1", "3/n", "1/(n*(1 + [n = 66]))", "1/n + [n = 65]*[i > 1]", "PRIME(n) + 1",
 )  # fmt: skip
 TEXTS = (
-    "1",
-    "i",
-    "[a]",
-    "i/n",
-    "nearest",
-    "uniform",
-    "table",
-    "lookup",
-    "sign",
-    "1/n",
-    "n",
-    "7",
-    "average",
-    "leftmost",
-)
+    "1", "i", "[a]", "i/n", "nearest", "uniform", "table", "lookup", "sign", "1/n", "n", "7", "average", "leftmost",
+)  # fmt: skip
 
 
 def matrices(document: Document) -> Iterator[Document]:

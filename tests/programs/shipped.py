@@ -8,9 +8,9 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-from hardsim.lang.srasp.ast import Program
-from hardsim.lang.srasp.parse import load_program
+from hardsim.lang.ast import SraspProgram
 from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
+from tests.sources import load_program
 
 DIRECTORY = Path(__file__).parents[2] / "formulas"
 NAMES = sorted((*ACCEPTORS, *TRANSDUCTIONS))
@@ -21,7 +21,7 @@ MATE = {"(": ")", "[": "]", "{": "}", "l": "r"}
 
 
 @cache
-def program_of(name: str) -> Program:
+def program_of(name: str) -> SraspProgram:
     """The shipped program of this name."""
     return load_program(DIRECTORY / f"{name}.srasp")
 
@@ -32,7 +32,7 @@ def expected(name: str, word: Sequence[str]) -> bool | str:
     return ACCEPTORS[name](text) if name in ACCEPTORS else TRANSDUCTIONS[name](text)
 
 
-def words_of(program: Program, longest: int, most: int) -> Iterator[tuple[str, ...]]:
+def words_of(program: SraspProgram, longest: int, most: int) -> Iterator[tuple[str, ...]]:
     """All words up to a length, shortest first; at most `most`, as many as fit of each length and drawn with a seed."""
     used = 0
     for n in range(1, longest + 1):
@@ -79,9 +79,9 @@ def _member(name: str, n: int, draw: random.Random) -> list[str]:
         case "flipflop":
             return _flip_flop(n // 2, draw)
         case "dyck1_depth2":
-            return _balanced(n // 2, ["l"], 2, draw)
+            return balanced(n // 2, ["l"], 2, draw)
         case _:
-            return _balanced(n // 2, [symbol for symbol in program_of(name).alphabet if symbol in MATE], n, draw)
+            return balanced(n // 2, [symbol for symbol in program_of(name).alphabet if symbol in MATE], n, draw)
 
 
 def _odd(n: int, draw: random.Random) -> list[str]:
@@ -100,7 +100,7 @@ def _flip_flop(commands: int, draw: random.Random) -> list[str]:
     return word
 
 
-def _balanced(pairs: int, openers: Sequence[str], deepest: int, draw: random.Random) -> list[str]:
+def balanced(pairs: int, openers: Sequence[str], deepest: int, draw: random.Random) -> list[str]:
     """Brackets are opened and closed at random, in the right order, `pairs` of them, at most `deepest` at once."""
     word: list[str] = []
     stack: list[str] = []

@@ -1,44 +1,35 @@
-"""The shipped programs: explained, within the ranges that can be compiled, and right on short and on long words."""
+"""The shipped programs: explained, within the ranges that can be compiled, and right on short and on long words; as
+oracle, as hard attention, and as softmax at Theorem 26's temperature."""
 
 from __future__ import annotations
 
+import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from typing import TypeAlias
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from fractions import Fraction
 
 import pytest
 
-from hardsim.lang.srasp import ast
+from hardsim.checking.campaign import Judge
+from hardsim.checking.open import compile_srasp
+from hardsim.checking.result import Answer
+from hardsim.checking.sharpening import plan_length, prepare_words
+from hardsim.checking.subject import Subject
+from hardsim.checking.tally import Tally
+from hardsim.lang import ast
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
-from hardsim.lang.srasp.parse import load_program
 from tests.programs.reference import ACCEPTORS, TRANSDUCTIONS
-from tests.programs.shipped import DIRECTORY, NAMES, expected, long_words, program_of, words_of
+from tests.programs.shipped import DIRECTORY, NAMES, balanced, expected, long_words, program_of, words_of
+from tests.sources import load_program
 
 pytestmark = pytest.mark.sweep
-
-Answer: TypeAlias = bool | str
-Subject: TypeAlias = Callable[[ast.Program], Callable[[Sequence[str]], Answer]]
-"""What runs a program: it answers a word with a verdict or with an output word."""
 
 EVERY = 40_000
 """More than there are words to length 5 for any program."""
 MOST = 20_000
 """Words for one program at most, where there may be more."""
-
-
-def oracle(program: ast.Program) -> Callable[[Sequence[str]], Answer]:
-    """The interpreter that follows the definitions."""
-    interpreter = ProgramOracle(program)
-    return interpreter.accepts if program.is_acceptor else lambda word: "".join(interpreter.output(word))
-
-
-SUBJECTS: Mapping[str, Subject] = {"oracle": oracle}
-
-
-@pytest.fixture(params=SUBJECTS)
-def subject(request: pytest.FixtureRequest) -> Subject:
-    return SUBJECTS[request.param]
 
 
 @pytest.fixture(params=NAMES)
@@ -47,13 +38,16 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def agree(subject: Subject, name: str, words: Iterator[Sequence[str]]) -> None:
-    """The subject answers every word as the independent function does, and not all alike."""
-    answer = subject(program_of(name))
-    seen: set[Answer] = set()
+def agree(name: str, words: Iterator[Sequence[str]]) -> None:
+    """The interpreter that follows the definitions answers every word as the independent function does, and not all
+    alike."""
+    program = program_of(name)
+    interpreter = ProgramOracle(program)
+    seen: set[bool | str] = set()
     for word in words:
         wanted = expected(name, word)
-        assert answer(word) == wanted, "".join(word)
+        answer = interpreter.accepts(word) if program.is_acceptor else "".join(interpreter.output(word))
+        assert answer == wanted, "".join(word)
         seen.add(wanted)
     assert len(seen) > 1
 
@@ -80,7 +74,7 @@ def test_the_examples_hold_for_program_and_function(name: str) -> None:
     assert program.is_acceptor == (name in ACCEPTORS)
     verdicts: list[bool] = []
     for example in program.examples:
-        if isinstance(example, ast.WordExample):
+        if isinstance(example, ast.Example):
             verdicts.append(example.accept)
             assert expected(name, example.word) is example.accept
         else:
@@ -89,18 +83,18 @@ def test_the_examples_hold_for_program_and_function(name: str) -> None:
     assert not verdicts or min(verdicts.count(True), verdicts.count(False)) >= 3
 
 
-def test_all_short_words(name: str, subject: Subject) -> None:
-    agree(subject, name, words_of(program_of(name), 5, EVERY))
+def test_all_short_words(name: str) -> None:
+    agree(name, words_of(program_of(name), 5, EVERY))
 
 
 @pytest.mark.slow
-def test_all_words(name: str, subject: Subject) -> None:
-    agree(subject, name, words_of(program_of(name), 7 if name in ACCEPTORS else 6, MOST))
+def test_all_words(name: str) -> None:
+    agree(name, words_of(program_of(name), 7 if name in ACCEPTORS else 6, MOST))
 
 
-def test_long_words_some_of_them_nearly_in_the_language(name: str, subject: Subject) -> None:
+def test_long_words_some_of_them_nearly_in_the_language(name: str) -> None:
     longest, count = (9, 8) if name == "marked_square" else (24, 40)
-    agree(subject, name, long_words(name, longest, count))
+    agree(name, long_words(name, longest, count))
 
 
 # ---- ranges ----
@@ -117,7 +111,7 @@ def nodes(node: object) -> Iterator[object]:
                     yield from nodes(child)
 
 
-def bounded(program: ast.Program) -> set[str]:
+def bounded(program: ast.SraspProgram) -> set[str]:
     """The vectors that must stay in [-n, n]: prefix sums, and the integers that are compared inside scores.
 
     Positions do so by themselves, and the shipped programs compare nothing but vectors there.
@@ -126,7 +120,7 @@ def bounded(program: ast.Program) -> set[str]:
     for statement in program.statements:
         if isinstance(statement.right, ast.Attention):
             for node in nodes(statement.right.score):
-                if isinstance(node, ast.Compare) and node.operands is ast.Sort.INT:
+                if isinstance(node, ast.Compare) and node.left.sort is ast.Sort.INT:
                     for side in (node.left, node.right):
                         assert isinstance(side, ast.Position | ast.Ref)
                         names |= {side.name} if isinstance(side, ast.Ref) else set()
@@ -156,9 +150,85 @@ def test_every_construct_of_the_language_is_shown_somewhere() -> None:
         ("rightmost", "1"), ("rightmost", "j<i"), ("rightmost", "j<=i"),
     }  # fmt: skip
     compared = [node for each in attention for node in nodes(each.score) if isinstance(node, ast.Compare)]
-    forms = {(node.op, node.operands) for node in compared}
+    forms = {(node.op, node.left.sort) for node in compared}
     assert forms >= {("=", ast.Sort.INT), ("=", ast.Sort.SYMBOL), (">=", ast.Sort.INT)}
     kinds = {type(node) for node in found}
     assert kinds >= {ast.PrefixSum, ast.Conditional, ast.Member, ast.Related, ast.Scale, ast.Length, ast.HasSymbol}
     assert any(program.pad is not None for program in programs)
     assert all(spelling in text for spelling in ("▶", "◀", "leftmost_j", "rightmost_j", "psum_j", "rel "))
+
+
+# ---- softmax ----
+
+
+Word = tuple[str, ...]
+
+
+def judged_by_function(name: str) -> Subject:
+    """A program whose semantics is the independent function."""
+    subject, _ = compile_srasp(program_of(name), name, "")
+
+    def answer(word: Word) -> Answer:
+        wanted = expected(name, word)
+        return wanted if isinstance(wanted, bool) else tuple(wanted)
+
+    return replace(subject, oracle=answer)
+
+
+def compare(subject: Subject, words: Iterable[Word]) -> Iterator[Tally]:
+    """Length by length, all answers and all errors beside their bounds."""
+    lengths: dict[int, list[Word]] = defaultdict(list)
+    for word in words:
+        lengths[len(word)].append(word)
+    for n, some in sorted(lengths.items()):
+        found, shards, _ = prepare_words(subject, {n: some}, {n: len(some) == len(subject.alphabet) ** n})
+        plan = plan_length(found, subject, n)
+        assert plan.violation is None, "a declared gap does not hold"
+        assert not found.ties
+        tally = Tally(n)
+        judge = Judge(subject, found.program, plan)
+        for shard in shards[n]:
+            tally.merge(judge.tally(shard.words, shard.known), subject.alphabet)
+        assert tally.mismatch is None
+        assert tally.undecided == 0
+        assert tally.words == len(some)
+        coordinates = [place for place in tally.errors if len(place) == 3]
+        assert {name for _, _, name in coordinates} == set(found.program.coordinates)
+        for number, stage, coordinate in coordinates:
+            layer = plan.bounds.layers[number]
+            assert tally.errors[number, stage, coordinate].reached <= (layer.attended, layer.final)[stage][coordinate]
+        assert plan.bounds.final <= plan.epsilon <= Fraction(1, 4)
+        yield tally
+
+
+def test_softmax_on_all_short_words(name: str) -> None:
+    words = list(words_of(program_of(name), 5, MOST))
+    assert sum(tally.words for tally in compare(judged_by_function(name), words)) == len(words)
+
+
+@pytest.mark.slow
+def test_softmax_on_all_words(name: str) -> None:
+    words = list(words_of(program_of(name), 7 if name in ACCEPTORS else 6, MOST))
+    assert sum(tally.words for tally in compare(judged_by_function(name), words)) == len(words)
+
+
+def dyck_words(n: int, count: int) -> list[Word]:
+    """Balanced words and, every other one, balanced words with one or two symbols changed or exchanged."""
+    draw = random.Random(64)
+    found: list[Word] = []
+    for number in range(count):
+        word = balanced(n // 2, "([", n, draw)
+        if number % 2:
+            first, second = draw.sample(range(n), 2)
+            if number % 4 == 1:
+                word[first] = draw.choice("()[]")
+            else:
+                word[first], word[second] = word[second], word[first]
+        found.append(tuple(word))
+    return found
+
+
+def test_dyck2_at_64_on_balanced_and_nearly_balanced_words() -> None:
+    (tally,) = compare(judged_by_function("dyck2"), dyck_words(64, 200))
+    assert tally.words == 200
+    assert 100 <= tally.accepted < 200

@@ -14,11 +14,11 @@ from random import Random
 from hardsim.checking.subject import Subject
 from hardsim.errors import HardsimError
 from hardsim.lang.arith import Arith, parse_arith
-from hardsim.net.model import AttentionHead, Matrix, Transformer
-from hardsim.net.soften import soften
-from hardsim.net.tables import LengthTable, PositionTable
-from hardsim.spec.columns import PositionFunction, PredicateColumn
-from hardsim.spec.ir import Affine, Clip, HardProgram, Head, Kind, Letter, Mask, ProgramLayer, Rational, Weighting
+from hardsim.network.columns import PositionFunction, PredicateColumn
+from hardsim.network.model import AttentionHead, LengthTable, Matrix, PositionTable, Transformer
+from hardsim.network.numbers import Mask, Rational
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from tests.proof.perturb import perturbed
 
 NUMBERS: tuple[Rational, ...] = (
@@ -44,7 +44,7 @@ class Mutant:
 
     kind: str
     model: Transformer
-    program: HardProgram
+    program: Program
 
 
 def _form(form: Affine, names: list[str], rng: Random) -> Affine:
@@ -73,7 +73,7 @@ def _head(head: Head, names: list[str], rng: Random) -> tuple[str, Head]:
     some = _form if rng.random() < 0.5 else _swapped
     score = list(head.score)
     if what == "value":
-        return what, replace(head, value=some(head.value, names, rng))
+        return what, replace(head, values=((head.out, some(head.value, names, rng)),))
     if what == "select" and head.select is not None:
         return what, replace(head, select=some(head.select, names, rng))
     if what == "mask":
@@ -97,10 +97,10 @@ def _head(head: Head, names: list[str], rng: Random) -> tuple[str, Head]:
     return "", head
 
 
-def _clip(clip: Clip, names: list[str], rng: Random) -> Clip:
+def _unit(unit: Unit, names: list[str], rng: Random) -> Unit:
     if rng.random() < 0.2:
-        return replace(clip, weight=-clip.weight)
-    return replace(clip, pre=(_form if rng.random() < 0.5 else _swapped)(clip.pre, names, rng))
+        return replace(unit, outs=((unit.out, -unit.weight),))
+    return replace(unit, pre=(_form if rng.random() < 0.5 else _swapped)(unit.pre, names, rng))
 
 
 def _encoding(value: PositionFunction, rng: Random) -> PositionFunction:
@@ -119,7 +119,7 @@ def _encoding(value: PositionFunction, rng: Random) -> PositionFunction:
     return parse_arith(rng.choice(ENCODINGS).format(value))
 
 
-def _program(program: HardProgram, rng: Random) -> tuple[str, HardProgram]:
+def _program(program: Program, rng: Random) -> tuple[str, Program]:
     """A specification with one thing changed."""
     layers = list(program.layers)
     names = list(program.coordinates)
@@ -132,10 +132,10 @@ def _program(program: HardProgram, rng: Random) -> tuple[str, HardProgram]:
         heads = tuple(changed if index == place else old for index, old in enumerate(layer.heads))
         layers[number] = replace(layer, heads=heads)
         return f"head {part}", replace(program, layers=tuple(layers))
-    if what == "clip" and layer.clips:
-        place = rng.randrange(len(layer.clips))
-        clips = tuple(_clip(old, names, rng) if index == place else old for index, old in enumerate(layer.clips))
-        layers[number] = replace(layer, clips=clips)
+    if what == "clip" and layer.units:
+        place = rng.randrange(len(layer.units))
+        units = tuple(_unit(old, names, rng) if index == place else old for index, old in enumerate(layer.units))
+        layers[number] = replace(layer, units=units)
         return what, replace(program, layers=tuple(layers))
     if what == "encoding" and program.encodings:
         place = rng.randrange(len(program.encodings))
@@ -149,16 +149,16 @@ def _program(program: HardProgram, rng: Random) -> tuple[str, HardProgram]:
                         enumerate(program.letters))  # fmt: skip
         return what, replace(program, letters=letters)
     if what == "ones":
-        outs = sorted({clip.out for clip in layer.clips})
-        ones = tuple(name for name in outs if rng.random() < 0.5)
-        layers[number] = ProgramLayer(layer.heads, layer.clips, ones)
+        outs = sorted({unit.out for unit in layer.units})
+        biases = tuple((name, 1) for name in outs if rng.random() < 0.5)
+        layers[number] = replace(layer, biases=biases)
         return what, replace(program, layers=tuple(layers))
     if what == "name":
         return what, renamed(program, rng.choice(names[1:]), rng.choice(names))
     return "", program
 
 
-def renamed(program: HardProgram, old: str, new: str) -> HardProgram:
+def renamed(program: Program, old: str, new: str) -> Program:
     """A specification in which one coordinate is called like another, wherever it is named."""
 
     def name(one: str) -> str:
@@ -169,13 +169,13 @@ def renamed(program: HardProgram, old: str, new: str) -> HardProgram:
 
     def layer(one: ProgramLayer) -> ProgramLayer:
         heads = tuple(
-            replace(head, value=form(head.value), out=name(head.out),
+            replace(head, values=((name(head.out), form(head.value)),),
                     score=tuple((form(query), form(key)) for query, key in head.score),
                     select=None if head.select is None else form(head.select))
             for head in one.heads
         )  # fmt: skip
-        clips = tuple(replace(clip, out=name(clip.out), pre=form(clip.pre)) for clip in one.clips)
-        return ProgramLayer(heads, clips, tuple(name(out) for out in one.ones))
+        units = tuple(replace(unit, outs=((name(unit.out), unit.weight),), pre=form(unit.pre)) for unit in one.units)
+        return ProgramLayer(heads, units, tuple((name(out), bias) for out, bias in one.biases))
 
     return replace(
         program,
@@ -183,6 +183,7 @@ def renamed(program: HardProgram, old: str, new: str) -> HardProgram:
         encodings=tuple(replace(encoding, name=name(encoding.name)) for encoding in program.encodings),
         layers=tuple(layer(one) for one in program.layers),
         output=name(program.output),
+        coordinates=(),
     )
 
 
@@ -254,7 +255,7 @@ def mutated(subject: Subject, rng: Random) -> Mutant | None:
             kinds.append(kind)
     try:
         budget = replace(subject.budget) if rng.random() < 0.7 else replace(subject.budget, beta=Fraction(3))
-        model = soften(program, budget)
+        model = assemble(program, budget)
     except (HardsimError, KeyError, ValueError):
         return None
     if not kinds or rng.random() < 0.2:

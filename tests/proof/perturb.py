@@ -8,9 +8,9 @@ from fractions import Fraction
 from random import Random
 
 from hardsim.lang.arith import parse_arith
-from hardsim.net.model import AttentionHead, Layer, Matrix, Transformer
-from hardsim.spec.columns import PositionFunction, PredicateColumn
-from hardsim.spec.ir import Mask, Rational
+from hardsim.network.columns import PositionFunction, PredicateColumn
+from hardsim.network.model import AttentionHead, Layer, Matrix, Transformer
+from hardsim.network.numbers import Mask, Rational
 
 FACTORS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(11, 10), Fraction(2), Fraction(-1))
 STEPS = (Fraction(-1), Fraction(-1, 4), Fraction(1, 10), Fraction(1))
@@ -68,7 +68,7 @@ def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None
                 )
             if kind == "value":
                 return replace(head, w_v=changed_entry(head.w_v, rng))
-            if head.uniform:
+            if not head.scores:
                 return head
             if kind == "query":
                 return replace(head, w_q=changed_entry(head.w_q, rng))

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.proof.counts import common, number_error
-from hardsim.proof.signs import wrong_sign
+from hardsim.network.numbers import Rational
+from hardsim.proof.heads import number_error, table_errors, wrong_sign
+from hardsim.proof.ratios import common
 from hardsim.proof.sites import Sites
-from hardsim.proof.tables import table_errors
-from hardsim.spec.ir import Rational
 
 
 def weights(rate: Fraction, visible: int, count: int) -> list[float]:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from hardsim.checking.open import compile_formula
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.result import Verdict
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import InputError
-from hardsim.lang.parse import load
 from hardsim.lang.semantics import Oracle
-from hardsim.run.ball import BallForward
+from hardsim.program.regimes import PROVEN
 from hardsim.run.float64 import FloatForward
-from hardsim.spec.regimes import PROVEN
+from hardsim.run.soft import SoftModel, rounded
+from tests.sources import load
 
 pytestmark = pytest.mark.sweep
 
@@ -31,7 +32,7 @@ def subjects(path: Path) -> Iterator[Subject]:
     """A formula in every regime that has a construction."""
     for regime in PROVEN:
         try:
-            yield compile_file(load(path), ModelOptions(regime=regime))
+            yield compile_formula(load(path), ModelOptions(regime=regime))
         except InputError:
             continue
 
@@ -50,7 +51,7 @@ def certified(subject: Subject, longest: int) -> int:
 
     Float64 answers with bounded errors, and balls where that decides nothing.
     """
-    oracle, floats, balls = Oracle(subject.file), FloatForward(subject.model), BallForward(subject.model)
+    oracle, floats, balls = Oracle(subject.file), FloatForward(subject.model), SoftModel(subject.model, rounds=True)
     seen = 0
     for n in range(1, longest + 1):
         words = product(subject.file.alphabet, repeat=n)
@@ -61,7 +62,7 @@ def certified(subject: Subject, longest: int) -> int:
                     if trace.decided[row]:
                         answer = bool(trace.accepted[row]) or (None if not trace.rejected[row] else False)
                     else:
-                        answer = balls.run(word).verdict()
+                        answer = rounded(balls.run(word).output)
                     assert answer is oracle.accepts(word), (subject.name, subject.program.regime, word)
                     seen += 1
     return seen

@@ -10,21 +10,23 @@ from random import Random
 
 import pytest
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file, own_predicates
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression, parse_text
-from hardsim.net.model import Transformer
-from hardsim.proof.general import GeneralProof, prove_general
-from hardsim.proof.prover import prove
-from hardsim.spec.ir import Mask
-from hardsim.spec.regimes import PROVEN
+from hardsim.network.model import Transformer
+from hardsim.network.numbers import Mask
+from hardsim.program.regimes import PROVEN
+from hardsim.proof.general import prove_general
+from hardsim.proof.network import prove
+from hardsim.proof.result import Proof
 from tests.proof.perturb import perturbed
 from tests.proof.test_perturbed import refuting_word, subjects
 
 pytestmark = pytest.mark.sweep
 
 
-def general(subject: Subject, model: Transformer | None = None) -> GeneralProof:
+def general(subject: Subject, model: Transformer | None = None) -> Proof:
     """The proof for every length of a subject, or of another network in its place."""
     return prove_general(model or subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))
 
@@ -69,7 +71,7 @@ def test_no_changed_network_of_a_thousand_is_proved_for_every_length_and_refuted
 
 
 def since(beta: Fraction, regime: str = "temperature", text: str = "a S b", symbols: str = "abc") -> Subject:
-    return compile_file(parse_expression(text, list(symbols)), ModelOptions(regime=regime, beta=beta))
+    return compile_formula(parse_expression(text, list(symbols)), ModelOptions(regime=regime, beta=beta))
 
 
 @pytest.mark.parametrize("regime", PROVEN)
@@ -133,15 +135,15 @@ OWN = "alphabet: a b\npred third(k, n) = k * 3 == n\n{}\n"
 
 @pytest.mark.parametrize("formula", ["#L[third(pos)] > #L[a]", "third(#L[a])", "a & third(pos)", "pos * 2 > len + 3"])
 def test_own_predicates_count_as_booleans(formula: str) -> None:
-    subject = compile_file(parse_text(OWN.format(formula)), ModelOptions())
+    subject = compile_formula(parse_text(OWN.format(formula)), ModelOptions())
     proof = general(subject)
     assert proof.proved, proof.reason
     assert any("third" in text for text in proof.predicates) == ("third" in formula)
 
 
 def test_a_predicate_with_another_definition_is_not_the_formulas() -> None:
-    subject = compile_file(parse_text(OWN.format("third(#L[a])")), ModelOptions())
-    other = compile_file(parse_text(OWN.format("third(#L[a])").replace("k * 3", "k * 2")), ModelOptions())
+    subject = compile_formula(parse_text(OWN.format("third(#L[a])")), ModelOptions())
+    other = compile_formula(parse_text(OWN.format("third(#L[a])").replace("k * 3", "k * 2")), ModelOptions())
     proof = prove_general(subject.model, subject.program, desugar(subject.file), own_predicates(other.file))
     assert proof.network.holds
     assert proof.meaning is not None
@@ -153,7 +155,7 @@ def test_a_predicate_with_another_definition_is_not_the_formulas() -> None:
 @pytest.mark.parametrize("side", ["L", "R", ""])
 def test_predicates_of_counts_that_are_the_same_for_every_word(body: str, side: str, regime: str) -> None:
     for name in ("EVEN", "PRIME"):
-        subject = compile_file(parse_expression(f"{name}(#{side}[{body}])", ["a", "b"]), ModelOptions(regime))
+        subject = compile_formula(parse_expression(f"{name}(#{side}[{body}])", ["a", "b"]), ModelOptions(regime))
         assert general(subject).reason is None
 
 

@@ -14,25 +14,23 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file, own_predicates
+from hardsim.checking.open import Accepts, compile_formula
+from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.errors import HardsimError, SourceError
 from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Operation, Variable, parse_arith
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
-from hardsim.net.model import Matrix, Transformer
-from hardsim.net.soften import soften
-from hardsim.net.tables import LengthTable
-from hardsim.proof.classes import Classes, SiteClass
+from hardsim.network.columns import PositionFunction, PredicateColumn
+from hardsim.network.model import LengthTable, Matrix, Transformer
+from hardsim.network.numbers import ONE, Rational, plain
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Affine, Encoding, Head, Kind, Program, ProgramLayer, Unit
+from hardsim.program.regimes import PROVEN
+from hardsim.proof.arrays import Running, above, ball, exp_lower, exp_upper, share
 from hardsim.proof.general import prove_general
-from hardsim.proof.network import prove_network
-from hardsim.proof.outward import above, ball, exp_lower, exp_upper
-from hardsim.proof.prover import prove
+from hardsim.proof.network import prove, prove_network
 from hardsim.proof.ratios import NoRatio, Ratio, ratio_of
-from hardsim.proof.running import Running, share
-from hardsim.proof.sites import Sites
-from hardsim.spec.columns import PositionFunction, PredicateColumn
-from hardsim.spec.ir import ONE, Affine, Clip, Encoding, HardProgram, Head, Kind, ProgramLayer, Rational, plain
-from hardsim.spec.regimes import PROVEN
+from hardsim.proof.sites import Classes, SiteClass, Sites
 from tests.proof.mutate import mutated, renamed
 from tests.proof.test_perturbed import refuting_word, subjects
 
@@ -40,14 +38,13 @@ Counting = Literal["lookup", "sign"] | None
 
 
 def subject_of(text: str, regime: str = "temperature", symbols: str = "ab", counting: Counting = None) -> Subject:
-    return compile_file(parse_expression(text, list(symbols)), ModelOptions(regime, counting=counting))
+    return compile_formula(parse_expression(text, list(symbols)), ModelOptions(regime, counting=counting))
 
 
-def proved(subject: Subject, model: Transformer, program: HardProgram | None = None, max_n: int = 6) -> list[str]:
+def proved(subject: Subject, model: Transformer, program: Program | None = None, max_n: int = 6) -> list[str]:
     """The proofs that are found of a network: "finite", "every"."""
     core, users = desugar(subject.file), own_predicates(subject.file)
-    own = {name: user for name, (_, user) in users.items()}
-    found = {"finite": prove(model, program or subject.program, max_n, core, own).proved,
+    found = {"finite": prove(model, program or subject.program, max_n, core, users).proved,
              "every": prove_general(model, program or subject.program, core, users).proved}  # fmt: skip
     return [name for name, holds in found.items() if holds]
 
@@ -247,7 +244,7 @@ def test_a_name_with_two_meanings_proves_nothing(text: str) -> None:
     for place, new in enumerate(names):
         for old in names[place + 1 :]:
             program = renamed(subject.program, old, new)
-            for model in (subject.model, soften(program, subject.budget)):
+            for model in (subject.model, assemble(program, subject.budget)):
                 assert not proved(subject, model, program, max_n=2), (old, new)
 
 
@@ -260,7 +257,7 @@ def test_two_heads_of_one_name_prove_nothing() -> None:
 
     program = replace(subject.program, layers=tuple(layer(one) for one in subject.program.layers))
     assert len(heads) > 1
-    assert not proved(subject, soften(program, subject.budget), program)
+    assert not proved(subject, assemble(program, subject.budget), program)
 
 
 # ---- counts ----
@@ -291,19 +288,20 @@ def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
 
     def changed(head: Head) -> list[Head]:
         if head.out == "#L[a].mean":
-            return [head, replace(head, name="all.mean", out="all.mean", value=Affine.constant(1))]
+            return [head, replace(head, name="all.mean", values=(("all.mean", Affine.constant(1)),))]
         if any(query == Affine.coordinate("#L[a].mean") for query, _ in head.score):
             return [replace(head, score=(*rows, *head.score))]
         if head.select is not None and head.out == "#L[a].some.read":
             score = tuple((query, in_place(other, names)) for query, other in head.score)
-            return [replace(head, score=score, value=Affine.constant(1), select=Affine.constant(1))]
+            values = ((head.out, Affine.constant(1)),)
+            return [replace(head, score=score, values=values, select=Affine.constant(1))]
         return [head]
 
     layers = tuple(replace(layer, heads=tuple(new for old in layer.heads for new in changed(old)))
                    for layer in subject.program.layers)  # fmt: skip
-    program = replace(subject.program, layers=layers)
-    model = soften(program, subject.budget)
-    assert refuting_word(replace(subject, file=wanted), model, 4)
+    program = replace(subject.program, layers=layers, coordinates=())
+    model = assemble(program, subject.budget)
+    assert refuting_word(replace(subject, formula=wanted, oracle=Accepts(wanted)), model, 4)
     assert not prove(model, program, 4, desugar(wanted)).proved
     assert not prove_general(model, program, desugar(wanted)).proved
 
@@ -311,11 +309,11 @@ def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
 def test_two_clips_of_counts_that_write_one_coordinate_are_not_taken_for_one() -> None:
     subject = subject_of("#L[a] >= 2", counting="lookup")
     layer = subject.program.layers[-1]
-    (clip,) = (item for item in layer.clips if item.counts)
-    less = Clip(clip.out, clip.pre - Affine.constant(2), -clip.weight, clip.counts)
-    layers = (*subject.program.layers[:-1], replace(layer, clips=(*layer.clips, less)))
+    (clip,) = (item for item in layer.units if item.counts)
+    less = Unit(((clip.out, -clip.weight),), clip.pre - Affine.constant(2), counts=clip.counts)
+    layers = (*subject.program.layers[:-1], replace(layer, units=(*layer.units, less)))
     program = replace(subject.program, layers=layers)
-    model = soften(program, subject.budget)
+    model = assemble(program, subject.budget)
     # One of the two is true of a count of 2, both of larger ones: their difference is not always 0.
     for link in (prove_network(model, program, Sites((1, 2, 3, 4)))[0], prove_general(model, program).network):
         assert link.reason == f"the coordinate '{clip.out}' can be other than 0 and 1"
@@ -329,7 +327,7 @@ def test_a_sign_test_whose_neighbours_are_alike_somewhere_is_not_proved(regime: 
     names = {parity: "alike"}
 
     def changed(one: ProgramLayer) -> ProgramLayer:
-        heads = tuple(replace(head, value=in_place(head.value, names),
+        heads = tuple(replace(head, values=((head.out, in_place(head.value, names)),),
                               score=tuple((query, in_place(key, names)) for query, key in head.score))
                       if head.kind is Kind.SIGN else head for head in one.heads)  # fmt: skip
         return replace(one, heads=heads)
@@ -338,8 +336,9 @@ def test_a_sign_test_whose_neighbours_are_alike_somewhere_is_not_proved(regime: 
         subject.program,
         encodings=(*subject.program.encodings, Encoding("alike", parse_arith(value))),
         layers=tuple(changed(layer) for layer in subject.program.layers),
+        coordinates=(),
     )
-    model = soften(program, subject.budget)
+    model = assemble(program, subject.budget)
     assert program.heads != subject.program.heads
     found = proved(subject, model, program, max_n=5)
     assert not found or refuting_word(subject, model, 5) is None
@@ -349,7 +348,7 @@ def test_a_coordinate_called_symbol_is_no_symbol_of_a_word() -> None:
     subject = subject_of("a S Y b")
     step = next(name for name in subject.program.coordinates if name.startswith("Y") and "." not in name)
     program = renamed(subject.program, step, "symbol")
-    cases = prove(soften(program, replace(subject.budget, beta=Fraction(1))), program, 4).network.cases
+    cases = prove(assemble(program, replace(subject.budget, beta=Fraction(1))), program, 4).network.cases
     assert cases
     assert {symbol for case in cases for symbol in case.symbols or ()} <= {"", "a", "b"}
 
@@ -361,6 +360,38 @@ def test_the_constant_is_no_letter() -> None:
     program = renamed(subject.program, letter.name, ONE)
     link, _ = prove_network(subject.model, program, Sites((1, 2)))
     assert link.reason == "the specification has two meanings for the coordinate '1'"
+
+
+# ---- a constant in the keys, which softmax does not see ----
+
+LEVELS = st.one_of(st.fractions(-3, 3), st.integers(50, 300).map(lambda power: Fraction(10**power)))
+
+
+def with_level(model: Transformer, number: int, level: Fraction) -> Transformer:
+    """The same network with a constant added to the first key of a head: its softmax is the same."""
+    head = model.heads[number]
+    entries = {(row, column): value for row, column, value in head.w_k.entries} | {(0, 0): plain(level)}
+    key = Matrix.of(*head.w_k.shape, entries)
+    changed = replace(head, w_k=key)
+    layers = tuple(replace(layer, heads=tuple(changed if other is head else other for other in layer.heads))
+                   for layer in model.layers)  # fmt: skip
+    return replace(model, layers=layers)
+
+
+@given(LEVELS, st.sampled_from(["temperature", "causal-temperature"]), st.sampled_from(["a S b", "b U a", "Y a"]))
+@settings(max_examples=12)
+def test_a_nearest_head_is_proved_with_any_constant_in_its_keys(level: Fraction, regime: str, text: str) -> None:
+    subject = subject_of("a S b" if regime.startswith("causal") else text, regime, "abc")
+    number = next(k for k, head in enumerate(subject.program.heads) if head.kind is Kind.NEAREST)
+    assert proved(subject, with_level(subject.model, number, level)) == ["finite", "every"]
+
+
+@given(LEVELS, st.sampled_from(["#L[a] > #L[b]", "2*#L[a] >= 3*#[b]", "#[a] = #[b]"]))
+@settings(max_examples=12)
+def test_a_look_up_is_proved_with_any_constant_in_its_keys(level: Fraction, text: str) -> None:
+    subject = subject_of(text)
+    number = next(k for k, head in enumerate(subject.program.heads) if head.kind is Kind.LOOKUP)
+    assert proved(subject, with_level(subject.model, number, level)) == ["finite", "every"]
 
 
 # ---- anything ----

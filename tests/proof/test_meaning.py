@@ -8,27 +8,29 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file, own_predicates
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression, parse_text
-from hardsim.lang.predicate import user_predicates
-from hardsim.proof.prover import prove, prove_meaning
+from hardsim.network.columns import PredicateColumn
+from hardsim.network.numbers import ONE, Mask
+from hardsim.program.model import Affine, Head, Program, Unit, Weighting
+from hardsim.proof.facts import Facts
+from hardsim.proof.network import prove, prove_meaning
 from hardsim.proof.result import LinkProof
 from hardsim.proof.sites import Sites
-from hardsim.spec.columns import PredicateColumn
-from hardsim.spec.ir import ONE, Affine, Clip, HardProgram, Head, Mask, Weighting
 
 SITES = Sites(tuple(range(1, 8)))
 
 
 def subject_of(text: str, regime: str = "temperature", counting: str | None = None) -> Subject:
     options = ModelOptions(regime, counting="sign" if counting == "sign" else None)
-    return compile_file(parse_expression(text, ["a", "b"]), options)
+    return compile_formula(parse_expression(text, ["a", "b"]), options)
 
 
-def meaning(program: HardProgram, text: str) -> LinkProof:
+def meaning(program: Program, text: str) -> LinkProof:
     """Whether a program is proved to be a formula."""
-    return prove_meaning(program, desugar(parse_expression(text, ["a", "b"])), SITES, {})
+    return prove_meaning(program, desugar(parse_expression(text, ["a", "b"])), Facts(SITES, ("a", "b")))
 
 
 PAIRS = (
@@ -90,38 +92,40 @@ def test_equal_formulas_have_equal_meanings(text: str, other: str) -> None:
     assert meaning(subject_of(text).program, other).reason is None
 
 
-def edited(program: HardProgram, edit: Callable[[Head | Clip], Head | Clip]) -> HardProgram:
-    """A program with every head and clip edited."""
+def edited(program: Program, edit: Callable[[Head | Unit], Head | Unit]) -> Program:
+    """A program with every head and hidden unit edited."""
     layers = []
     for layer in program.layers:
         heads = tuple(item for head in layer.heads if isinstance(item := edit(head), Head))
-        clips = tuple(item for clip in layer.clips if isinstance(item := edit(clip), Clip))
-        layers.append(replace(layer, heads=heads, clips=clips))
+        units = tuple(item for unit in layer.units if isinstance(item := edit(unit), Unit))
+        layers.append(replace(layer, heads=heads, units=units))
     return replace(program, layers=tuple(layers))
 
 
-def mirrored(item: Head | Clip) -> Head | Clip:
+def mirrored(item: Head | Unit) -> Head | Unit:
     return replace(item, mask=Mask.PAST, weighting=Weighting.LEFTMOST) if isinstance(item, Head) else item
 
 
-def reads_b(item: Head | Clip) -> Head | Clip:
-    return replace(item, value=Affine.coordinate("[b]")) if isinstance(item, Head) and item.score else item
+def reads_b(item: Head | Unit) -> Head | Unit:
+    if not isinstance(item, Head) or not item.score:
+        return item
+    return replace(item, values=((item.out, Affine.coordinate("[b]")),))
 
 
-def looks_for_a(item: Head | Clip) -> Head | Clip:
+def looks_for_a(item: Head | Unit) -> Head | Unit:
     return replace(item, select=Affine.coordinate("[a]")) if isinstance(item, Head) and item.select else item
 
 
-def shifted(item: Head | Clip) -> Head | Clip:
-    return replace(item, pre=item.pre + Affine.constant(1)) if isinstance(item, Clip) else item
+def shifted(item: Head | Unit) -> Head | Unit:
+    return replace(item, pre=item.pre + Affine.constant(1)) if isinstance(item, Unit) else item
 
 
-def loose(item: Head | Clip) -> Head | Clip:
-    return replace(item, pre=item.pre.scaled(Fraction(1, 3))) if isinstance(item, Clip) else item
+def loose(item: Head | Unit) -> Head | Unit:
+    return replace(item, pre=item.pre.scaled(Fraction(1, 3))) if isinstance(item, Unit) else item
 
 
-def negated(item: Head | Clip) -> Head | Clip:
-    return replace(item, weight=-1) if isinstance(item, Clip) else item
+def negated(item: Head | Unit) -> Head | Unit:
+    return replace(item, outs=((item.out, -1),)) if isinstance(item, Unit) else item
 
 
 @pytest.mark.parametrize(
@@ -143,7 +147,7 @@ def negated(item: Head | Clip) -> Head | Clip:
         ("first & a", shifted),
     ],
 )
-def test_an_edited_program_is_not_proved(text: str, edit: Callable[[Head | Clip], Head | Clip]) -> None:
+def test_an_edited_program_is_not_proved(text: str, edit: Callable[[Head | Unit], Head | Unit]) -> None:
     program = subject_of(text).program
     other = edited(program, edit)
     assert other != program
@@ -151,7 +155,7 @@ def test_an_edited_program_is_not_proved(text: str, edit: Callable[[Head | Clip]
 
 
 @pytest.mark.parametrize("edit", [shifted, loose, negated, reads_b, mirrored])
-def test_an_edited_sign_test_is_not_proved(edit: Callable[[Head | Clip], Head | Clip]) -> None:
+def test_an_edited_sign_test_is_not_proved(edit: Callable[[Head | Unit], Head | Unit]) -> None:
     text = "#L[a] > #L[b]"
     program = subject_of(text, counting="sign").program
     assert meaning(edited(program, edit), text).reason is not None
@@ -172,10 +176,10 @@ def test_another_column_of_a_predicate_is_another_predicate() -> None:
 def test_an_own_predicate_is_compared_by_its_values() -> None:
     text = "alphabet: a b\npred P(c, n) = c != 0 and n mod c == 0\npred Q(c, n) = n mod (c + 1) == 0\n"
     file, other = (parse_text(text + f"{name}(#L[a])\n", "<test>") for name in "PQ")
-    program = compile_file(file, ModelOptions()).program
+    program = compile_formula(file, ModelOptions()).program
     assert own_predicates(file).keys() == {"P", "Q"}
-    assert prove_meaning(program, desugar(file), SITES, dict(user_predicates(file))).reason is None
-    assert prove_meaning(program, desugar(other), SITES, dict(user_predicates(other))).reason is not None
+    assert prove_meaning(program, desugar(file), Facts(SITES, file.alphabet, own_predicates(file))).reason is None
+    assert prove_meaning(program, desugar(other), Facts(SITES, other.alphabet, own_predicates(other))).reason
 
 
 def test_an_output_that_nothing_rounds_has_no_meaning() -> None:
@@ -187,7 +191,7 @@ def test_an_output_that_nothing_rounds_has_no_meaning() -> None:
 
 def test_another_alphabet_is_no_proof() -> None:
     core = desugar(parse_expression("O a", ["a", "b", "c"]))
-    assert prove_meaning(subject_of("O a").program, core, SITES, {}).reason is not None
+    assert prove_meaning(subject_of("O a").program, core, Facts(SITES, ("a", "b"))).reason is not None
 
 
 def test_a_future_formula_is_not_proved_by_its_prefixes() -> None:

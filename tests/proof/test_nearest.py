@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.proof.nearest import head_worst_case
-from hardsim.proof.reading import LocalType, NearestReading
-from hardsim.proof.running import Columns
+from hardsim.network.numbers import Mask
+from hardsim.proof.arrays import Columns
+from hardsim.proof.nearest import LocalType, NearestReading, head_worst_case
 from hardsim.proof.sites import Sites
-from hardsim.spec.ir import Mask
 
 F = Fraction
 

@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from hardsim.checking.compare import Judge
-from hardsim.checking.soft import MpEngine
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.campaign import Judge
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import InputError
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_expression
-from hardsim.net.model import Matrix, Transformer
-from hardsim.proof.network import prove_network, sites_up_to
-from hardsim.proof.prover import prove
-from hardsim.spec.ir import Mask, Rational
-from hardsim.spec.regimes import PROVEN, REGIMES
+from hardsim.network.model import Matrix, Transformer
+from hardsim.network.numbers import Mask, Rational
+from hardsim.program.regimes import PROVEN, REGIMES
+from hardsim.proof.network import prove, prove_network, sites_up_to
+from tests.subjects import judge_of
 
 
 def subject_of(text: str, regime: str = "temperature", alphabet: str = "ab", beta: Fraction | None = None) -> Subject:
-    return compile_file(parse_expression(text, list(alphabet)), ModelOptions(regime, beta=beta))
+    return compile_formula(parse_expression(text, list(alphabet)), ModelOptions(regime, beta=beta))
 
 
 def put(matrix: Matrix, row: int, column: int, value: Rational) -> Matrix:
@@ -123,7 +123,7 @@ def test_what_is_not_recognised_is_not_proved(
 
 
 def test_a_sign_test_with_another_query_or_key_is_not_proved() -> None:
-    subject = compile_file(parse_expression("#L[a] > #L[b]", ["a", "b"]), ModelOptions(counting="sign"))
+    subject = compile_formula(parse_expression("#L[a] > #L[b]", ["a", "b"]), ModelOptions(counting="sign"))
     name = next(head.name for head in subject.program.heads if head.name.endswith(".sign"))
     assert prove(subject.model, subject.program, 5).proved
     for change, reason in (
@@ -149,7 +149,7 @@ def test_a_temperature_that_is_not_positive_is_an_error() -> None:
 def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
     # Over {a, b, c} the worst types of `a S b` are words: every b and c is selected.
     subject = subject_of("a S b", regime, "abc")
-    judge = Judge(subject)
+    judge = judge_of(subject, "mpmath")
     longest = 5
     largest = max(
         abs(float(soft) - float(hard))
@@ -169,11 +169,10 @@ def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
 def _attended(judge: Judge, word: tuple[str, ...]) -> list[tuple[Any, Rational]]:
     """What the only head read at every position, in the network and in hard attention."""
     subject = judge.subject
-    assert isinstance(judge.engine, MpEngine)
     (head,) = subject.program.heads
-    soft = judge.engine.forward(len(word)).run(word).attended[head.name]
+    soft = judge.soft.words.run(word).trace.attended[head.name]
     (column,) = soft.values()
-    return list(zip(column.values, judge.hard.run(word).columns[head.out], strict=True))
+    return list(zip(column.values, judge.hard.run([word]).attended(head.name, head.out).values(0), strict=True))
 
 
 def test_the_critical_beta_of_since_is_twice_ln_4() -> None:

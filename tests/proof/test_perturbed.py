@@ -9,15 +9,16 @@ from random import Random
 
 import pytest
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import InputError, Undecided
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
 from hardsim.lang.semantics import Oracle
-from hardsim.net.model import Transformer
-from hardsim.proof.prover import prove
-from hardsim.run.ball import BallForward
-from hardsim.spec.regimes import PROVEN
+from hardsim.network.model import Transformer
+from hardsim.program.regimes import PROVEN
+from hardsim.proof.network import prove
+from hardsim.run.soft import SoftModel, rounded
 from tests.proof.perturb import perturbed
 
 pytestmark = pytest.mark.sweep
@@ -35,7 +36,7 @@ def subjects() -> tuple[Subject, ...]:
     for text in FORMULAS:
         for regime in PROVEN:
             try:
-                result.append(compile_file(parse_expression(text, ["a", "b"]), ModelOptions(regime=regime)))
+                result.append(compile_formula(parse_expression(text, ["a", "b"]), ModelOptions(regime=regime)))
             except InputError:
                 continue
     return tuple(result)
@@ -43,11 +44,11 @@ def subjects() -> tuple[Subject, ...]:
 
 def refuting_word(subject: Subject, model: Transformer, longest: int) -> tuple[str, ...] | None:
     """A word on which the network certainly does not do what the formula says, the shortest one: in balls."""
-    oracle, forward = Oracle(subject.file), BallForward(model)
+    oracle, forward = Oracle(subject.file), SoftModel(model, rounds=True)
     for n in range(1, longest + 1):
         for word in product(subject.file.alphabet, repeat=n):
             try:
-                answer = forward.run(word).verdict()
+                answer = rounded(forward.run(word).output)
             except Undecided:
                 continue  # on a threshold, as far as the limit of the balls can see: nothing certain
             if answer is not oracle.accepts(word):

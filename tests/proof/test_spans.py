@@ -6,28 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from hardsim.checking.open import read_expression, read_formula
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.open import read_expression, read_input
+from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.errors import InputError, Unsupported
 from hardsim.lang.desugar import desugar
-from hardsim.lang.predicate import user_predicates
-from hardsim.proof.network import LARGEST, hold_size, positions, sites_up_to
-from hardsim.proof.prover import prove
+from hardsim.program.regimes import PROVEN
+from hardsim.proof.network import LARGEST, hold_size, positions, prove, sites_up_to
 from hardsim.proof.result import Proof
-from hardsim.spec.regimes import PROVEN
 
 FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
 
 
 def proof_of(subject: Subject, min_n: int, max_n: int) -> Proof:
     """The proof of a subject for some lengths."""
-    users = user_predicates(subject.file)
-    return prove(subject.model, subject.program, max_n, desugar(subject.file), users, min_n)
+    return prove(subject.model, subject.program, max_n, desugar(subject.file), own_predicates(subject.file), min_n)
 
 
 @pytest.mark.parametrize("name", ["since", "flipflop", "mod3", "majority", "parity_no_predicate", "ones_divide_length"])
 def test_lengths_together_are_the_lengths_one_by_one(name: str) -> None:
-    formula = read_formula(str(FORMULAS / f"{name}.ltl"))
+    formula = read_input(str(FORMULAS / f"{name}.ltl"))
     for regime in PROVEN:
         try:
             subject = formula.compile(ModelOptions(regime))
@@ -37,7 +34,7 @@ def test_lengths_together_are_the_lengths_one_by_one(name: str) -> None:
         apart = [proof_of(subject, n, n) for n in (7, 8, 9)]
         assert together.proved
         assert all(proof.proved for proof in apart)
-        assert (together.min_n, together.max_n) == (7, 9)
+        assert together.span == (7, 9)
         margins = [proof.margin for proof in apart if proof.margin is not None]
         assert len(margins) in (0, 3)
         assert (together.margin is None) == (not margins)
@@ -77,7 +74,7 @@ def test_too_many_positions_are_refused_before_any_work() -> None:
 
 
 def test_progress_counts_the_heads() -> None:
-    subject = read_formula(str(FORMULAS / "flipflop.ltl")).compile(ModelOptions("position"))
+    subject = read_input(str(FORMULAS / "flipflop.ltl")).compile(ModelOptions("position"))
     told: list[tuple[int, int]] = []
     prove(subject.model, subject.program, 3, report=lambda done, total: told.append((done, total)))
     heads = len(subject.program.heads)
@@ -88,6 +85,6 @@ def test_progress_counts_the_heads() -> None:
 @pytest.mark.parametrize("regime", PROVEN)
 def test_flipflop_at_great_lengths(regime: str) -> None:
     # What it takes is measured in benchmarks/.
-    subject = read_formula(str(FORMULAS / "flipflop.ltl")).compile(ModelOptions(regime))
+    subject = read_input(str(FORMULAS / "flipflop.ltl")).compile(ModelOptions(regime))
     for min_n, max_n in ((1, 256), (4096, 4096)):
         assert proof_of(subject, min_n, max_n).proved

@@ -9,30 +9,21 @@ from fractions import Fraction
 import jsonschema
 import pytest
 
-from hardsim.checking.attention_result import Growth, Tie, Violation
-from hardsim.checking.bound_result import BoundHead, BoundLength, BoundResult
-from hardsim.checking.result import Verdict
-from hardsim.report.bound import (
-    bound_json,
-    gap_row,
-    head_row,
-    length_row,
-    print_bound,
-    print_gaps,
-    print_summary,
-    summary_row,
-)
-from hardsim.report.json import schema
+from hardsim.checking.bound import BoundLength, BoundResult
+from hardsim.checking.result import Growth, HeadResult, ModelFacts, Tie, Verdict, Violation
+from hardsim.report.bound import gap_row, head_row, length_row, print_bound, print_gaps, print_summary, summary_row
+from hardsim.report.json import bound_json, schema
 from hardsim.report.plot import draw, name_of
 from hardsim.report.screen import Screen
+from tests.mistakes import raised
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)
 
 
 def length(n: int, gap: Fraction | None = HALF) -> BoundLength:
     heads = (
-        BoundHead("wide", 1, "ties", None, gap and 2 * gap, Fraction(4), TINY, HALF),
-        BoundHead("narrow", 2, "tieless", Fraction(1, 8), gap, Fraction(16), HALF, HALF),
+        HeadResult("wide", 1, "", "", TINY, HALF, gap and 2 * gap, None, None, "ties", 2, Fraction(4)),
+        HeadResult("narrow", 2, "", "", HALF, HALF, gap, Fraction(1, 8), None, "tieless", 1, Fraction(16)),
     )
     return BoundLength(
         n=n, positions=n, words=2**n, possible=2**n, exhaustive=True, gap=gap,
@@ -45,7 +36,7 @@ def length(n: int, gap: Fraction | None = HALF) -> BoundLength:
 
 RESULT = BoundResult(
     name="dir/model.ahat.json", sha256="0" * 64, kind="ahat", regime=None, schedule="1", grid="a grid",
-    summary="2 layers", seed=0, lengths=(length(1, None), length(2), length(3, Fraction(1, 3))),
+    model=ModelFacts(2, 1, 5, 7, "1"), seed=0, lengths=(length(1, None), length(2), length(3, Fraction(1, 3))),
     growth=(Growth("gap", -1.25, 2.0, (2, 3)),), asymptotics="O(n)", ties=(Tie("wide", 2, ("a", "a"), 1, 2),),
     verdict=Verdict.CERTIFIED, reach="all",
 )  # fmt: skip
@@ -102,7 +93,7 @@ def test_a_block() -> None:
     assert "regime" not in text
     assert "  regime   position: temperatures below are multiples of 1" in shown(FORMULA)
     assert shown(RESULT, tables=False).splitlines() == [
-        "dir/model.ahat.json", "  model    2 layers", "CERTIFIED: all", "",
+        "dir/model.ahat.json", "  model    2 layers, 1 head, dimension 5, 7 parameters", "CERTIFIED: all", "",
     ]  # fmt: skip
 
 
@@ -141,8 +132,7 @@ def test_json_meets_the_schema() -> None:
         for key in document:
             with pytest.raises(jsonschema.ValidationError):
                 validator.validate({other: value for other, value in document.items() if other != key})
-    with pytest.raises(jsonschema.ValidationError):
-        validator.validate(bound_json(RESULT) | {"regime": "warm"})
+    raised(jsonschema.ValidationError, validator.validate, bound_json(RESULT) | {"regime": "warm"})
 
 
 def test_a_picture_is_the_same_each_time_and_skips_what_is_not_there() -> None:

@@ -1,21 +1,47 @@
-"""The report of a check, from results built by hand: it renders, it does not compute."""
+"""Reports of checks and evaluations and their JSON, from results built by hand: they render, they do not compute."""
 
 from __future__ import annotations
 
 import io
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import jsonschema
 import pytest
 
-from hardsim.checking.result import CheckResult, HeadResult, LengthResult, Mismatch, ModelFacts, Verdict
-from hardsim.report.check import head_rows, length_row, print_check, print_summary, summary_row
-from hardsim.report.json import check_json, document, encode, schema
+from hardsim.checking.result import (
+    CheckResult,
+    Evaluation,
+    Growth,
+    HeadResult,
+    LayerResult,
+    LengthResult,
+    Mismatch,
+    ModelFacts,
+    Tie,
+    Verdict,
+    Violation,
+)
+from hardsim.report.check import (
+    assumptions,
+    head_row,
+    layer_row,
+    length_row,
+    model_line,
+    print_check,
+    print_evaluations,
+    print_oracle_words,
+    print_summary,
+    summary_row,
+)
+from hardsim.report.json import check_json, compile_json, document, encode, eval_json, schema, words_json
 from hardsim.report.screen import Screen
+from tests.mistakes import raised
 
 ALPHABET = ("a", "b")
-FACTS = ModelFacts("temperature", "last", True, Fraction(7, 2), "1/n", 3, 2, 11, 47)
+HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)
+FACTS = ModelFacts(3, 2, 11, 47, "1/n", regime="temperature", beta=Fraction(7, 2), single_head=True)
 HEAD = HeadResult(
     "S3", 1, "the rightmost b", "Theorem 0", Fraction(1, 8), Fraction(1, 5), Fraction(1, 4), Fraction(1, 6)
 )
@@ -28,6 +54,7 @@ SHORT = LengthResult(
     accepted=5,
     soft_mismatches=0,
     hard_mismatches=0,
+    undecided=0,
     acceptance_gap=Fraction(3, 4),
     margin=Fraction(1, 10),
     score_gap=Fraction(1, 4),
@@ -54,7 +81,8 @@ LONG = replace(
 RESULT = CheckResult(
     name="x[/b].ltl",
     sha256="0" * 64,
-    formula="#L[b] S a",
+    kind="ltl",
+    title="#L[b] S a",
     model=FACTS,
     engine="mpmath",
     seed=3,
@@ -77,15 +105,31 @@ def text_of(result: CheckResult, tables: bool = True) -> str:
 
 
 def test_a_row_says_how_many_words_of_how_many() -> None:
-    assert length_row(SHORT) == ["3", "all 8", "5", "0", "0", "0.75", "0.1", "0.25", "0.125", "0.2", "23"]
-    assert length_row(LONG)[:5] == ["40", "17 of about 10^12", "5", "2", "1"]
-    assert length_row(LONG)[5] == "–"
+    row = ["3", "all 8", "5", "0", "0", "0.75", "0.1", "0.25", None, None, None, "0.125", "0.2", "23", None, None]
+    assert length_row(SHORT, RESULT) == row
+    assert length_row(LONG, RESULT)[:6] == ["40", "17 of about 10^12", "5", "2", "1", "–"]
+    assert length_row(replace(SHORT, sum_error=Fraction(1, 8)), RESULT)[-2:] == ["0.125", "1/4"]
 
 
 def test_a_head_has_its_extremes_with_the_bounds_of_the_same_length() -> None:
-    first, second = head_rows([SHORT, LONG])
-    assert first == ["S3", "1", "0.125", "3", "0.2", "0.0125", "40", "0.0111", "the rightmost b [Theorem 0]"]
-    assert second == ["first", "2", "0", "3", "0", "–", "–", "–", "marks the first"]
+    first = head_row([SHORT, LONG], 0)
+    said = "the rightmost b [Theorem 0]"
+    assert first == ["S3", "1", None, "0.125", "3", "0.2", None, "0.0125", "40", "0.0111", None, said]
+    second = head_row([SHORT, LONG], 1)
+    assert second == ["first", "2", None, "0", "3", "0", None, "–", "–", "–", None, "marks the first"]
+
+
+def test_a_formula_has_the_columns_of_networks_that_round() -> None:
+    bare = replace(RESULT, lengths=(replace(LONG, margin=None),))
+    names = [line for line in text_of(bare).splitlines() if line.strip().startswith(("n ", "head "))]
+    lengths = "words tried accepted mismatches mismatches gap margin score gap error bound digits"
+    assert [" ".join(line.split()) for line in names] == [
+        f"n {lengths}", "head layer error at n bound score gap at n gap what it does",
+    ]  # fmt: skip
+    summed = replace(SHORT, sum_error=Fraction(0), heads=(replace(HEAD, paper_bound=Fraction(2, 5)), UNIFORM))
+    text = text_of(replace(RESULT, lengths=(summed,)))
+    assert "the sum   allowed" in text
+    assert "Lemma 7" in text
 
 
 def test_the_verdict_has_its_reach() -> None:
@@ -141,7 +185,7 @@ def test_the_summary_counts_and_shows_extremes() -> None:
 
 def envelope(result: CheckResult, **changes: object) -> dict[str, object]:
     """A document around one result."""
-    return document("check", 3, [], [check_json(result)], [], [], 0) | changes
+    return document("check", 3, results=[check_json(result)]) | changes
 
 
 def test_json_meets_the_schema_and_loses_no_word() -> None:
@@ -159,7 +203,7 @@ def test_json_meets_the_schema_and_loses_no_word() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"schema_version": 2},
+        {"schema_version": 1},
         {"command": "eval"},
         {"command": "dance"},
         {"seed": None},
@@ -169,5 +213,270 @@ def test_json_meets_the_schema_and_loses_no_word() -> None:
     ],
 )
 def test_the_schema_refuses_other_documents(changes: dict[str, object]) -> None:
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(schema()).validate(envelope(RESULT, **changes))
+    raised(jsonschema.ValidationError, jsonschema.Draft202012Validator(schema()).validate, envelope(RESULT, **changes))
+
+
+# ---- what has Theorem 26's temperature ----
+
+
+def tempered(n: int, error: Fraction = TINY, gap: Fraction | None = HALF, assumption: str = "") -> LengthResult:
+    """A length of a model."""
+    kind = "ties" if n == 3 else "tieless"
+    return LengthResult(
+        n=n, words=2**n, possible=2**n, exhaustive=not assumption, accepted=n, soft_mismatches=0, hard_mismatches=0,
+        undecided=0, score_gap=gap, size=Fraction(3), temperature=(Fraction(1, 8), Fraction(1, 4)),
+        theorem=Fraction(1, 8), epsilon=Fraction(1, 4), error=error, bound=2 * error, digits=38, assumption=assumption,
+        layers=(LayerResult(1, "ties" if n > 2 else "tieless", Fraction(3), error / 2, error, error, 2 * error),),
+        heads=(
+            HeadResult("h", 1, "", "", error, 3 * error, gap, HALF / 2, kind=kind, most=n, reach=Fraction(2)),
+        ),
+    )  # fmt: skip
+
+
+LENGTHS = (tempered(2, HALF, Fraction(1, 3)), tempered(3, TINY, Fraction(1, 7)), tempered(4))
+MODEL = CheckResult(
+    name="model.ahat.json", sha256="0" * 64, kind="ahat", title="A title",
+    model=ModelFacts(1, 1, 3, 4000, "that of Theorem 26 at each length", bos=True, broken=("h", "k")),
+    engine="ball", seed=0, max_n=4, exhaustive_limit=1024, samples=None, lengths=LENGTHS, verdict=Verdict.CERTIFIED,
+    reach="28 words", mismatch=None, ties=(Tie("h", 3, ("a", "b", "b"), 2, 2),),
+    growth=(Growth("gap", -1.0, 2.0, (2, 4)),),
+)  # fmt: skip
+LINE = "1 layer, 1 head, dimension 3, 4,000 parameters, with a beginning of sequence, ties broken in h, k"
+
+
+def valid(result: CheckResult) -> None:
+    """Hold that the JSON of a result meets the schema."""
+    jsonschema.Draft202012Validator(schema()).validate(envelope(result))
+
+
+def test_rows_show_every_number() -> None:
+    row = [
+        "3",
+        "all 8",
+        "3",
+        "0",
+        "0",
+        None,
+        None,
+        "0.143",
+        "3",
+        "0.125 to 0.25",
+        "0.25",
+        "1e-9",
+        "2e-9",
+        "38",
+        None,
+        None,
+    ]
+    assert length_row(LENGTHS[1], replace(MODEL, kind="srasp")) == row
+    assert length_row(LENGTHS[1], MODEL) == [*row[:4], "–", *row[5:]]  # a model has no oracle
+    sampled = replace(LENGTHS[1], exhaustive=False, words=5, temperature=(HALF, HALF), score_gap=None)
+    assert length_row(sampled, MODEL)[1:10] == ["5 of 8", "3", "0", "–", None, None, "–", "3", "0.5"]
+    # Errors are largest at length 2, the gap is least at length 3, where there were ties.
+    assert layer_row(LENGTHS, 0) == ["1", "ties", "2", "0.25", "0.5", "0.5", "1"]
+    row = ["h", "1", "ties", "0.5", "2", "1.5", None, "0.143", "3", "0.25", "4", None]
+    assert head_row(LENGTHS, 0) == row
+
+
+def test_a_uniform_head_has_no_gap() -> None:
+    lengths = [
+        replace(one, heads=(replace(one.heads[0], kind="uniform", gap=None, declared_gap=None, most=1),))
+        for one in LENGTHS
+    ]
+    row = head_row(lengths, 0)
+    assert (row[2], *row[7:11]) == ("uniform", "–", "–", "–", "–")
+
+
+def test_a_block_has_tables_facts_and_verdict() -> None:
+    text = text_of(MODEL)
+    lines = text.splitlines()
+    said = "  head h is tieless up to length 2: at length 3, position 2 has 2 positions with the largest "
+    said += "score, in the word"
+    assert lines[lines.index(said) + 1] == "abb"
+    assert "  growth   gap ~ n^-1.00 (fitted to lengths 2 to 4)" in lines
+    assert "  bounds   Theorem 26, with gap and sizes of all words of each length: no assumption" in lines
+    assert lines[-2] == "CERTIFIED: 28 words"
+    assert "1.5" in text
+    assert "margin" not in text
+    assert "what it does" not in text
+    assert text_of(MODEL, tables=False).splitlines() == [
+        "model.ahat.json", "  title    A title", f"  model    {LINE}", "CERTIFIED: 28 words", "",
+    ]  # fmt: skip
+    assert "title" not in text_of(replace(MODEL, title=""))
+    valid(MODEL)
+
+
+def test_what_a_formula_was_compiled_into_has_the_columns_of_the_formula() -> None:
+    hard = replace(RESULT, kind="ahat", name="x.ahat.json", title="x (compiled for regime temperature)")
+    formula, compiled = text_of(RESULT).splitlines(), text_of(hard).splitlines()
+    assert compiled[1] == "  title    x (compiled for regime temperature)"
+    assert compiled[2] == formula[2]
+    assert [line.split() for line in compiled[3:6]] == [line.split() for line in formula[3:6]]
+    dashes = [["3", "all", "8", "5", "0", "–"], ["40", "17", "of", "about", "10^12", "5", "2", "–"]]
+    assert [line.split()[: len(row)] for line, row in zip(compiled[7:9], dashes, strict=True)] == dashes
+    assert compiled[9:] == formula[9:]
+    valid(hard)
+
+
+def test_ties_from_the_start() -> None:
+    text = text_of(replace(MODEL, ties=(Tie("h", 1, ("a",), 0, 2),)))
+    assert "head h has ties: at length 1, position 0 has 2 positions" in text
+
+
+def test_assumptions_say_where_they_are_made() -> None:
+    one = (tempered(2), tempered(3, assumption="gap and sizes measured on 5 words"))
+    assert assumptions(one) == "gap and sizes measured on samples at length 3 (an assumption)"
+    two = (*one, tempered(4, assumption="the sizes measured on 7 words"))
+    assert assumptions(two) == "gap and sizes measured on samples at lengths 3 to 4 (an assumption)"
+    assert assumptions((tempered(2),)) == ""
+    assert "  bounds   Theorem 26, with gap and sizes measured on samples at length 3" in text_of(
+        replace(MODEL, lengths=one)
+    )
+    assert "Theorem 26" not in text_of(RESULT)
+
+
+@pytest.mark.parametrize(
+    ("mismatch", "says", "next_step"),
+    [
+        (Mismatch(("a",), None, True, False), "hard attention: accept; softmax: reject", "lower --tau"),
+        (Mismatch(("a",), True, False, False), "oracle: accept; hard attention: reject", "defect of hardsim"),
+        (Mismatch(("a",), None, None, None), "hard attention: undecided", "move the threshold"),
+        (
+            Mismatch(("a",), None, None, None, HALF),
+            "hard attention: undecided; softmax: undecided (output 0.5)",
+            "move",
+        ),
+        (Mismatch(("a",), None, ("b",), (None,)), "hard attention: b; softmax: ?", "lower --tau"),
+        (Mismatch(("a",), None, ("b", None), ("b", "a")), "hard attention: b?; softmax: ba", "threshold"),
+    ],
+)
+def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: str) -> None:
+    result = replace(MODEL, mismatch=mismatch, verdict=Verdict.REFUTED, reach="wrong")
+    lines = text_of(result, tables=False).splitlines()
+    place = lines.index("REFUTED: wrong")
+    assert lines[place + 1].startswith("The shortest mismatching word" if mismatch.refutes else "The word")
+    assert lines[place + 2] == "a"
+    assert lines[place + 3].strip().startswith(says)
+    assert next_step in lines[place + 4]
+    assert ("among ties" in lines[place + 4]) is (next_step == "lower --tau")
+    assert "among ties" not in text_of(replace(result, ties=()), tables=False)
+    valid(result)
+
+
+def test_a_violation_says_what_to_do() -> None:
+    for what, next_step in (
+        ("the declared gap of head h", "correct the gap"),
+        ("the error bound", "defect of hardsim"),
+    ):
+        violation = Violation(what, 3, ("a", "b"), Fraction(1, 3), HALF)
+        result = replace(MODEL, violation=violation, verdict=Verdict.REFUTED, reach="it does not hold")
+        text = text_of(result, tables=False)
+        assert "claimed 0.5, measured 0.333\n" in text
+        assert "\nab\n" in text
+        assert next_step in text
+        valid(result)
+        wrong = replace(result, mismatch=Mismatch(("a",), None, True, False))
+        assert "lower --tau" not in text_of(wrong, tables=False)
+    result = replace(MODEL, violation=Violation("the error bound", 3, None, HALF, TINY))
+    assert "on a line of its own" not in text_of(result, tables=False)
+    valid(result)
+
+
+def test_one_summary_for_all() -> None:
+    assert summary_row(MODEL) == [
+        "model.ahat.json", "Theorem 26", "CERTIFIED", "28", "0", "–", "–", "0.143", "0.5", "1", "38",
+    ]  # fmt: skip
+    assert model_line(MODEL.model) == LINE
+
+
+def test_json_says_what_does_not_apply() -> None:
+    formula, model = check_json(RESULT), check_json(MODEL)
+    assert (formula["kind"], formula["formula"], formula["title"]) == ("ltl", "#L[b] S a", None)
+    assert (model["kind"], model["formula"], model["title"]) == ("ahat", None, "A title")
+    assert (model["model"]["regime"], model["model"]["beta"], model["model"]["ties_broken"]) == (None, None, ["h", "k"])
+    assert formula["lengths"][0]["temperature"] is None
+    assert model["lengths"][0]["temperature"] == {"least": "1/8", "largest": "1/4"}
+    assert model["lengths"][0]["margin"] is None
+    assert formula["lengths"][0]["heads"][0]["most_maxima"] is None
+    assert formula.keys() == model.keys()
+
+
+# ---- eval ----
+
+
+IN_REGIME = ModelFacts(1, 1, 3, 4, "1/n", regime="position", beta=Fraction(4))
+PLAIN = ModelFacts(1, 1, 3, 4, "that of Theorem 26 at each length")
+TEMPERED = [
+    Evaluation(("a", "b"), None, True, True, 38, error=TINY, bound=HALF),
+    Evaluation(("b",), True, None, None, 77, error=Fraction(0), bound=HALF),
+    Evaluation(("b", "b"), ("b",), ("b",), (None,), 154, error=HALF, bound=HALF),
+    Evaluation(("a",), None, True, None, 154, decided=False, error=HALF, bound=HALF),
+]
+ROUNDING = [
+    Evaluation(("a",), True, True, True, 39, value=1 - TINY, unrounded=HALF, margin=TINY),
+    Evaluation(("b",), False, False, None, 39, value=HALF),
+    Evaluation(("b", "a"), False, False, None, 39, decided=False, value=HALF, margin=TINY),
+]
+
+
+def printed(found: list[Evaluation]) -> list[list[str]]:
+    """The table, cell by cell."""
+    target = io.StringIO()
+    print_evaluations(Screen(target), found, "ab")
+    return [[cell.strip() for cell in line.split("   ") if cell.strip()] for line in target.getvalue().splitlines()]
+
+
+def valid_of(command: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The result, whose document meets the schema."""
+    jsonschema.Draft202012Validator(schema()).validate(document(command, None, results=[result]))
+    return result
+
+
+def test_words_of_a_model_stand_beside_the_theorem() -> None:
+    assert [one.agree for one in TEMPERED] == [True, False, False, None]
+    header, _, *rows = printed(TEMPERED)
+    assert header == ["agree", "oracle", "hard", "soft", "error", "bound", "digits", "word"]
+    assert rows == [
+        ["yes", "–", "accept", "accept", "1e-9", "0.5", "38", "ab"],
+        ["NO", "accept", "undecided", "undecided", "0", "0.5", "77", "b"],
+        ["NO", "b", "b", "?", "0.5", "0.5", "154", "bb"],
+        ["–", "–", "accept", "not decided", "–", "0.5", "154", "a"],
+    ]
+    assert printed([TEMPERED[3]])[0] == header
+
+
+def test_words_of_a_formula_have_an_output_and_its_margin() -> None:
+    header, _, *rows = printed(ROUNDING)
+    assert header == ["agree", "oracle", "hard", "soft", "output", "unrounded", "margin", "digits", "word"]
+    assert rows == [
+        ["yes", "accept", "accept", "accept", "1 - 1e-9", "0.5", "1e-9", "39", "a"],
+        ["NO", "reject", "reject", "undecided", "0.5", "–", "–", "39", "b"],
+        ["–", "reject", "reject", "not decided", "–", "–", "–", "39", "ba"],
+    ]
+    assert printed([ROUNDING[2]])[0] == header
+
+
+def test_the_semantics_alone() -> None:
+    target = io.StringIO()
+    print_oracle_words(Screen(target), [(("a",), True), (("b", "a"), ("b",))], "ab")
+    assert [line.split() for line in target.getvalue().splitlines()[2:]] == [["accept", "a"], ["b", "ba"]]
+
+
+def test_json_meets_the_schema() -> None:
+    found = valid_of("eval", eval_json("x", "ahat", PLAIN, "auto", TEMPERED))["words"]
+    assert [word["soft"] for word in found] == [True, None, [None], None]
+    assert [word["error"] for word in found] == ["1E-9", "0", "0.5", None]
+    assert {word["output"] for word in found} == {None}
+    formula = valid_of("eval", eval_json("x", "ltl", IN_REGIME, "auto", ROUNDING, partial=True))
+    assert [word["margin"] for word in formula["words"]] == ["1E-9", None, None]
+    assert [word["output"] for word in formula["words"]] == ["0.999999999", "0.5", None]
+    assert found[0].keys() == formula["words"][0].keys()
+    found[0]["soft"] = "accept"
+    raised(jsonschema.ValidationError, valid_of, "eval", formula | {"words": found})
+
+
+def test_json_of_words_and_compile() -> None:
+    for facts in (IN_REGIME, PLAIN, None):
+        assert valid_of("words", words_json("x", "srasp", facts, "oracle", 3, 14, [("a",)]))["accepted"] == [["a"]]
+    for facts in (IN_REGIME, PLAIN):
+        valid_of("compile", compile_json("x", "srasp", facts, "-", "0" * 64))

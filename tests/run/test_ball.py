@@ -12,27 +12,25 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.attention import certain
-from hardsim.checking.subject import ModelOptions, compile_file
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_expression
-from hardsim.net.model import FeedForward, Layer, Matrix, Transformer
+from hardsim.network.model import FeedForward, Layer, Matrix, Transformer
+from hardsim.program.model import Kind
+from hardsim.run.arithmetic import Column
 from hardsim.run.ball import (
-    LIMIT_BITS,
     TINY,
     BallArithmetic,
-    BallContext,
-    BallForward,
-    ball_run,
+    bound_of,
     lower,
-    output_settled,
-    starting_bits,
     upper,
 )
-from hardsim.run.forward import Forward
-from hardsim.run.plan import make_plan
-from hardsim.run.soft import finite_bounds, side
+from hardsim.run.forward import HALF, Forward, Trace
+from hardsim.run.forward import margin as margin_of
+from hardsim.run.forward import settled as is_settled
+from hardsim.run.soft import ROUNDING_LIMIT, SoftModel, SoftTrace, bounds, output_settled, rounded, side
 from tests.networks import ALPHABET, context, dense_forward, one_head, transformers
 
 SLACK = Fraction(1, 10**45)
@@ -46,6 +44,11 @@ def fraction(value: Any) -> Fraction:
     return -size if value < 0 else size
 
 
+def ball_run(model: Transformer, word: Any, limit: int | None = None) -> SoftTrace:
+    """One word in balls."""
+    return SoftModel(model, limit=limit, rounds=True).run(word)
+
+
 @pytest.mark.sweep
 @settings(max_examples=120, deadline=None)
 @given(transformers(), st.lists(st.sampled_from(ALPHABET), min_size=1, max_size=10), st.sampled_from([30, 128]))
@@ -53,7 +56,7 @@ def test_balls_contain_the_values_of_the_definition(model: Transformer, word: li
     expected = dense_forward(model, word)
     arithmetic = BallArithmetic(bits)
     forward = Forward(model, arithmetic)
-    for _ in range(2):  # the second run takes remembered exponentials and rows
+    for _ in range(2):  # the second run takes remembered exponentials
         with arithmetic.precision():
             trace = forward.run(word)
         for index, column in enumerate(trace.columns):
@@ -76,11 +79,11 @@ def test_a_settled_word_has_the_output_of_the_definition(model: Transformer, wor
         return
     wanted = dense_forward(model, word)[-1][model.output]
     near = context.mpf(10) ** -40
-    if found.verdict() is None:
+    if rounded(found.output) is None:
         assert abs(wanted) > 0
         assert abs(wanted - 1) > 0
     else:
-        assert abs(wanted - int(found.verdict() is True)) < near
+        assert abs(wanted - int(rounded(found.output) is True)) < near
 
 
 def test_the_ends_of_a_ball_are_exact_whatever_the_precision() -> None:
@@ -139,7 +142,7 @@ def test_precision_is_restored_after_an_error() -> None:
 def test_clips(value: arb, clipped: Any, settled: bool) -> None:
     arithmetic = BallArithmetic(64)
     found = arithmetic.clip(value)
-    assert arithmetic.settled(value) is settled
+    assert is_settled(value) is settled
     if isinstance(clipped, int):
         assert isinstance(found, int)
         assert found == clipped
@@ -170,7 +173,7 @@ def test_order_statistics_and_margins_enclose_those_of_every_choice(
     found = arithmetic.ranked(values, rank)
     assert lower(found) <= sorted(chosen, reverse=True)[rank - 1] <= upper(found)
     margin = min(Fraction(max(-z, z - 1), 2) for z in chosen)
-    found = arithmetic.least_margin(values)
+    found = arithmetic.ranked([margin_of(value, arithmetic.number(HALF)) for value in values], len(values))
     assert lower(found) <= margin <= upper(found)
 
 
@@ -195,10 +198,10 @@ def flat(threshold: Fraction) -> Transformer:
 
 def test_a_value_on_its_threshold_meets_the_limit() -> None:
     # Over baa the head reads 2/3, which is no dyadic rational: its ball always contains the threshold.
-    assert ball_run(flat(Fraction(1, 2)), "baa").verdict() is None
+    assert rounded(ball_run(flat(Fraction(1, 2)), "baa").output) is None
     with pytest.raises(Undecided, match="with 512 bits, the limit of the ball arithmetic, it is not certain"):
         ball_run(flat(Fraction(2, 3)), "baa", limit=512)
-    assert LIMIT_BITS >= 1024
+    assert ROUNDING_LIMIT >= 1024
 
 
 def test_an_output_on_its_threshold_meets_the_limit() -> None:
@@ -208,7 +211,7 @@ def test_an_output_on_its_threshold_meets_the_limit() -> None:
     third = replace(
         linear, layers=(Layer(linear.layers[0].heads, FeedForward(Matrix((0, 4)), (), Matrix((4, 0)), (0,) * 4)),)
     )
-    assert ball_run(third, "aba").verdict() is None
+    assert rounded(ball_run(third, "aba").output) is None
     scaled = replace(third.layers[0].heads[0], w_v=Matrix.of(4, 4, {(2, 0): Fraction(5, 3)}))
     with pytest.raises(Undecided, match="whether the output is 0, is 1, or is neither"):
         ball_run(replace(third, layers=(Layer((scaled,), third.layers[0].ffn),)), "ababa", limit=256)
@@ -221,16 +224,16 @@ def test_precision_is_doubled_until_a_narrow_margin_is_decided() -> None:
     near = fraction(1 / (1 + context.exp(-6)))
     step = Fraction(1, 10**40)
     below, above = (ball_run(shifted(near + sign * step), "ba") for sign in (-1, 1))
-    assert below.verdict() is None  # 2 step, strictly between 0 and 1
-    assert above.verdict() is False
-    assert below.bits == above.bits == 2 * starting_bits(make_plan(one_head()), 2)
+    assert rounded(below.output) is None  # 2 step, strictly between 0 and 1
+    assert rounded(above.output) is False
+    assert below.bits == above.bits == 2 * SoftModel(one_head(), rounds=True).bits(2)
     with pytest.raises(Undecided, match="with 100 bits"):
         ball_run(shifted(near + step), "ba", limit=100)
 
 
 def test_a_first_precision_may_be_asked_for() -> None:
-    assert BallForward(one_head(), least=1000).run("ba").bits == 1000
-    assert BallForward(one_head(), least=8).run("ba").bits == starting_bits(make_plan(one_head()), 2)
+    assert SoftModel(one_head(), rounds=True, least=1000).run("ba").bits == 1000
+    assert SoftModel(one_head(), rounds=True, least=8).run("ba").bits == SoftModel(one_head(), rounds=True).bits(2)
 
 
 @pytest.mark.parametrize(
@@ -252,14 +255,14 @@ def test_a_temperature_of_zero_is_no_verdict() -> None:
 
 @pytest.mark.parametrize("bits", [16, 40, 128])
 def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
-    subject = compile_file(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
-    head = next(head for head in subject.program.heads if head.kind.value == "lookup")
+    subject = compile_formula(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
+    head = next(head for head in subject.program.heads if head.kind is Kind.LOOKUP)
     out = subject.model.coordinates.index(head.out)
 
     class Complete(BallArithmetic):
         @property
-        def negligible(self) -> Any:
-            return None
+        def negligible(self) -> int:
+            return 10**9
 
     word = ("a", "b", "a", "a", "b", "a", "b", "b") * 2
     short, whole = BallArithmetic(bits), Complete(300)
@@ -279,8 +282,8 @@ def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
 @pytest.mark.parametrize("nats", [1, 3, 8])
 def test_weights_of_any_size_may_be_left_out(nats: int) -> None:
     """With a cutoff so early that what is left out shows: the enclosure grows by just that."""
-    subject = compile_file(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
-    head = next(head for head in subject.program.heads if head.kind.value == "lookup")
+    subject = compile_formula(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
+    head = next(head for head in subject.program.heads if head.kind is Kind.LOOKUP)
     out = subject.model.coordinates.index(head.out)
 
     class Early(BallArithmetic):
@@ -288,7 +291,7 @@ def test_weights_of_any_size_may_be_left_out(nats: int) -> None:
         def negligible(self) -> int:
             return nats
 
-    word = ("a", "b", "a", "a", "b", "a", "b", "b")
+    word = ("a", "b", "a", "a", "b", "a", "b", "b") * 2
     early, usual = Early(128), BallArithmetic(128)
     with early.precision():
         found = Forward(subject.model, early).run(word).attended[head.name][out].values
@@ -310,11 +313,14 @@ def test_what_is_not_finite_decides_nothing(value: arb) -> None:
     if value.is_finite():
         return
     assert not output_settled(value)
-    assert finite_bounds(value) is None
+    with pytest.raises(Undecided):
+        bounds(value)
     assert side(value, Fraction(1, 2)) is None
-    assert not certain(value)
+    subject = compile_formula(parse_expression("a", ["a", "b"]), ModelOptions())
+    columns = [Column([value], exact=False)] * subject.model.dimension
+    assert not subject.is_settled(Trace(columns))
     if not value.is_exact():
-        assert not arithmetic.settled(value)
+        assert not is_settled(value)
         clipped = arithmetic.clip(value)
         assert not isinstance(clipped, int)
         assert clipped.contains(0)
@@ -324,9 +330,22 @@ def test_what_is_not_finite_decides_nothing(value: arb) -> None:
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_bounds_of_theory_are_rounded_up(above: int, below: int) -> None:
     g = Fraction(above, below)
-    found = BallContext().above(lambda rate, numbers: numbers.exp(-numbers.mpf(rate.numerator) / rate.denominator), g)
+    found = bound_of(lambda rate, numbers: numbers.exp(-numbers.mpf(rate.numerator) / rate.denominator), g)
     with BallArithmetic(400).precision():
         exact = (-arb(above) / below).exp()
         assert found is not None
         assert upper(exact) <= found
         assert found <= upper(exact) * (1 + Fraction(1, 2**150)) or found <= Fraction(1, 2 ** (TINY - 1))
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [(1, True), (arb(1), True), (arb(0), False), (Fraction(1, 2), None), (arb("0.5"), None), (arb(1, "1e-30"), None)],
+    ids=str,
+)
+def test_an_exact_ball_answers_as_the_number_it_is(value: arb, answer: bool | None) -> None:
+    """An output that balls find to be exactly 1 is a yes, whether it is written as an integer or as a ball."""
+    subject = compile_formula(parse_expression("a", ["a", "b"]), ModelOptions())
+    columns = [Column([value], exact=False)] * subject.model.dimension
+    assert subject.soft_answer(Trace(columns)) is answer
+    assert subject.is_settled(Trace(columns)) is (answer is not None or value in (Fraction(1, 2), arb("0.5")))

@@ -11,6 +11,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
     EXP_ERROR,
     Block,
@@ -22,12 +23,11 @@ from hardsim.run.enclosure import (
     floats,
     gamma,
     growth,
-    mean,
     outward,
     quotients,
     rounded,
 )
-from hardsim.spec.ir import Mask
+from hardsim.run.float_rows import Views, lone, mean
 from tests.networks import EXTREME
 
 pytestmark = pytest.mark.sweep
@@ -143,16 +143,38 @@ def test_entries_without_radius_stay_exact_beside_others() -> None:
     assert (third.rad > 0).all()
 
 
-@pytest.mark.parametrize("mask", [mask for mask in Mask if not mask.strict])
+VIEWS = [Views(mask, N, bos) for mask in Mask for bos in (False, True) if bos or not mask.strict]
+
+
+def seen_by(views: Views, place: int) -> list[int]:
+    """The places that a query sees, by the definition."""
+    return sorted({j - 1 for j in views.mask.visible(place + 1, views.size)} | ({0} if views.bos else set()))
+
+
+@pytest.mark.parametrize("views", VIEWS, ids=str)
+def test_what_queries_see(views: Views) -> None:
+    values = np.array([[3, 1, 4, 1, 5], [2, 7, 1, 8, 2]])
+    visible = views.visible(np.arange(N))
+    low, high = views.span(np.arange(2, 4))
+    for i in range(N):
+        seen = seen_by(views, i)
+        assert np.flatnonzero(visible[i]).tolist() == seen
+        assert views.counts[i] == len(seen)
+        for operation in (np.add, np.maximum, np.minimum):
+            assert (views.over(operation, values)[:, i] == operation.reduce(values[:, seen], axis=1)).all()
+        assert (views.over(np.logical_or, values == 4)[:, i] == (values == 4)[:, seen].any(axis=1)).all()
+    assert {*seen_by(views, 2), *seen_by(views, 3)} <= set(range(low, high))
+
+
+@pytest.mark.parametrize("views", VIEWS, ids=str)
 @given(values=st.lists(RATIONALS, min_size=N, max_size=N), error=st.integers(0, 3))
-def test_means(mask: Mask, values: list[Fraction], error: int) -> None:
-    exact = [
-        sum((values[j - 1] for j in mask.visible(i, N)), Fraction(0)) / len(mask.visible(i, N)) for i in range(1, N + 1)
-    ]
-    static = mean(fixed(values), mask)
+def test_means(views: Views, values: list[Fraction], error: int) -> None:
+    seen = [seen_by(views, place) for place in range(N)]
+    exact = [sum((values[j] for j in some), Fraction(0)) / len(some) for some in seen]
+    static = mean(fixed(values), views)
     assert static.static == tuple(exact)
     mid, rad = floats(values)
-    loose = mean(Block(mid[None, :], outward(rad[None, :] + error)), mask)
+    loose = mean(Block(mid[None, :], outward(rad[None, :] + error)), views)
     shifted = [value + error for value in exact]
     for i in range(N):
         assert holds(static, i, exact[i])
@@ -160,15 +182,30 @@ def test_means(mask: Mask, values: list[Fraction], error: int) -> None:
         assert holds(loose, i, shifted[i])
 
 
-@pytest.mark.parametrize("mask", [mask for mask in Mask if not mask.strict])
-def test_means_of_booleans_are_rounded_once_and_numbered_by_their_sums(mask: Mask) -> None:
+@pytest.mark.parametrize("views", VIEWS, ids=str)
+def test_means_of_booleans_are_rounded_once_and_numbered_by_their_sums(views: Views) -> None:
     values = [1, 0, 1, 1, 0]
-    found = mean(bits(np.array([values], dtype=float)), mask)
-    sums = [sum(values[j - 1] for j in mask.visible(i, N)) for i in range(1, N + 1)]
+    found = mean(bits(np.array([values], dtype=float)), views)
+    sums = [sum(values[j] for j in seen_by(views, place)) for place in range(N)]
     assert found.codes is not None
-    assert (found.codes[0].tolist(), found.kinds) == (sums, N + 1)
+    ((code),) = found.codes
+    assert (code.numbers[0].tolist(), code.kinds) == (sums, N + 1)
     for i in range(N):
-        assert holds(found, i, Fraction(sums[i], len(mask.visible(i + 1, N))))
+        assert holds(found, i, Fraction(sums[i], len(seen_by(views, i))))
+
+
+@pytest.mark.parametrize("views", VIEWS, ids=str)
+@given(values=st.lists(st.integers(0, 1), min_size=N, max_size=N))
+def test_what_alone_is_seen_is_read_exactly(views: Views, values: list[int]) -> None:
+    """Of whatever weights the mean of one value is the value, where the value is exact."""
+    column = Block(np.array([values], dtype=float), np.array([[0, 0, 0.5, 0, 0]]), 0, 1, partly=True)
+    for block in (bits(column.mid), column):
+        found = lone(Block(np.full((1, N), 0.5), np.full((1, N), 2.0)), block, views)
+        for i in range(N):
+            seen = seen_by(views, i)
+            exact = len({values[j] for j in seen}) == 1 and (block.rad is None or 2 not in seen)
+            assert (float(found.radius[0, i]) == 0) is exact
+            assert not exact or found.mid[0, i] == values[seen[0]]
 
 
 @given(st.floats(0, 0.999))
@@ -237,14 +274,14 @@ def test_a_sum_is_exact_only_if_its_partial_sums_are(power: int, places: int, or
     assert all(holds(found, i, small) for i in range(N))
 
 
-@pytest.mark.parametrize("mask", [mask for mask in Mask if not mask.strict])
+@pytest.mark.parametrize("views", VIEWS, ids=str)
 @given(values=st.lists(HOSTILE, min_size=N, max_size=N))
-def test_means_of_extreme_values(mask: Mask, values: list[Fraction]) -> None:
+def test_means_of_extreme_values(views: Views, values: list[Fraction]) -> None:
     mid, rad = floats(values)
     with np.errstate(all="ignore"):
-        found = mean(Block(mid[None, :], rad[None, :]), mask)
+        found = mean(Block(mid[None, :], rad[None, :]), views)
     for i in range(N):
-        seen = [values[j - 1] for j in mask.visible(i + 1, N)]
+        seen = [values[j] for j in seen_by(views, i)]
         assert holds(found, i, Fraction(sum(seen)) / len(seen))
 
 

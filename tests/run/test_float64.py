@@ -13,19 +13,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import Undecided, Unsupported
 from hardsim.lang.parse import parse_expression
 from hardsim.lang.pretty import format_formula
-from hardsim.net.model import Layer, Transformer
+from hardsim.network.model import Layer, Matrix, Transformer
+from hardsim.program.regimes import PROVEN
 from hardsim.run import float_attention
-from hardsim.run.ball import BallForward, BallTrace, lower, upper
+from hardsim.run.ball import lower, upper
 from hardsim.run.enclosure import Block, bits, fixed
-from hardsim.run.float64 import BatchTrace, FloatForward
-from hardsim.run.float_stage import _affine, ranked
-from hardsim.run.plan import make_plan
+from hardsim.run.float64 import BatchTrace, FloatForward, affine, ranked
+from hardsim.run.float_rows import Views
+from hardsim.run.soft import SoftModel, SoftTrace, rounded
 from hardsim.run.unrounded import unrounded_output
-from hardsim.spec.regimes import PROVEN
 from tests.counting_strategies import counting_formulas
 from tests.networks import ALPHABET, EXTREME, context, hostile_transformers, one_head, transformers
 from tests.strategies import formulas
@@ -46,18 +47,19 @@ def scale(value: Any) -> Fraction:
     return max(Fraction(1), abs(upper(value)))
 
 
-def assert_contains(trace: BatchTrace, row: int, ball: BallTrace, model: Transformer) -> None:
+def assert_contains(trace: BatchTrace, row: int, ball: SoftTrace, model: Transformer) -> None:
     """Everything that a decided row of a batch says holds of the ball trace."""
     answer = True if trace.accepted[row] else False if trace.rejected[row] else None
-    assert answer is ball.verdict()
-    assert contains(trace.output[0][row], trace.output[1][row], ball.output)
+    output = ball.output
+    assert answer is rounded(output)
+    assert contains(trace.output[0][row], trace.output[1][row], output)
     with ball.arithmetic.precision():
         unrounded = unrounded_output(ball.forward, ball.trace)
     for bounds, value in ((trace.unrounded, unrounded), (trace.margin, ball.trace.least_margin)):
         assert (bounds is None) == (value is None)
         if bounds is not None and value is not None:
             assert contains(bounds[0][row], bounds[1][row], value)
-    pairs = [(block, ball.trace.columns[index]) for index, block in enumerate(trace.columns)]
+    pairs = [(block, ball.trace.columns[index]) for index, block in trace.columns.items()]
     for name, outs in ball.trace.attended.items():
         pairs += [(trace.attended[name][out], column) for out, column in outs.items()]
     for block, column in pairs:
@@ -76,7 +78,7 @@ def assert_contains(trace: BatchTrace, row: int, ball: BallTrace, model: Transfo
 
 def compare(model: Transformer, words: Sequence[Sequence[str]], limit: int = 1024) -> int:
     """Hold float64 against balls on words of one length; returns how many words float64 decided."""
-    forward, balls = FloatForward(model), BallForward(model, limit=limit)
+    forward, balls = FloatForward(model), SoftModel(model, limit=limit, rounds=True)
     places: list[int] = []
     decided = 0
     for trace, rows in forward.passes(words):
@@ -101,13 +103,13 @@ def batches(draw: st.DrawFn) -> list[tuple[str, ...]]:
 
 
 @settings(max_examples=120, deadline=None)
-@given(transformers(bos=False), batches())
+@given(transformers(), batches())
 def test_enclosures_contain_the_balls_on_random_networks(model: Transformer, words: list[tuple[str, ...]]) -> None:
     compare(model, words)
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(hostile_transformers(bos=False), batches())
+@given(hostile_transformers(), batches())
 def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(
     model: Transformer, words: list[tuple[str, ...]]
 ) -> None:
@@ -119,7 +121,7 @@ def subjects(text: str, alphabet: str, beta: Fraction | None = None) -> list[Sub
     found = []
     for regime in (*PROVEN, "none"):
         try:
-            found.append(compile_file(parse_expression(text, list(alphabet)), ModelOptions(regime, beta)))
+            found.append(compile_formula(parse_expression(text, list(alphabet)), ModelOptions(regime, beta)))
         except Unsupported:
             continue
     assert found
@@ -162,13 +164,13 @@ def test_enclosures_contain_the_balls_on_formulas(text: str, beta: Fraction | No
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(formulas("ab", 3), counting_formulas("ab")), st.sampled_from(["temperature", "position"]), batches())
 def test_enclosures_contain_the_balls_on_random_formulas(formula: Any, regime: str, words: list[Any]) -> None:
-    subject = compile_file(parse_expression(format_formula(formula), list(ALPHABET)), ModelOptions(regime))
+    subject = compile_formula(parse_expression(format_formula(formula), list(ALPHABET)), ModelOptions(regime))
     assert compare(subject.model, words) == len(words)
 
 
 @pytest.mark.parametrize("regime", PROVEN)
 def test_long_words_in_which_the_weights_underflow(regime: str) -> None:
-    subject = compile_file(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime))
+    subject = compile_formula(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime))
     words = ["a" * 64, "b" + "a" * 63, "c" * 3 + "b" + "a" * 60, "cab" * 21 + "a"]
     assert compare(subject.model, [tuple(word) for word in words]) == len(words)
 
@@ -219,7 +221,7 @@ def test_what_float64_cannot_tell_is_undecided_and_balls_can(step: str, decided:
     assert rows.tolist() == [[0, 0]]
     assert bool(trace.decided[0]) is decided
     wanted = None if Fraction(step) > 0 else False
-    assert BallForward(model).run("ba").verdict() is wanted
+    assert rounded(SoftModel(model, rounds=True).run("ba").output) is wanted
     if decided:
         assert bool(trace.rejected[0]) is (wanted is False)
         assert not trace.accepted[0]
@@ -259,16 +261,16 @@ def test_the_radius_of_the_values_reaches_the_mean(way: str, monkeypatch: pytest
     """Values anywhere within 1 of 3: the mean may be anywhere within 1 of 3."""
     n = 4
     model = one_head()
-    head = make_plan(model).layers[0].heads[0]
+    head = model.layers[0].heads[0]
     if way == "dense":
         monkeypatch.setattr(float_attention, "MOST_BOOLEANS", -1)
     blocks = [fixed([0] * n), fixed([1, 2, 3, 4]), fixed([0] * n), fixed([0] * n)]
     value = Block(np.full((1, n), 3.0), np.full((1, n), 1.0), static=(2, 4, 2, 4) if way == "look-up" else None)
     if way == "look-up":
-        blocks[1] = bits(np.array([[1.0, 0.0, 1.0, 1.0]]))  # the query, by a code
-        head = replace(head, scores=((((1, 1),), ((0, 1),)),))
+        blocks[1] = bits(np.array([[1.0, 0.0, 1.0, 1.0]]), "query")  # by a code
+        head = replace(head, w_q=Matrix.of(1, 4, {(0, 1): 1}), w_k=Matrix.of(1, 4, {(0, 0): 1}))
     with np.errstate(all="ignore"):
-        (found,) = float_attention.HeadPass(head, [Fraction(1)] * n, n).attend(blocks, [value], [2])
+        (found,) = float_attention.HeadPass(head, [Fraction(1)] * n, Views(head.mask, n)).attend(blocks, [value])
     assert found.rad is not None
     for middle, radius in zip(found.mid[0], found.rad[0], strict=True):
         assert middle - radius <= 2
@@ -288,7 +290,7 @@ def test_ranks_of_what_has_no_bounds_are_unknown() -> None:
 def test_multiples_of_bounds_by_extreme_rationals(value: Fraction, factor: Fraction, shift: Fraction) -> None:
     near = np.array([float(value)])
     with np.errstate(all="ignore"):
-        low, high = _affine((near, near), factor, shift)
+        low, high = affine((near, near), factor, shift)
     exact = factor * value + shift
     assert not np.isfinite(low[0]) or Fraction(float(low[0])) <= exact
     assert not np.isfinite(high[0]) or exact <= Fraction(float(high[0]))

@@ -9,24 +9,25 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.lang.parse import parse_expression
-from hardsim.run import float_model_heads, float_rows, float_tables
-from hardsim.run.enclosure import floats
+from hardsim.network.numbers import Mask
+from hardsim.program.regimes import PROVEN
+from hardsim.run import float_attention, float_rows
+from hardsim.run.enclosure import Block, bits, floats
 from hardsim.run.float64 import BatchTrace, FloatForward
-from hardsim.run.float_model import FloatModel
-from hardsim.run.float_model_heads import Enclosed, Scores, Views, attended
-from hardsim.run.float_tables import ExpTable, Rows, Tables
-from hardsim.run.float_tables import Views as KeyViews
-from hardsim.spec.ir import Mask
-from hardsim.spec.regimes import PROVEN
+from hardsim.run.float_attention import ExpTable, Tables
+from hardsim.run.float_rows import Views, softmax_rows
 from tests.networks import ALPHABET, context, one_head
+from tests.run.shipped import network_of
+from tests.run.shipped import subject_of as shipped
 
 MASKS = [Mask.NONE, Mask.FUTURE, Mask.PAST]
 
 
 def subject_of(text: str, regime: str) -> Subject:
-    return compile_file(parse_expression(text, ["a", "b"]), ModelOptions(regime))
+    return compile_formula(parse_expression(text, ["a", "b"]), ModelOptions(regime))
 
 
 def words_of(n: int, count: int) -> list[tuple[str, ...]]:
@@ -54,9 +55,9 @@ def assert_same(one: BatchTrace, other: BatchTrace) -> None:
 def test_tables_that_are_not_kept_are_made_in_blocks(regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
     subject, words = subject_of("(a S b) ^ Y Y a", regime), words_of(70, 6)
     kept = the_trace(subject, words)
-    monkeypatch.setattr(float_tables, "TABLES", 0)
-    monkeypatch.setattr(float_tables, "ONE_BLOCK", 0)
-    monkeypatch.setattr(float_tables, "BLOCK_CELLS", 70 * 32)
+    monkeypatch.setattr(float_attention, "TABLES", 0)
+    monkeypatch.setattr(float_attention, "ONE_BLOCK", 0)
+    monkeypatch.setattr(float_attention, "BLOCK_CELLS", 70 * 32)
     assert_same(kept, the_trace(subject, words))
 
 
@@ -65,9 +66,9 @@ def test_a_table_holds_the_exponentials_of_what_is_seen(mask: Mask) -> None:
     """Against mpmath, entry by entry, within the error stated; blocks are parts of the whole."""
     n = 7
     left, right = [Fraction(i, 3) for i in range(1, n + 1)], [Fraction((-1) ** j * j, 2) for j in range(n)]
-    views = KeyViews(mask, n)
-    rows = [Rows(*(part[None, :] for part in floats(values))) for values in (left, right)]
-    table = ExpTable(views, *rows)
+    views = Views(mask, n)
+    (left_mid, left_rad), (right_mid, right_rad) = ([part[None, :] for part in floats(side)] for side in (left, right))
+    table = ExpTable(views, (left_mid, left_rad), (right_mid, right_rad))
     low, high, block = table.block(np.arange(2, 5))
     visible = views.visible(np.arange(n))
     for i in range(2, 5):
@@ -83,36 +84,34 @@ def test_a_table_holds_the_exponentials_of_what_is_seen(mask: Mask) -> None:
 
 
 def test_heads_with_the_same_scores_share_a_table_and_the_budget_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    views, tables = KeyViews(Mask.FUTURE, 8), Tables()
-    rows = [Rows(np.full((1, 8), value), np.zeros((1, 8))) for value in (1.0, 2.0, 3.0)]
-    monkeypatch.setattr(float_tables, "TABLES", 8 * 64)
+    views, tables = Views(Mask.FUTURE, 8), Tables()
+    rows = [(np.full((1, 8), value), np.zeros((1, 8))) for value in (1.0, 2.0, 3.0)]
+    monkeypatch.setattr(float_attention, "TABLES", 8 * 64)
     first = tables.get(views, rows[0], rows[1])
     assert tables.get(views, rows[0], rows[1]) is first
     assert tables.kept == 8 * 64
     assert tables.get(views, rows[0], rows[2]) is not first
     assert tables.kept == 8 * 64
-    assert tables.get(KeyViews(Mask.PAST, 8), rows[0], rows[1]) is not first
+    assert tables.get(Views(Mask.PAST, 8), rows[0], rows[1]) is not first
 
 
 @pytest.mark.parametrize("text", ["ODD(#[a])", "#L[a] = #R[a] + 1", "#L[a] > #L[b]"])
-def test_look_ups_by_number_and_by_place_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_look_ups_that_are_kept_and_that_are_not_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     subject, words = subject_of(text, "temperature"), words_of(40, 9)
     direct = the_trace(subject, words)
-    monkeypatch.setattr(float_rows, "DIRECT", 0)
+    monkeypatch.setattr(float_attention, "DIRECT", 0)
     forward = FloatForward(subject.model)
     half = list(forward.passes(words[:4]))
     ((trace, _),) = forward.passes(words)
     assert_same(direct, trace)
     assert (half[0][0].accepted == trace.accepted[:4]).all()
-    monkeypatch.setattr(float_rows, "ENTRIES", 50)
-    assert_same(direct, the_trace(subject, words))
 
 
 @pytest.mark.parametrize(("text", "n"), [("(a S b) & Y a & O b", 1200), ("ODD(#[a])", 1200)])
 def test_long_words_take_little_memory(text: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of all pairs has 11 megabytes at n = 1200; work space and tables together stay below the stated sums."""
     subject, words = subject_of(text, "temperature"), words_of(n, 3)
-    monkeypatch.setattr(float_tables, "TABLES", 12 * 10**6)
+    monkeypatch.setattr(float_attention, "TABLES", 12 * 10**6)
     forward = FloatForward(subject.model)
     tracemalloc.start()
     try:
@@ -124,54 +123,84 @@ def test_long_words_take_little_memory(text: str, n: int, monkeypatch: pytest.Mo
     assert peak < 80 * 10**6
 
 
-# ---- softmax models that are not rounded ----
+# ---- row by row ----
 
 
 @pytest.mark.parametrize("mask", MASKS)
-def test_scores_in_chunks_are_the_same_scores(mask: Mask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_chunks_are_the_same_rows(mask: Mask, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     words, size, k = 5, 7, 2
 
-    def column() -> Enclosed:
-        return Enclosed(rng.normal(size=(words, size)), rng.uniform(0, 1e-9, (words, size)))
+    def column() -> Block:
+        return Block(rng.normal(size=(words, size)), rng.uniform(0, 1e-9, (words, size)))
 
     queries, keys, values = [[column() for _ in range(k)] for _ in range(3)]
-    scores, views = Scores.of(queries, keys, np.full(size, 3.0), np.zeros(size)), Views(mask, size, True)
-    whole = attended(scores, values, views)
-    monkeypatch.setattr(float_model_heads, "CHUNK", 10)
-    for one, other in zip(whole, attended(scores, values, views), strict=True):
+    scale = np.full(size, 3.0), np.zeros(size)
+    whole = softmax_rows(queries, keys, values, Views(mask, size, True), scale, np.arange(size))
+    monkeypatch.setattr(float_rows, "CHUNK", 10)
+    again = softmax_rows(queries, keys, values, Views(mask, size, True), scale, np.arange(size))
+    for one, other in zip(whole, again, strict=True):
         assert np.allclose(one.mid, other.mid, rtol=0, atol=1e-13)
-        assert np.allclose(one.rad, other.rad, rtol=1e-3, atol=1e-13)
-
-
-@pytest.mark.parametrize(("mask", "bos"), [*((mask, False) for mask in MASKS), *((mask, True) for mask in Mask)])
-def test_means_of_what_is_seen(mask: Mask, bos: bool) -> None:
-    size = 6
-    views, values = Views(mask, size, bos), np.random.default_rng(1).normal(size=(3, size))
-    seen = views.seen(slice(0, size))
-    for query in range(size):
-        assert np.allclose(views.means(values)[:, query], values[:, seen[query]].mean(axis=1), rtol=0, atol=1e-14)
-        alone = np.flatnonzero(views.lone == query)
-        assert bool(len(alone)) is bool(seen[query].sum() == 1)
-        assert all(seen[query, views.only[place]] for place in alone)
+        assert np.allclose(one.radius, other.radius, rtol=1e-3, atol=1e-13)
+    some = np.array([1, 4, 4, 6])
+    picked = [Block(query.mid[:, some], query.radius[:, some]) for query in queries]
+    for one, other in zip(whole, softmax_rows(picked, keys, values, Views(mask, size, True), scale, some), strict=True):
+        assert np.allclose(one.mid[:, some], other.mid, rtol=0, atol=1e-13)
 
 
 def test_an_uncertain_key_is_not_absent_because_its_weight_underflows() -> None:
     """Keys 0 and -1 +- 2 under the query 800: the second logit lies between -2400 and 800, so the mean of the values
     0 and 1 may be anything; its middle, -800, has no weight at all."""
-    blank = np.zeros((1, 2))
-    key = Enclosed(np.array([[0.0, -1.0]]), np.array([[0.0, 2.0]]))
-    scores = Scores.of([Enclosed(np.full((1, 2), 800.0), blank)], [key], np.ones(2), np.zeros(2))
-    (found,) = attended(scores, [Enclosed(np.array([[0.0, 1.0]]), blank)], Views(Mask.NONE, 2, False))
-    assert (found.mid - found.rad <= 0).all()
-    assert (found.mid + found.rad >= 1).all()
-    sharp = Scores.of([Enclosed(np.full((1, 2), 800.0), blank)], [Enclosed(key.mid, blank)], np.ones(2), np.zeros(2))
-    (found,) = attended(sharp, [Enclosed(np.array([[0.0, 1.0]]), blank)], Views(Mask.NONE, 2, False))
-    assert (found.mid + found.rad < 1e-9).all()
+    views, scale, rows = Views(Mask.NONE, 2), (np.ones(2), np.zeros(2)), np.arange(2)
+    query, value = Block(np.full((1, 2), 800.0)), bits(np.array([[0.0, 1.0]]))
+    key = Block(np.array([[0.0, -1.0]]), np.array([[0.0, 2.0]]))
+    with np.errstate(all="ignore"):
+        (found,) = softmax_rows([query], [key], [value], views, scale, rows)
+        (sharp,) = softmax_rows([query], [Block(key.mid)], [value], views, scale, rows)
+    assert (found.mid - found.radius <= 0).all()
+    assert (found.mid + found.radius >= 1).all()
+    assert (sharp.mid + sharp.radius < 1e-9).all()
 
 
-def test_batches_of_models_follow_from_their_positions() -> None:
-    forward = FloatModel(one_head())
-    assert forward.batch_size(15) == 2**18 // 16
+@pytest.mark.parametrize("mask", list(Mask))
+@pytest.mark.parametrize("off", [0.0, 1e-12, 0.01, 0.4])
+def test_means_stay_between_the_values_and_hold_those_of_other_weights(mask: Mask, off: float) -> None:
+    """Whatever the factors within their radii, the mean under them is enclosed; so is it for values within theirs."""
+    rng = np.random.default_rng(7)
+    words, size = 4, 6
+    views, scale, rows = Views(mask, size, True), (np.full(size, 2.0), np.zeros(size)), np.arange(size)
+    query, key, value = (rng.normal(size=(words, size)) for _ in range(3))
+    radius = np.full((words, size), off)
+    with np.errstate(all="ignore"):
+        (found,) = softmax_rows(
+            [Block(query, radius)], [Block(key, radius)], [Block(value, radius)], views, scale, rows
+        )
+    seen = views.visible(rows)
+    for _ in range(200):
+        q, k, v = (part + off * rng.choice([-1, 0, 1], (words, size)) for part in (query, key, value))
+        weights = np.where(seen, np.exp(2 * q[:, :, None] * k[:, None, :]), 0)
+        mean = (weights * v[:, None, :]).sum(axis=2) / weights.sum(axis=2)
+        assert (np.abs(found.mid - mean) <= found.radius + 1e-14).all()
+    assert (np.abs(found.mid) + found.radius <= np.abs(value).max() * 2 + off + 1e-9).all()
+
+
+def test_batches_follow_from_their_positions() -> None:
+    forward = FloatForward(one_head())
+    assert forward.batch_size(15) == 2**16 // 15
     assert forward.batch_size(2**20) == 1
-    assert len(forward.run([tuple(ALPHABET[:1] * 3)] * 4).columns[0].mid) == 4
+    assert len(forward.trace([tuple(ALPHABET[:1] * 3)] * 4).columns[0].mid) == 4
+
+
+@pytest.mark.parametrize("name", ["dyck2", "flipflop"])
+def test_long_words_of_programs_take_little_memory(name: str) -> None:
+    """Scores of all pairs would take 24 megabytes a head for three words of length 1000."""
+    subject = shipped(f"{name}.srasp")
+    words = [tuple(np.random.default_rng(k).choice(subject.alphabet, 1000).tolist()) for k in range(3)]
+    forward = FloatForward(network_of(subject, [words[0][:9]]))
+    tracemalloc.start()
+    try:
+        forward.trace([subject.prepared(word) for word in words])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 120 * 10**6

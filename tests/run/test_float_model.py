@@ -5,30 +5,33 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.attention import AttentionOptions
-from hardsim.checking.attention_plan import plan_length, prepare
-from hardsim.checking.sources import program_subject
+from hardsim.checking.open import read_input
+from hardsim.checking.subject import ModelOptions
+from hardsim.checking.words import sample_words
 from hardsim.lang.arith import parse_arith
-from hardsim.net.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.lang.semantics import Oracle
+from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
+from hardsim.network.numbers import Mask
 from hardsim.run.ball import BallArithmetic, lower, upper
-from hardsim.run.float_model import Enclosed, FloatModel
+from hardsim.run.float64 import FloatForward
 from hardsim.run.forward import Forward
-from hardsim.spec.ir import Mask
-from tests.networks import ALPHABET, hostile_transformers, transformers
-from tests.programs.shipped import program_of
+from tests.networks import ALPHABET, RATIONALS, READINGS, hostile_transformers, transformers
+from tests.programs.shipped import DIRECTORY
+from tests.run.shipped import network_of, subject_of
 
 BITS = 200
 
 
 def check(model: Transformer, words: list[tuple[str, ...]], bits: int = BITS) -> float:
     """Hold every column of every stage against balls where both have finite bounds; the widest enclosure."""
-    found = FloatModel(model).run(words)
+    found = FloatForward(model).trace(words)
     arithmetic = BallArithmetic(bits)
     forward = Forward(model, arithmetic)
     widest = 0.0
@@ -39,7 +42,7 @@ def check(model: Transformer, words: list[tuple[str, ...]], bits: int = BITS) ->
             for columns, balls in zip(stages, others, strict=True):
                 for column, values in zip(columns, balls, strict=True):
                     with np.errstate(all="ignore"):
-                        low, high = column.row(index)
+                        low, high = (side[index if len(side) > 1 else 0] for side in (column.lower, column.upper))
                     for i, value in enumerate(values.values):
                         ball_is_finite = isinstance(value, int | Fraction) or value.is_finite()
                         if not (np.isfinite(low[i]) and np.isfinite(high[i]) and ball_is_finite):
@@ -80,10 +83,10 @@ def test_logits_beyond_any_float(tau: str, mask: Mask, score: int | Fraction) ->
     head = replace(layer.heads[0], w_q=Matrix.of(1, 4, {(0, 1): score}))
     hostile = replace(model, layers=(replace(layer, heads=(head,)),), temperature=parse_arith(tau))
     check(hostile, [tuple("abab"), tuple("bbba"), tuple("aaaa")], 3000)
-    found = FloatModel(hostile).run([tuple("baaa"), tuple("abbb")])
-    read = found.attended["h", 2]
+    found = FloatForward(hostile).trace([tuple("baaa"), tuple("abbb")])
+    read = found.attended["h"][2]
     if mask is Mask.FUTURE:  # the first position sees itself alone
-        assert (read.mid[:, 0].tolist(), read.rad[:, 0].tolist()) == ([0, 1], [0, 0])
+        assert (read.mid[:, 0].tolist(), read.radius[:, 0].tolist()) == ([0, 1], [0, 0])
 
 
 def summed(embedding: Matrix, encodings: list[str], weights: tuple[int, ...]) -> Transformer:
@@ -97,37 +100,50 @@ def summed(embedding: Matrix, encodings: list[str], weights: tuple[int, ...]) ->
     )
     names = tuple(f"x{place}" for place in range(k + 1))
     functions = tuple((place, parse_arith(text)) for place, text in enumerate(encodings))
-    return Transformer(("a",), names, embedding, functions, (Layer((), ffn),), parse_arith("1"), k)
+    return Transformer(("a", "b"), names, embedding, functions, (Layer((), ffn),), parse_arith("1"), k)
 
 
 @given(st.sampled_from([40, 51, 52, 53, 60, 200, 1100]), st.permutations(range(3)), st.integers(0, 3))
 def test_what_a_large_term_absorbs_is_not_known(power: int, order: list[int], small: int) -> None:
     """small + 2^power - 2^power in any order: exact if no partial sum can be off."""
     terms = ((small, 1), (2**power, 1), (2**power, -1))
-    embedding = Matrix.of(1, 4, {(0, place): terms[k][0] for place, k in enumerate(order)})
-    found = FloatModel(summed(embedding, [], tuple(terms[k][1] for k in order))).run([("a",)]).columns[3]
-    middle, radius = float(found.mid[0, 0]), float(found.rad[0, 0])
+    embedding = Matrix.of(2, 4, {(0, place): terms[k][0] for place, k in enumerate(order)})
+    network = summed(embedding, [], tuple(terms[k][1] for k in order))
+    found = FloatForward(network).trace([("a",), ("b",)]).columns[3]
+    middle, radius = float(found.mid[0, 0]), float(found.radius[0, 0])
     assert not np.isfinite(radius) or abs(Fraction(middle) - small) <= Fraction(radius)
     assert (radius == 0) == (small + 2 * 2**power < 2**52)
+    assert found.mid[1, 0] == 0
 
 
 @pytest.mark.parametrize("base", [3, 7])
 def test_powers_beyond_integers_of_float64_are_not_exact(base: int) -> None:
     """p - (p - 1) = 1 for p = base^i at the last position."""
-    model = summed(Matrix.of(1, 3, {}), [f"{base}^i", f"{base}^i - 1"], (1, -1))
+    model = summed(Matrix.of(2, 3, {(1, 0): 1, (1, 1): 1}), [f"{base}^i", f"{base}^i - 1"], (1, -1))
     for n in (1, 5, 10, 30, 40, 60):
-        found = FloatModel(model).run([("a",) * n]).columns[2]
-        middle, radius = Fraction(float(found.mid[0, -1])), Fraction(float(found.rad[0, -1]))
-        assert abs(middle - 1) <= radius
-        assert (radius == 0) == (2 * base**n - 1 < 2**52)
+        for words in ([("a",) * n], [("a",) * n, ("b",) * n]):
+            found = FloatForward(model).trace(words).columns[2]
+            middle, radius = Fraction(float(found.mid[0, -1])), Fraction(float(found.radius[0, -1]))
+            assert abs(middle - 1) <= radius
+            assert radius == 0 or 2 * base**n - 1 >= 2**52
 
 
 @pytest.mark.parametrize("name", ["dyck2", "map_reverse", "induction_head_2hop", "majority_rules"])
 def test_programs_at_the_theorem_s_temperature(name: str) -> None:
-    subject, _ = program_subject(program_of(name), name, "")
+    subject = subject_of(f"{name}.srasp")
     words = [tuple(subject.alphabet[(3 * i + k) % len(subject.alphabet)] for i in range(5)) for k in range(4)]
-    plan = plan_length(prepare(subject, {5: words}, {5: False}), subject, AttentionOptions(), 5)
-    assert check(plan.model, [subject.prepared(word) for word in words]) < 1e-6
+    assert check(network_of(subject, words), [subject.prepared(word) for word in words]) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "name", ["ties", "majority_ties", "tieless_until_7", "dyck1_uniform", "no_repeats", "same_ends", "flipflop"]
+)
+def test_models_with_ties_strict_masks_and_either_reading(name: str) -> None:
+    subject = subject_of(f"{name}.ahat.json")
+    words = [tuple(subject.alphabet[(i * i + k) % len(subject.alphabet)] for i in range(6)) for k in range(5)]
+    network = network_of(subject, words)
+    assert check(network, words) < 1e-9
+    assert check(replace(network, temperature=parse_arith("1")), words) < 1e-9
 
 
 def one_head(score: int, mask: Mask = Mask.NONE) -> Transformer:
@@ -148,25 +164,25 @@ def one_head(score: int, mask: Mask = Mask.NONE) -> Transformer:
 
 
 def test_a_settled_clip_is_exact_and_an_unsettled_one_keeps_its_radius() -> None:
-    found = FloatModel(one_head(3)).run([tuple("ba"), tuple("ab")])
+    found = FloatForward(one_head(3)).trace([tuple("ba"), tuple("ab")])
     # Query 2 reads 1/(1 + e^-6) and e^-6/(1 + e^-6): clips at 1 and 0.
     assert found.columns[3].mid[:, 1].tolist() == [1, 0]
-    assert found.columns[3].rad[:, 1].tolist() == [0, 0]
-    flat = FloatModel(one_head(0)).run([tuple("ab")])
+    assert found.columns[3].radius[:, 1].tolist() == [0, 0]
+    flat = FloatForward(one_head(0)).trace([tuple("ab")])
     assert flat.columns[3].mid[0].tolist() == pytest.approx([0.5, 0.5])
-    assert (flat.columns[3].rad[0] > 0).all()
+    assert (flat.columns[3].radius[0] > 0).all()
 
 
 def test_logits_beyond_what_float64_can_exponentiate() -> None:
     """Logits up to 4 * 10^6: all but the last position underflow, and the shift by the maximum keeps the rest."""
-    found = FloatModel(one_head(10**6)).run([tuple("ba")])
+    found = FloatForward(one_head(10**6)).trace([tuple("ba")])
     assert found.columns[3].mid[0].tolist() == [1, 1]
-    assert found.columns[3].rad[0].tolist() == [0, 0]
+    assert found.columns[3].radius[0].tolist() == [0, 0]
 
 
 def test_a_lone_position_is_read_exactly() -> None:
-    found = FloatModel(one_head(3, Mask.FUTURE)).run([tuple("ab")])
-    assert (found.columns[2].mid[0, 0], found.columns[2].rad[0, 0]) == (1, 0)
+    found = FloatForward(one_head(3, Mask.FUTURE)).trace([tuple("ab")])
+    assert (found.columns[2].mid[0, 0], found.columns[2].radius[0, 0]) == (1, 0)
 
 
 def test_an_uncertain_logit_widens_the_mean() -> None:
@@ -194,7 +210,57 @@ def test_an_uncertain_logit_widens_the_mean() -> None:
     assert check(deep, [tuple("ab")]) >= 0
 
 
-def test_rows_are_ends_rounded_outwards() -> None:
-    low, high = Enclosed(np.array([[1.0]]), np.array([[0.5]])).row(0)
-    assert low[0] <= 0.5
-    assert high[0] >= 1.5
+@pytest.mark.parametrize("name", ["flipflop", "dyck1", "tomita_5", "parity"])
+@pytest.mark.parametrize("regime", ["temperature", "position"])
+def test_the_booleans_of_rounded_networks_are_exact(name: str, regime: str) -> None:
+    """Every clip of attention is certainly at most 0 or at least 1, so no Boolean has a radius, and no word is left."""
+    subject = read_input(str(DIRECTORY / f"{name}.ltl")).compile(ModelOptions(regime))
+    oracle = Oracle(subject.file)
+    words = sample_words(subject.file.alphabet, 14, 60, 0, oracle.accepts, [one.word for one in subject.file.examples])
+    found = FloatForward(subject.model).trace(words)
+    assert found.accepted.tolist() == [oracle.accepts(word) for word in words]
+    assert (found.accepted | found.rejected).all()
+    assert found.columns[subject.model.output].rad is None
+
+
+def test_every_word_of_the_flip_flop_program_is_decided() -> None:
+    subject = subject_of("flipflop.srasp")
+    assert subject.oracle is not None
+    oracle = subject.oracle
+    words = sample_words(
+        subject.alphabet, 14, 200, 0, lambda word: oracle(word) is True, [word for word, _ in subject.examples]
+    )
+    found = FloatForward(network_of(subject, words)).trace(words)
+    assert found.accepted.tolist() == [oracle(word) is True for word in words]
+    assert (found.accepted | found.rejected).all()
+    blocks = [block for stages in found.layers for columns in stages for block in columns]
+    blocks += [block for outs in found.attended.values() for block in outs.values()]
+    assert all(np.isfinite([block.lower, block.upper]).all() for block in blocks)
+
+
+@pytest.mark.sweep
+@settings(max_examples=100, deadline=None)
+@given(transformers(), RATIONALS, st.sampled_from(READINGS), st.integers(1, 6), st.integers(0, 10**6))
+def test_answers_by_a_threshold(
+    model: Transformer, threshold: Fraction, reading: Literal["first", "last"], n: int, seed: int
+) -> None:
+    """On which side of the threshold the output lies, at either end, is what balls say, and is said where it is far."""
+    draw = random.Random(seed)
+    words = [tuple(draw.choices(ALPHABET, k=n)) for _ in range(3)]
+    network = replace(model, threshold=threshold, reading=reading)
+    found, arithmetic = FloatForward(network).trace(words), BallArithmetic(BITS)
+    for index, word in enumerate(words):
+        with arithmetic.precision():
+            value = Forward(network, arithmetic).run(word).output(network)
+        assert not found.accepted[index] or lower(value) > threshold
+        assert not found.rejected[index] or upper(value) < threshold
+        low, high = Fraction(float(found.output[0][index])), Fraction(float(found.output[1][index]))
+        assert low <= upper(value)
+        assert lower(value) <= high
+        assert bool(found.decided[index]) is bool(found.accepted[index] or found.rejected[index])
+        for trace, rows in FloatForward(network).passes([word]):  # which takes it that all clips saturate
+            for row, _ in rows.tolist():
+                assert not trace.accepted[row] or lower(value) > threshold
+                assert not trace.rejected[row] or upper(value) < threshold
+        if low > threshold + Fraction(1, 10**6) or high < threshold - Fraction(1, 10**6):
+            assert found.decided[index]

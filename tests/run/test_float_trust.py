@@ -153,5 +153,4 @@ def test_what_a_worker_finds_reaches_its_parent() -> None:
 
 
 def test_the_answer_of_a_worker_comes_with_what_it_found() -> None:
-    key, data = execution.parcel(Job(telling, ()))
-    assert execution.work(key, data, Shard(3, (("a",),))) == (3, ("wrong here",))
+    assert execution.work(Job(telling, ()).parcel(), Shard(3, (("a",),))) == (3, ("wrong here",))

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError
-from hardsim.net.model import Layer, Matrix, Transformer
-from hardsim.run import weights
-from hardsim.run.forward import Forward, exact_margin
-from hardsim.run.mp import MOST_DIGITS, MpArithmetic, amplification, choose_digits, digits_needed, mp_forward
-from hardsim.run.plan import largest_logit, make_plan
-from tests.networks import ALPHABET, context, dense_forward, number, one_head, transformers
+from hardsim.network.model import Layer, Matrix, Transformer
+from hardsim.run.forward import HALF, Forward
+from hardsim.run.forward import margin as margin_of
+from hardsim.run.mp import MOST_DIGITS, MpArithmetic, amplification, choose_digits, digits_needed
+from hardsim.run.sizes import largest_logit
+from hardsim.run.soft import rounded
+from tests.networks import ALPHABET, context, dense_forward, mp_forward, number, one_head, transformers
 
 
 @pytest.mark.sweep
@@ -25,7 +26,7 @@ from tests.networks import ALPHABET, context, dense_forward, number, one_head, t
 def test_forward_agrees_with_the_definition(model: Transformer, word: list[str]) -> None:
     forward = mp_forward(model, 50)
     expected = dense_forward(model, word)
-    for _ in range(2):  # the second run takes remembered exponentials and rows
+    for _ in range(2):  # the second run takes remembered exponentials
         trace = forward.run(word)
         for index, column in enumerate(trace.columns):
             for i, value in enumerate(column.values):
@@ -35,22 +36,10 @@ def test_forward_agrees_with_the_definition(model: Transformer, word: list[str])
                 assert not column.exact or isinstance(value, int | Fraction)
 
 
-def test_rows_beyond_what_is_remembered_are_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, word = one_head(), ("b", "a", *"ab" * 6)
-    usual = mp_forward(model, 50)
-    kept = usual.run(word)
-    monkeypatch.setattr(weights, "REMEMBERED", 20)
-    sparing = mp_forward(model, 50)
-    for _ in range(2):
-        assert sparing.run(word).columns[3].values == kept.columns[3].values
-    rows = [len(table._rows) for forward in (usual, sparing) for table in forward._tables.values()]
-    assert rows == [len(word), 6]  # row i has i exponentials: 1 + ... + 5 < 20 <= 1 + ... + 6
-
-
 @settings(max_examples=60, deadline=None)
 @given(transformers(), st.integers(1, 6))
 def test_no_logit_is_larger_than_the_bound(model: Transformer, n: int) -> None:
-    bound = number(largest_logit(make_plan(model), n))
+    bound = number(largest_logit(model, n))
     seen: list[Any] = []
 
     class Watching(MpArithmetic):
@@ -68,23 +57,23 @@ def test_margin_and_verdict() -> None:
     # At i = 2 the logits are 6 and 12, so the value read is 1/(1 + e^-6); at i = 1 it is exactly 0: the margins are
     # 1/4 - e^-6/(1 + e^-6) and 1/4.
     off = context.exp(-6) / (1 + context.exp(-6))
-    assert trace.verdict(forward.model) is True
+    assert rounded(trace.output(forward.model)) is True
     assert trace.least_margin is not None
     assert abs(trace.least_margin - (context.mpf(1) / 4 - off)) < context.mpf(10) ** -30
-    assert forward.run("ab").verdict(forward.model) is False
+    assert rounded(forward.run("ab").output(forward.model)) is False
 
 
 def test_a_value_in_between_is_undecided() -> None:
     flat = one_head("1000")  # logits 6/1000 and 12/1000: the value read is about 1/2
     trace = mp_forward(flat, 40).run("ba")
-    assert trace.verdict(flat) is None
+    assert rounded(trace.output(flat)) is None
     assert trace.least_margin is not None
     assert trace.least_margin < 0
 
 
 @pytest.mark.parametrize(("value", "margin"), [(-1, "1/2"), (0, "0"), (1, "0"), ("3/2", "1/4"), ("1/2", "-1/4")])
 def test_exact_margin(value: int | str, margin: str) -> None:
-    assert exact_margin(Fraction(value)) == Fraction(margin)
+    assert margin_of(Fraction(value), HALF) == Fraction(margin)
 
 
 def test_temperature_must_be_positive() -> None:
@@ -93,15 +82,15 @@ def test_temperature_must_be_positive() -> None:
 
 
 def test_precision_is_derived_from_the_largest_logit_and_the_largest_coefficient() -> None:
-    plan = make_plan(one_head())
+    model = one_head()
     # |s_ij| <= 3 n^2 = L, so the logit is off by 4 L + 1 and the value read, of size 1, by 8 (4 L + 3) + 5 (n + 4) 2 =
     # 9764 at n = 10; added to an exact 0 by that and 8 (2 + 2) 2 = 9828. The clip 2x - 1/2 of it is off by
     # 2 * 9828 + 8 (1 + 2) (2 (1 + 1) + 1/2) = 19764, and added to an exact 0 by that and 8 (2 + 2) 2 = 19828.
-    assert largest_logit(plan, 10) == 300
-    assert amplification(plan, 10) == 19828
-    assert digits_needed(plan, 10) == 20 + 5 + 1
-    assert choose_digits(plan, 10, None) == 26
-    assert [choose_digits(plan, 10, wanted) for wanted in (23, 60)] == [23, 60]
+    assert largest_logit(model, 10) == 300
+    assert amplification(model, 10) == 19828
+    assert digits_needed(model, 10) == 20 + 5 + 1
+    assert choose_digits(model, 10, None) == 26
+    assert [choose_digits(model, 10, wanted) for wanted in (23, 60)] == [23, 60]
 
 
 def with_coefficients(factor: int) -> Transformer:
@@ -116,15 +105,15 @@ def with_coefficients(factor: int) -> Transformer:
 @pytest.mark.parametrize("size", [30, 400])
 def test_large_coefficients_take_more_digits(size: int) -> None:
     model, scaled = one_head(), with_coefficients(10**size)
-    assert digits_needed(make_plan(scaled), 4) >= digits_needed(make_plan(model), 4) + size - 1
+    assert digits_needed(scaled, 4) >= digits_needed(model, 4) + size - 1
 
 
 def test_more_digits_than_a_reasonable_number_are_refused() -> None:
-    plan = make_plan(with_coefficients(10**MOST_DIGITS))
+    model = with_coefficients(10**MOST_DIGITS)
     with pytest.raises(InputError, match=r"mpmath would need 10,0\d\d decimal digits at length 4") as caught:
-        choose_digits(plan, 4, None)
+        choose_digits(model, 4, None)
     assert "--engine ball" in caught.value.hint
-    assert choose_digits(plan, 4, 30) == 30
+    assert choose_digits(model, 4, 30) == 30
 
 
 @settings(max_examples=40, deadline=None)
@@ -141,9 +130,8 @@ def test_rounding_is_within_its_bound_on_random_networks(model: Transformer, wor
         for layer in model.layers
     )  # fmt: skip
     scaled = replace(model, layers=layers)
-    plan = make_plan(scaled)
-    digits = digits_needed(plan, len(word))
-    assert Fraction(10) ** (digits - 20) > amplification(plan, len(word))
+    digits = digits_needed(scaled, len(word))
+    assert Fraction(10) ** (digits - 20) > amplification(scaled, len(word))
     short, long = mp_forward(scaled, digits).run(word), mp_forward(scaled, digits + 40).run(word)
     for left, right in zip(short.columns, long.columns, strict=True):
         for a, b in zip(left.values, right.values, strict=True):
@@ -154,7 +142,7 @@ def test_rounding_is_within_its_bound_on_random_networks(model: Transformer, wor
 def test_the_derived_precision_is_good_to_20_digits(n: int) -> None:
     model = one_head("1/n")
     word = [("a", "b", "b")[(i * i) % 3] for i in range(n)]
-    needed = digits_needed(make_plan(model), n)
+    needed = digits_needed(model, n)
     short, long = mp_forward(model, needed).run(word), mp_forward(model, needed + 40).run(word)
     for a, b in zip(short.columns[2].values, long.columns[2].values, strict=True):
         assert abs(number(a) if isinstance(a, int) else a - b) <= context.mpf(10) ** -20

@@ -10,16 +10,18 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_expression
+from hardsim.network.numbers import Mask
 from hardsim.run import float64, float_attention, prefixes
-from hardsim.run.ball import BallForward
-from hardsim.run.enclosure import Block, Integers, bits, fixed, mean, numbered
+from hardsim.run.enclosure import Block, Integers, bits, fixed
 from hardsim.run.float64 import BatchTrace, FloatForward
+from hardsim.run.float_rows import Views, mean
 from hardsim.run.prefixes import causal, fork, join
-from hardsim.spec.ir import Mask
+from hardsim.run.soft import SoftModel
 from tests.run.test_float64 import assert_contains
 
 CAUSAL = ["causal-temperature", "causal-position"]
@@ -27,7 +29,7 @@ Passes = list[tuple[BatchTrace, Integers]]
 
 
 def subject_of(text: str, regime: str, beta: Fraction | None = None, alphabet: str = "ab") -> Subject:
-    return compile_file(parse_expression(text, list(alphabet)), ModelOptions(regime, beta))
+    return compile_formula(parse_expression(text, list(alphabet)), ModelOptions(regime, beta))
 
 
 def both_ways(
@@ -95,9 +97,9 @@ def test_sharing_prefixes_changes_no_answer(text: str, regime: str, monkeypatch:
         for out, block in outs.items():
             assert block.mid.shape[1] == 8
             assert all(overlap(block, row, other.attended[name][out], row) for row in range(256))
-    for column, twin in zip(one.columns, other.columns, strict=True):
+    for column, twin in zip(one.columns.values(), other.columns.values(), strict=True):
         assert all(overlap(column, row, twin, row) for row in range(256))
-    balls = BallForward(subject.model)
+    balls = SoftModel(subject.model, rounds=True)
     for row in range(0, 256, 51):
         assert_contains(one, row, balls.run(words[row]), subject.model)
 
@@ -115,7 +117,7 @@ def test_words_that_the_first_pass_does_not_decide_are_run_again(
     assert len(passes[0]) > 1
     assert passes[0][0][0].shared > 0
     assert passes[0][1][0].shared == 0
-    balls = BallForward(subject.model)
+    balls = SoftModel(subject.model, rounds=True)
     for place, (trace, row) in list(by_place(passes[0]).items())[::40]:
         if trace.decided[row]:
             try:
@@ -206,19 +208,21 @@ def test_columns_are_joined_with_what_is_known_of_them() -> None:
     old, new = bits(np.array([[0.0, 1.0], [1.0, 1.0]])), bits(np.array([[1.0], [0.0], [0.0]]))
     whole = join(old, new, rows)
     assert whole.mid.tolist() == [[1, 1, 1], [0, 1, 0], [1, 1, 0]]
-    assert (whole.boolean, whole.kinds, whole.rad) == (True, 2, None)
+    assert (whole.boolean, whole.rad) == (True, None)
     loose = join(old, Block(np.full((3, 1), 0.5), np.full((3, 1), 0.25)), rows)
     assert loose.rad is not None
     assert loose.rad.tolist() == [[0, 0, 0.25]] * 3
     assert not loose.boolean
     assert not loose.partly
     assert join(fixed([1, 2]), fixed([Fraction(1, 3)]), rows).static == (1, 2, Fraction(1, 3))
-    means = mean(old, Mask.FUTURE, length=3)
-    after = mean(new, Mask.FUTURE, old, rows, 3)
-    expected = mean(whole, Mask.FUTURE)
-    found = join(means, after, rows)
-    assert np.array_equal(numbered(found), numbered(expected))
-    assert found.kinds == expected.kinds == 4
+    views = Views(Mask.FUTURE, 3)
+    after = mean(new, views, old, rows)
+    expected = mean(whole, views)
+    found = join(mean(old, views), after, rows)
+    assert after.codes is not None
+    assert expected.codes is not None
+    assert np.array_equal(after.codes[0].numbers, expected.codes[0].numbers[:, 2:])
+    assert after.codes[0].kinds == expected.codes[0].kinds == 4
     assert found.ratio is not None
     assert expected.ratio is not None
     assert all((a == b).all() for a, b in zip(found.ratio, expected.ratio, strict=True))

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import MPContext
 
-from hardsim.ahat.file import read_ahat, read_json
-from hardsim.ahat.harden import with_softmax
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
-from hardsim.net.model import Transformer
+from hardsim.network.model import Transformer
+from hardsim.program.assemble import assemble
+from hardsim.program.file import read_ahat, read_json
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.soft import BITS, SoftModel, bounds, side
 from tests.attention_models import Document, some_a, with_head, write
@@ -27,7 +27,8 @@ context.dps = 120
 
 def soft(directory: Path, document: Document, tau: str) -> Transformer:
     path = write(directory, document)
-    return with_softmax(read_ahat(read_json(path.read_bytes(), str(path))).model, parse_arith(tau))
+    program = read_ahat(read_json(path.read_bytes(), str(path))).program
+    return assemble(program, parse_arith(tau))
 
 
 def value_of(model: SoftModel, word: str) -> tuple[Fraction, Fraction]:

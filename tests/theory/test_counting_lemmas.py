@@ -8,34 +8,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpmath import MPContext
 
-from hardsim.checking.subject import ModelOptions, Subject, compile_file
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.lang.parse import parse_expression
-from hardsim.spec.ir import Head, Kind
-from hardsim.spec.regimes import REGIMES, expression
-from hardsim.theory.budget import DEFAULT_BETA, look_up_beta
+from hardsim.program.model import Head, Kind
+from hardsim.program.regimes import REGIMES, expression
+from hardsim.program.sharpness import DEFAULT_BETA, look_up_beta
 from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
+from tests.networks import context, number, softmax
 
 pytestmark = pytest.mark.sweep
-
-context = MPContext()
-context.dps = 50
 
 LENGTHS = (1, 2, 3, 4, 7, 16, 33, 64, 127, 200)
 SMALL = [Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(49, 100)]
 RATES = [*SMALL, Fraction(1, 2), Fraction(51, 100), Fraction(1), Fraction(4), Fraction(35, 2), Fraction(200)]
-
-
-def number(value: Fraction) -> Any:
-    return context.mpf(value.numerator) / value.denominator
-
-
-def softmax(logits: list[Fraction]) -> list[Any]:
-    """The definition, at 50 digits."""
-    weights = [context.exp(number(x)) for x in logits]
-    total = context.fsum(weights)
-    return [weight / total for weight in weights]
 
 
 class Tails:
@@ -65,7 +52,7 @@ def test_the_two_sides_are_the_definition(g: Fraction) -> None:
 
 
 def subject(text: str, regime: str, counting: Any = None) -> Subject:
-    return compile_file(parse_expression(text, ["a", "b"]), ModelOptions(regime, counting=counting))
+    return compile_formula(parse_expression(text, ["a", "b"]), ModelOptions(regime, counting=counting))
 
 
 def the_head(compiled: Subject, kind: Kind) -> Head:
@@ -318,5 +305,5 @@ def test_a_comparison_of_many_counts_gets_a_larger_beta_and_a_users_beta_stays()
     assert betas == {Fraction(8)}
     others = {compiled.budget.beta_of(head) for head in compiled.program.heads if head.kind is Kind.NEAREST}
     assert others == {DEFAULT_BETA}
-    own = compile_file(parse_expression(text, ["a", "b"]), ModelOptions(beta=Fraction(3)))
+    own = compile_formula(parse_expression(text, ["a", "b"]), ModelOptions(beta=Fraction(3)))
     assert {own.budget.beta_of(head) for head in own.program.heads if not head.uniform} == {Fraction(3)}

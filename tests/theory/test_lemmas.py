@@ -9,21 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpmath import MPContext
 
-from hardsim.spec.ir import Affine, Encoding
-from hardsim.spec.regimes import REGIMES, Regime, expression
+from hardsim.program.model import Affine, Encoding
+from hardsim.program.regimes import REGIMES, Regime, expression
 from hardsim.theory.lemmas import attended_error, geometric_distance
-
-context = MPContext()
-context.dps = 50
-
-
-def softmax(logits: list[Fraction]) -> list[Any]:
-    """The definition, at 50 digits."""
-    weights = [context.exp(context.mpf(x.numerator) / x.denominator) for x in logits]
-    total = context.fsum(weights)
-    return [weight / total for weight in weights]
+from tests.networks import context, number, softmax
 
 
 def distance(logits: list[Fraction]) -> Any:
@@ -46,7 +36,7 @@ def falling(draw: st.DrawFn) -> tuple[list[Fraction], Fraction]:
 def test_lemma_6_holds(case: tuple[list[Fraction], Fraction]) -> None:
     scores, g = case
     assert distance(scores) <= geometric_distance(g, context)
-    assert geometric_distance(g, context) <= 4 * context.exp(-context.mpf(g.numerator) / g.denominator)
+    assert geometric_distance(g, context) <= 4 * context.exp(-number(g))
 
 
 @pytest.mark.parametrize("g", [Fraction(1, 2), Fraction(2), Fraction(5)])
@@ -61,9 +51,9 @@ def test_attended_value_is_off_by_at_most_half_of_lemma_6(
 ) -> None:
     scores, g = case
     winner = scores.index(max(scores))
-    weighted = [a * context.mpf(v.numerator) / v.denominator for a, v in zip(softmax(scores), values, strict=False)]
+    weighted = [a * number(v) for a, v in zip(softmax(scores), values, strict=False)]
     attended = context.fsum(weighted)
-    wanted = context.mpf(values[winner].numerator) / values[winner].denominator
+    wanted = number(values[winner])
     assert abs(attended - wanted) <= attended_error(g, context)
 
 

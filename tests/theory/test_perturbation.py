@@ -10,7 +10,7 @@ from typing import TypeAlias
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.theory.perturbation import (
+from tests.theory.layer_errors import (
     activation_bound,
     attention_error,
     entry_norm,

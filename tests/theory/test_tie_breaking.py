@@ -1,24 +1,82 @@
-"""Lemma 8: the maximum, the decay of 1/2 to both sides, and how close scores come to it."""
+"""Lemma 8: a tie-break that turns average into rightmost or leftmost hard attention, and how close scores come to it.
+
+`scores` are those of the visible positions, in order. They have gap at least 1: every score that is not the maximum is
+at least 1 below it; no more than this is used (ours). What is returned has a unique maximum j*, the rightmost or
+leftmost of the old maxima, and falls off by at least 1/2 nats a position from there to both sides, the condition of
+Lemma 6 with g = 1/2. All refuse no scores, a gap below 1, and positions outside 1..n.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpmath import MPContext
 
 from hardsim.errors import InputError
 from hardsim.theory.lemmas import geometric_distance
-from hardsim.theory.tie_breaking import Broken, causal_rightmost, leftmost, rightmost
+from tests.mistakes import raised
+from tests.networks import context, softmax
+
+DECAY = Fraction(1, 2)
+"""g of Lemma 6 after Lemma 8, in nats per position, for beta = 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Scores without ties, one for each visible position, and their g of Lemma 6 in nats per position."""
+
+    scores: tuple[Fraction, ...]
+    decay: Fraction = DECAY
+
+
+def causal_rightmost(scores: Sequence[Fraction]) -> Broken:
+    """Lemma 8a, without n: `i^2 (s_j - 1/(2j))`, j = 1..i, i the query's position and the number of scores.
+
+    For j < j* the tie-breaks differ by `(j* - j)/(2 j j*)`, at least `(j* - j)/(2 i (i - 1))`; for j > j*,
+    s_j <= s_j* - 1, and `1 + 1/(2j) - 1/(2j*) > 1/2`, at least `(j - j*)/(2i)`. So the decay is at least
+    `i/(2(i - 1))`, by two neighbouring maxima at i - 1 and i no more than that (ours; the paper has 1/2).
+    """
+    _check_gap(scores)
+    i = len(scores)
+    return Broken(tuple(i * i * (score - Fraction(1, 2 * j)) for j, score in enumerate(scores, start=1)))
+
+
+def rightmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Broken:
+    """Lemma 8b: `n (s_j + j/(2n))` at positions j = first, first + 1, ... of a word of length n.
+
+    For j < j* the tie-break alone gives (j* - j)/2; for j > j*, s_j <= s_j* - 1, and `n - (j - j*)/2 >= (j - j*)/2`.
+    """
+    return _broken(scores, n, first, 1)
+
+
+def leftmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Broken:
+    """Lemma 8c: `n (s_j - j/(2n))`, the mirror image of Lemma 8b."""
+    return _broken(scores, n, first, -1)
+
+
+def _broken(scores: Sequence[Fraction], n: int, first: int, side: int) -> Broken:
+    _check_gap(scores)
+    last = first + len(scores) - 1
+    if first < 1 or last > n:
+        raise InputError(f"the visible positions {first} to {last} do not lie in a word of length {n}")
+    return Broken(tuple(n * score + Fraction(side * j, 2) for j, score in enumerate(scores, start=first)))
+
+
+def _check_gap(scores: Sequence[Fraction]) -> None:
+    if not scores:
+        raise InputError("Lemma 8 needs at least one visible position")
+    best = max(scores)
+    second = max((score for score in scores if score != best), default=best - 1)
+    if best - second < 1:
+        raise InputError(f"Lemma 8 needs scores with a gap of at least 1, not {best - second}")
+
 
 pytestmark = pytest.mark.sweep
-
-context = MPContext()
-context.dps = 50
 
 Break = Callable[[Sequence[Fraction]], Broken]
 HALF = Fraction(1, 2)
@@ -133,12 +191,9 @@ def test_lemma_6_applies_to_the_broken_scores(row: list[Fraction], beta: int) ->
     for breaking, _ in BREAKS.values():
         broken = breaking(row)
         best = max(broken.scores)
-        weights = [
-            context.exp(-context.mpf((gap := beta * (best - s)).numerator) / gap.denominator) for s in broken.scores
-        ]
-        total = context.fsum(weights)
+        weights = softmax([beta * score for score in broken.scores])
         # The winner lacks what the others have.
-        distance = 2 * context.fsum(w / total for w, s in zip(weights, broken.scores, strict=True) if s != best)
+        distance = 2 * context.fsum(w for w, s in zip(weights, broken.scores, strict=True) if s != best)
         assert distance <= geometric_distance(beta * broken.decay, context)
 
 
@@ -157,10 +212,8 @@ def test_lemma_6_is_approached_after_8b() -> None:
 
 def test_a_gap_below_1_is_refused_since_it_would_not_do() -> None:
     for breaking, _ in BREAKS.values():
-        with pytest.raises(InputError, match="a gap of at least 1, not 9/10"):
-            breaking([Fraction(1), Fraction(1, 10)])
-        with pytest.raises(InputError, match="at least one visible position"):
-            breaking([])
+        raised(InputError, breaking, [Fraction(1), Fraction(1, 10)], match="a gap of at least 1, not 9/10")
+        raised(InputError, breaking, [], match="at least one visible position")
     # 8b by hand with gap 9/10 at n = 20 > 1/(1 - 9/10): 18 - 19/2 = 17/2 over 19 positions.
     scores = [20 * (Fraction(9, 10) * (j == 1) + Fraction(j, 40)) for j in range(1, 21)]
     assert steepness(scores) == Fraction(17, 38) < HALF

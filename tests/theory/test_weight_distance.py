@@ -12,24 +12,22 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mpmath import MPContext
 
 from hardsim.errors import InputError
 from hardsim.theory.outward import round_up
-from hardsim.theory.perturbation import (
+from hardsim.theory.perturbation import weight_distance
+from tests.mistakes import raised
+from tests.networks import context, number, softmax
+from tests.theory.layer_errors import (
     attention_error,
     ffn_error,
     row_norm,
     score_error,
     sharp_weight_distance,
     total_norm,
-    weight_distance,
 )
 
 pytestmark = pytest.mark.sweep
-
-context = MPContext()
-context.dps = 60
 
 Bound: TypeAlias = Callable[[int, int, Fraction | None, Fraction, Fraction], Fraction]
 BOUNDS = pytest.mark.parametrize("bound", [weight_distance, sharp_weight_distance], ids=["THEORY", "sharp"])
@@ -37,17 +35,6 @@ ZERO, ONE = Fraction(0), Fraction(1)
 
 SLACK = context.mpf(10) ** -55
 """The error of distances computed at 60 digits."""
-
-
-def number(x: Fraction) -> Any:
-    return context.mpf(x.numerator) / x.denominator
-
-
-def softmax(scores: list[Fraction], tau: Fraction) -> list[Any]:
-    """The definition."""
-    weights = [context.exp(number((score - max(scores)) / tau)) for score in scores]
-    total = context.fsum(weights)
-    return [weight / total for weight in weights]
 
 
 def average_hard(scores: list[Fraction]) -> list[Fraction]:
@@ -58,7 +45,7 @@ def average_hard(scores: list[Fraction]) -> list[Fraction]:
 
 def distance(scores: list[Fraction], off: list[Fraction], tau: Fraction) -> Any:
     """`||softmax((s + off)/tau) - avghard(s)||_1`."""
-    soft = softmax([s + e for s, e in zip(scores, off, strict=True)], tau)
+    soft = softmax([(s + e) / tau for s, e in zip(scores, off, strict=True)])
     return context.fsum(abs(a - number(b)) for a, b in zip(soft, average_hard(scores), strict=True))
 
 
@@ -213,8 +200,7 @@ def test_what_makes_no_sense_is_refused(bound: Bound) -> None:
         ((3, 1, None, ZERO, ONE), "positive gap, not None"),
         ((3, 1, ZERO, ZERO, ONE), "positive gap, not 0"),
     ):
-        with pytest.raises(InputError, match=message):
-            bound(*arguments)
+        raised(InputError, bound, *arguments, match=message)
 
 
 # ---- Lemma 25: the lemmas together ----

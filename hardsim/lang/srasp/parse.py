@@ -1,109 +1,649 @@
-"""Reading `.srasp` programs: the entrance to the language."""
+"""Reading `.srasp` programs: the entrance to the language, then what one right-hand side says."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TypeAlias, cast
 
-from hardsim.errors import Source, SourceError, Span
-from hardsim.files import LARGEST_TEXT, read_bytes
-from hardsim.lang.files import normalised
-from hardsim.lang.parse import decoded
-from hardsim.lang.raw import Lexeme
-from hardsim.lang.srasp import ast
-from hardsim.lang.srasp.header import find_alphabet, given_symbols, read_examples, read_output, read_pad
-from hardsim.lang.srasp.layout import Layout, lay_out
-from hardsim.lang.srasp.lexer import tokenize
-from hardsim.lang.srasp.relation import read_relation
-from hardsim.lang.srasp.scope import Scope
-from hardsim.lang.srasp.statement import read_right_hand_side
-from hardsim.lang.srasp.walk import references
+from hardsim.errors import SourceError, Span
+from hardsim.lang import ast
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.ast import Sort
+from hardsim.lang.files import FileLine, ProgramLayout
+from hardsim.lang.lexer import CLOSING, MAX_INTEGER, Cited, Lexeme, bracket_error, program_tokens
+from hardsim.lang.parse import constant_of, listed, logical, read_examples, source_of
+from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.vocabulary import PROGRAM_VECTORS, brief, name_hint, quoted, symbol_hint
+from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, unprintable
+
+_PIECE = re.compile(r"\S+")
+_MAP_FORM = "WORD -> WORD, with blanks around the arrow"
+_CALLED = re.compile(r"\s*\(\s*i\s*\)$")
+_Found: TypeAlias = "Sort | None"
+"""The sort of a tree; None for the literals 0 and 1 (and conditionals between them), which become what is needed."""
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_WITH_ARTICLE = {Sort.BOOL: "a Boolean", Sort.INT: "an integer", Sort.SYMBOL: "a symbol"}
+
+MAX_LEVELS = 100
+"""Operators on a path from the root of a right-hand side to a leaf, counted as in formulas, for the same reason."""
+
+_BUILT_IN: Mapping[str, Callable[..., ast.Expression]] = {"in": ast.InputSymbol, "pos": ast.Position, "len": ast.Length}
+
+_OPERAND = "a vector, a number, a quoted symbol, !, - or an opening bracket"
+_ENDS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "QUOTED", "TRUTH", "RPAR", "RBRACE"})
+_STARTS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "QUOTED", "TRUTH", "LPAR", "NOT"})
+_FORM = {"ATTENTION": "{}[mask, score] value : default", "PSUM": "psum_j[j<=i] value"}
 
 
-def load_program(path: Path | str) -> ast.Program:
-    """Read and parse a `.srasp` file.
-
-    Raises InputError if there is no such file or it cannot be read, SourceError for what is wrong inside it.
-    """
-    return parse_program_bytes(read_bytes(path, LARGEST_TEXT), str(path))
-
-
-def parse_program_bytes(data: bytes, name: str) -> ast.Program:
-    """Parse the bytes of a `.srasp` file; `name` is what errors cite.
-
-    Raises SourceError for what is wrong inside it.
-    """
-    return parse_program(decoded(data, name), name)
-
-
-def parse_program(text: str, name: str = "<text>") -> ast.Program:
-    """Parse the text of a whole program; `name` is what errors cite.
-
-    Raises SourceError with the place of the first mistake. Spans are offsets in the text with a byte order mark removed
-    and `\\n` line ends, which is the result's `source`.
-    """
-    source = Source(name, normalised(text))
-    if not source.text.strip():
-        expected = "an alphabet: line and statements"
-        raise SourceError(source, Span(0, 1), "the file is empty", expected, "a small program: Y(i) := Q_a(i) | Q_b(i)")
-    layout = lay_out(source)
+def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
+    """Parse a whole `.srasp` file; `name` is what errors cite. Raises SourceError with the place of the first mistake.
+    Spans are offsets in the text with a byte order mark removed and `\\n` line ends, which is the result's `source`."""
+    hint = "a small program: Y(i) := Q_a(i) | Q_b(i)"
+    layout = ProgramLayout(source_of(text, name, "an alphabet: line and statements", hint))
     if not layout.statements:
         hint = "as in Y(i) := rightmost_j[j<i, 1] Q_a(j) : 0"
-        raise SourceError(source, layout.end, "a program without statements", "NAME(i) := ...", hint)
+        raise layout.error(layout.end, "a program without statements", "NAME(i) := ...", hint)
     scope, statements = _statements(layout)
-    output = read_output(layout, statements)
-    acceptor = scope.vectors[output] is ast.Sort.BOOL
-    origin = layout.header("source")
-    return ast.Program(
+    output = _output(layout, statements)
+    needed = {output.name}
+    for statement in reversed(statements):
+        if statement.name in needed:
+            needed |= {node.name for node in ast.walk(statement.right) if isinstance(node, ast.Ref)}
+    unused = [statement.name for statement in statements if statement.name not in needed]
+    return ast.SraspProgram(
         alphabet=scope.alphabet,
         statements=statements,
-        output=output,
+        output=output.name,
         relations=tuple(scope.relations.values()),
-        pad=read_pad(layout),
-        examples=read_examples(layout, scope.alphabet, acceptor, output),
-        origin=layout.value(origin) if origin else "",
+        pad=_pad(layout),
+        examples=tuple(_examples(layout, scope.alphabet, output)),
+        origin=layout.value("source"),
         title=layout.title,
-        notes=_notes(layout, statements, output),
-        source=source,
+        notes=tuple(f"the output {output.name} does not need the vector {name}" for name in unused),
+        source=layout.source,
     )
 
 
-def _statements(layout: Layout) -> tuple[Scope, tuple[ast.Statement, ...]]:
+def _statements(layout: ProgramLayout) -> tuple[ProgramScope, tuple[ast.Statement, ...]]:
     """Read relations and statements in the order of the text; the scope has all of them at the end."""
-    source = layout.source
-    given = given_symbols(layout)
-    tokens = [tokenize(source, line.body, given or ()) for line in layout.statements]
+    source, line = layout.source, layout.header("alphabet")
+    given = None if line is None else read_alphabet(source, line.body)
+    tokens = [program_tokens(source, line.body, given or ()) for line in layout.statements]
     declared = [_declared(layout, span, given or ()) for span in layout.declarations]
     mentioned = [token for line in tokens for token in line if token.kind == "SYMBOL"]
-    alphabet = find_alphabet(layout, given, declared, mentioned)
+    alphabet = _alphabet(layout, given, declared, mentioned)
     later = {line.name: line.at for line in layout.statements}
-    scope = Scope(source, alphabet, padded=layout.header("pad") is not None, later=later)
+    scope = ProgramScope(source, alphabet, padded=layout.header("pad") is not None, later=later)
     for relation in layout.relations:
-        scope.relations[relation.name] = read_relation(scope, relation)
+        scope.relations[relation.name] = _relation(scope, relation)
     statements = []
-    for line, line_tokens in zip(layout.statements, tokens, strict=True):
-        scope.current = line.name
-        right = read_right_hand_side(scope, line_tokens, line.body)
-        scope.vectors[line.name] = right.sort
-        statements.append(ast.Statement(line.name, right, span=line.at))
+    for statement, its_tokens in zip(layout.statements, tokens, strict=True):
+        scope.current = statement.name
+        right = read_right_hand_side(scope, its_tokens, statement.body)
+        scope.vectors[statement.name] = right.sort
+        statements.append(ast.Statement(statement.name, right, span=statement.at))
     return scope, tuple(statements)
 
 
-def _declared(layout: Layout, span: Span, symbols: tuple[str, ...]) -> Lexeme:
+def _declared(layout: ProgramLayout, span: Span, symbols: tuple[str, ...]) -> Lexeme:
     """The symbol of a bare line `Q_a(i)`."""
-    first, *rest = tokenize(layout.source, span, symbols)
+    first, *rest = program_tokens(layout.source, span, symbols)
     argument = [token.value for token in rest]
     if argument and argument != ["(", "i", ")"]:
         place = Span(rest[0].span.start, rest[-1].span.end)
         hint = "each symbol is declared on a line of its own; a vector is defined by NAME(i) := ..."
-        raise SourceError(layout.source, place, "a declaration is Q_a(i) alone", "(i) or the end of the line", hint)
+        raise layout.error(place, "a declaration is Q_a(i) alone", "(i) or the end of the line", hint)
     return first
 
 
-def _notes(layout: Layout, statements: tuple[ast.Statement, ...], output: str) -> tuple[str, ...]:
-    """Remarks on what is likely not meant: vectors that the output does not need."""
-    needed = {output}
-    for statement in reversed(statements):
-        if statement.name in needed:
-            needed |= references(statement.right)
-    unused = [statement.name for statement in statements if statement.name not in needed]
-    return tuple(f"the output {output} does not need the vector {name}" for name in unused)
+def _alphabet(
+    layout: ProgramLayout, given: tuple[str, ...] | None, declared: Sequence[Lexeme], mentioned: Sequence[Lexeme]
+) -> tuple[str, ...]:
+    """The alphabet: that of the header, else the declared `Q_` symbols, else the mentioned ones, in order. Raises
+    SourceError if there is none of the three, for symbols that cannot be printed, for declarations of foreign symbols
+    or twice, and for the blank in a program that pads."""
+    padded = layout.header("pad") is not None
+    seen: dict[str, Span] = {}
+    for token in declared:
+        if given is not None and token.value not in given:
+            expected = f"a symbol of the alphabet: line ({listed(given)})"
+            raise layout.error(token.span, f"{brief(token.value)} is not a symbol of the alphabet", expected)
+        if token.value in seen:
+            raise layout.error(token.span, f"the symbol {token.value} is declared twice", "each symbol once")
+        seen[token.value] = token.span
+    if given is None and not declared:
+        for token in mentioned:
+            if not (padded and token.value == ast.BLANK):
+                seen.setdefault(token.value, token.span)
+    for symbol, span in seen.items():
+        if unprintable(symbol):
+            raise layout.error(span, f"this symbol has {unprintable(symbol)} in it", "symbols that can be printed")
+    symbols = given or tuple(seen)
+    if not symbols:
+        expected = "a line with all symbols, as in alphabet: a b"
+        hint = "add it at the top of the file, or declare each symbol by a line such as Q_a(i)"
+        raise layout.error(layout.first or layout.end, "missing alphabet", expected, hint)
+    if padded and ast.BLANK in symbols:
+        line = layout.header("alphabet")
+        found = line and re.compile(r"(?<!\S)#(?!\S)").search(layout.source.text, line.body.start, line.body.end)
+        place = Span(*found.span()) if found else seen[ast.BLANK]
+        message = "# is not allowed in the alphabet of a program with a pad: line"
+        hint = "words are filled up with #, and # is dropped from the output"
+        raise layout.error(place, message, "another symbol", hint)
+    return symbols
+
+
+def _pad(layout: ProgramLayout) -> Arith | None:
+    """The padded length as an expression in `len`, None without a `pad:` line."""
+    line = layout.header("pad")
+    if line is None:
+        return None
+    if not line.text:
+        raise layout.error(line.body, "pad: says no length", "an expression in len, as in pad: 2*len")
+    try:
+        return parse_arith(line.text, ("len",), "pad:")
+    except SourceError as error:
+        span = Span(line.body.start + error.span.start, line.body.start + error.span.end)
+        raise layout.error(span, error.message, error.expected, error.hint) from None
+
+
+def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.Statement:
+    """The output vector: that of the header, else the last. Raises SourceError for an unknown vector and a vector of
+    integers."""
+    line = layout.header("output")
+    vectors = {statement.name: statement for statement in statements}
+    name, place = statements[-1].name, statements[-1].span
+    if line is not None:
+        name = _CALLED.sub("", line.text)
+        place = line.body if name else Span(line.body.start, line.body.start + 1)
+    if name not in vectors:
+        close = get_close_matches(name, vectors, n=1, cutoff=0.6)
+        hint = f"did you mean {close[0]}?" if close else ""
+        message = f"unknown vector {brief(name)}" if name else "output: names no vector"
+        raise layout.error(place, message, f"a vector of the program ({listed(vectors)})", hint)
+    if vectors[name].sort is Sort.INT:
+        message = f"the output {name} is a vector of integers"
+        expected = "a Boolean vector (accepts words) or a symbol vector (a transduction)"
+        hint = "compare it, as in Y(i) := ... > 0, or name another vector: output: NAME"
+        raise layout.error(place, message, expected, hint)
+    return vectors[name]
+
+
+def _examples(layout: ProgramLayout, alphabet: tuple[str, ...], output: ast.Statement) -> Iterator[ast.ProgramExample]:
+    """The examples, in the order of the text. Raises SourceError for words over other symbols, lines without a word or
+    arrow, and examples of the wrong kind."""
+    acceptor = output.sort is Sort.BOOL
+    for line in layout.headers:
+        if line.name not in ("accept", "reject", "map"):
+            continue
+        if acceptor != (line.name != "map"):
+            kind = "Boolean: the program accepts words" if acceptor else "a symbol vector: the program maps words"
+            message = f"{line.name}: does not fit, the output {output.name} is {kind}"
+            raise layout.error(line.at, message, "accept: or reject:" if acceptor else "map:")
+        if line.name == "map":
+            yield from _map_examples(layout, line, alphabet)
+        else:
+            yield from read_examples(layout, line, alphabet)
+
+
+def _map_examples(layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ...]) -> Iterator[ast.MapExample]:
+    """The pairs of a `map:` line: one if a symbol is longer than one character, otherwise one for each arrow."""
+    matches = list(_PIECE.finditer(layout.source.text, line.body.start, line.body.end))
+    pieces = [Span(*match.span()) for match in matches]
+    arrows = [index for index, match in enumerate(matches) if match[0] == "->"]
+    if not arrows:
+        raise layout.error(line.body, "a pair without an arrow", _MAP_FORM)
+    if has_long_symbols(alphabet):
+        if len(arrows) > 1:
+            hint = "one pair stands on each map: line, because the words have blanks in them"
+            raise layout.error(pieces[arrows[1]], "more than one arrow", _MAP_FORM, hint)
+        starts, ends = [0], [len(pieces)]
+    else:
+        starts = [arrow - 1 for arrow in arrows]
+        ends = [*starts[1:], len(pieces)]
+        if starts[0] > 0:
+            raise layout.error(pieces[0], "a word without an arrow", _MAP_FORM)
+    for arrow, start, end in zip(arrows, starts, ends, strict=True):
+        if start < 0 or start >= arrow or start in arrows:
+            raise layout.error(pieces[arrow], "no word stands before this arrow", _MAP_FORM, "words are non-empty")
+        if not has_long_symbols(alphabet) and end > arrow + 2:
+            raise layout.error(pieces[arrow + 2], "a word without an arrow", _MAP_FORM)
+        sides = [
+            read_words(layout.source, Span(side[0].start, side[-1].end), alphabet)[0][0] if side else ()
+            for side in (pieces[start:arrow], pieces[arrow + 1 : end])
+        ]
+        yield ast.MapExample(*sides, span=Span(pieces[start].start, pieces[end - 1].end))
+
+
+def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
+    """The relation of a `rel` line. Raises SourceError for its syntax, foreign symbols and tuples that do not fit."""
+    tokens = program_tokens(scope.source, line.body, scope.symbols)
+    end = tokens[-1].span.end if tokens else line.body.start
+    tokens.append(Lexeme("END", "", Span(end, end + 1)))
+    if tokens[0].kind != "LBRACE":
+        raise scope.error(tokens[0].span, f"{line.name} has no set of tuples", "{ 'a' 'b', 'c' 'd' }")
+    groups: list[list[Lexeme]] = [[]]
+    rest = iter(tokens[1:-1])
+    for token in rest:
+        if token.kind == "QUOTED":
+            groups[-1].append(token)
+            continue
+        if token.kind not in ("COMMA", "RBRACE"):
+            message = f"{scope.written(token.span)} is no quoted symbol"
+            hint = symbol_hint(scope.written(token.span), scope.symbols)
+            raise scope.error(token.span, message, "a quoted symbol, a comma or }", hint)
+        if not groups[-1]:
+            message = "an empty tuple" if len(groups) > 1 or token.kind == "COMMA" else "an empty relation"
+            raise scope.error(token.span, message, "quoted symbols", "it would always be false")
+        if token.kind == "RBRACE":
+            break
+        groups.append([])
+    else:
+        raise scope.error(tokens[-1].span, "this relation is never closed", "}")
+    if after := next(rest, None):
+        raise scope.error(after.span, "the relation ends before this", "the end of the line")
+    tuples: list[tuple[str, ...]] = []
+    for group in groups:
+        values = tuple(scope.symbol(token.value, token.span) for token in group)
+        place = Span(group[0].span.start, group[-1].span.end)
+        if tuples and len(values) != len(tuples[0]):
+            message = f"a tuple of {len(values)}, where the first has {len(tuples[0])}"
+            hint = "all tuples of a relation have as many symbols; commas stand between tuples only"
+            raise scope.error(place, message, f"{len(tuples[0])} quoted symbols", hint)
+        if values in tuples:
+            raise scope.error(place, "this tuple stands twice in the relation", "each tuple once")
+        tuples.append(values)
+    return ast.Relation(line.name, tuple(tuples), span=line.at)
+
+
+# ---- right-hand sides ----
+
+
+@dataclass
+class ProgramScope(Cited):
+    """The names that are known at some point of a program. `later` has the place of the name of every vector of the
+    file, `current` is the vector whose statement is being read. `padded` says that the blank is a symbol too."""
+
+    alphabet: tuple[str, ...]
+    padded: bool = False
+    relations: dict[str, ast.Relation] = field(default_factory=dict)
+    vectors: dict[str, ast.Sort] = field(default_factory=dict)
+    later: Mapping[str, Span] = field(default_factory=dict)
+    current: str = ""
+    indices: frozenset[str] = frozenset({"i"})
+    """The positions that vectors may be read at."""
+    elsewhere: str = "j is known in attention and psum only"
+    """Why they may not be read at others."""
+    sorts: dict[Raw, _Found] = field(default_factory=dict)
+    """Those that are known of trees: to find one may take a walk over the operands."""
+
+    def __post_init__(self) -> None:
+        self.symbols = frozenset(self.alphabet) | ({ast.BLANK} if self.padded else frozenset())
+
+    def symbol(self, symbol: str, span: Span) -> str:
+        """The symbol itself. Raises SourceError if it is neither of the alphabet nor the blank of a padded program."""
+        if symbol in self.symbols:
+            return symbol
+        expected = f"a symbol of the alphabet ({listed(self.alphabet)})"
+        hint = ""
+        if symbol == ast.BLANK:
+            hint = "# fills words up in programs with a pad: line"
+        elif close := get_close_matches(symbol, self.alphabet, n=1, cutoff=0.6):
+            hint = f"did you mean {quoted(close[0])}?"
+        raise self.error(span, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)
+
+    def unknown(self, word: str, span: Span, called: bool) -> SourceError:
+        """The error for a word that is no vector here (and no relation, if it is called)."""
+        if word == self.current:
+            hint = "a vector is computed from the word and from earlier vectors"
+            return self.error(span, f"{word} is defined by itself", "an earlier vector", hint)
+        if word in self.later:
+            message = f"{word} is defined later (line {self.line_of(self.later[word])})"
+            return self.error(span, message, "an earlier vector", f"move the definition of {word} up, before this line")
+        names = [*self.vectors, *sorted(PROGRAM_VECTORS)]
+        expected = f"a vector ({listed(names)})"
+        if self.relations and called:
+            expected += f" or a relation ({listed(self.relations)})"
+        return self.error(span, f"unknown vector {brief(word)}", expected, self._hint(word))
+
+    def _hint(self, word: str) -> str:
+        if word in self.symbols:
+            return f"the symbol {word} is written {quoted(word)}, and Q_{word}(i) says that it stands at i"
+        if f"{word}_?" in self.vectors:
+            return f"did you mean {word}_??"
+        others = (*PROGRAM_VECTORS, "leftmost", "rightmost", "psum", "true", "false")
+        return name_hint(word, (*self.vectors, *self.relations, *others))
+
+    # ---- sorts and expressions: every method raises SourceError ----
+
+    def _text(self, raw: Raw) -> str:
+        return self.excerpt(raw.whole)
+
+    def sort(self, raw: Raw) -> _Found:
+        """The sort of a tree, None if it is as yet open. Raises SourceError for vectors that do not exist."""
+        if raw not in self.sorts:
+            self.sorts[raw] = self._sort(raw)
+        return self.sorts[raw]
+
+    def _sort(self, raw: Raw) -> _Found:
+        match raw.kind:
+            case "number":
+                return None if raw.text in ("0", "1") else Sort.INT
+            case "quoted":
+                return Sort.SYMBOL
+            case "sum" | "product" | "sign":
+                return Sort.INT
+            case "word":
+                return self._word(raw).sort
+            case "conditional":
+                return self.sort(raw.args[1]) or self.sort(raw.args[2])
+            case _:
+                return Sort.BOOL
+
+    def joined(self, left: Raw, right: Raw, at: Span, what: str) -> Sort:
+        """The one sort of two trees; Boolean if both are open. Raises SourceError at `at` if they have two sorts."""
+        first, second = self.sort(left), self.sort(right)
+        if first is None or second is None or first is second:
+            return first or second or Sort.BOOL
+        shown = f"{self._text(left)} is {_WITH_ARTICLE[first]} and {self._text(right)} is {_WITH_ARTICLE[second]}"
+        hint = ""
+        for raw, sort in ((left, first), (right, second)):
+            if sort is Sort.BOOL and Sort.SYMBOL not in (first, second):
+                hint = f"as a number a Boolean is written ({self._text(raw)} ? 1 : 0)"
+        raise self.error(at, f"{what} have one sort: {shown}", "two expressions of one sort", hint)
+
+    def of(self, raw: Raw, wanted: Sort) -> ast.Expression:
+        """The expression of a tree that must have a sort. Raises SourceError if it has another."""
+        found = self.sort(raw)
+        if found is not None and found is not wanted:
+            raise self._wrong(raw, found, wanted)
+        match raw.kind:
+            case "number" if wanted is Sort.SYMBOL:
+                hint = symbol_hint(raw.text, self.symbols)
+                raise self.error(raw.at, f"{raw.text} is a number, and a symbol is needed here", "a symbol", hint)
+            case "number":
+                value = self.integer(raw.text, raw.at)
+                return ast.Integer(value, span=raw.at) if wanted is Sort.INT else ast.Truth(value == 1, span=raw.at)
+            case "quoted":
+                return ast.SymbolLiteral(self.symbol(raw.text, raw.at), span=raw.at)
+            case "truth":
+                return ast.Truth(raw.text == "true", span=raw.at)
+            case "word":
+                return self._word(raw)
+            case "symbol":
+                return ast.HasSymbol(self.symbol(raw.text, raw.at), self._index(raw), span=raw.at)
+            case "conditional":
+                test, then, otherwise = raw.args
+                condition = self.of(test, Sort.BOOL)
+                self.joined(then, otherwise, raw.at, "the branches of a conditional")
+                return ast.Conditional(condition, self.of(then, wanted), self.of(otherwise, wanted), span=raw.at)
+            case "sum" | "product" | "sign":
+                return self._arithmetic(raw)
+            case "compare":
+                return self._comparison(raw)
+            case "member":
+                return self._member(raw)
+            case _:
+                return logical(raw, tuple([self.of(arg, Sort.BOOL) for arg in raw.args]))
+
+    def _wrong(self, raw: Raw, found: Sort, wanted: Sort) -> SourceError:
+        hint = ""
+        if wanted is Sort.BOOL:
+            hint = "compare it, as in ... > 0" if found is Sort.INT else "compare it, as in ... = 'a'"
+        elif found is Sort.BOOL:
+            hint = "a Boolean counts 0 or 1 in + - * and psum; elsewhere write (... ? 1 : 0)"
+        if wanted is Sort.SYMBOL:
+            hint = "a symbol is in(i), a quoted symbol, or a vector of symbols"
+        needed = _WITH_ARTICLE[wanted]
+        message = f"{self._text(raw)} is {_WITH_ARTICLE[found]}, and {needed} is needed here"
+        return self.error(raw.whole, message, needed, hint)
+
+    def _comparison(self, raw: Raw) -> ast.Expression:
+        left, right = raw.args
+        op = cast(ast.CompareOp, raw.text)
+        if op in _FLIPPED:
+            for arg in raw.args:
+                found = self.sort(arg)
+                if found in (Sort.BOOL, Sort.SYMBOL):
+                    hint = "symbols and Booleans are compared by = and != only"
+                    message = f"{op} compares integers, and {self._text(arg)} is {_WITH_ARTICLE[found]}"
+                    raise self.error(arg.whole, message, "an integer", hint)
+            sort = Sort.INT
+        else:
+            sort = self.joined(left, right, raw.at, f"the two sides of {op}")
+        return ast.Compare(op, self.of(left, sort), self.of(right, sort), span=raw.at)
+
+    def _member(self, raw: Raw) -> ast.Expression:
+        element, *members = raw.args
+        symbols: list[str] = []
+        for member in members:
+            if member.kind != "quoted":
+                hint = f"the symbol {member.text} is written '{member.text}'" if not member.args else ""
+                raise self.error(member.whole, f"{self._text(member)} is no quoted symbol", "a quoted symbol", hint)
+            symbol = self.symbol(member.text, member.at)
+            if symbol in symbols:
+                raise self.error(member.at, f"'{symbol}' stands twice in the set", "each symbol once")
+            symbols.append(symbol)
+        return ast.Member(self.of(element, Sort.SYMBOL), tuple(symbols), span=raw.at)
+
+    def number(self, raw: Raw) -> ast.Expression:
+        """An operand of arithmetic or psum, where a Boolean counts 0 or 1."""
+        if self.sort(raw) is Sort.BOOL:
+            return ast.AsInteger(self.of(raw, Sort.BOOL), span=raw.at)
+        return self.of(raw, Sort.INT)
+
+    def _arithmetic(self, raw: Raw) -> ast.Expression:
+        if raw.kind == "sum":
+            left, right = (self.number(arg) for arg in raw.args)
+            return ast.Sum(cast(ast.SumOp, raw.text), left, right, span=raw.at)
+        if raw.kind == "sign":
+            arg = self.number(raw.args[0])
+            if raw.text == "+":
+                return arg
+            if isinstance(arg, ast.Integer):
+                return ast.Integer(-arg.value, span=raw.at)
+            return ast.Scale(-1, arg, span=raw.at)
+        for constant, other in (raw.args, reversed(raw.args)):
+            factor = constant_of(self, constant, {})
+            if factor is not None:
+                if abs(factor) > MAX_INTEGER:
+                    raise self.error(raw.at, "a factor larger than 10^18", "a smaller integer")
+                return ast.Scale(factor, self.number(other), span=raw.at)
+        raise self.error(raw.at, f"a product of two vectors: {self._text(raw)}", "an integer constant on one side")
+
+    def _word(self, raw: Raw) -> ast.Expression:
+        word = raw.text
+        if word in ("i", "j"):
+            hint = f"the number of the position is pos({word})"
+            raise self.error(raw.at, f"{word} is a position, not a vector", "a vector, as in pos(i)", hint)
+        if word in self.relations:
+            return self._related(raw, self.relations[word])
+        if word in _BUILT_IN:
+            return _BUILT_IN[word](self._index(raw), span=raw.at)
+        if word not in self.vectors:
+            raise self.unknown(word, raw.at, raw.called)
+        return ast.Ref(word, self._index(raw), self.vectors[word], span=raw.at)
+
+    def _related(self, raw: Raw, relation: ast.Relation) -> ast.Expression:
+        if len(raw.args) != relation.arity:
+            given = f"{len(raw.args)} argument{'' if len(raw.args) == 1 else 's'}"
+            needed = f"{relation.arity} symbol{'' if relation.arity == 1 else 's'}"
+            form = f"{relation.name}({', '.join(['...'] * relation.arity)})"
+            raise self.error(raw.whole, f"{relation.name} is a relation of {needed}, with {given} here", form)
+        args = tuple([self.of(arg, Sort.SYMBOL) for arg in raw.args])
+        return ast.Related(relation.name, args, span=raw.at)
+
+    def _index(self, raw: Raw) -> ast.Index:
+        """The position that a vector is read at."""
+        name = f"Q_{raw.text}" if raw.kind == "symbol" else raw.text
+        index = raw.args[0].text if raw.called and raw.args[0].kind == "word" and not raw.args[0].called else ""
+        if raw.called and len(raw.args) != 1:
+            message = f"{name} is a vector, with {len(raw.args)} arguments here"
+            raise self.error(raw.whole, message, f"one argument, as in {name}(i)")
+        if raw.called and index not in ("i", "j"):
+            hint = "other positions are reached by attention: its score picks them, its value is read there"
+            message = f"a vector is read at i or j, not at {self._text(raw.args[0])}"
+            raise self.error(raw.args[0].whole, message, "i or j", hint)
+        found = cast(ast.Index, index or "i")
+        if found not in self.indices:
+            hint = f"an argument left out means (i): write {name}(j)" if not raw.called else ""
+            place = raw.args[0].whole if raw.called else raw.at
+            expected = " or ".join(sorted(self.indices))
+            raise self.error(place, f"{found} has no meaning here: {self.elsewhere}", expected, hint)
+        return found
+
+
+def read_right_hand_side(scope: ProgramScope, tokens: Sequence[Lexeme], region: Span) -> ast.RightHandSide:
+    """The right-hand side that the tokens of a region of the text make. Raises SourceError."""
+
+    def misfit(index: int) -> SourceError:
+        return bracket_error(scope, tokens, scope.symbols) or _mistake(scope, tokens, index, region)
+
+    raw = build("srasp.lark", scope, tokens, misfit)
+    for node, above in levels(raw):
+        if above > MAX_LEVELS:
+            hint = "a chain of &, | or ^ is one level; give a part of it a vector of its own"
+            raise scope.error(node.at, f"nesting beyond {MAX_LEVELS} levels", hint=hint)
+    if raw.kind == "attention":
+        return _attention(scope, raw)
+    if raw.kind == "psum":
+        mask_raw, value_raw = raw.args
+        if _mask(scope, mask_raw) != "j<=i":
+            hint = "for j<i subtract the value at i afterwards; totals from the right are the total minus this"
+            message = f"psum adds up j<=i only, not {scope.excerpt(mask_raw.whole)}"
+            raise scope.error(mask_raw.whole, message, "j<=i", hint)
+        value = replace(scope, indices=frozenset({"j"}), elsewhere="psum adds up vectors at j").number(value_raw)
+        return ast.PrefixSum(value, span=raw.at)
+    return ast.PositionWise(scope.of(raw, scope.sort(raw) or Sort.BOOL))
+
+
+def _attention(scope: ProgramScope, raw: Raw) -> ast.Attention:
+    mask_raw, score_raw, value_raw, default_raw = raw.args
+    mask = _mask(scope, mask_raw)
+    inner = replace(scope, indices=frozenset({"i", "j"}))
+    score = inner.of(score_raw, Sort.BOOL)
+    outer = replace(scope, elsewhere="the default is for positions i that have no j")
+    value_sort, default_sort = inner.sort(value_raw), outer.sort(default_raw)
+    sort = value_sort or default_sort or Sort.BOOL
+    value = inner.of(value_raw, sort)
+    if default_sort is not None and default_sort is not sort:
+        message = f"the value is {_WITH_ARTICLE[sort]} and the default {_WITH_ARTICLE[default_sort]}"
+        hint = "" if Sort.SYMBOL in (sort, default_sort) else "as a number a Boolean is written (... ? 1 : 0)"
+        raise scope.error(default_raw.whole, message, _WITH_ARTICLE[sort], hint)
+    side = cast(ast.Side, raw.text)
+    return ast.Attention(side, mask, score, value, outer.of(default_raw, sort), span=raw.at)
+
+
+def _mask(scope: ProgramScope, raw: Raw) -> ast.Mask:
+    if raw.kind == "number" and raw.text == "1":
+        return "1"
+    sides = [arg.text for arg in raw.args if arg.kind == "word" and not arg.called]
+    if raw.kind == "compare" and sorted(sides) == ["i", "j"] and raw.text in _FLIPPED:
+        return cast(ast.Mask, f"j{raw.text if sides[0] == 'j' else _FLIPPED[raw.text]}i")
+    message = f"{scope.excerpt(raw.whole)} is no mask"
+    hint = "other conditions on j belong to the score, after the comma"
+    raise scope.error(raw.whole, message, "1, j<i, j<=i, j>i or j>=i", hint)
+
+
+def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: Span) -> SourceError:
+    """Why the token of an index (at the end: that there is none) does not fit after the ones before it."""
+    before = tokens[index - 1] if index > 0 else None
+    last = scope.written(before.span) if before else ""
+    ends = before is not None and before.kind in _ENDS_OPERAND
+    form = _FORM[tokens[0].kind].format(tokens[0].value) if tokens and tokens[0].kind in _FORM else ""
+    opened = [""]
+    for token in tokens[:index]:
+        if token.kind in CLOSING:
+            opened.append(token.kind)
+        elif token.kind in ("RPAR", "RSQB", "RBRACE"):
+            opened.pop()
+    inside = opened[-1]
+    if index == len(tokens):
+        end = before.span.end if before else region.start
+        place, told = Span(end, end + 1), _missing_at_end(tokens, last, form)
+    else:
+        place, token = tokens[index].span, tokens[index]
+        if before and token.kind in _FORM:
+            what = "attention" if token.kind == "ATTENTION" else "psum"
+            hint = "give it a statement of its own, and use that vector here"
+            expected = "an operator" if ends else _OPERAND
+            told = f"{what} is a whole right-hand side: it cannot be nested", expected, hint
+        elif before and before.kind in _FORM:
+            told = f"missing [ after {last}", form
+        elif ends and token.value == "in" and token.kind == "WORD" and inside != "LBRACE":
+            place, told = Span(place.end, place.end + 1), ("in is followed by a set", "{ 'a', 'b' }")
+        elif ends:
+            told = _after_operand(scope, tokens, index, inside, form)
+        else:
+            told = _before_operand(before, token.kind, last, scope.written(place))
+    return scope.error(place, *told)
+
+
+def _missing_at_end(tokens: Sequence[Lexeme], last: str, form: str) -> tuple[str, ...]:
+    """What the mistake is called if the tokens end too early, what is expected, and a hint; `last` is the last token,
+    `form` how the attention or psum of the statement is written."""
+    if not tokens:
+        return "nothing stands after :=", f"attention, psum or {_OPERAND}"
+    kinds = [token.kind for token in tokens]
+    lacking = kinds.count("CONDITIONAL") - kinds.count("COLON")  # negative: the `:` of the default is there
+    if kinds[-1] in _FORM:
+        return f"missing [ after {last}", form
+    if kinds[-1] not in _ENDS_OPERAND:
+        default = kinds[-1] == "COLON" and lacking < 0
+        what = "value" if kinds[-1] == "RSQB" else "default" if default else "operand"
+        return f"missing {what} after {last}", _OPERAND
+    if lacking > 0:
+        return "a conditional without an alternative", ": and a value", "P(i) ? a : b"
+    return "attention without a default", ": and a default", "the default is the value where no j fits"
+
+
+def _after_operand(
+    scope: ProgramScope, tokens: Sequence[Lexeme], index: int, inside: str, form: str
+) -> tuple[str, ...]:
+    token, end = tokens[index], "an operator or the end"
+    shown = scope.written(token.span)
+    psum = tokens[0].kind == "PSUM"
+    match token.kind:
+        case "RSQB" | "COMMA" if inside == "LSQB" and psum:
+            return "psum has a mask and no score", "]", form
+        case "RSQB" if inside == "LSQB":
+            return "attention without a score", ", and a score", "a score that is always true is written 1"
+        case "COMMA" if inside == "LSQB":
+            return "attention has one mask and one score", "]", "join conditions with &"
+        case kind if inside == "LBRACE" and kind in _STARTS_OPERAND:
+            return f"missing comma before {shown}", ", or }", "as in { 'a', 'b' }"
+        case "COLON":
+            what = "psum has no default" if psum else "this : belongs to no conditional and no attention"
+            return what, end, form or "P(i) ? a : b"
+        case "COMMA":
+            return "a comma separates arguments, and mask and score, only", "an operator"
+        case "LSQB":
+            return f"{shown} has no meaning here", end
+        case "LBRACE":
+            return f"{shown} has no meaning here", end, "membership is written in(i) in { 'a', 'b' }"
+        case "MEMBER":
+            return "in cannot be chained", "an operator that is no comparison"
+        case "LPAR" if tokens[index - 1].kind in ("QUOTED", "NUMBER", "TRUTH"):
+            return f"{scope.written(tokens[index - 1].span)} takes no argument", end
+    text, start = scope.source.text, token.span.start
+    begins_line = not text[text.rfind("\n", 0, start) + 1 : start].strip()
+    hint = "indent only lines that continue the statement above" if begins_line else ""
+    return f"missing operator before {shown}", "an operator or the end of the statement", hint
+
+
+def _before_operand(before: Lexeme | None, kind: str, last: str, shown: str) -> tuple[str, ...]:
+    match kind:
+        case "NOT" if before:
+            return f"{shown} after {last} needs brackets", _OPERAND, f"write {last} ({shown}...)"
+        case "RPAR" | "RSQB" | "RBRACE" if before:
+            empty = before.kind == "LPAR"
+            return "nothing between the brackets" if empty else f"missing operand after {last}", _OPERAND
+        case "LSQB":
+            return "[ stands after leftmost, rightmost and psum only", _OPERAND
+        case "LBRACE":
+            return "a set stands after in only", _OPERAND, "as in in(i) in { 'a', 'b' }"
+    hint = "the input is in(i): write in(i) in { 'a', 'b' }" if kind == "MEMBER" else ""
+    return f"missing operand before {shown}", _OPERAND, hint

@@ -1,4 +1,5 @@
-"""Every mistake in a program has one error with its message, line, column and carets."""
+"""Every mistake in a program has one error with its message, line, column and carets, what was expected, and what to do
+next."""
 
 from __future__ import annotations
 
@@ -6,21 +7,15 @@ import pytest
 
 from hardsim.errors import SourceError
 from hardsim.lang.srasp.parse import parse_program
+from tests.mistakes import marked, raised
+
+NESTED = "is a whole right-hand side: it cannot be nested"
+RESERVED = "is reserved: i and j are positions, in is the input and membership in a set"
+BRANCHES = "the branches of a conditional have one sort"
 
 
 def caught(text: str) -> SourceError:
-    with pytest.raises(SourceError) as error:
-        parse_program(text, "p")
-    return error.value
-
-
-def marked(error: SourceError) -> str:
-    """The text above the carets (a space past the end of the line)."""
-    shown, carets = str(error).split("\n")[1:3]
-    start = carets.index("^")
-    assert set(carets[start:]) == {"^"}
-    assert not carets[:start].strip()
-    return shown.ljust(len(carets))[start : len(carets)]
+    return raised(SourceError, parse_program, text, "p")
 
 
 def test_the_whole_text_of_an_error() -> None:
@@ -68,20 +63,10 @@ MISTAKES = [
     ),
     ("P := leftmost[1,pos(j)] Q_a(j) : 0", "1:17", "pos(j)", "pos(j) is an integer, and a Boolean is needed here"),
     ("P := leftmost[1,in(j)] Q_a(j) : 0", "1:17", "in(j)", "in(j) is a symbol, and a Boolean is needed here"),
-    ("P := !leftmost[1,1] Q_a(j) : 0", "1:7", "leftmost", "attention is a whole right-hand side: it cannot be nested"),
-    ("P := 1 + psum_j[j<=i] Q_a(j)", "1:10", "psum_j", "psum is a whole right-hand side: it cannot be nested"),
-    (
-        "P := Q_a(i) & leftmost[1,1] Q_a(j) : 0",
-        "1:15",
-        "leftmost",
-        "attention is a whole right-hand side: it cannot be nested",
-    ),
-    (
-        "P := Q_a(i) leftmost[1,1] Q_a(j) : 0",
-        "1:13",
-        "leftmost",
-        "attention is a whole right-hand side: it cannot be nested",
-    ),
+    ("P := !leftmost[1,1] Q_a(j) : 0", "1:7", "leftmost", f"attention {NESTED}"),
+    ("P := 1 + psum_j[j<=i] Q_a(j)", "1:10", "psum_j", f"psum {NESTED}"),
+    ("P := Q_a(i) & leftmost[1,1] Q_a(j) : 0", "1:15", "leftmost", f"attention {NESTED}"),
+    ("P := Q_a(i) leftmost[1,1] Q_a(j) : 0", "1:13", "leftmost", f"attention {NESTED}"),
     ("P := psum[j<i] Q_a(j)", "1:11", "j<i", "psum adds up j<=i only, not j<i"),
     ("P := psum[j>=i] Q_a(j)", "1:11", "j>=i", "psum adds up j<=i only, not j>=i"),
     ("P := psum[1] Q_a(j)", "1:11", "1", "psum adds up j<=i only, not 1"),
@@ -103,12 +88,7 @@ MISTAKES = [
     ("P := in < 'a'", "1:6", "in", "< compares integers, and in is a symbol"),
     ("P := in = 0", "1:11", "0", "0 is a number, and a symbol is needed here"),
     ("P := Q_a ? 'a' : 0", "1:18", "0", "0 is a number, and a symbol is needed here"),
-    (
-        "P := Q_a ? pos : Q_b",
-        "1:10",
-        "?",
-        "the branches of a conditional have one sort: pos is an integer and Q_b is a Boolean",
-    ),
+    ("P := Q_a ? pos : Q_b", "1:10", "?", f"{BRANCHES}: pos is an integer and Q_b is a Boolean"),
     ("P := pos ? 1 : 0", "1:6", "pos", "pos is an integer, and a Boolean is needed here"),
     ("P := Q_a & 'a'", "1:12", "'a'", "'a' is a symbol, and a Boolean is needed here"),
     ("P := Q_a & 2", "1:12", "2", "2 is an integer, and a Boolean is needed here"),
@@ -168,12 +148,7 @@ MISTAKES = [
     ("P := leftmost[1,1] in(j) : pos", "1:28", "pos", "the value is a symbol and the default an integer"),
     ("P := leftmost[1,1] 'a' : 'c'", "1:26", "'c'", "'c' is not a symbol of the alphabet"),
     ("P := in ? 1 : 0", "1:6", "in", "in is a symbol, and a Boolean is needed here"),
-    (
-        "P := Q_a ? in : pos",
-        "1:10",
-        "?",
-        "the branches of a conditional have one sort: in is a symbol and pos is an integer",
-    ),
+    ("P := Q_a ? in : pos", "1:10", "?", f"{BRANCHES}: in is a symbol and pos is an integer"),
     ("P := 'ab' = in", "1:6", "'ab'", "'ab' is not a symbol of the alphabet"),
     ("P := Q_# & 1", "1:6", "Q_#", "'#' is not a symbol of the alphabet"),
     ("P := Q_a and", "1:13", " ", "missing operand after and"),
@@ -186,18 +161,8 @@ MISTAKES = [
     ("P := -in", "1:7", "in", "in is a symbol, and an integer is needed here"),
     ("P := 2 * in", "1:10", "in", "in is a symbol, and an integer is needed here"),
     ("P := in(i) in {}(i)", "1:17", "(", "missing operator before ("),
-    (
-        "P := psum[j<=i] leftmost[1,1] 0 : 1",
-        "1:17",
-        "leftmost",
-        "attention is a whole right-hand side: it cannot be nested",
-    ),
-    (
-        "P := leftmost[1, psum[j<=i] Q_a(j)] 0 : 1",
-        "1:18",
-        "psum",
-        "psum is a whole right-hand side: it cannot be nested",
-    ),
+    ("P := psum[j<=i] leftmost[1,1] 0 : 1", "1:17", "leftmost", f"attention {NESTED}"),
+    ("P := leftmost[1, psum[j<=i] Q_a(j)] 0 : 1", "1:18", "psum", f"psum {NESTED}"),
     ("P := leftmost[1,1] 0 : 1 : 0", "1:26", ":", "this : belongs to no conditional and no attention"),
     ("P := leftmost[1,1) 0 : 1", "1:18", ")", ") does not close ["),
     ("P := psum[]", "1:11", "]", "missing operand after ["),
@@ -208,6 +173,100 @@ MISTAKES = [
     ("P := X_", "1:6", "X_", "unknown vector 'X_'"),
     ("P := IN", "1:6", "IN", "unknown vector 'IN'"),
     ("P := posi", "1:6", "posi", "unknown vector 'posi'"),
+    # header, relations, declarations, statements, examples
+    ("Y := X(i)\nX := Q_a", "1:6", "X", "X is defined later (line 3)"),
+    ("P := Q_a\nP := Q_b", "2:1", "P", "P is defined twice"),
+    ("P(j) := Q_a(j)", "1:2", "(j)", "a vector is defined at i, not at j"),
+    ("i := Q_a", "1:1", "i", f"i {RESERVED}"),
+    ("in := Q_a", "1:1", "in", f"in {RESERVED}"),
+    ("pos(i) := Q_a", "1:1", "pos", "pos is reserved: it is a built-in vector"),
+    ("psum := Q_a", "1:1", "psum", "psum is reserved"),
+    ("Q_x := Q_a", "1:1", "Q_x", "'Q_x' is reserved: Q_ begins the vector of a symbol"),
+    ("true := Q_a", "1:1", "true", "true is reserved"),
+    ("2x := Q_a", "1:1", "2x", "'2x' is not a name"),
+    ("x-y := Q_a", "1:1", "x-y", "'x-y' is not a name"),
+    ("P = Q_a", "1:3", "=", "P is defined with ="),
+    ("P(i) = Q_a(i)", "1:6", "=", "P is defined with ="),
+    ("let x = a", "1:1", "let x = a", "this line is no statement"),
+    ("foo", "1:1", "foo", "this line is no statement"),
+    ("rel", "1:4", " ", "missing name"),
+    ("rel r", "1:6", " ", "missing = after rel r"),
+    ("rel r := {'a'}", "1:6", " ", "missing = after rel r"),
+    ("rel r =\nP := Q_a", "1:8", " ", "r has no set of tuples"),
+    ("rel r = {}\nP := Q_a", "1:10", "}", "an empty relation"),
+    ("rel r = {'a' 'b', 'a'}\nP := Q_a", "1:19", "'a'", "a tuple of 1, where the first has 2"),
+    ("rel r = {'a', 'c'}\nP := Q_a", "1:15", "'c'", "'c' is not a symbol of the alphabet"),
+    ("rel r = {'a', b}\nP := Q_a", "1:15", "b", "b is no quoted symbol"),
+    ("rel r = {'a',}\nP := Q_a", "1:14", "}", "an empty tuple"),
+    ("rel r = {'a'} x\nP := Q_a", "1:15", "x", "the relation ends before this"),
+    ("rel r = {'a'\nP := Q_a", "1:13", " ", "this relation is never closed"),
+    ("rel r = {'a', 'a'}\nP := Q_a", "1:15", "'a'", "this tuple stands twice in the relation"),
+    ("rel r = 'a'\nP := Q_a", "1:9", "'a'", "r has no set of tuples"),
+    ("rel r = {'a' 'b'}\nP := r(in)", "2:6", "r(in)", "r is a relation of 2 symbols, with 1 argument here"),
+    ("rel r = {'a' 'b'}\nP := r", "2:6", "r", "r is a relation of 2 symbols, with 0 arguments here"),
+    ("rel r = {'a' 'b'}\nP := r(i)", "2:6", "r(i)", "r is a relation of 2 symbols, with 1 argument here"),
+    ("rel r = {'a' 'b'}\nP := r(in, Q_a)", "2:12", "Q_a", "Q_a is a Boolean, and a symbol is needed here"),
+    ("rel r = {'a'}\nr := Q_a", "2:1", "r", "r is defined twice"),
+    ("rel in = {'a'}\nP:=Q_a", "1:5", "in", f"in {RESERVED}"),
+    ("Q_a(j)\nP:=Q_a", "1:4", "(j)", "a declaration is Q_a(i) alone"),
+    ("Q_a(i) Q_b(i)\nP:=Q_a", "1:4", "(i) Q_b(i)", "a declaration is Q_a(i) alone"),
+    ("Q_c(i)\nP:=Q_a", "1:1", "Q_c", "'c' is not a symbol of the alphabet"),
+    ("Q_a\nQ_a\nP:=Q_a", "2:1", "Q_a", "the symbol a is declared twice"),
+    ("at: last\nP := Q_a", "1:1", "at", "unknown header key 'at'"),
+    ("outptu: P\nP := Q_a", "1:1", "outptu", "unknown header key 'outptu'"),
+    ("output: Z\nP := Q_a", "1:9", "Z", "unknown vector 'Z'"),
+    ("output:\nP := Q_a", "1:8", " ", "output: names no vector"),
+    ("output: P\noutput: P\nP := Q_a", "2:1", "output", "duplicate header line output:"),
+    ("P := Q_a\nN := pos", "2:1", "N", "the output N is a vector of integers"),
+    ("accept: c\nP := Q_a", "1:9", "c", "'c' is not a symbol of the alphabet"),
+    ("accept:\nP := Q_a", "1:8", " ", "no word stands here, and the empty word is not allowed"),
+    ("map: a -> b\nP := Q_a", "1:1", "map", "map: does not fit, the output P is Boolean: the program accepts words"),
+    (
+        "accept: a\nP := in",
+        "1:1",
+        "accept",
+        "accept: does not fit, the output P is a symbol vector: the program maps words",
+    ),
+    ("map: a b\nP := in", "1:6", "a b", "a pair without an arrow"),
+    ("map:\nP := in", "1:5", " ", "a pair without an arrow"),
+    ("map: a->b\nP := in", "1:6", "a->b", "a pair without an arrow"),
+    ("map: -> b\nP := in", "1:6", "->", "no word stands before this arrow"),
+    ("map: a -> b c\nP := in", "1:13", "c", "a word without an arrow"),
+    ("map: a b -> c\nP := in", "1:6", "a", "a word without an arrow"),
+    ("map: a -> c\nP := in", "1:11", "c", "'c' is not a symbol of the alphabet"),
+    ("map: c -> a\nP := in", "1:6", "c", "'c' is not a symbol of the alphabet"),
+    ("pad:\nP := in", "1:5", " ", "pad: says no length"),
+    ("pad: 2*n\nP := in", "1:8", "n", "unknown name 'n'"),
+    ("pad: 2*len +\nP := in", "1:13", " ", "missing operand after '+'"),
+    ("alphabet: a\nP := in", "1:1", "alphabet", "duplicate header line alphabet:"),
+    ("P(i) := Q_a(i)\n   Q_b(i)", "2:4", "Q_b", "missing operator before Q_b"),
+    ("P(i) := in(i) = '#'", "1:17", "'#'", "'#' is not a symbol of the alphabet"),
+    ("source: x\n  y\nP:=Q_a", "2:3", "y", "an indented line after a header line"),
+    ("a b(i) := Q_a", "1:1", "a b(i) := Q_a", "this line is no statement"),
+    ("P_ := Q_a\nR := P_?1:0", "2:9", "1", "missing operator before 1"),
+    ("P_? := Q_a\nR := P_", "2:6", "P_", "unknown vector 'P_'"),
+    ("P :=  Q_a(i) &  // comment\n  Q_c(i)", "2:3", "Q_c", "'c' is not a symbol of the alphabet"),
+    ("rel r = {'a'}\nP := r(in) & r", "2:14", "r", "r is a relation of 1 symbol, with 0 arguments here"),
+    ("P := r(in)\nrel r = {'a'}\nP2 := 0r", "3:7", "0r", "unknown vector '0r'"),
+    ("P := Q_a\n| Q_b", "2:1", "| Q_b", "this line is no statement"),
+    ("P := Q_a\nP", "2:1", "P", "this line is no statement"),
+    ("P := Q_a\nP_? := Q_b\nP_?(i)", "3:1", "P_?(i)", "this line is no statement"),
+    ("Q_ := Q_a", "1:1", "Q_", "'Q_' is reserved: Q_ begins the vector of a symbol"),
+    ("_? := Q_a", "1:1", "_?", "'_?' is not a name"),
+    ("P(i, j) := Q_a", "1:2", "(i, j)", "a vector is defined at i, not at i, j"),
+    ("P() := Q_a", "1:2", "()", "a vector is defined at i, not at nothing"),
+    ("j := Q_a", "1:1", "j", f"j {RESERVED}"),
+    ("rel j = {'a'}\nP := Q_a", "1:5", "j", f"j {RESERVED}"),
+    ("rel Q_x = {'a'}\nP := Q_a", "1:5", "Q_x", "'Q_x' is reserved: Q_ begins the vector of a symbol"),
+    ("leftmost := Q_a", "1:1", "leftmost", "leftmost is reserved"),
+    ("rel := Q_a", "1:1", "rel", "rel is reserved"),
+    ("rel = {'a'}\nP := Q_a", "1:5", "=", "missing name"),
+    ("output: pos\nP := Q_a", "1:9", "pos", "unknown vector 'pos'"),
+    ("source: x\nsource: y\nP := Q_a", "2:1", "source", "duplicate header line source:"),
+    ("pad: len\npad: len\nP := in", "2:1", "pad", "duplicate header line pad:"),
+    ("rel: x\nP := in", "1:1", "rel", "unknown header key 'rel'"),
+    ("map: a -> #\npad: len\nP := in", "1:11", "#", "'#' is not a symbol of the alphabet"),
+    ("accept: a,b\nP := Q_a", "1:10", ",", "',' is not a symbol of the alphabet"),
 ]
 
 
@@ -218,3 +277,214 @@ def test_mistakes(text: str, place: str, under: str, message: str) -> None:
     assert str(error).split("\n")[0] == f"p:{line + 1}:{column}: error: {message}"
     assert marked(error) == under
     assert error.exit_code == 2
+
+
+WHOLE_FILES = [
+    ("", "1:1", " ", "the file is empty"),
+    (" \n\t\n", "1:1", " ", "the file is empty"),
+    ("// nothing", "1:11", " ", "a program without statements"),
+    ("alphabet: a b", "1:14", " ", "a program without statements"),
+    ("Q_a(i)", "1:7", " ", "a program without statements"),
+    ("// t\nY := in = 'a'", "2:1", "Y := in = 'a'", "missing alphabet"),
+    ("pad: 2*len\nY := Q_#", "1:1", "pad: 2*len", "missing alphabet"),
+    ("alphabet:\nY := 1", "1:10", " ", "the alphabet is empty"),
+    ("alphabet: a a\nY := 1", "1:13", "a", "duplicate symbol a"),
+    ("alphabet: a #\npad: len\nY := in", "1:13", "#", "# is not allowed in the alphabet of a program with a pad: line"),
+    ("Q_#\npad: len\nY := in", "1:1", "Q_#", "# is not allowed in the alphabet of a program with a pad: line"),
+    ("Q_a\nY := Q_b", "2:6", "Q_b", "'b' is not a symbol of the alphabet"),
+    ("Y := Q_'\x07'", "1:6", r"Q_'\x07'", "this symbol has the control character (U+0007) in it"),
+    ("alphabet: on off\nmap: on -> off -> on\nY := in", "2:16", "->", "more than one arrow"),
+    ("alphabet: on off\naccept: onoff\nY := Q_on", "2:9", "onoff", "'onoff' is not a symbol of the alphabet"),
+    ("alphabet: 0 1\nY := in = 0", "2:11", "0", "0 is a number, and a symbol is needed here"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "under", "message"), WHOLE_FILES)
+def test_mistakes_in_whole_files(text: str, place: str, under: str, message: str) -> None:
+    error = caught(text)
+    assert str(error).split("\n")[0] == f"p:{place}: error: {message}"
+    assert marked(error) == under
+
+
+@pytest.mark.parametrize(
+    ("right", "column", "message"),
+    [
+        ("!" * 101 + "Q_a", 107, "nesting beyond 100 levels"),
+        ("!" * 100_000 + "Q_a", 107, "nesting beyond 100 levels"),
+        ("pos" + " + 1" * 200 + " > 0", 406, "nesting beyond 100 levels"),
+        ("Q_a ? 1 : " * 200 + "0", 1006, "nesting beyond 100 levels"),
+        ("(" * 100_000 + "Q_a", 100_005, "this bracket is never closed: ("),
+        ("9" * 5000 + " > pos", 6, "a number larger than 10^18"),
+    ],
+    ids=["not", "many not", "sum", "conditional", "brackets", "digits"],
+)
+def test_limits(right: str, column: int, message: str) -> None:
+    assert str(caught(f"alphabet: a\nY := {right}")).split("\n")[0] == f"p:2:{column}: error: {message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Y := in = a", "the symbol a is written 'a', and Q_a(i) says that it stands at i"),
+        ("Y := in in { a }", "the symbol a is written 'a'"),
+        ("Y := in(i) in {'a' 'b'}", "as in { 'a', 'b' }"),
+        ("Y := in {'a'}", "the input is in(i): write in(i) in { 'a', 'b' }"),
+        ("Y := X(i)\nX := Q_a", "move the definition of X up, before this line"),
+        ("Y := Y(i)", "a vector is computed from the word and from earlier vectors"),
+        ("P := Q_a\nP := Q_b", "it is defined in line 2; vectors never change"),
+        ("P := Q_a(i+1)", "other positions are reached by attention: its score picks them, its value is read there"),
+        ("i := Q_a", "choose another name"),
+        ("Q_x := Q_a", "Q_a(i) says that the symbol a stands at i; a bare line Q_a(i) declares the symbol"),
+        ("P := leftmost[j<i, 1] Q_a(j)", "the default is the value where no j fits"),
+        ("P := leftmost[j<i] Q_a(j) : 0", "a score that is always true is written 1"),
+        ("P := leftmost[1, 1, 1] Q_a(j) : 0", "join conditions with &"),
+        ("P := leftmost[j=i, 1] Q_a(j) : 0", "other conditions on j belong to the score, after the comma"),
+        ("P := leftmost[1,1] Q_a(j) : pos(i)", "as a number a Boolean is written (... ? 1 : 0)"),
+        ("P := leftmost[1,pos(j)] Q_a(j) : 0", "compare it, as in ... > 0"),
+        ("P := leftmost[1,in(j)] Q_a(j) : 0", "compare it, as in ... = 'a'"),
+        ("P := !leftmost[1,1] Q_a(j) : 0", "give it a statement of its own, and use that vector here"),
+        (
+            "P := psum[j<i] Q_a(j)",
+            "for j<i subtract the value at i afterwards; totals from the right are the total minus this",
+        ),
+        ("P := psum[j<=i, 1] Q_a(j)", "psum_j[j<=i] value"),
+        ("P := psum[j<=i] Q_a", "an argument left out means (i): write Q_a(j)"),
+        ("P := pos(i)", "compare it, as in Y(i) := ... > 0, or name another vector: output: NAME"),
+        ("P := Q_a = pos", "as a number a Boolean is written (Q_a ? 1 : 0)"),
+        ("P := Q_a < Q_b", "symbols and Booleans are compared by = and != only"),
+        ("P := Q_a ? pos : Q_b", "as a number a Boolean is written (Q_b ? 1 : 0)"),
+        ("P := 1.5 < pos", "multiply both sides of the comparison"),
+        ("P := i < 3", "the number of the position is pos(i)"),
+        ("P := j", "the number of the position is pos(j)"),
+        ("P := 1 < pos < 3", "write ... < ... & ... < ..."),
+        ("P := Q_a -> Q_b <-> Q_a", "write (... -> ...) <-> ... or ... -> (... <-> ...)"),
+        ("P := pos = !Q_a", "as a number a Boolean is written (!Q_a ? 1 : 0)"),
+        ("P := Q_a ? Q_b", "P(i) ? a : b"),
+        ("P := {'a'}", "as in in(i) in { 'a', 'b' }"),
+        ("P := Q_a := Q_b", "each statement begins on a line of its own, without indentation"),
+        ("P := Q_a; X := Q_b", "statements are separated by line ends"),
+        ("P := Q_a % 2", "there is no division, and no remainder"),
+        ("P := in(i) ∈ {'a'}", "membership is written in, as in in(i) in { 'a', 'b' }"),
+        ("P = Q_a", "write := instead"),
+        ("let x = a", "let and pred belong to formulas (.ltl files)"),
+        ("rel r = {}\nP := Q_a", "it would always be false"),
+        (
+            "rel r = {'a' 'b', 'a'}\nP := Q_a",
+            "all tuples of a relation have as many symbols; commas stand between tuples only",
+        ),
+        ("rel r = {'a', b}\nP := Q_a", "the symbol b is written 'b'"),
+        ("rel r = {'a' 'b'}\nP := r(in, Q_a)", "a symbol is in(i), a quoted symbol, or a vector of symbols"),
+        ("Q_a(j)\nP:=Q_a", "each symbol is declared on a line of its own; a vector is defined by NAME(i) := ..."),
+        (
+            "at: last\nP := Q_a",
+            "at: belongs to formulas (.ltl files): a program accepts if its output is true at the last position",
+        ),
+        ("outptu: P\nP := Q_a", "did you mean output:?"),
+        ("output: P\noutput: P\nP := Q_a", "remove one of the two lines (the first is line 2)"),
+        ("accept:\nP := Q_a", "words are non-empty"),
+        ("alphabet: a\nP := in", "remove one of the two lines (the first is line 1)"),
+        ("P(i) := Q_a(i)\n   Q_b(i)", "indent only lines that continue the statement above"),
+        ("P(i) := in(i) = '#'", "# fills words up in programs with a pad: line"),
+        ("source: x\n  y\nP:=Q_a", "a header line cannot be continued: repeat its key"),
+        ("a b(i) := Q_a", "one name, perhaps with (i), stands before :="),
+        ("P_? := Q_a\nR := P_", "did you mean P_??"),
+        ("P := r(in)\nrel r = {'a'}\nP2 := 0r", "did you mean r?"),
+        ("P := 1 + !Q_a = 1", "write + (!...)"),
+        ("P := Q_a\n| Q_b", "indent a line to continue the one above"),
+        ("P := Q_a\nP", "the output is named by a header line: output: P"),
+        ("P := Q_a\nP_? := Q_b\nP_?(i)", "the output is named by a header line: output: P_?"),
+        ("P := Q_a # Q_b", "the blank is quoted, as in '#'"),
+        ("P := Q_a ◁ 1", "leftmost attention is written ◀ or leftmost"),
+        ("P := in in {in}", "the symbol in is written 'in'"),
+        ("P := 'ab' = in", "did you mean 'b'?"),
+        ("rel: x\nP := in", "a relation is written rel NAME = { 'a' 'b', 'c' 'd' }"),
+        ("accept: a,b\nP := Q_a", "words are separated by spaces alone"),
+        ("P := leftmost[1,1] 0 : 1 : 0", "leftmost[mask, score] value : default"),
+        ("P := IN", "did you mean in?"),
+        ("P := posi", "did you mean pos?"),
+    ],
+)
+def test_hints(text: str, hint: str) -> None:
+    assert caught(f"alphabet: a b\n{text}").hint == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Y(i) := Q_c(i)", "a symbol of the alphabet (a b)"),
+        ("Y := in = a", "a vector (in len pos)"),
+        ("Y := in in { a }", "a quoted symbol"),
+        ("Y := in(i) in {'a' 'b'}", ", or }"),
+        ("Y := in(i) in {'a','a'}", "each symbol once"),
+        ("Y := in(i) in 'a'", "{ 'a', 'b' }"),
+        ("Y := in {'a'}", "a vector, a number, a quoted symbol, !, - or an opening bracket"),
+        ("Y := X(i)\nX := Q_a", "an earlier vector"),
+        ("P := Q_a\nP := Q_b", "a new name for a vector"),
+        ("P := Q_a(j)", "i"),
+        ("P(j) := Q_a(j)", "P(i) := ..."),
+        ("P := Q_a(i, j)", "one argument, as in Q_a(i)"),
+        ("P := Q_a(i+1)", "i or j"),
+        ("2x := Q_a", "a letter, then letters, digits and underscores, and perhaps _? at the end"),
+        ("P := leftmost[j<i, 1] Q_a(j)", ": and a default"),
+        ("P := leftmost[j<i] Q_a(j) : 0", ", and a score"),
+        ("P := leftmost[1, 1, 1] Q_a(j) : 0", "]"),
+        ("P := leftmost[j=i, 1] Q_a(j) : 0", "1, j<i, j<=i, j>i or j>=i"),
+        ("P := leftmost Q_a(j) : 0", "leftmost[mask, score] value : default"),
+        ("P := leftmost[1,1] Q_a(j) : pos(i)", "a Boolean"),
+        ("P := leftmost[1,1] in(j) : 0", "a symbol"),
+        ("P := leftmost[1,1] pos(j) : Q_a(i)", "an integer"),
+        ("P := Q_a(i) leftmost[1,1] Q_a(j) : 0", "an operator"),
+        ("P := psum[j<i] Q_a(j)", "j<=i"),
+        ("P := psum[j<=i] Q_a", "j"),
+        ("P := psum[j<=i] Q_a(j) : 0", "an operator or the end"),
+        ("P := psum_i[j<=i] Q_a(j)", "psum or psum_j"),
+        ("P := ▶_i[1,1] Q_a(j) : 0", "▶ or ▶_j"),
+        ("P := psum", "psum_j[j<=i] value"),
+        ("P := pos(i)", "a Boolean vector (accepts words) or a symbol vector (a transduction)"),
+        ("P := Q_a = pos", "two expressions of one sort"),
+        ("P := pos * pos = 1", "an integer constant on one side"),
+        ("P := 10000000000000000001 < pos", "a smaller integer"),
+        ("P := i < 3", "a vector, as in pos(i)"),
+        ("P := (Q_a", ") further on"),
+        ("P := (Q_a]", ")"),
+        ("P :=", "attention, psum or a vector, a number, a quoted symbol, !, - or an opening bracket"),
+        ("P := Q_a Q_b", "an operator or the end of the statement"),
+        ("P := 1 < pos < 3", "an operator that is no comparison"),
+        ("P := Q_a ? Q_b", ": and a value"),
+        ("P := Q_a; X := Q_b", "an operator or an operand"),
+        ("P := 'a", "a symbol without white space and a closing quote, as in '('"),
+        ("P := Q_(i)", "a symbol, as in Q_a(i) or Q_'('(i)"),
+        ("P = Q_a", ":="),
+        ("let x = a", "NAME(i) := ..., rel NAME = { ... }, a declaration Q_a(i) or a header line"),
+        ("rel", "rel NAME = { 'a' 'b', 'c' 'd' }"),
+        ("rel r =\nP := Q_a", "{ 'a' 'b', 'c' 'd' }"),
+        ("rel r = {}\nP := Q_a", "quoted symbols"),
+        ("rel r = {'a' 'b', 'a'}\nP := Q_a", "2 quoted symbols"),
+        ("rel r = {'a', b}\nP := Q_a", "a quoted symbol, a comma or }"),
+        ("rel r = {'a'} x\nP := Q_a", "the end of the line"),
+        ("rel r = {'a'\nP := Q_a", "}"),
+        ("rel r = {'a', 'a'}\nP := Q_a", "each tuple once"),
+        ("rel r = {'a' 'b'}\nP := r(in)", "r(..., ...)"),
+        ("rel in = {'a'}\nP:=Q_a", "a new name for a relation"),
+        ("Q_a(j)\nP:=Q_a", "(i) or the end of the line"),
+        ("Q_c(i)\nP:=Q_a", "a symbol of the alphabet: line (a b)"),
+        ("at: last\nP := Q_a", "alphabet: source: output: pad: accept: reject: map:"),
+        ("output: Z\nP := Q_a", "a vector of the program (P)"),
+        ("output: P\noutput: P\nP := Q_a", "one output: line"),
+        ("accept: c\nP := Q_a", "symbols of the alphabet: a b"),
+        ("accept:\nP := Q_a", "a word of at least one symbol"),
+        ("map: a -> b\nP := Q_a", "accept: or reject:"),
+        ("accept: a\nP := in", "map:"),
+        ("map: a b\nP := in", "WORD -> WORD, with blanks around the arrow"),
+        ("pad:\nP := in", "an expression in len, as in pad: 2*len"),
+        ("pad: 2*n\nP := in", "an integer, a variable or an opening bracket (variables: len)"),
+        ("alphabet: a\nP := in", "one alphabet: line"),
+        ("P_? := Q_a\nR := P_", "a vector (P_? in len pos)"),
+        ("rel r = {'a'}\nP := r(in) & r", "r(...)"),
+        ("P := r(in)\nrel r = {'a'}\nP2 := 0r", "a vector (P in len pos)"),
+        ("source: x\nsource: y\nP := Q_a", "one source: line"),
+        ("pad: len\npad: len\nP := in", "one pad: line"),
+    ],
+)
+def test_what_was_expected(text: str, expected: str) -> None:
+    assert caught(f"alphabet: a b\n{text}").expected == expected

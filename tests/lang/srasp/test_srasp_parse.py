@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from hardsim.errors import InputError, SourceError
-from hardsim.lang.srasp import ast
-from hardsim.lang.srasp.ast import (
+from hardsim.lang import ast
+from hardsim.lang.ast import (
     AsInteger,
     Attention,
     Compare,
     Conditional,
     HasSymbol,
-    Input,
+    InputSymbol,
     Integer,
-    Letter,
     Nary,
     PositionWise,
     PrefixSum,
@@ -24,10 +23,13 @@ from hardsim.lang.srasp.ast import (
     Scale,
     Sort,
     Sum,
+    SymbolLiteral,
     Truth,
 )
-from hardsim.lang.srasp.parse import load_program, parse_program, parse_program_bytes
-from hardsim.lang.srasp.pretty import format_program, format_right_hand_side
+from hardsim.lang.srasp.parse import parse_program
+from tests.mistakes import raised
+from tests.sources import load_program
+from tests.srasp_text import format_program, format_right_hand_side
 
 HEAD = "alphabet: a b\noutput: Y\nrel r = { 'a' 'b' }\nP := Q_a\nN := pos\nS := in\n"
 A, P, N = HasSymbol("a", "i"), Ref("P", "i", Sort.BOOL), Ref("N", "i", Sort.INT)
@@ -69,7 +71,7 @@ def pointwise(right: str) -> ast.Expression:
         ("1 = P", Compare("=", Truth(True), P)),
         ("1 = 0", Compare("=", Truth(True), Truth(False))),
         ("1 < 0", Compare("<", Integer(1), Integer(0))),
-        ("S = 'a'", Compare("=", Ref("S", "i", Sort.SYMBOL), Letter("a"))),
+        ("S = 'a'", Compare("=", Ref("S", "i", Sort.SYMBOL), SymbolLiteral("a"))),
         ("P = !P", Compare("=", P, ast.Not(P))),
         ("!P = P", ast.Not(Compare("=", P, P))),
         ("2 * N", Scale(2, N)),
@@ -84,9 +86,12 @@ def pointwise(right: str) -> ast.Expression:
         ("P | P ^ P", Nary("|", (P, Nary("^", (P, P))))),
         ("P -> P -> P", ast.Arrow("->", P, ast.Arrow("->", P, P))),
         ("P ? P : P ? 0 : P", Conditional(P, P, Conditional(P, Truth(False), P))),
-        ("in in { 'a' }", ast.Member(Input("i"), ("a",))),
-        ("in(i) in {}", ast.Member(Input("i"), ())),
-        ("r(S, P ? 'a' : in)", ast.Related("r", (Ref("S", "i", Sort.SYMBOL), Conditional(P, Letter("a"), Input("i"))))),
+        ("in in { 'a' }", ast.Member(InputSymbol("i"), ("a",))),
+        ("in(i) in {}", ast.Member(InputSymbol("i"), ())),
+        (
+            "r(S, P ? 'a' : in)",
+            ast.Related("r", (Ref("S", "i", Sort.SYMBOL), Conditional(P, SymbolLiteral("a"), InputSymbol("i")))),
+        ),
         ("len(i) = len", Compare("=", ast.Length("i"), ast.Length("i"))),
     ],
 )
@@ -203,7 +208,7 @@ def test_a_whole_file() -> None:
 
 def test_examples_in_the_order_of_the_text() -> None:
     program = parse_program("alphabet: a b\naccept: a ba\nreject: b\naccept: aa\nY := Q_a")
-    found = [("".join(e.word), e.accept) for e in program.examples if isinstance(e, ast.WordExample)]
+    found = [("".join(e.word), e.accept) for e in program.examples if isinstance(e, ast.Example)]
     assert found == [("a", True), ("ba", True), ("b", False), ("aa", True)]
     assert parse_program(format_program(program)) == program
     longer = parse_program("alphabet: on off\nmap: on off -> off\nmap: on ->\nY := in")
@@ -232,12 +237,10 @@ def test_spans_are_those_of_operators_and_names() -> None:
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "p.srasp"
     path.write_bytes(b"Y := Q_a\r\n")
-    assert load_program(path) == parse_program_bytes(b"Y := Q_a", "x") == parse_program("Y := Q_a")
+    assert load_program(path) == parse_program(b"Y := Q_a", "x") == parse_program("Y := Q_a")
     assert load_program(path).source.name == str(path)
-    with pytest.raises(InputError, match="no such file"):
-        load_program(tmp_path / "q.srasp")
-    with pytest.raises(SourceError, match="not UTF-8"):
-        parse_program_bytes(b"Y := Q_\xff", "x")
+    raised(InputError, load_program, tmp_path / "q.srasp", match="no such file")
+    raised(SourceError, parse_program, b"Y := Q_\xff", "x", match="not UTF-8")
 
 
 def test_large_programs_are_read_without_recursion() -> None:

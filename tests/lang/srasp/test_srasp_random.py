@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import SourceError
-from hardsim.lang.srasp import ast
+from hardsim.lang import ast
+from hardsim.lang.ast import walk
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.parse import parse_program
-from hardsim.lang.srasp.pretty import format_program
-from hardsim.lang.srasp.walk import expressions, walk
 from tests.srasp_definitions import run_by_tables
 from tests.srasp_strategies import Shape, programs
+from tests.srasp_text import format_program
 
 pytestmark = pytest.mark.sweep
 
@@ -25,13 +25,13 @@ QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, Hea
 
 @settings(QUICK, max_examples=200)
 @given(programs(Shape(depth=3)))
-def test_the_text_of_a_program_reads_back(program: ast.Program) -> None:
+def test_the_text_of_a_program_reads_back(program: ast.SraspProgram) -> None:
     assert parse_program(format_program(program)) == program
 
 
 @settings(QUICK, max_examples=200)
 @given(programs(), WORDS)
-def test_two_evaluations_agree(program: ast.Program, word: list[str]) -> None:
+def test_two_evaluations_agree(program: ast.SraspProgram, word: list[str]) -> None:
     values = ProgramOracle(program).run(word)
     assert values == run_by_tables(program, word)
     for statement in program.statements:
@@ -41,19 +41,19 @@ def test_two_evaluations_agree(program: ast.Program, word: list[str]) -> None:
 
 @settings(QUICK, max_examples=30)
 @given(programs(Shape(integers=False, symbols=False, masks=("j<i",), sides=("leftmost",), output=ast.Sort.BOOL)))
-def test_a_shape_is_kept(program: ast.Program) -> None:
+def test_a_shape_is_kept(program: ast.SraspProgram) -> None:
     assert program.is_acceptor
     for statement in program.statements:
         assert statement.sort is ast.Sort.BOOL
         if isinstance(statement.right, ast.Attention):
             assert (statement.right.mask, statement.right.side) == ("j<i", "leftmost")
-        kinds = {node.sort for node in walk(*expressions(statement.right))}
+        kinds = {node.sort for node in walk(statement.right)}
         assert kinds == {ast.Sort.BOOL}
 
 
 @settings(QUICK, max_examples=30)
 @given(programs(Shape(allow_integer_scores=False, psum_of_booleans=True)))
-def test_scores_without_integers(program: ast.Program) -> None:
+def test_scores_without_integers(program: ast.SraspProgram) -> None:
     for statement in program.statements:
         if isinstance(statement.right, ast.Attention):
             assert not any(isinstance(node, ast.Integer | ast.Position) for node in walk(statement.right.score))
@@ -63,7 +63,7 @@ def test_scores_without_integers(program: ast.Program) -> None:
 
 @settings(QUICK, max_examples=30)
 @given(programs())
-def test_programs_can_be_pickled_and_hashed(program: ast.Program) -> None:
+def test_programs_can_be_pickled_and_hashed(program: ast.SraspProgram) -> None:
     assert pickle.loads(pickle.dumps(program)) == program
     assert hash(program) == hash(parse_program(format_program(program)))
 
@@ -75,7 +75,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-def read(text: str) -> ast.Program | SourceError:
+def read(text: str) -> ast.SraspProgram | SourceError:
     """The program of a text, or the error that refuses it; anything else that is raised is a defect."""
     try:
         return parse_program(text)
@@ -85,7 +85,7 @@ def read(text: str) -> ast.Program | SourceError:
 
 @settings(QUICK, max_examples=150)
 @given(programs(Shape(vectors=2)), st.lists(st.tuples(st.sampled_from(PIECES), st.integers(0, 400)), max_size=4))
-def test_spoilt_programs_are_refused_or_read(program: ast.Program, pieces: list[tuple[str, int]]) -> None:
+def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: list[tuple[str, int]]) -> None:
     text = format_program(program)
     for piece, place in pieces:
         at = place % (len(text) + 1)
@@ -103,4 +103,4 @@ def test_spoilt_programs_are_refused_or_read(program: ast.Program, pieces: list[
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_any_text_is_refused_or_read(right: str) -> None:
     found = read(f"alphabet: a b\nP := Q_a\nY := {right}")
-    assert isinstance(found, ast.Program) or found.expected or found.hint
+    assert isinstance(found, ast.SraspProgram) or found.expected or found.hint

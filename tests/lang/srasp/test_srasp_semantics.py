@@ -9,9 +9,9 @@ from itertools import product
 import pytest
 
 from hardsim.errors import InputError, SourceError
-from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
-from hardsim.lang.srasp.padding import LONGEST_PADDED
+from hardsim.lang.srasp.interpreter import LONGEST_PADDED, ProgramOracle, check_program_examples
 from hardsim.lang.srasp.parse import parse_program
+from tests.mistakes import raised
 
 DYCK1_DEPTH2 = """\
 P_l:=▶[j<i,1]Q_l(j):0
@@ -184,15 +184,13 @@ def test_the_output_need_not_be_last_and_is_read_at_the_end() -> None:
     oracle = ProgramOracle(parse_program("output: P(i)\nP := Q_a\nR := Q_b"))
     assert [oracle.accepts(word) for word in ("a", "b", "ab", "ba")] == [True, False, False, True]
     assert oracle.program.notes == ("the output P does not need the vector R",)
-    with pytest.raises(InputError, match="maps no words"):
-        oracle.output("a")
+    raised(InputError, oracle.output, "a", match="maps no words")
 
 
 def test_a_transduction() -> None:
     oracle = ProgramOracle(parse_program("alphabet: a b c\nY := leftmost[1, pos(j) = len - pos(i) + 1] in(j) : 'c'"))
     assert oracle.output("aabc") == tuple("cbaa")
-    with pytest.raises(InputError, match="accepts no words"):
-        oracle.accepts("a")
+    raised(InputError, oracle.accepts, "a", match="accepts no words")
 
 
 DOUBLE = """\
@@ -240,16 +238,14 @@ def test_a_blank_without_padding_is_a_symbol_like_others() -> None:
 )
 def test_padded_lengths_that_are_none(pad: str, message: str) -> None:
     oracle = ProgramOracle(parse_program(f"alphabet: a b\npad: {pad}\nY := in"))
-    with pytest.raises(InputError) as caught:
-        oracle.output("aba")
-    assert caught.value.message == message
+    caught = raised(InputError, oracle.output, "aba")
+    assert caught.message == message
 
 
 def test_words_that_are_none() -> None:
     oracle = ProgramOracle(parse_program(DOUBLE))
     for word, message in [("", "the empty word"), ("abc", "the symbol 'c' is not"), ("a#", "the symbol '#' is not")]:
-        with pytest.raises(InputError, match=message):
-            oracle.run(word)
+        raised(InputError, oracle.run, word, match=message)
 
 
 @pytest.mark.parametrize(
@@ -280,10 +276,9 @@ def test_words_that_are_none() -> None:
     ],
 )
 def test_examples_that_are_wrong(text: str, line: int, message: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        check_program_examples(parse_program(text, "f"))
-    assert str(caught.value).startswith(f"f:{line}:")
-    assert caught.value.message.startswith(message)
+    caught = raised(SourceError, check_program_examples, parse_program(text, "f"))
+    assert str(caught).startswith(f"f:{line}:")
+    assert caught.message.startswith(message)
 
 
 def test_examples_that_are_right() -> None:

@@ -1,1 +1,0 @@
-"""Hard-attention models as data: the file format, the exact interpreter, what it measures, and the error recursion."""

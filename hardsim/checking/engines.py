@@ -1,0 +1,588 @@
+"""What exact hard attention and the softmax network answer on words of one length, beside each other.
+
+Hard attention runs once on a batch. The network runs in certified float64 on whole batches, or in balls or mpmath word
+by word; `auto` is float64, with balls for the words that it cannot decide. Measured numbers come as lower and upper
+bounds, equal in mpmath, which encloses nothing; they may be floats, which compare exactly with rationals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from math import inf, isinf, nextafter
+from sys import float_info
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.checking.result import AUTO, BALL, FLOAT64, MPMATH, Answer, HeadResult, Word, settled
+from hardsim.checking.subject import Subject
+from hardsim.errors import Undecided
+from hardsim.hard.exact import ExactModel, HardTrace
+from hardsim.hard.integers import Exact, largest, widened
+from hardsim.hard.parallel import ParallelHard, ParallelTrace
+from hardsim.network.model import Terms, Transformer
+from hardsim.network.numbers import ONE, Rational
+from hardsim.program.model import Head, Program
+from hardsim.program.sharpness import Budget
+from hardsim.run.arithmetic import Column, Value, linear
+from hardsim.run.ball import bound_of, lower, upper
+from hardsim.run.enclosure import Block, Booleans, Floats, Integers, U, above, below, outward, quotients, rounded
+from hardsim.run.float64 import BatchTrace, FloatForward
+from hardsim.run.float_trust import distrust
+from hardsim.run.mp import ACCURATE_DIGITS, digits_needed, exact
+from hardsim.run.soft import LOG_2, SoftModel, SoftTrace
+from hardsim.run.unrounded import unrounded_output
+
+S = TypeVar("S")
+Measured: TypeAlias = Any
+"""A Fraction or a float (they have no common base class)."""
+Bounds: TypeAlias = tuple[Measured, Measured]
+Span: TypeAlias = tuple[Floats, Floats]
+"""Lower and upper bounds, one for each word."""
+Place: TypeAlias = tuple[str] | tuple[str, str] | tuple[int, int, str]
+"""What is measured of the network: OUTPUT, UNROUNDED, MARGIN or SUM, or an error, the largest distance from hard
+attention over all positions: of what a head writes to a coordinate, or of a coordinate after a layer's attention (0) or
+after the layer (1)."""
+OUTPUT, UNROUNDED, MARGIN, SUM = ("output",), ("unrounded",), ("margin",), ("sum",)
+"""The last is the error of sums of looked-up counts."""
+
+FLOAT_DIGITS = 15
+"""Decimal digits that float64 has."""
+WHOLE = 2**52
+"""Integers below it are floats, and so are their differences."""
+ROUNDING = Fraction(1, 2**64)
+"""What mpmath, which encloses nothing, may be off by before an error of its counts as beyond a bound."""
+CELLS = 1 << 20
+"""Scores that a batch of the exact run may hold per head."""
+BATCH = 4096
+
+
+def batches(words: Iterable[Word], positions: int) -> Iterator[list[Word]]:
+    """The words of one length in batches whose scores fit into memory."""
+    size, left = max(1, min(BATCH, CELLS // (positions * positions))), iter(words)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
+# ---- hard attention ----
+
+
+@dataclass
+class Hard:
+    """Exact hard attention on words of one length: a formula's program bit by bit, or any program. Numbers have shape
+    (words or 1, positions); `gaps` is the least score gap of each head that has one."""
+
+    trace: ParallelTrace | HardTrace
+    answers: list[Answer]
+    gaps: Mapping[str, Fraction]
+
+    @staticmethod
+    def of(subject: Subject, program: Program, trace: ParallelTrace | HardTrace) -> Hard:
+        """What a run of a program says."""
+        if isinstance(trace, ParallelTrace):
+            return Hard(trace, trace.accepted.tolist(), trace.gaps)
+        least = {name: rows.least() for layer in trace.layers for name, rows in layer.rows.items()}
+        gaps = {name: gap for name, gap in least.items() if gap is not None}
+        return Hard(trace, hard_answers(subject, program, trace), gaps)
+
+    def attended(self, head: str, out: str) -> Exact:
+        """What attention made of a head's value (in the program of a formula every coordinate is written once)."""
+        if isinstance(self.trace, ParallelTrace):
+            return self.trace.numbers(out)
+        return next(layer.results[head][out] for layer in self.trace.layers if head in layer.results)
+
+    def stages(self) -> Iterator[tuple[int, int, Mapping[str, Exact]]]:
+        """The residual stream after attention (0) and after each layer (1), by number of the layer from 0."""
+        for number, layer in enumerate(self.trace.layers if isinstance(self.trace, HardTrace) else ()):
+            yield number, 0, layer.attended
+            yield number, 1, layer.columns
+
+
+def hard_answers(subject: Subject, program: Program, trace: HardTrace) -> list[Answer]:
+    """The answers of exact hard attention, word by word."""
+    if subject.acceptor:
+        place = program.reading_index(trace.n)
+        column = trace.columns[program.output]
+        return [program.verdict(column.at(word, place)) for word in range(column.whole.shape[0])]
+    first, level = 1 - program.first, subject.threshold
+    columns = [(symbol, trace.columns[name]) for symbol, name in program.outputs]
+    found: list[Answer] = []
+    for word in range(columns[0][1].whole.shape[0]):
+        rows = [(symbol, column.values(word)[first:]) for symbol, column in columns]
+        sides = [(symbol, [None if value == level else value > level for value in row]) for symbol, row in rows]
+        found.append(subject.symbols(sides))
+    return found
+
+
+class HardRunner:
+    """Exact hard attention for a subject, ready to run; formulas bit by bit."""
+
+    def __init__(self, subject: Subject, program: Program | None = None) -> None:
+        self.subject = subject
+        self.program = program or subject.program
+        self._model = ParallelHard(self.program) if subject.formula is not None else ExactModel(self.program)
+
+    def trace(self, prepared: Sequence[Word]) -> HardTrace:
+        """A run whose rows of scores are measured."""
+        return (self._model if isinstance(self._model, ExactModel) else ExactModel(self.program)).run(prepared)
+
+    def run(self, prepared: Sequence[Word]) -> Hard:
+        """Run words of one length, as they are read.
+
+        Raises:
+            InvariantError: if a formula's head breaks a promise.
+        """
+        model = self._model
+        trace = model.run(model.symbols(prepared)) if isinstance(model, ParallelHard) else model.run(prepared)
+        return Hard.of(self.subject, self.program, trace)
+
+    def answer(self, word: Word) -> Answer:
+        """What hard attention answers on a word."""
+        return self.answers([word])[0]
+
+    def answers(self, words: Sequence[Word]) -> list[Answer]:
+        """What it answers on words of one length."""
+        prepared = [self.subject.prepared(word) for word in words]
+        size = len(prepared[0]) + self.program.bos
+        return [answer for batch in batches(prepared, size) for answer in self.run(batch).answers]
+
+
+# ---- softmax ----
+
+
+@dataclass(frozen=True, slots=True)
+class SoftAnswer:
+    """What the network does on one word.
+
+    `decided` says that `answer` holds; of a network that rounds it is True for an output of exactly 1, False for 0,
+    None where it is neither. `engine` is the arithmetic that found it, `digits` its decimal digits.
+    """
+
+    decided: bool
+    answer: Answer
+    engine: str
+    digits: int
+    numbers: Mapping[Place, Bounds] = field(default_factory=dict)
+
+    def middle(self, place: Place) -> Fraction | None:
+        """A measured number, or the middle of its bounds."""
+        bounds = self.numbers.get(place)
+        return None if bounds is None else (Fraction(bounds[0]) + Fraction(bounds[1])) / 2
+
+
+def undecided(engine: str, digits: int) -> SoftAnswer:
+    """The answer of an engine that could not tell."""
+    return SoftAnswer(False, None, engine, digits)
+
+
+@dataclass
+class BatchAnswers:
+    """What the network does on words of one length.
+
+    `alone` holds the answers of words that were run one by one in another arithmetic; they stand instead of the other
+    entries.
+    """
+
+    decided: Booleans
+    answers: list[Answer]
+    numbers: dict[Place, Span] = field(default_factory=dict)
+    alone: dict[int, SoftAnswer] = field(default_factory=dict)
+
+    @staticmethod
+    def of(count: int) -> BatchAnswers:
+        """No answer on any word."""
+        return BatchAnswers(np.zeros(count, dtype=np.bool_), [None] * count)
+
+    def one(self, place: int) -> SoftAnswer:
+        """The answer on one word."""
+        if place in self.alone:
+            return self.alone[place]
+        if not self.decided[place]:
+            return undecided(FLOAT64, FLOAT_DIGITS)
+        numbers = {what: (float(low[place]), float(high[place])) for what, (low, high) in self.numbers.items()}
+        return SoftAnswer(True, self.answers[place], FLOAT64, FLOAT_DIGITS, numbers)
+
+    def put(self, what: Place, places: Integers, span: Span) -> None:
+        """Bounds of a number on the words at some places."""
+        size = len(self.answers)
+        for kept, new in zip(self.numbers.setdefault(what, (np.zeros(size), np.zeros(size))), span, strict=True):
+            kept[places] = new
+
+    def settle(self, place: int, answer: SoftAnswer) -> None:
+        """Put another arithmetic's answer in the place of this one."""
+        self.alone[place] = answer
+        self.decided[place] = answer.decided
+        self.answers[place] = answer.answer
+
+
+class Watched:
+    """Where errors are measured: what every head writes and every clip `2 (sum + 1) - 1/2` of looked-up counts; with
+    `streams` every coordinate after every step."""
+
+    def __init__(self, program: Program, network: Transformer, streams: bool) -> None:
+        self.index = {name: number for number, name in enumerate(network.coordinates)}
+        self.heads = [(head, out) for head in program.heads for out, _ in head.values]
+        self.streams = program.coordinates if streams else ()
+        clips = [unit for layer in program.layers for unit in layer.units if unit.counts]
+        self.sums = [tuple(pair for pair in clip.pre.terms if pair[0] != ONE) for clip in clips]
+
+    def errors(
+        self,
+        trace: Any,
+        hard: Hard,
+        combine: Callable[[Terms], Any],
+        distance: Callable[[Any, Exact, bool], S],
+        half: Callable[[list[S]], S],
+    ) -> dict[Place, S]:
+        """The errors of a run, of one word or of a batch.
+
+        Args:
+            combine: a linear form of the columns at the end of the run.
+            distance: the largest distance of a column from hard values, which may be said to be a mean.
+            half: half the largest of some distances.
+        """
+        found: dict[Place, S] = {}
+        for head, out in self.heads:
+            column = trace.attended[head.name].get(self.index[out])
+            wanted = hard.attended(head.name, out)
+            found[head.name, out] = distance(combine(()) if column is None else column, wanted, head.uniform)
+        if self.streams:
+            before: Sequence[Any] = ()
+            steps = (step for layer in trace.layers for step in layer)
+            for (number, stage, hards), soft in zip(hard.stages(), steps, strict=True):
+                for name in self.streams:
+                    index = self.index[name]
+                    if not before or soft[index] is not before[index]:
+                        found[number, stage, name] = distance(soft[index], hards[name], False)
+                before = soft
+        forms = [(tuple((self.index[name], value) for name, value in terms), terms) for terms in self.sums]
+        sums = [distance(combine(form), hard.trace.sum(terms), False) for form, terms in forms]
+        return found | ({SUM: half(sums)} if sums else {})
+
+
+class WordEngine:
+    """Balls, or mpmath, one word after the other: rigorous bounds with as many bits as each word needs, or both bounds
+    the number found."""
+
+    def __init__(self, subject: Subject, network: Transformer, watched: Watched, engine: str, dps: int | None) -> None:
+        self.subject, self.network, self.watched, self.engine = subject, network, watched, engine
+        bits = 0 if dps is None else int(dps / LOG_2) + 1
+        self.soft = SoftModel(
+            network, "mpmath" if engine == MPMATH else "ball", rounds=subject.exact, least=bits, dps=dps
+        )
+        if subject.exact:
+            self.soft.limit = max(self.soft.limit, 4 * bits)
+
+    def run(self, word: Word, open_: bool = True) -> SoftTrace:
+        """The network on a word as it is read, at a precision that settles the answer if it is `open_`.
+
+        Raises:
+            Undecided: if it is not settled at the limit.
+        """
+        if self.subject.exact:
+            return self.soft.run(word)
+        return self.soft.run(word, self.subject.is_settled if open_ else lambda trace: True)
+
+    def decision(self, word: Word) -> tuple[bool, Answer]:
+        """Whether an answer is reached on a word as it is read, and the answer."""
+        try:
+            return True, self.subject.soft_answer(self.run(word).trace)
+        except Undecided:
+            return False, None
+
+    def answer(self, word: Word, hard: Hard, place: int) -> SoftAnswer:
+        """What the network does on a word as it is read, measured against exact hard attention on the same words."""
+        try:
+            # Where hard attention decides nothing no precision would make softmax agree with it.
+            found = self.run(word, settled(hard.answers[place]) or self.subject.exact)
+        except Undecided:
+            return undecided(self.engine, int(self.soft.limit * LOG_2))
+        with found.precision():
+            try:
+                numbers = self._measured(found, hard, place)
+            except Undecided:  # some number has no bound at all
+                if self.engine == MPMATH:
+                    raise
+                return undecided(self.engine, found.digits)
+            return SoftAnswer(True, self.subject.soft_answer(found.trace), self.engine, found.digits, numbers)
+
+    def _measured(self, found: SoftTrace, hard: Hard, place: int) -> dict[Place, Bounds]:
+        trace, ends = found.trace, dict[Place, Value | None]()
+        if self.subject.exact:
+            ends = {UNROUNDED: unrounded_output(found.forward, trace), MARGIN: trace.least_margin}
+        if self.subject.acceptor:
+            ends[OUTPUT] = trace.output(self.network)
+        return {what: self._ends(value) for what, value in ends.items() if value is not None} | self.watched.errors(
+            trace,
+            hard,
+            lambda form: linear(found.arithmetic, form, trace.columns),
+            lambda soft, wanted, _: self._distance(soft, wanted.values(place if len(wanted.whole) > 1 else 0), found),
+            lambda sums: (max(low for low, _ in sums) / 2, max(high for _, high in sums) / 2),
+        )
+
+    def _ends(self, value: Value) -> Bounds:
+        return (exact(value),) * 2 if self.engine == MPMATH else (lower(value), upper(value))
+
+    def _distance(self, column: Column, wanted: Sequence[Rational], found: SoftTrace) -> Bounds:
+        """Bounds of the largest distance over all positions."""
+        number, known = found.arithmetic.number, Fraction(0)
+        numbers: list[Any] = []
+        for value, hard in zip(column.values, wanted, strict=True):
+            if isinstance(value, int | Fraction):
+                known = max(known, abs(Fraction(value) - hard))
+            else:
+                numbers.append(abs(value - (hard if isinstance(hard, int) else number(hard))))
+        if not numbers:
+            return known, known
+        low, high = self._ends(found.arithmetic.ranked(numbers, 1))
+        if self.engine == MPMATH and not self.subject.exact:
+            low -= ROUNDING
+        return max(low, known), max(high, known)
+
+
+class FloatEngine:
+    """Certified float64, a batch at a time. What has no finite bound is undecided."""
+
+    def __init__(self, subject: Subject, network: Transformer, watched: Watched) -> None:
+        self.subject, self.watched = subject, watched
+        self.floats = FloatForward(network)
+
+    def passes(self, prepared: Sequence[Word]) -> Iterator[tuple[BatchTrace, Integers]]:
+        """Traces, with pairs of a row in the trace and the place of its word; none where float64 is not to be trusted
+        in this process."""
+        if distrust() is None and not self.watched.streams and self.subject.exact:
+            yield from self.floats.passes(prepared)
+        elif distrust() is None:
+            places = np.arange(len(prepared))
+            yield self.floats.trace(prepared), np.stack([places, places], axis=1)
+
+    def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
+        """What the network does on words of one length, measured against exact hard attention on the same words."""
+        found = BatchAnswers.of(len(prepared))
+        with np.errstate(all="ignore"):
+            for trace, rows in self.passes(prepared):
+                answers, sure = self.answers(trace, len(prepared[0]))
+                kept = rows[sure[rows[:, 0]]]
+                if len(kept):
+                    for row, place in kept.tolist():
+                        found.decided[place], found.answers[place] = True, answers[row]
+                    for what, span in self._measured(trace, kept[:, 0], kept[:, 1], hard).items():
+                        found.put(what, kept[:, 1], span)
+            for low, high in found.numbers.values():
+                found.decided &= np.isfinite(low) & np.isfinite(high)
+        return found
+
+    def decisions(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], Floats]:
+        """What the network answers, and about how far each word is from another answer."""
+        result: list[tuple[bool, Answer]] = [(False, None)] * len(prepared)
+        margins = np.zeros(len(prepared))
+        for trace, rows in self.passes(prepared):
+            answers, sure = self.answers(trace, len(prepared[0]))
+            here = self._margins(trace, len(prepared[0]))
+            margins[rows[:, 1]] = here[rows[:, 0]]
+            for row, place in rows.tolist():
+                if sure[row]:
+                    result[place] = True, answers[row]
+        return result, margins
+
+    def answers(self, trace: BatchTrace, n: int) -> tuple[list[Answer], Booleans]:
+        """The answers of a batch of words of length n, and where they are certain."""
+        if self.subject.acceptor:
+            return _sides(trace.accepted, trace.rejected).tolist(), trace.decided
+        first, level = 1 - self.subject.program.first, self.subject.threshold
+        sides: list[tuple[str, list[list[bool | None]]]] = []
+        with np.errstate(all="ignore"):
+            for symbol, name in self.subject.program.outputs:
+                block = trace.columns[self.subject.index[name]]
+                side = _sides(above(block, level), below(block, level))[:, first:]
+                sides.append((symbol, np.broadcast_to(side, (trace.words, n)).tolist()))
+        words = range(trace.words)
+        answers = [self.subject.symbols([(symbol, rows[word]) for symbol, rows in sides]) for word in words]
+        return list(answers), np.array([settled(answer) for answer in answers], dtype=np.bool_)
+
+    def _margins(self, trace: BatchTrace, n: int) -> Floats:
+        subject, program = self.subject, self.subject.program
+        with np.errstate(all="ignore"):
+            margin = np.full(trace.words, np.inf) if trace.margin is None else (trace.margin[0] + trace.margin[1]) / 2
+            if not subject.exact:
+                place = program.reading_index(n)
+                read = slice(place, place + 1) if subject.acceptor else slice(1 - program.first, None)
+                outs = [subject.output] if subject.acceptor else [subject.index[name] for _, name in program.outputs]
+                level, _ = rounded(subject.threshold)
+                for out in outs:
+                    mid = trace.columns[out].mid
+                    margin = np.minimum(margin, np.abs(mid[:, read] - level).min(axis=1))
+        return np.where(np.isnan(margin), -np.inf, margin)
+
+    def _measured(self, trace: BatchTrace, rows: Integers, places: Integers, hard: Hard) -> dict[Place, Span]:
+        """The numbers of the words at these places, which are these rows of the trace."""
+
+        def distance(block: Block, wanted: Exact, mean: bool) -> Span:
+            if mean and _same(block, rows, wanted, places):
+                return np.zeros(len(rows)), np.zeros(len(rows))
+            return _far(block, rows, wanted, places)
+
+        def half(sums: list[Span]) -> Span:
+            low, high = (np.max([one[side] for one in sums], axis=0) / 2 for side in (0, 1))
+            return low, high
+
+        bounds: dict[Place, Span | None] = {OUTPUT: trace.output} if self.subject.acceptor else {}
+        if self.subject.exact:
+            bounds |= {UNROUNDED: trace.unrounded, MARGIN: trace.margin}
+        found = {what: (span[0][rows], span[1][rows]) for what, span in bounds.items() if span is not None}
+        return found | self.watched.errors(trace, hard, trace.combine, distance, half)
+
+
+def _sides(over: Booleans, under: Booleans) -> NDArray[np.object_]:
+    """True, False, or None where it is neither."""
+    return np.where(over, True, np.where(under, False, np.array(None)))
+
+
+def _rows_of(shared: int, rows: Integers) -> Integers:
+    """Which rows of an array to take that may have one row for all."""
+    return rows if shared > 1 else np.zeros_like(rows)
+
+
+def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool:
+    """Whether a mean is known to be exactly the hard one, on every word."""
+    hard = wanted.whole[_rows_of(wanted.whole.shape[0], places)]
+    if block.static is not None:
+        known = Exact.row(block.static, 1)
+        bound = max(wanted.size * known.unit, known.size * wanted.unit, known.unit, wanted.unit)
+        return bool((widened(hard, bound) * known.unit == widened(known.whole, bound) * wanted.unit).all())
+    if block.ratio is None:
+        return False
+    totals, counts = (part.astype(np.int64) for part in block.ratio)
+    mine = totals[_rows_of(totals.shape[0], rows)]
+    bound = max(wanted.size * int(counts.max()), largest(mine) * wanted.unit, wanted.unit)
+    return bool((widened(hard, bound) * counts == widened(mine, bound) * wanted.unit).all())
+
+
+def _far(block: Block, rows: Integers, wanted: Exact, places: Integers) -> Span:
+    """Bounds of the largest distance between a block and hard values over all positions, word by word."""
+    hard, off = quotients(wanted.whole[places] if wanted.whole.shape[0] > 1 else wanted.whole, wanted.unit)
+    some = _rows_of(block.mid.shape[0], rows)
+    distance = np.abs(block.mid[some] - hard)
+    if block.rad is None and not block.places and not off.any() and wanted.size < WHOLE * wanted.unit:
+        return np.max(distance, axis=1), np.max(distance, axis=1)  # differences of integers
+    radius = block.radius[some]
+    nothing = (radius == 0) & (off == 0) & (distance == 0)
+    radius = np.where(nothing, 0.0, outward(radius + off + 2 * U * (np.abs(hard) + distance)))
+    return np.max(np.maximum(distance - radius, 0.0), axis=1), np.max(distance + radius, axis=1)
+
+
+class SoftEngine:
+    """The softmax network of a subject, at one length or all, in the arithmetic of an `--engine`.
+
+    Args:
+        network: the subject's own, or at one length the one that a plan gives.
+        program: what errors are measured against.
+        budget: what theory allows each head follows from it; words whose errors float64 cannot hold against that are
+            run in balls. None measures every coordinate after every step.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        network: Transformer,
+        program: Program,
+        engine: str = AUTO,
+        dps: int | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.subject, self.network, self.engine = subject, network, engine
+        watched = Watched(program, network, streams=budget is None)
+        self.words = WordEngine(subject, network, watched, MPMATH if engine == MPMATH else BALL, dps)
+        self.floats = None if engine in (BALL, MPMATH) else FloatEngine(subject, network, watched)
+        self._program, self._budget = program, budget
+        self._allowed: dict[int, dict[Place, float]] = {}
+
+    def batch(self, prepared: Sequence[Word], hard: Hard) -> BatchAnswers:
+        """What the network does on words of one length as they are read.
+
+        Raises:
+            Undecided: if float64 alone is asked for, and is not what its bounds assume.
+        """
+        if self.engine == FLOAT64 and (reason := distrust()) is not None:
+            raise Undecided(reason)
+        if self.floats is None:
+            found, left = BatchAnswers.of(len(prepared)), np.ones(len(prepared), dtype=np.bool_)
+        else:
+            found = self.floats.batch(prepared, hard)
+            left = ~self._resolved(found, len(prepared[0]))
+        for place in np.flatnonzero(left).tolist() if self.engine != FLOAT64 else ():
+            found.settle(place, self.words.answer(prepared[place], hard, place))
+        return found
+
+    def decisions(self, prepared: Sequence[Word]) -> list[tuple[bool, Answer]]:
+        """Whether an answer is reached on words of one length as they are read, and the answer; floats first."""
+        return self.margins(prepared)[0]
+
+    def margins(self, prepared: Sequence[Word]) -> tuple[list[tuple[bool, Answer]], list[float]]:
+        """The same, and about how far each word is from another answer (0 where float64 does not say)."""
+        if self.floats is None:
+            return [self.words.decision(word) for word in prepared], [0.0] * len(prepared)
+        found, margins = self.floats.decisions(prepared)
+        if self.engine != FLOAT64:
+            found = [one if one[0] else self.words.decision(word) for one, word in zip(found, prepared, strict=True)]
+        return found, margins.tolist()
+
+    def _resolved(self, found: BatchAnswers, n: int) -> Booleans:
+        """Of which words it is certain what the network answers and, under a budget, whether each error of a head is
+        within its bound."""
+        resolved = found.decided.copy()
+        if self._budget is not None and n not in self._allowed:
+            bounds = [(head, float_at_most(allowed_error(self._budget, head, n))) for head in self._program.heads]
+            self._allowed[n] = {(head.name, out): bound for head, bound in bounds for out, _ in head.values}
+        for place, bound in self._allowed.get(n, {}).items():
+            if place in found.numbers:
+                low, high = found.numbers[place]
+                resolved &= (high <= bound) | (low > bound)
+        return resolved
+
+
+def float_at_most(value: Fraction) -> float:
+    """The largest float that is not above a number."""
+    near, off = rounded(value)
+    if isinf(off):
+        return -inf if value < 0 else float_info.max
+    return near if Fraction(near) <= value else nextafter(near, -inf)
+
+
+# ---- what theory allows under a budget ----
+
+
+def allowed_error(budget: Budget, head: Head, n: int) -> Fraction:
+    """The largest attended error that theory allows a head, rounded up."""
+    bound = bound_of(budget.error_bound, head, n)
+    assert bound is not None
+    return bound
+
+
+def head_bounds(subject: Subject, n: int) -> dict[str, HeadResult]:
+    """What theory says of every head of a subject with a budget at length n, before any word is run."""
+
+    def bounds(head: Head, layer: int) -> HeadResult:
+        promised = head.promised(n) if n > 1 else None
+        declared, allowed = None if promised is None else min(promised), allowed_error(subject.budget, head, n)
+        paper = bound_of(subject.budget.paper_bound, head, n)
+        return HeadResult(head.name, layer, head.purpose, head.theorem, Fraction(0), allowed, None, declared, paper)
+
+    layers = enumerate(subject.program.layers, start=1)
+    return {head.name: bounds(head, number) for number, layer in layers for head in layer.heads}
+
+
+def few_digits(network: Transformer, max_n: int, dps: int | None, engine: str) -> str | None:
+    """What to say of digits that were asked for, if they are fewer than mpmath needs up to a length."""
+    if engine != MPMATH or dps is None:
+        return None
+    needed = digits_needed(network, max_n)
+    text = (
+        f"{dps} decimal digits are fewer than the {needed:,} that keep every activation right to 10^-{ACCURATE_DIGITS} "
+        f"at length {max_n}: what mpmath finds may be its rounding"
+    )
+    return text if dps < needed else None

@@ -1,0 +1,333 @@
+"""Theorem 26 at work: what the exact run of a program measured, which temperature follows at each length, and what that
+rests on."""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+from hardsim.checking.engines import HardRunner, batches, hard_answers
+from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
+from hardsim.checking.result import Answer, Tie, Violation, Word
+from hardsim.checking.subject import Subject, tempered
+from hardsim.errors import Undecided
+from hardsim.hard.exact import HardTrace
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.network.model import LengthTable, Schedule
+from hardsim.program.model import Head, Program, Weighting
+from hardsim.program.sharpness import Budget
+from hardsim.sharpening.measure import LengthFacts, measure
+from hardsim.sharpening.recursion import (
+    DEFAULT_EPSILON,
+    Bounds,
+    Solution,
+    break_ties,
+    declared_gaps,
+    error_bounds,
+    inverses,
+    solve,
+)
+
+PORTION, PORTION_PAIRS = 256, 2**18
+"""Words, and pairs of positions, that are measured at a time."""
+PACKING = 6
+"""How hard zlib tries: runs are kept in memory until softmax has been held against them."""
+SIDES = (Weighting.LEFTMOST, Weighting.RIGHTMOST)
+
+
+# ---- the exact run ----
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What exact hard attention did on some words of one length: the facts, and the runs themselves, packed, so that
+    softmax can be held against them without running it again."""
+
+    facts: LengthFacts
+    runs: tuple[bytes, ...]
+    answers: tuple[Answer, ...]
+
+
+def measured(subject: Subject, program: Program, keep: bool, shard: Shard) -> Measured:
+    """Run words of one length (at least one word), and `keep` the runs.
+
+    Raises:
+        OutOfRange: if a program leaves the range that its construction covers.
+    """
+    runner = HardRunner(subject, program)
+    facts: LengthFacts | None = None
+    runs: list[bytes] = []
+    answers: list[Answer] = []
+    prepared = [subject.prepared(word) for word in shard.words]
+    for batch in batches(prepared, len(prepared[0]) + program.bos):
+        trace = runner.trace(batch)
+        if subject.guard is not None:
+            subject.guard(batch, trace)
+        answers += hard_answers(subject, program, trace)
+        found = measure(program, batch, trace)
+        if facts is None:
+            facts = found
+        else:
+            facts.merge(found)
+        if keep:
+            runs.append(packed(trace))
+    assert facts is not None
+    return Measured(facts, tuple(runs), tuple(answers))
+
+
+def packed(trace: HardTrace) -> bytes:
+    """A run in few bytes, without what only measuring it needs."""
+    layers = [replace(layer, rows={}, values={}, inputs=[]) for layer in trace.layers]
+    return zlib.compress(pickle.dumps(HardTrace(trace.n, trace.inputs, layers), protocol=5), PACKING)
+
+
+def unpacked(data: bytes) -> HardTrace:
+    """The run again."""
+    found: HardTrace = pickle.loads(zlib.decompress(data))
+    return found
+
+
+# ---- from a budget to a temperature ----
+
+
+def scaled(program: Program, budget: Budget) -> Program:
+    """The program with the scores (and gaps) of a head multiplied by its own beta over the budget's, so that softmax at
+    1/beta of the budget's temperature is the compiled network."""
+
+    def head(old: Head) -> Head:
+        factor = Fraction(1) if old.uniform else budget.beta_of(old) / budget.beta
+        if factor == 1:
+            return old
+        score = tuple((query.scaled(factor), key) for query, key in old.score)
+        promise = None if old.promise is None else parse_arith(f"{factor}*({old.promise})")
+        return replace(old, score=score, decay=None, gap=promise)
+
+    layers = tuple(replace(layer, heads=tuple(map(head, layer.heads))) for layer in program.layers)
+    return replace(program, layers=layers)
+
+
+def without_budget(subject: Subject) -> Subject:
+    """The same network as one of Theorem 26, whose recursion asks nothing of what heads claim but their gaps."""
+    if subject.sharpness is None:
+        return subject
+    budget = subject.sharpness
+    schedule = parse_arith(f"({1 / budget.beta})*({budget.temperature})")
+    return replace(
+        subject, program=scaled(subject.program, budget), sharpness=None, stored=None, schedule=schedule, softmax=True
+    )
+
+
+# ---- all lengths ----
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """All lengths: `program` is what softmax simulates, with ties of leftmost and rightmost heads broken, unless the
+    weights of a softmax model were given."""
+
+    program: Program
+    facts: Mapping[int, LengthFacts]
+    ties: tuple[Tie, ...]
+    broken: tuple[str, ...]
+    """The heads whose ties were broken."""
+
+
+def prepare_words(
+    subject: Subject,
+    words: Mapping[int, Collection[Word]],
+    whole: Mapping[int, bool],
+    crew: Crew | None = None,
+    told: Callable[[int, int], None] | None = None,
+    keep: bool = True,
+) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
+    """Exact hard attention once on all words of some lengths, ties broken that softmax could not break; and the words
+    again in shards that carry their runs, and what hard attention answers (before ties are broken).
+
+    Raises:
+        OutOfRange: if a program leaves the range that its construction covers.
+    """
+    shards = [Shard(n, some) for n, every in words.items() for some in _portions(tuple(every))]
+
+    def run(program: Program) -> tuple[dict[int, LengthFacts], dict[int, list[Shard]], dict[int, list[Answer]]]:
+        facts: dict[int, LengthFacts] = {}
+        runs: dict[int, list[Shard]] = {}
+        answers: dict[int, list[Answer]] = {n: [] for n in words}
+        job = Job(partial, (measured, subject, program, keep))
+        with closing((crew or LocalCrew(1)).run(job, iter(shards))) as parts:
+            found: Measured
+            for shard, found in zip(shards, parts, strict=True):
+                n = shard.n
+                if n in facts:
+                    facts[n].merge(found.facts)
+                else:
+                    facts[n], runs[n] = found.facts, []
+                runs[n].append(Shard(n, shard.words, found.runs))
+                answers[n] += found.answers
+                if told is not None:
+                    told(n, len(shard.words))
+        for n, seen in facts.items():
+            seen.exhaustive = whole[n]
+        return facts, runs, answers
+
+    program = subject.program
+    facts, runs, answers = run(program)
+    heads = () if subject.softmax else [head.name for head in program.heads if head.weighting in SIDES]
+    broken = [name for name in heads if any(found.heads[name].tie is not None for found in facts.values())]
+    ties = first_ties(facts)
+    if broken:
+        program = break_ties(program, {name: _separation(program, name, facts) for name in broken})
+        facts, runs, _ = run(program)
+    return Preparation(program, facts, ties, tuple(broken)), runs, answers
+
+
+def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    size = max(1, min(PORTION, PORTION_PAIRS // len(words[0]) ** 2)) if words else 1
+    for start in range(0, len(words), size):
+        yield words[start : start + size]
+
+
+def added(broken: Collection[str]) -> str:
+    """That a verdict is about a softmax model with other weights than its file; empty if it has no others."""
+    heads = ", ".join(broken)
+    return f"; the softmax model has weights added that break the ties of {heads} (Lemma 8)" if heads else ""
+
+
+def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -> Schedule:
+    """By how much the scores of a head differ: what it declares, else what was measured (1 where all were equal)."""
+    declared = next(head.promise for head in program.heads if head.name == name)
+    if declared is not None:
+        return declared
+    longest = max(found.n for found in facts.values())
+    values = {found.n: found.heads[name].gap for found in facts.values()}
+    return LengthTable(tuple(values.get(n) or Fraction(1) for n in range(1, longest + 1)), f"gap of head {name}")
+
+
+def first_ties(facts: Mapping[int, LengthFacts]) -> tuple[Tie, ...]:
+    """For each head with ties the shortest length at which there is one, with a word."""
+    found: dict[str, Tie] = {}
+    for n in sorted(facts):
+        for name, head in facts[n].heads.items():
+            if head.tie is not None and name not in found:
+                count, witness = head.tie
+                found[name] = Tie(name, n, witness.word, witness.position, count)
+    return tuple(found.values())
+
+
+# ---- one length ----
+
+
+@dataclass(frozen=True)
+class LengthPlan:
+    """One length: what softmax simulates, the facts of it, the temperature, and the bounds there.
+
+    `solution` is Theorem 26's for the error `epsilon`; where a temperature is given there need not be one, and
+    `unsolved` says why.
+    """
+
+    program: Program
+    facts: LengthFacts
+    schedule: Schedule
+    inverse: tuple[Fraction, ...]
+    bounds: Bounds
+    solution: Solution | None
+    epsilon: Fraction
+    assumption: str
+    violation: Violation | None
+    unsolved: str = ""
+
+    @property
+    def theorem(self) -> Fraction:
+        """Theorem 26's temperature.
+
+        Raises:
+            Undecided: if there is none.
+        """
+        if self.solution is None:
+            raise Undecided(self.unsolved)
+        return self.solution.tau
+
+
+def plan_length(prepared: Preparation, subject: Subject, n: int) -> LengthPlan:
+    """The temperature and the bounds at one length.
+
+    Raises:
+        InputError: if a declared gap or the temperature is not positive.
+        Undecided: if no temperature is given, and none gives the wanted error.
+    """
+    facts, program, schedule = prepared.facts[n], prepared.program, subject.schedule
+    gaps = declared_gaps(program, facts)
+    # Half the least distance of an output from the threshold, so that no answer changes.
+    near = min(DEFAULT_EPSILON, facts.distance / 2) if facts.distance else DEFAULT_EPSILON
+    epsilon = near if subject.epsilon is None else subject.epsilon
+    solution, unsolved = None, ""
+    try:
+        solution = solve(program, facts, epsilon, gaps)
+    except Undecided as failure:
+        if schedule is None:
+            raise
+        unsolved = _why(prepared) or str(failure)
+    if schedule is None:
+        assert solution is not None
+        schedule = constant(solution.tau)
+    inverse = tuple(inverses(tempered(program, schedule), facts.n))
+    own = solution is not None and subject.schedule is None
+    return LengthPlan(
+        program=program,
+        facts=facts,
+        schedule=schedule,
+        inverse=inverse,
+        bounds=solution.bounds if solution is not None and own else error_bounds(program, facts, inverse, gaps),
+        solution=solution,
+        epsilon=epsilon,
+        assumption=assumption(program, facts),
+        violation=refuted_gap(program, facts),
+        unsolved=unsolved,
+    )
+
+
+def _why(prepared: Preparation) -> str:
+    """Why no temperature is low enough: ties that only added weights would break."""
+    sided = {head.name for head in prepared.program.heads if head.weighting in SIDES}
+    tie = next((tie for tie in prepared.ties if tie.head in sided), None)
+    return (
+        ""
+        if tie is None
+        else (
+            f"head {tie.head} has ties from length {tie.n} on, and softmax shares its weight among them at every "
+            "temperature; give the hard model alone (leftmost or rightmost as its weighting) to have weights "
+            "added that break ties"
+        )
+    )
+
+
+def constant(tau: Fraction) -> Arith:
+    """A temperature for one length, whatever it is."""
+    return parse_arith(str(tau))
+
+
+def assumption(program: Program, facts: LengthFacts) -> str:
+    """What the bounds at a length rest on besides Theorem 26; empty if on nothing."""
+    if facts.exhaustive:
+        return ""
+    declared = {head.name for head in program.heads if head.promise is not None}
+    gap = "the sizes" if declared.issuperset(facts.heads) else "gap and sizes"
+    return f"{gap} measured on {facts.words:,} words"
+
+
+def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
+    """A row whose score gap is smaller than its head declares."""
+    for head in program.heads:
+        declared, found = head.promised(facts.n, program.first), facts.heads.get(head.name)
+        if declared is None or found is None:
+            continue
+        for index, (gap, claimed) in enumerate(zip(found.gaps, declared, strict=True)):
+            if gap is not None and gap < claimed:
+                what = f"the declared gap of head {head.name} at position {index + program.first}"
+                word = found.least[1].word if found.least is not None else None
+                return Violation(what, facts.n, word, gap, claimed)
+    return None

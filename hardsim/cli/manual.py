@@ -1,0 +1,280 @@
+"""What the parser and `--help` need of each command: its purpose, its text and its options.
+
+Nothing here imports what does the work, so that a mistake in a command line is told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MODEL, INPUT = "regime beta tau at single_head counting", "json expression alphabet"
+TRIED, CREW = "max_n exhaustive samples seed", "dps workers backend scheduler"
+"""What every command that compiles takes, where its input comes from, which words are tried, and by whom."""
+
+
+@dataclass(frozen=True)
+class Manual:
+    """One line, the text of `--help`, the fields of `Request` that are its options, in order, and its own defaults."""
+
+    purpose: str
+    text: str
+    options: str
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    usage: str = "[OPTIONS]"
+
+
+CHECK = """Compile formulas into softmax transformers and check them word by word.
+
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them; there may be several.
+
+Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
+--max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
+three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic (hard), and the
+softmax network (soft), whose output must be exactly 0 or exactly 1. The network is run with rigorous error bounds, so
+that agreement is CERTIFIED for the words tried (--engine auto). mpmath is an arithmetic without bounds: what it finds,
+agreement or a mismatch, is OBSERVED.
+
+Printed are, for each length, the words tried, mismatches, the acceptance gap (least output among accepted words minus
+largest among rejected ones before rounding), the least margin (distance of an attended value from its threshold), the
+least score gap, the largest error of an attended value (soft minus hard) and its bound from theory; then the verdict
+and how far it reaches, with the shortest mismatching word if there is one. With several inputs the tables are left
+out, and a summary ends the report (--tables prints them all the same).
+
+A hard-attention model, or a program compiled into one, is run exactly and as a softmax model with the same parameters,
+at the temperature that Theorem 26 gives for its score gap (or at --tau). Every activation is compared with the hard
+one; errors stand beside the theorem's bounds.
+
+The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
+--resume a check that was stopped, by whatever, goes on from the words it had done.
+
+\b
+Examples:
+  hardsim check flipflop.ltl
+  hardsim check flipflop.ltl --max-n 64 --workers 2
+  hardsim check flipflop.ltl --max-n 500 --resume flipflop.run
+  hardsim check flipflop.ltl --backend dask --scheduler tcp://host:8786
+  hardsim check flipflop.ltl --backend ray --workers 4
+  hardsim check formulas/ --regime all --json report.json
+  hardsim check flipflop.ltl --engine ball --require certified
+  hardsim check -e 'a S b' --alphabet 'a b c' --beta 1/2
+  hardsim check since.ltl --regime none     (fails: Hahn's limit)
+  hardsim check model.json
+"""
+
+PROVE = """Prove that a compiled transformer is right on every word of some lengths, from its weights.
+
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them; there may be several.
+
+After every rounding the network's Booleans are exactly 0 or 1, so each attention head can be judged on all words at
+once: what it reads at a position is one of a few local types, and the worst choice of a type for every position
+bounds all words. The proof has two links: the softmax network does what its hard heads do (numerically, from its
+matrices, encodings, masks and temperature), and the hard heads compute the formula (the truth tables of the
+feed-forward parts, and one lemma per operator).
+
+Printed are, for each head, its worst case over all words: the largest error, the least margin (distance of a clip's
+input from the threshold that it must have passed), the position, and the local types that attain it; then the
+verdict. PROVED speaks of every word; up to 1,000 words are run after it all the same, in rigorous arithmetic, and one
+that contradicts it is an internal error (exit code 4). Where the proof fails, short words and those that the worst
+case suggests are tried: REFUTED names a word, and otherwise the answer is UNDECIDED (worst cases may not belong to any
+word).
+
+Of a program or a hard-attention model it is proved that softmax answers as hard attention does, by the error recursion
+of Theorem 26: with the gaps and ranges of the program's constructions where no integer can leave its range, else with
+exact hard attention on every word of a length (up to 20,000 words; without --max-n the lengths that have no more).
+
+--min-n N proves the lengths from N on, and with the same --max-n a single length, which may be long: every length up
+to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest
+length proves all shorter ones.
+
+With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
+at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
+of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
+the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs and hard-attention
+models there is no such argument.
+
+\b
+Examples:
+  hardsim prove flipflop.ltl
+  hardsim prove formulas/ --regime all --max-n 64
+  hardsim prove formulas/ --regime all --all-n     (every length)
+  hardsim prove flipflop.ltl --min-n 4096 --max-n 4096
+  hardsim prove since.ltl --beta 1                (refuted by a word)
+  hardsim prove model.json --heads-only           (claims nothing about a formula)
+  hardsim prove since.ltl --max-n 16 --certificate since.cert.json
+
+With --certificate the proof is written down so that `hardsim verify` can check it again, with code that shares nothing
+with this command's.
+"""
+
+VERIFY = """Check a certificate that `hardsim prove --certificate` wrote.
+
+FILE is a certificate; there may be several.
+
+The checker is small and shares no code with the compiler or the prover: exact rational arithmetic, its own bounds of
+the exponential function, its own evaluation of the position encodings. From the weights in the certificate it finds
+the bounds of every head again, and holds that every clip turns whatever lies within them into what is claimed.
+
+VALID says: on every word of the lengths that are named the output of the network in the certificate is exactly 1 if
+the formula in it (its table of nodes, which is printed) holds at the last position, and exactly 0 if not. INVALID says
+why that does not follow, with exit code 1; `prove` writes no certificate that is not valid.
+
+Whether that formula and that network are the ones you mean is another question. With --formula (or -e) the certificate
+is valid only if it is about the formula of that file, and with --model only if it is about the network in that file,
+as `hardsim compile` wrote it. The version, the name and digest of the source, the regime and beta in a certificate are
+labels that are neither checked nor printed.
+
+\b
+Examples:
+  hardsim prove flipflop.ltl --max-n 16 --certificate flipflop.cert.json
+  hardsim verify flipflop.cert.json
+  hardsim verify flipflop.cert.json --formula flipflop.ltl --model flipflop.model.json
+"""
+
+EVAL = """Say what the formula, hard attention and the softmax network answer on given words.
+
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json) or a compiled model
+(.json); with -e there are only words. Of a program that maps words to words the outputs are printed.
+
+A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the shell) if a
+symbol is longer than one character. A sole '-' reads words from standard input, one a line. Words that start with '-'
+follow '--'. Every word needs at least one symbol.
+
+Printed are, for each word, the three answers, the network's output (exactly 0 or 1 when it has decided), the output
+before its last rounding, the least margin of an attended value from its threshold, and the decimal digits of the
+arithmetic.
+
+\b
+Examples:
+  hardsim eval flipflop.ltl w1i0r1 w1i0r0
+  hardsim eval since.ltl --regime none ab aab
+  hardsim words flipflop.ltl --max-n 4 | hardsim eval flipflop.ltl -
+  hardsim eval -e 'a S b' --alphabet 'a b' abba
+  hardsim eval minus.ltl -- -+-
+"""
+
+WORDS = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
+
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them.
+
+--by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
+whose output must be exactly 1). Several inputs or regimes get a heading each, as a line that starts with '# '.
+
+\b
+Examples:
+  hardsim words flipflop.ltl --max-n 4
+  hardsim words since.ltl --by soft --regime none --max-n 5
+  hardsim words formulas/ --max-n 3 --by hard
+  hardsim words -e 'H(a -> O b)' --alphabet 'a b' --max-n 3
+"""
+
+SHOW = """Show the transformer that a formula is compiled into.
+
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them.
+
+Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
+temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
+purpose, and the error and score gap that theory allows at length 8 and at --max-n. Of a hard-attention model or a
+program: encodings, heads and feed-forward networks, and the places where integers may leave their range.
+
+\b
+Examples:
+  hardsim show flipflop.ltl
+  hardsim show flipflop.ltl --regime causal-position --single-head
+  hardsim show since.ltl --regime all --max-n 1000
+"""
+
+COMPILE = """Write the compiled transformer as JSON with exact rationals.
+
+FILE is a formula file (.ltl), an S-RASP program (.srasp) or a hard-attention model (.ahat.json).
+
+What is written holds the matrices, position encodings and temperature, the formula, and what each head is for.
+`check`, `eval`, `words` and `show` take it in place of the formula and give the same results. It appears whole or not
+at all. Call it NAME.model.json if directories that hold it are to be checked.
+
+With --hard the hard-attention model is written, in the format of .ahat.json. Of a program or a hard-attention model the
+softmax model is written in the same format, with Theorem 26's temperature for each length up to --max-n (its gaps are
+measured on the words that `check` would try), or with --tau for all. Call such files NAME.ahat.json.
+
+\b
+Examples:
+  hardsim compile flipflop.ltl -o flipflop.model.json
+  hardsim compile flipflop.ltl --regime position --beta 7/2 -o -
+  hardsim compile flipflop.ltl --hard -o flipflop.ahat.json
+  hardsim compile dyck2.srasp --max-n 6 -o dyck2_soft.ahat.json
+"""
+
+BOUND = """Report score gaps, temperatures and errors: what the theory allows against what happens.
+
+FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
+(.json), or a directory of them; there may be several. With --gap alone and no FILE: everything that is shipped.
+
+For each length are printed the least score gap, measured beside declared; the largest activation; Theorem 26's
+temperature for the wanted error, the largest temperature of a grid up to which softmax is right on every word tried,
+and the next one with a word on which it is wrong (rightness is not monotone in the temperature, so every temperature of
+the grid below is tried; beyond --exhaustive words, words are searched for that make it hard); the largest error beside
+its bound, at the theorem's temperature (of a formula: at the regime's temperature and --beta, or at --tau); the bits of
+precision that settle every answer; and what a rounding feed-forward network would need instead (Lemma 27). Then each
+head, and the growth with n beside the theorem's.
+
+With --critical instead: how small beta, the inverse-temperature constant of every head, may be for all words of each
+length, and for every length, between two ends. At the upper end all words are proved right (see `prove`), at the lower
+one a word is wrong; both are rigorous, and next to each other where the bracket is closed. What lies between, or below
+the lower end, is not claimed: rightness need not be monotone.
+
+\b
+Examples:
+  hardsim bound since.ltl --regime all
+  hardsim bound dyck2.srasp --max-n 5
+  hardsim bound model.ahat.json --epsilon 1/100 --json bound.json
+  hardsim bound --gap                       (a short report on everything shipped)
+  hardsim bound since.ltl --max-n 32 --plot since.svg
+  hardsim bound since.ltl --critical        (the least beta, between a proof and a word)
+  hardsim bound sort.srasp --workers 2      (the lengths are shared)
+"""
+
+EXAMPLES = """List the formulas, programs and models that come with hardsim, or print the one called NAME.
+
+The suffix .ltl may be left out, and .srasp and .ahat.json where no formula has the name.
+
+\b
+Examples:
+  hardsim examples
+  hardsim examples flipflop > flipflop.ltl
+  hardsim check flipflop.ltl
+"""
+
+COMMANDS = {
+    "check": Manual(
+        "Is the compiled transformer right, word by word?",
+        CHECK,
+        f"files {TRIED} {MODEL} epsilon engine require {CREW} resume tables {INPUT}",
+    ),
+    "prove": Manual(
+        "Is it right on all words up to a length?",
+        PROVE,
+        f"files max_n min_n all_n heads_only search certificate {MODEL} epsilon engine dps workers tables {INPUT}",
+        {"max_n": 64},
+    ),
+    "verify": Manual("Is a certificate of such a proof right?", VERIFY, f"certificates formula model at {INPUT}"),
+    "eval": Manual(
+        "What is answered on given words?", EVAL, f"words {MODEL} epsilon engine dps {INPUT}", usage="[OPTIONS] [FILE]"
+    ),
+    "words": Manual(
+        "Which words are accepted, up to a length?", WORDS, f"files max_n by budget {MODEL} epsilon engine dps {INPUT}"
+    ),
+    "show": Manual("What was the formula compiled into?", SHOW, f"files max_n {MODEL} {INPUT}", {"max_n": 64}),
+    "compile": Manual("Write the transformer to a file.", COMPILE, f"file output {MODEL} epsilon hard max_n {INPUT}"),
+    "bound": Manual(
+        "What does the theory allow, and what happens?",
+        BOUND,
+        f"files gap critical {TRIED} {MODEL} epsilon engine {CREW} plot tables {INPUT}",
+        {"exhaustive": 256},
+    ),
+    "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),
+}

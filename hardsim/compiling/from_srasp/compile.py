@@ -1,0 +1,270 @@
+"""S-RASP programs as average-hard attention (ours; the language is that of Strobl et al. 2024).
+
+Every head is uniform or has a unique maximum, by at least its declared gap; the weights are rationals that do not
+depend on n, all activations are bounded, and the smallest gap is 1/(8n^3), so Theorem 26 gives an inverse temperature
+of O(n^3 log n). Integers must stay in [-n, n]: a look-up finds a position, so it cannot give a prefix sum above n, nor
+the square of an integer above n. They are read from the columns that stand before the look-up, where nothing has cut
+them off yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.compiling.from_srasp.attention import MASKS, Attended, Evaluator
+from hardsim.compiling.from_srasp.network import ZERO, Boolean, Interval, ScaledInteger, Symbols, Value
+from hardsim.compiling.from_srasp.scores import Matching, Planner, at_i, folded, indices, replaced
+from hardsim.errors import OutOfRange
+from hardsim.hard.exact import HardTrace
+from hardsim.hard.integers import Exact, widened
+from hardsim.lang import ast
+from hardsim.program.model import Affine, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """An integer in the columns: `n * whole + bits` at position i, times i + 1 if both are means over 0..i."""
+
+    whole: Affine
+    bits: Affine = ZERO
+    mean: bool = False
+
+    def column(self, trace: HardTrace) -> Exact:
+        """The integer at every index of every word of a batch, but for the factor i + 1; shape (words, positions)."""
+        return trace.sum((self.whole.scaled(trace.n) + self.bits).terms)
+
+    def outside(self, trace: HardTrace) -> NDArray[np.bool_]:
+        """Where the integer is outside [-n, n]; shape (words, n), positions from 1."""
+        column, n = self.column(trace), trace.n
+        factors = np.arange(2, n + 2) if self.mean else np.ones(n, dtype=np.int64)
+        sizes = np.abs(widened(column.whole[:, 1:], column.size * (n + 1)) * factors)
+        result: NDArray[np.bool_] = sizes > n * column.unit
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Integers of one vector's definition that must be in [-n, n]."""
+
+    vector: str
+    what: str
+    measure: Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """How to read a vector at the end of a run: a Boolean is `measures[""]`, true above 1/2; an integer is
+    `measures[""]`; a symbol is the one with the largest measure (1, the others have 0)."""
+
+    sort: ast.Sort
+    measures: Mapping[str, Measure]
+
+    def values(self, trace: HardTrace, word: int) -> list[bool | int | str]:
+        """The vector at positions 1..n of one word of the batch."""
+        columns = {key: measure.column(trace) for key, measure in self.measures.items()}
+        positions = range(1, trace.n + 1)
+        if self.sort is ast.Sort.SYMBOL:
+            return [max(columns, key=lambda symbol: columns[symbol].at(word, i)) for i in positions]
+        values = [columns[""].at(word, i) for i in positions]
+        if self.sort is ast.Sort.BOOL:
+            return [2 * value > 1 for value in values]
+        return [round(value) for value in values]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program as a transformer: an acceptor's Boolean is `model.output` at position n; a transduction is read from
+    `model.outputs` at 1..n."""
+
+    program: ast.SraspProgram
+    model: Program
+    vectors: Mapping[str, Readout]
+    guards: tuple[Guard, ...]
+    warnings: tuple[str, ...]
+
+    def check_ranges(self, words: Sequence[Sequence[str]], trace: HardTrace) -> None:
+        """Hold the integers of a run to [-n, n]; `words` are those of the batch, as the error shows them.
+
+        Raises:
+            OutOfRange: for the first word with a number out of range, the first vector (in program order: what a number
+                out of range leads to comes later), and the first position; it names all three.
+        """
+        outside = [guard.measure.outside(trace).any(axis=1) for guard in self.guards]
+        found = [(int(some.argmax()), number) for number, some in enumerate(outside) if some.any()]
+        if not found:
+            return
+        word, number = min(found)
+        guard = self.guards[number]
+        i = int(guard.measure.outside(trace)[word].argmax()) + 1
+        value = guard.measure.column(trace).at(word, i) * (i + 1 if guard.measure.mean else 1)
+        shown = ("" if all(len(symbol) == 1 for symbol in words[word]) else " ").join(words[word])
+        raise OutOfRange(
+            f"word '{shown}': {guard.what} of the vector {guard.vector} is {value} at position {i}, outside "
+            f"[-{trace.n}, {trace.n}]",
+            "The network can hold integers from -n to n there, n the (padded) length: bring the number into range, or "
+            "pad the word.",
+        )
+
+
+def compile_program(program: ast.SraspProgram) -> Compiled:
+    """The hard-attention transformer of a program.
+
+    Raises:
+        Unsupported: with the place, for a score that has no construction.
+    """
+    return _Compiler(program).compile()
+
+
+class _Compiler(Evaluator):
+    """One program on its way to a transformer: vectors are added in program order."""
+
+    def __init__(self, program: ast.SraspProgram) -> None:
+        super().__init__(program)
+        self.program = program
+        self.planner = Planner(program.source, program.symbols, self.tuples)
+        self.guards: list[Guard] = []
+        self.warnings: list[str] = []
+
+    def compile(self) -> Compiled:
+        """The whole program."""
+        vectors: dict[str, Mapping[str, Measure]] = {}
+        for statement in self.program.statements:
+            value = self._statement(statement)
+            self.known[statement.name] = value
+            vectors[statement.name] = self._readout(value, statement.name)
+        output = self.known[self.program.output]
+        forms = output.forms if isinstance(output, Symbols) else {"": output}
+        outputs = {
+            symbol: self._coordinate(form, f"output = {symbol}" if symbol else "output")
+            for symbol, form in forms.items()
+            if isinstance(form, Boolean)
+        }
+        measures = [measure for forms in vectors.values() for measure in forms.values()]
+        measures += [guard.measure for guard in self.guards]
+        used = {name for some in measures for name, _ in (*some.whole.terms, *some.bits.terms)}
+        self.prune([*used, *outputs.values()])
+        symbols = tuple((symbol, name) for symbol, name in outputs.items() if symbol)
+        return Compiled(
+            program=self.program,
+            model=self.build(next(iter(outputs.values())), symbols),
+            vectors={name: Readout(self.program.vectors[name].sort, forms) for name, forms in vectors.items()},
+            guards=tuple(self.guards),
+            warnings=tuple(self.warnings),
+        )
+
+    def _readout(self, value: Value, name: str) -> Mapping[str, Measure]:
+        """What the columns show of a vector; Booleans that attention wrote are rounded."""
+        match value:
+            case Boolean():
+                return {"": Measure(ZERO, self.rounded(value, name).form)}
+            case ScaledInteger(form, _, bits):
+                return {"": Measure(form, Affine.of([(one, c * k) for c, bit in bits for one, k in bit.terms]))}
+            case Symbols(forms):
+                return {
+                    symbol: Measure(ZERO, self.rounded(form, f"{name} = {symbol}").form)
+                    for symbol, form in forms.items()
+                }
+
+    def _coordinate(self, value: Boolean, name: str) -> str:
+        """The name of a coordinate that holds a Boolean."""
+        form = self.rounded(value, name).form
+        if len(form.terms) != 1 or form.terms[0][1] != 1:
+            form = self.thresholds(name, [(1, form)])
+        return form.terms[0][0]
+
+    # ---- statements ----
+
+    def _statement(self, statement: ast.Statement) -> Value:
+        match statement.right:
+            case ast.PositionWise(expr):
+                return self.value(folded(expr, self.tuples), statement.name)
+            case ast.PrefixSum(value):
+                return self._prefix_sum(at_i(folded(value, self.tuples)), statement.name)
+            case ast.Attention() as attention:
+                return self._attention(attention, statement.name)
+
+    def _prefix_sum(self, value: ast.Expression, name: str) -> ScaledInteger:
+        number = self.of(ScaledInteger, value, f"{name}: term")
+        means = self.mean(number, name)
+        if not _sums_in_range(number.interval):
+            self._watch(name, "the prefix sum", Measure(*means, mean=True))
+        return self.prefix_sum(number, means, name)
+
+    # ---- attention ----
+
+    def _attention(self, attention: ast.Attention, name: str) -> Value:
+        plan = self.planner.plan(attention)
+        value, parts = self._parts(attention.value, name)
+        read = [self.value(part, f"{name}: value {number}") for number, part in enumerate(parts, 1)]
+        side, mask = attention.side, MASKS[attention.mask]
+        if isinstance(plan, Matching):
+            terms = self.boolean_terms(plan.cases, name)
+            pairs = [
+                self.sides(comparison, f"{name}: {number}") for number, comparison in enumerate(plan.equalities, 1)
+            ]
+            for number, pair in enumerate(pairs, 1):
+                self._watch_sides(pair, name, f"{name}: {number}")
+            score = self.equality_score(side, terms, pairs, name) if pairs else self.boolean_score(side, terms)
+            found = self.read(mask, *score, read, name)
+        else:
+            here, there = self.sides(plan, name)
+            self._watch_sides([here, there], name, name)
+            if plan.op == "!=":
+                found = self.read_unequal(attention, here, there, read, name)
+            else:
+                found = self.read(mask, *self.order_score(side, plan.op, here, there, name), read, name)
+        return self._combined(found, value, folded(attention.default, self.tuples), name)
+
+    def _parts(self, value: ast.Expression, name: str) -> tuple[ast.Expression, list[ast.Expression]]:
+        """A value with its largest parts that read j only as vectors of their own, and these parts, over i."""
+        parts: dict[ast.Expression, str] = {}
+
+        def taken(node: ast.Expression) -> ast.Expression | None:
+            reads = indices(node)
+            if "j" not in reads:
+                return node
+            if "i" in reads:
+                return None
+            fresh = parts.setdefault(at_i(node), f"{name}@{len(parts) + 1}")
+            return ast.Ref(fresh, "i", node.sort, span=node.span)
+
+        rewritten = replaced(folded(value, self.tuples), taken)
+        return rewritten, list(parts)
+
+    def _combined(self, found: Attended, value: ast.Expression, default: ast.Expression, name: str) -> Value:
+        """The value where something was found, the default elsewhere."""
+        self.known |= {f"{name}@{number}": part for number, part in enumerate(found.values, 1)}
+        there = self.value(value, f"{name}: value")
+        # what was read is 0 where there is no j; anything else has to be shut off there
+        zero = isinstance(value, ast.Ref) and value.name == f"{name}@1"
+        other = self.value(default, f"{name}: default")
+        if zero and other == self.false:
+            return there
+        if zero and isinstance(there, ScaledInteger) and other == self.constant(0):
+            return there.within(there.interval.hull(self.constant(0).interval))
+        return self.selected(self.negation(found.missing()), there, other, name, zero, f"{name}: default")
+
+    # ---- ranges ----
+
+    def _watch_sides(self, sides: Sequence[ScaledInteger], name: str, place: str) -> None:
+        """Each of two integers that a score compares must be in range."""
+        for value, label in zip(sides, "uv", strict=True):
+            if not value.interval.in_range:
+                form = self.settled(value, f"{place}.{label}")
+                self._watch(name, "an integer compared in the score", Measure(form))
+
+    def _watch(self, name: str, what: str, measure: Measure) -> None:
+        self.guards.append(Guard(name, what, measure))
+        warning = f"{what} of the vector {name} may leave [-n, n] on some words, which is then an error"
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+
+def _sums_in_range(term: Interval) -> bool:
+    """Whether sums of up to n terms are always in [-n, n]: terms in [-1, 1] (times n, those in [-n, n] are no help)."""
+    constant = Interval.constant
+    return (term + constant(-1)).negative and (term + constant(1)).natural

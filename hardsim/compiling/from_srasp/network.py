@@ -1,0 +1,596 @@
+"""What a network of Booleans and integers is made of, one function per construction, each with its derivation.
+
+A vector is linear forms over coordinates: a Boolean is a form with values 0 and 1, a symbol one such form for each
+symbol it can be, an integer v the form of v/n. Booleans are computed by clip pairs, integers by sums and gates;
+comparisons, squares and prefix sums take heads. Every value is 0 at the beginning of the sequence (BOS, position 0):
+constants are multiples of `REAL`, which is 1 at 1..n and 0 at BOS, the negation of b is `REAL - b`, and a key that is
+missing there cannot win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import chain
+from typing import Final, TypeAlias
+
+from hardsim.lang.arith import parse_arith
+from hardsim.network.numbers import ONE, Mask, Rational
+from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Unit, Weighting
+
+Pair: TypeAlias = tuple[Affine, Affine]
+"""One term of a score: a form of the query's coordinates times a form of the key's."""
+Parts: TypeAlias = tuple[tuple[Rational, Affine], ...]
+"""A weighted sum of hidden units, by weight and form."""
+
+HALF = Fraction(1, 2)
+
+
+Line: TypeAlias = tuple[int, int]
+"""The function a n + b of the length, as (a, b)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Bounds of an integer, `low` and `high` as functions of n >= 1, at every position of every word."""
+
+    low: Line
+    high: Line
+
+    @staticmethod
+    def constant(value: int) -> Interval:
+        """Of one number."""
+        return Interval((0, value), (0, value))
+
+    def __add__(self, other: Interval) -> Interval:
+        (a, b), (c, d) = self.low, self.high
+        return Interval((a + other.low[0], b + other.low[1]), (c + other.high[0], d + other.high[1]))
+
+    def scaled(self, factor: int) -> Interval:
+        """The bounds of a multiple."""
+        low, high = (factor * self.low[0], factor * self.low[1]), (factor * self.high[0], factor * self.high[1])
+        return Interval(low, high) if factor >= 0 else Interval(high, low)
+
+    def hull(self, other: Interval) -> Interval:
+        """The bounds of a number that has these bounds or the other ones."""
+        below = _upper(_negative(self.low), _negative(other.low))
+        return Interval(_negative(below), _upper(self.high, other.high))
+
+    @property
+    def size(self) -> int:
+        """B >= 1 with |v| <= B n."""
+        return max(1, *(abs(a) + abs(b) for a, b in (self.low, self.high)))
+
+    @property
+    def natural(self) -> bool:
+        """Whether the number is never negative."""
+        return _dominates(self.low, (0, 0))
+
+    @property
+    def negative(self) -> bool:
+        """Whether the number is never positive."""
+        return _dominates((0, 0), self.high)
+
+    @property
+    def signs(self) -> list[int]:
+        """The signs that the number can have, by what is known; both of a constant 0."""
+        return [1] * (not self.negative) + [-1] * (not self.natural)
+
+    @property
+    def in_range(self) -> bool:
+        """Whether the number is always in [-n, n]."""
+        return _dominates(self.low, (-1, 0)) and _dominates((1, 0), self.high)
+
+
+def _negative(line: Line) -> Line:
+    return -line[0], -line[1]
+
+
+def _dominates(upper: Line, lower: Line) -> bool:
+    """Whether `upper >= lower` for all n >= 1: at n = 1, and the difference does not fall."""
+    return upper[0] >= lower[0] and sum(upper) >= sum(lower)
+
+
+def _upper(left: Line, right: Line) -> Line:
+    """A line above both for all n >= 1."""
+    if _dominates(left, right):
+        return left
+    return right if _dominates(right, left) else (max(left[0], right[0]), max(left[1], right[1]))
+
+
+FULL: Final = Interval((-1, 0), (1, 0))
+"""Every integer of [-n, n]."""
+NATURAL: Final = Interval((0, 0), (1, 0))
+"""Every integer of [0, n]."""
+POSITIONS: Final = Interval((0, 1), (1, 0))
+"""1..n."""
+LENGTH: Final = Interval((1, 0), (1, 0))
+"""n."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """A Boolean; `raw` if attention wrote part of the form and nothing has rounded it yet."""
+
+    form: Affine
+    raw: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledInteger:
+    """An integer v, `v/n = form + (sum of c b)/n` over the pairs (c, b) of `bits`, where b is a rounded Boolean's form.
+
+    Bits are integers that no hidden unit has divided by n yet, since some uses (the mean of a prefix sum) need not.
+    """
+
+    form: Affine
+    interval: Interval
+    bits: tuple[tuple[int, Affine], ...] = ()
+
+    def __add__(self, other: ScaledInteger) -> ScaledInteger:
+        total: dict[Affine, int] = {}
+        for count, bit in (*self.bits, *other.bits):
+            total[bit] = total.get(bit, 0) + count
+        bits = tuple((count, bit) for bit, count in total.items() if count)
+        return ScaledInteger(self.form + other.form, self.interval + other.interval, bits)
+
+    def scaled(self, factor: int) -> ScaledInteger:
+        """A multiple."""
+        bits = tuple((factor * count, bit) for count, bit in self.bits if factor)
+        return ScaledInteger(self.form.scaled(factor), self.interval.scaled(factor), bits)
+
+    def within(self, interval: Interval) -> ScaledInteger:
+        """The same number with other bounds."""
+        return ScaledInteger(self.form, interval, self.bits)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """A symbol: a Boolean for each symbol that it can be."""
+
+    forms: Mapping[str, Boolean]
+
+
+Value: TypeAlias = Boolean | ScaledInteger | Symbols
+
+
+POSITION: Final = "i/n"
+SQUARE: Final = "(i/n)^2"
+
+MAX_JOINED: Final = 16
+"""Cases that a conjunction joins, each of which costs two hidden units."""
+
+CONSTANT: Final = Affine.constant(1)
+ZERO: Final = Affine()
+
+
+@dataclass
+class _Layer:
+    """A layer so far; `units` are the hidden units of each output coordinate."""
+
+    heads: dict[tuple[Mask, tuple[Pair, ...]], Head] = field(default_factory=dict)
+    units: dict[str, tuple[Unit, ...]] = field(default_factory=dict)
+
+
+class Builder:
+    """Hard attention put together by name, over an alphabet and the beginning of the sequence.
+
+    Every coordinate is written once: by the embedding or the position encoding, by one head, or by some hidden units.
+    It is known from a time on: 0 for the embedding, 2l - 1 for what the attention of layer l writes, 2l for its
+    feed-forward network. What writes it goes into the first layer that can read all its inputs, so independent work
+    shares a layer; heads with the same mask and score in one layer are one head with several values.
+    """
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        self.symbols = tuple(symbols)
+        self._times: dict[str, int] = {ONE: 0}
+        self._letters: dict[str, Letter] = {}
+        self._encodings: dict[str, Encoding] = {}
+        self._layers: list[_Layer] = []
+        self._units: dict[tuple[Parts, bool], str] = {}
+        self._reads: dict[tuple[Mask, tuple[Pair, ...], Affine], str] = {}
+
+    # ---- coordinates ----
+
+    def letter(self, name: str, symbols: Iterable[str]) -> Affine:
+        """A coordinate of the word embedding: 1 on these symbols; 0 on the others and at the beginning."""
+        self._times[name] = 0
+        self._letters[name] = Letter(name, frozenset(symbols))
+        return Affine.coordinate(name)
+
+    def encoding(self, text: str) -> Affine:
+        """A coordinate of the position encoding: an expression in i and n, which is its name, too."""
+        self._times[text] = 0
+        self._encodings[text] = Encoding(text, parse_arith(text))
+        return Affine.coordinate(text)
+
+    def time(self, *forms: Affine) -> int:
+        """When all of some forms are known."""
+        return max((self._times[name] for form in forms for name, _ in form.terms), default=0)
+
+    def _fresh(self, name: str, time: int) -> str:
+        """A new coordinate, numbered if the name is taken."""
+        number, free = 1, name
+        while free in self._times:
+            number += 1
+            free = f"{name} ({number})"
+        self._times[free] = time
+        return free
+
+    def _layer(self, number: int) -> _Layer:
+        """Layer number 1, 2, ..."""
+        while len(self._layers) < number:
+            self._layers.append(_Layer())
+        return self._layers[number - 1]
+
+    # ---- heads and hidden units ----
+
+    def attend(self, name: str, mask: Mask, score: Iterable[Pair], gap: str, value: Affine) -> Affine:
+        """What a head reads: a new coordinate with the attended value. No score: the mean of what the mask allows, for
+        which no `gap` is declared."""
+        terms = _canonical(score)
+        if (mask, terms, value) in self._reads:
+            return Affine.coordinate(self._reads[mask, terms, value])
+        known = self.time(value, *(form for pair in terms for form in pair))
+        number = (known + 1) // 2 + 1
+        out = self._fresh(name, 2 * number - 1)
+        heads = self._layer(number).heads
+        declared = parse_arith(gap) if terms else None
+        head = heads.get((mask, terms)) or Head(out, mask, Weighting.AVERAGE, (), terms, gap=declared)
+        heads[mask, terms] = replace(head, values=(*head.values, (out, value)))
+        self._reads[mask, terms, value] = out
+        return Affine.coordinate(out)
+
+    def hidden(self, name: str, parts: Iterable[tuple[Rational, Affine]], clip: bool = False) -> Affine:
+        """A new coordinate with the sum of some hidden units, relus or clips of forms times weights."""
+        wanted = tuple(parts), clip
+        if wanted not in self._units:
+            number = self.time(*(form for _, form in wanted[0])) // 2 + 1
+            out = self._fresh(name, 2 * number)
+            self._layer(number).units[out] = tuple(Unit(((out, weight),), form, clip) for weight, form in wanted[0])
+            self._units[wanted] = out
+        return Affine.coordinate(self._units[wanted])
+
+    def thresholds(self, name: str, terms: Iterable[tuple[int, Affine]]) -> Affine:
+        """A new coordinate with the sum of `weight * [form >= 1]` over forms whose values are integers: each is a clip
+        of 2x - 1/2, after which an error of less than 1/4 in x is gone (Lemma 9)."""
+        parts = [(weight, form.scaled(2) - Affine.constant(HALF)) for weight, form in terms]
+        return self.hidden(name, parts, clip=True)
+
+    # ---- assembly ----
+
+    def prune(self, wanted: Iterable[str]) -> None:
+        """Drop every coordinate that none of the wanted ones depends on, with what writes it."""
+        live = {ONE, *wanted}
+        for layer in reversed(self._layers):
+            layer.units = {out: units for out, units in layer.units.items() if out in live}
+            live |= {name for units in layer.units.values() for unit in units for name, _ in unit.pre.terms}
+            kept = {
+                key: replace(head, values=tuple((out, form) for out, form in head.values if out in live))
+                for key, head in layer.heads.items()
+            }
+            layer.heads = {key: head for key, head in kept.items() if head.values}
+            forms = [form for head in layer.heads.values() for pair in head.score for form in pair]
+            forms += [form for head in layer.heads.values() for _, form in head.values]
+            live |= {name for form in forms for name, _ in form.terms}
+        while self._layers and not self._layers[-1].heads and not self._layers[-1].units:
+            self._layers.pop()
+        self._times = {name: time for name, time in self._times.items() if name in live}
+        self._letters = {name: letter for name, letter in self._letters.items() if name in live}
+        self._encodings = {name: encoding for name, encoding in self._encodings.items() if name in live}
+
+    def build(self, output: str, outputs: tuple[tuple[str, str], ...] = ()) -> Program:
+        """The program; it accepts where coordinate `output` is above 1/2 at the last position."""
+        return Program(
+            alphabet=self.symbols,
+            letters=tuple(self._letters.values()),
+            encodings=tuple(self._encodings.values()),
+            layers=tuple(
+                ProgramLayer(tuple(layer.heads.values()), tuple(chain.from_iterable(layer.units.values())))
+                for layer in self._layers
+            ),
+            output=output,
+            # Embedding and encodings first, then what each layer writes.
+            coordinates=tuple(sorted(self._times, key=lambda name: self._times[name])),
+            bos=True,
+            threshold=HALF,
+            outputs=outputs,
+        )
+
+
+def _canonical(score: Iterable[Pair]) -> tuple[Pair, ...]:
+    """The score with one term for each form of the query, and none that is zero."""
+    total: dict[Affine, Affine] = {}
+    for query, key in score:
+        total[query] = total.get(query, Affine()) + key
+    return tuple((query, key) for query, key in total.items() if query.terms and key.terms)
+
+
+class Network(Builder):
+    """A builder that knows values, and the operations on them."""
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        super().__init__(symbols)
+        self.begin = self.encoding("[i = 0]")
+        self.real = CONSTANT - self.begin
+        self.true = Boolean(self.real)
+        self.false = Boolean(ZERO)
+        self._cases: dict[Affine, list[list[Boolean]]] = {}
+
+    # ---- encodings ----
+
+    @property
+    def position(self) -> ScaledInteger:
+        """i."""
+        return ScaledInteger(self.encoding(POSITION), POSITIONS)
+
+    @property
+    def length(self) -> ScaledInteger:
+        """n."""
+        return ScaledInteger(self.real, LENGTH)
+
+    @property
+    def unit(self) -> Affine:
+        """1/n at 1..n, 0 at BOS."""
+        return self.encoding("[i > 0]/n")
+
+    @property
+    def inverse(self) -> Affine:
+        """1/n everywhere: for queries, and for hidden units."""
+        return self.encoding("1/n")
+
+    @property
+    def begin_inverse(self) -> Affine:
+        """1/n at BOS, 0 elsewhere."""
+        return self.encoding("[i = 0]/n")
+
+    # ---- Booleans ----
+
+    def negation(self, value: Boolean) -> Boolean:
+        """Not."""
+        return Boolean(self.real - value.form, value.raw)
+
+    def rounded(self, value: Boolean, name: str = "rounded") -> Boolean:
+        """The value as an exact 0 or 1, whatever small error attention left."""
+        return Boolean(self.thresholds(name, [(1, value.form)])) if value.raw else value
+
+    def conjunction(self, values: Iterable[Boolean], name: str) -> Boolean:
+        """And: k Booleans are all true iff their sum minus k - 1 is at least 1. If the latest of them is an or of
+        disjoint cases, the others join each case where that is a layer earlier."""
+        parts = list(dict.fromkeys(values))
+        if not parts:
+            return self.true
+        last = max(parts, key=self._ready)
+        others = [value for value in parts if value != last]
+        cases = [[*others, *case] for case in self._cases.get(last.form, [])]
+        if cases and max(self._ready(value) for case in cases for value in case) < self._ready(last):
+            return self.disjoint(cases, name)
+        return self.disjoint([parts], name)
+
+    def _ready(self, value: Boolean) -> int:
+        """The first layer whose feed-forward network can read a Boolean."""
+        return self.time(value.form) // 2 + 1
+
+    def disjunction(self, values: Iterable[Boolean], name: str) -> Boolean:
+        """Or: the sum is at least 1."""
+        kept = self._settle_early(value for value in dict.fromkeys(values) if value != self.false)
+        if self.true in kept:
+            return self.true
+        if len(kept) < 2:
+            return kept[0] if kept else self.false
+        return Boolean(self.thresholds(name, [(1, _total(kept))]))
+
+    def parity(self, values: Iterable[Boolean], name: str) -> Boolean:
+        """Exclusive or: adding and subtracting 1 in turn at each threshold s >= 1, s >= 2, ... gives 1 for odd s."""
+        kept = [value for value in values if value != self.false]
+        odd = sum(value == self.true for value in kept) % 2 == 1
+        rest = self._settle_early(value for value in kept if value != self.true)
+        result = rest[0] if len(rest) == 1 else self.false
+        if len(rest) > 1:
+            total = _total(rest)
+            steps = [((-1) ** k, total - Affine.constant(k)) for k in range(len(rest))]
+            result = Boolean(self.thresholds(name, steps))
+        return self.negation(result) if odd else result
+
+    def disjoint(self, cases: Iterable[Sequence[Boolean]], name: str) -> Boolean:
+        """The or of conjunctions of which at most one is true: a sum of thresholds, in one feed-forward network."""
+        kept = [
+            [value for value in dict.fromkeys(case) if value != self.true] or [self.true]
+            for case in cases
+            if self.false not in case
+        ]
+        if all(len(case) == 1 for case in kept):
+            single = [value for (value,) in kept]
+            return Boolean(_total(single), any(value.raw for value in single))
+        settled = iter(self._settle_early(value for case in kept for value in case))
+        forms = [_total([next(settled) for _ in case]) - Affine.constant(len(case) - 1) for case in kept]
+        result = Boolean(self.thresholds(name, [(1, form) for form in forms]))
+        if len(kept) <= MAX_JOINED:
+            self._cases.setdefault(result.form, kept)
+        return result
+
+    def _settle_early(self, values: Iterable[Boolean]) -> list[Boolean]:
+        """The operands of one feed-forward network, rounded where an earlier one can do so."""
+        operands = list(values)
+        layers = [self._ready(value) for value in operands]
+        last = max(layers, default=0)
+        return [self.rounded(value) if layer < last else value for value, layer in zip(operands, layers, strict=True)]
+
+    def is_symbol(self, value: Symbols, symbol: str) -> Boolean:
+        """Whether a symbol vector has this value."""
+        return value.forms.get(symbol, self.false)
+
+    # ---- integers ----
+
+    def constant(self, value: int) -> ScaledInteger:
+        """An integer constant."""
+        return ScaledInteger(ZERO, Interval.constant(value), ((value, self.real),) if value else ())
+
+    def counted(self, value: Boolean, name: str) -> ScaledInteger:
+        """A Boolean as 0 or 1."""
+        return ScaledInteger(ZERO, Interval((0, 0), (0, 1)), ((1, self.rounded(value, name).form),))
+
+    def settled(self, value: ScaledInteger, name: str) -> Affine:
+        """The form of v/n. A bit b becomes b/n by one hidden unit, `relu(1/n - 1 + b)`, since 1/n <= 1."""
+        form = value.form
+        for count, bit in value.bits:
+            if bit == self.real:
+                divided = self.unit
+            else:
+                divided = self.hidden(f"{name} / n", [(1, self.inverse - CONSTANT + bit)])
+            form = form + divided.scaled(count)
+        return form
+
+    def gated(self, test: Boolean, value: ScaledInteger, name: str) -> ScaledInteger:
+        """v where the test holds and 0 elsewhere.
+
+        A constant c is the Boolean c times. Else, for |v| <= B n, `relu(v/n - 2B (1 - P)) - relu(-v/n - 2B (1 - P))`:
+        for P = 0 both are at most relu(B - 2B) = 0. A number of known sign needs one of the two.
+        """
+        bounds = value.interval.hull(Interval.constant(0))
+        test = self.rounded(test, name)
+        if test in (self.true, self.false):
+            return value if test == self.true else self.constant(0)
+        if not value.form.terms and all(bit == self.real for _, bit in value.bits):
+            return ScaledInteger(ZERO, bounds, tuple((count, test.form) for count, _ in value.bits))
+        form = self.settled(value, name)
+        shut = (CONSTANT - test.form).scaled(2 * value.interval.size)
+        parts = [(sign, form.scaled(sign) - shut) for sign in value.interval.signs]
+        return ScaledInteger(self.hidden(name, parts), bounds)
+
+    # ---- conditionals ----
+
+    def selected(
+        self, test: Boolean, then: Value, otherwise: Value, name: str, zero: bool = False, other: str = ""
+    ) -> Value:
+        """`test ? then : otherwise` of values of one sort; with `zero`, `then` is 0 anyhow where the test fails.
+
+        `other` is what coordinates of the second of two integers are called after (by default `name`, too).
+        """
+        match then, otherwise:
+            case Boolean(), Boolean():
+                return self.disjoint([(then,) if zero else (test, then), (self.negation(test), otherwise)], name)
+            case Symbols(some), Symbols(others):
+                forms: dict[str, Boolean] = {}
+                for symbol in (symbol for symbol in self.symbols if symbol in some or symbol in others):
+                    yes, no = self.is_symbol(then, symbol), self.is_symbol(otherwise, symbol)
+                    form = self.selected(test, yes, no, f"{name} = {symbol}", zero)
+                    if isinstance(form, Boolean) and form != self.false:
+                        forms[symbol] = form
+                return Symbols(forms)
+            case ScaledInteger(), ScaledInteger():
+                first = then if zero else self.gated(test, then, name)
+                result = first + self.gated(self.negation(test), otherwise, other or name)
+                return result.within(then.interval.hull(otherwise.interval))
+            case _:
+                raise AssertionError(f"{name} is made of values of different sorts")
+
+    # ---- comparisons ----
+
+    def at_least_zero(self, value: ScaledInteger, name: str) -> Boolean:
+        """`u >= 0`: query u/n + 1/(2n), keys [j = 1] - [j = 0], value [j = 1].
+
+        The query is at least 1/(2n) in size, and its sign says whether position 1 or BOS wins; the others score 0.
+        At BOS the query is 1/(2n), so the head reads 1 there, which is taken away again.
+        """
+        if value.interval.natural:
+            return self.true
+        if (value.interval + Interval.constant(1)).negative:
+            return self.false
+        first = self.encoding("[i = 1]")
+        query = self.settled(value, name) + self.inverse.scaled(Fraction(1, 2))
+        out = self.attend(name, Mask.NONE, [(query, first - self.begin)], "1/(2*n)", first)
+        return Boolean(out - self.begin, raw=True)
+
+    def at_most(self, left: ScaledInteger, right: ScaledInteger, name: str) -> Boolean:
+        """`left <= right`."""
+        return self.at_least_zero(right + left.scaled(-1), name)
+
+    def equal(self, left: ScaledInteger, right: ScaledInteger, name: str) -> Boolean:
+        """`left = right`: one of `<=` and `>=` always holds, so that both hold is their sum minus 1."""
+        difference = left + right.scaled(-1)
+        above = self.at_least_zero(difference, f"{name} >=")
+        below = self.at_least_zero(difference.scaled(-1), f"{name} <=")
+        return Boolean(above.form + below.form - self.real, above.raw or below.raw)
+
+    # ---- squares and prefix sums ----
+
+    def square(self, value: ScaledInteger, name: str) -> Affine:
+        """(v/n)^2 for v in [-n, n]; outside, it is 1.
+
+        Query v/n, keys (2j/n, -(j/n)^2), value (j/n)^2: the score is -(v - j)^2/n^2 plus what does not depend on j, so
+        the nearest j of 0..n wins by at least 1/n^2. It is 0 for negative v; a second head looks up -v. Positions,
+        lengths and constants have their squares by linear combination (`exact_square`), without heads.
+        """
+        exact = self.exact_square(value)
+        if exact is not None:
+            return exact
+        form = self.settled(value, name)
+        result = ZERO
+        for sign in value.interval.signs:
+            label = f"({name})^2" + ("-" if sign < 0 else "")
+            square = self.encoding(SQUARE)
+            score = self._nearest(form.scaled(sign), CONSTANT)
+            result = result + self.attend(label, Mask.NONE, score, "1/n^2", square)
+        return result
+
+    def _nearest(self, query: Affine, weight: Affine) -> list[Pair]:
+        """Terms of `-weight (j/n)^2 + 2 query j/n`."""
+        position, square = self.encoding(POSITION), self.encoding(SQUARE)
+        return [(query, position.scaled(2)), (weight, square.scaled(-1))]
+
+    def exact_square(self, value: ScaledInteger) -> Affine | None:
+        """The square, over n^2, of a i + b n + c at every position, whatever its size; None for other integers.
+
+        It is `a^2 (i/n)^2 + 2ab i/n + b^2 + 2ac i/n^2 + 2bc/n + c^2/n^2` (ours: it spares the look-up).
+        """
+        parts = dict(value.form.terms)
+        a, b = parts.pop(POSITION, 0), parts.get(ONE, 0)
+        if any(bit != self.real for _, bit in value.bits) or Affine.of(parts) != self.real.scaled(b):
+            return None
+        c = sum(count for count, _ in value.bits)
+        terms = [(a * a, SQUARE), (2 * a * b, POSITION), (2 * a * c, "i/n^2"), (c * c, "[i > 0]/n^2")]
+        result = self.real.scaled(b * b)
+        if b * c:
+            result = result + self.unit.scaled(2 * b * c)
+        for factor, text in terms:
+            if factor:
+                result = result + self.encoding(text).scaled(factor)
+        return result
+
+    def mean(self, value: ScaledInteger, name: str) -> tuple[Affine, Affine]:
+        """The means over BOS and 1..i of v/n without its bits, and of its bits: together s / (n (i + 1)) if the second
+        is divided by n, where s is the sum of v over 1..i."""
+        bits = ZERO
+        for count, bit in value.bits:
+            bits = bits + bit.scaled(count)
+        means = [
+            self.attend(f"{name}: {what}", Mask.FUTURE, [], "", form) if form.terms else ZERO
+            for what, form in (("mean", value.form), ("mean of bits", bits))
+        ]
+        return means[0], means[1]
+
+    def prefix_sum(self, value: ScaledInteger, means: tuple[Affine, Affine], name: str) -> ScaledInteger:
+        """s, the sum of v over 1..i, from its means, for s in [-n, n].
+
+        L(s) is the head with query (s/(n(i+1)), 1/(i+1)), keys (2j/n, -(j/n)^2), value j/n: the score is
+        -(s - j)^2 / (n^2 (i+1)) plus what does not depend on j, so the nearest j of 0..n wins by 1/(n^2 (i+1)), and
+        s = L(s) - L(-s). Bits have the mean s/(i+1), and the key 2j/n^2 instead of 2j/n (ours: it spares the layer
+        that would divide them by n).
+        """
+        whole, bits = means
+        share = self.encoding("1/(i+1)")
+        result = ZERO
+        for sign in value.interval.signs:
+            score = self._nearest(whole.scaled(sign), share)
+            if bits.terms:
+                score.append((bits.scaled(sign), self.encoding("i/n^2").scaled(2)))
+            label, position = name if sign > 0 else f"-{name}", self.encoding(POSITION)
+            found = self.attend(label, Mask.NONE, score, "1/(n^2*(i+1))", position)
+            result = result + found.scaled(sign)
+        return ScaledInteger(result, NATURAL if value.interval.natural else FULL)
+
+
+def _total(values: Iterable[Boolean]) -> Affine:
+    return Affine.of([term for value in values for term in value.form.terms])

@@ -1,0 +1,335 @@
+"""What a score asks for: cases of Booleans and equalities of integers, or one order, or one inequality.
+
+Scores are rewritten first (constants folded, what reads one position gathered); what has no construction is refused at
+the user's own operator, and the oracle runs it all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from hardsim.errors import Source, Span, Unsupported
+from hardsim.lang import ast
+from hardsim.lang.ast import children, walk, with_children
+
+Tuples: TypeAlias = Mapping[str, Set[tuple[str, ...]]]
+"""The tuples of each relation."""
+
+
+def indices(node: ast.Expression) -> frozenset[ast.Index]:
+    """Which of i and j an expression depends on; `len` is the same at both."""
+    return frozenset(
+        part.index for part in walk(node) if isinstance(part, ast.HasSymbol | ast.InputSymbol | ast.Position | ast.Ref)
+    )
+
+
+def mixed(node: ast.Expression) -> bool:
+    """Whether an expression reads both i and j."""
+    return len(indices(node)) == 2
+
+
+def is_mixed_comparison(node: ast.Expression) -> bool:
+    """Whether a node compares integers, and reads both i and j."""
+    return isinstance(node, ast.Compare) and node.left.sort is ast.Sort.INT and mixed(node)
+
+
+def at_i(node: ast.Expression) -> ast.Expression:
+    """The expression with i in place of j."""
+
+    def moved(part: ast.Expression) -> ast.Expression | None:
+        match part:
+            case ast.HasSymbol(_, "j") | ast.InputSymbol("j") | ast.Position("j") | ast.Length("j") | ast.Ref(_, "j"):
+                return replace(part, index="i")
+            case _:
+                return None
+
+    return replaced(node, moved)
+
+
+def replaced(node: ast.Expression, change: Callable[[ast.Expression], ast.Expression | None]) -> ast.Expression:
+    """The expression with every part that `change` has something else for replaced, from the top down."""
+    other = change(node)
+    return other if other is not None else with_children(node, [replaced(part, change) for part in children(node)])
+
+
+def folded(node: ast.Expression, tuples: Tuples) -> ast.Expression:
+    """The expression with constants folded; in `& | ^`, what reads i only is one operand, what reads j only another."""
+    node = with_children(node, [folded(part, tuples) for part in children(node)])
+    match node:
+        case ast.Not(ast.Truth(value)):
+            return ast.Truth(not value, span=node.span)
+        case ast.Not(ast.Not(arg)):
+            return arg
+        case ast.Nary():
+            return _folded_nary(node)
+        case ast.Arrow(op, left, right):
+            return _folded_arrow(op, left, right, node)
+        case ast.Compare(op, left, right) if op in ("=", "!=") and left.sort is ast.Sort.BOOL:
+            same = _folded_arrow("<->", left, right, node)
+            return same if op == "=" else folded(ast.Not(same, span=node.span), tuples)
+        case ast.Compare(op, ast.SymbolLiteral(left), ast.SymbolLiteral(right)):
+            return ast.Truth((left == right) == (op == "="), span=node.span)
+        case ast.Member(ast.SymbolLiteral(name), symbols):
+            return ast.Truth(name in symbols, span=node.span)
+        case ast.Related(relation, args) if all(isinstance(arg, ast.SymbolLiteral) for arg in args):
+            names = tuple(arg.name for arg in args if isinstance(arg, ast.SymbolLiteral))
+            return ast.Truth(names in tuples[relation], span=node.span)
+        case ast.Conditional(ast.Truth(value), then, otherwise):
+            return then if value else otherwise
+        case ast.Conditional(_, then, otherwise) if then == otherwise:
+            return then
+        case _:
+            return node
+
+
+def _folded_nary(node: ast.Nary) -> ast.Expression:
+    """Constants folded, nested chains joined, repetitions dropped, what reads one position only gathered."""
+    op, span = node.op, node.span
+    flat = [part for arg in node.args for part in (arg.args if isinstance(arg, ast.Nary) and arg.op == op else (arg,))]
+    constants = [arg.value for arg in flat if isinstance(arg, ast.Truth)]
+    rest = [arg for arg in flat if not isinstance(arg, ast.Truth)]
+    if op == "^":
+        joined = _joined(op, rest, node)
+        return joined if sum(constants) % 2 == 0 else _negated(joined, span)
+    absorbing = op == "|"
+    if absorbing in constants:
+        return ast.Truth(absorbing, span=span)
+    return _joined(op, list(dict.fromkeys(rest)), node)
+
+
+def _joined(op: ast.NaryOp, args: Sequence[ast.Expression], node: ast.Nary) -> ast.Expression:
+    """A chain of operands, grouped by what they read; the mixed ones stand alone."""
+    groups: dict[frozenset[ast.Index], list[ast.Expression]] = {}
+    alone: list[ast.Expression] = []
+    for arg in args:
+        if mixed(arg):
+            alone.append(arg)
+        else:
+            groups.setdefault(indices(arg), []).append(arg)
+    chains = [group[0] if len(group) == 1 else ast.Nary(op, tuple(group), span=node.span) for group in groups.values()]
+    parts = [*chains, *alone]
+    if len(parts) < 2:
+        return parts[0] if parts else ast.Truth(op == "&", span=node.span)
+    return ast.Nary(op, tuple(parts), span=node.span)
+
+
+def _folded_arrow(op: ast.ArrowOp, left: ast.Expression, right: ast.Expression, node: ast.Expression) -> ast.Expression:
+    span = node.span
+    match op, left, right:
+        case "->", ast.Truth(value), _:
+            return right if value else ast.Truth(True, span=span)
+        case "->", _, ast.Truth(value):
+            return ast.Truth(True, span=span) if value else ast.Not(left, span=span)
+        case ("<->", ast.Truth(value), other) | ("<->", other, ast.Truth(value)):
+            return other if value else _negated(other, span)
+        case _:
+            return ast.Arrow(op, left, right, span=span)
+
+
+def _negated(node: ast.Expression, span: Span) -> ast.Expression:
+    return ast.Truth(not node.value, span=span) if isinstance(node, ast.Truth) else ast.Not(node, span=span)
+
+
+MAX_CASES = 256
+"""Cases of a Boolean score over its values at i; each is a term of the score."""
+
+RUNS = "The program runs by its definition all the same; it is only not compiled."
+ORDERED = "leftmost under 1, j<i or j<=i, and rightmost under 1, j>i or j>=i"
+
+
+Terms: TypeAlias = tuple[tuple[int, ast.Expression], ...]
+"""A sum of multiples of integer expressions."""
+
+ORDER_MASKS: Final = {"leftmost": ("1", "j<i", "j<=i"), "rightmost": ("1", "j>i", "j>=i")}
+"""Where order inside a score has a construction."""
+
+Operators: TypeAlias = Mapping[ast.CompareOp, ast.CompareOp]
+_OPPOSITE: Final[Operators] = {"<": ">=", "<=": ">", "=": "!=", "!=": "=", ">=": "<", ">": "<="}
+_MIRRORED: Final[Operators] = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">=": "<=", ">": "<"}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`u(i) op v(j)`; both sums are written over i."""
+
+    op: ast.CompareOp
+    here: Terms
+    there: Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The conjunction of `where`, expressions at i that have these values, implies that the score is `then(j)`.
+
+    A value is a truth value, or a symbol; `then` is written over i.
+    """
+
+    where: tuple[tuple[ast.Expression, bool | str], ...]
+    then: ast.Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """A Boolean score by disjoint cases, and equalities that must hold besides; no case: the score is false."""
+
+    cases: tuple[Case, ...]
+    equalities: tuple[Comparison, ...] = ()
+
+
+Plan: TypeAlias = Matching | Comparison
+"""The plan of a score; a comparison is not by `=`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Finds the plan of a score; `symbols` are what symbol expressions can be, `tuples` those of each relation."""
+
+    source: Source
+    symbols: tuple[str, ...]
+    tuples: Tuples
+
+    def plan(self, attention: ast.Attention) -> Plan:
+        """The plan of an attention's score.
+
+        Raises:
+            Unsupported: if no construction fits.
+        """
+        parts = self._conjuncts(folded(attention.score, self.tuples), False)
+        comparisons = [part for part in parts if isinstance(part, ast.Compare) and is_mixed_comparison(part)]
+        others = [part for part in parts if not is_mixed_comparison(part)]
+        for part in comparisons:
+            if part.op != "=":
+                return self._comparison_alone(part, attention, alone=len(parts) == 1)
+        rest = others[0] if len(others) == 1 else ast.Nary("&", tuple(others)) if others else ast.Truth(True)
+        equalities = tuple(map(self._separated, comparisons))
+        return Matching(tuple(self._cases(folded(rest, self.tuples), attention)), equalities)
+
+    def _comparison_alone(self, node: ast.Compare, attention: ast.Attention, alone: bool) -> Plan:
+        if not alone:
+            raise self._refused(
+                node.span,
+                f"'{node.op}' between integers at i and at j must be the whole score: beside another condition it has "
+                "no construction",
+                "A condition on i can go around the attention, P(i) ? A(i) : D(i); '=' may stand beside others.",
+            )
+        if node.op != "!=" and attention.mask not in ORDER_MASKS[attention.side]:
+            # no score of polynomial gap is known on this side under this mask
+            raise self._refused(
+                node.span,
+                f"'{node.op}' between integers at i and at j has no construction inside the score of "
+                f"{attention.side} under {attention.mask}: no bilinear score with a polynomial gap is known for it",
+                f"Order inside scores works for {ORDERED}; '=' and '!=' work everywhere, and so does order between "
+                "integers at one position, in a vector of its own.",
+            )
+        return self._separated(node)
+
+    def _refused(self, span: Span, message: str, hint: str) -> Unsupported:
+        return Unsupported(self.source, span, message, hint=f"{hint} {RUNS}")
+
+    # ---- integers ----
+
+    def _conjuncts(self, node: ast.Expression, negated: bool) -> list[ast.Expression]:
+        """The parts of a conjunction (of its negation), down to comparisons of integers at i with integers at j."""
+        inner = next((part for part in walk(node) if is_mixed_comparison(part)), None)
+        if inner is None:
+            return [ast.Not(node, span=node.span) if negated else node]
+        match node:
+            case ast.Not(arg):
+                return self._conjuncts(arg, not negated)
+            case ast.Nary(op, args) if op == ("|" if negated else "&"):
+                return [part for arg in args for part in self._conjuncts(arg, negated)]
+            case ast.Arrow("->", left, right) if negated:
+                return self._conjuncts(left, False) + self._conjuncts(right, True)
+            case ast.Compare(op, left, right) if is_mixed_comparison(node):
+                return [ast.Compare(_OPPOSITE[op], left, right, span=node.span) if negated else node]
+            case _:
+                raise self._refused(
+                    inner.span,
+                    f"a comparison between integers at i and at j {_place_below(node)} has no construction inside a "
+                    "score",
+                    "It works alone and, if it is '=', joined by '&' to other conditions: split the attention in two, "
+                    "and choose between their results.",
+                )
+
+    def _separated(self, node: ast.Compare) -> Comparison:
+        """The comparison with everything at i on the left and everything at j on the right."""
+        here: list[tuple[int, ast.Expression]] = []
+        there: list[tuple[int, ast.Expression]] = []
+        # written with the side that reads i on the left, so that a number in an error has the user's sign
+        swapped = "i" not in indices(node.left) or "j" not in indices(node.right)
+        sign, relation = (-1, _MIRRORED[node.op]) if swapped else (1, node.op)
+        stack = [(sign, node.left), (-sign, node.right)]
+        while stack:
+            factor, part = stack.pop()
+            match part:
+                case _ if "j" not in indices(part):
+                    here.append((factor, part))
+                case _ if "i" not in indices(part):
+                    there.append((-factor, at_i(part)))
+                case ast.Scale(count, arg):
+                    stack.append((factor * count, arg))
+                case ast.Sum(op, left, right):
+                    stack += [(factor, left), (factor if op == "+" else -factor, right)]
+                case _:
+                    raise self._refused(
+                        part.span,
+                        "this integer reads both i and j, and is not a sum of integers that read one of them each",
+                        "Inside scores, compare sums of integers at i with sums of integers at j.",
+                    )
+        return Comparison(relation, tuple(here), tuple(there))
+
+    # ---- Booleans ----
+
+    def _cases(self, score: ast.Expression, attention: ast.Attention) -> list[Case]:
+        """Case by case over what the score reads at i (Shannon's expansion); the false cases are left out."""
+        found: list[Case] = []
+        stack: list[Case] = [Case((), score)]
+        while stack:
+            case = stack.pop()
+            if case.then == ast.Truth(False):
+                continue
+            variable = _reads_i(case.then)
+            if variable is None:
+                found.append(Case(case.where, at_i(case.then)))
+            else:
+                values = self.symbols if variable.sort is ast.Sort.SYMBOL else (False, True)
+                stack += [self._assigned(case, variable, value) for value in values]
+            if len(found) + len(stack) > MAX_CASES:
+                raise self._refused(
+                    attention.span,
+                    f"this score has more than {MAX_CASES} cases of truth values and symbols at i, the limit of what "
+                    "is compiled",
+                    "Compute what the score reads at i into fewer vectors first.",
+                )
+        return found
+
+    def _assigned(self, case: Case, variable: ast.Expression, value: bool | str) -> Case:
+        """The case in which an expression at i has a value."""
+        constant = ast.SymbolLiteral(value) if isinstance(value, str) else ast.Truth(value)
+        then = replaced(case.then, lambda part: constant if part == variable else None)
+        return Case((*case.where, (variable, value)), folded(then, self.tuples))
+
+
+def _place_below(above: ast.Expression) -> str:
+    """Where a comparison of integers at i and j stands that is below something other than a conjunction."""
+    match above:
+        case ast.Nary(op) | ast.Arrow(op):
+            return f"below '{op}'"
+        case ast.Conditional():
+            return "inside a conditional"
+        case ast.Member() | ast.Related():
+            return "inside a set or relation"
+        case _:
+            return "inside another comparison"
+
+
+def _reads_i(node: ast.Expression) -> ast.Expression | None:
+    """The first of the largest Boolean or symbol expressions that read i and not j."""
+    reads = indices(node)
+    if "i" not in reads:
+        return None
+    if "j" not in reads and node.sort is not ast.Sort.INT:
+        return node
+    return next((found for part in children(node) if (found := _reads_i(part)) is not None), None)

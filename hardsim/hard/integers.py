@@ -1,0 +1,97 @@
+"""Exact rational columns of a batch of words: integer arrays over a common unit.
+
+Machine integers where a bound computed beforehand shows that nothing overflows, Python's integers otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.network.numbers import Rational
+
+Integers = NDArray[Any]
+"""An array of dtype int64, or of Python's integers (dtype object)."""
+
+SAFE = 1 << 62
+LARGE_UNIT = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """The numbers `whole / unit`; `size` bounds |whole|. A column has shape (words, positions).
+
+    Where the unit is no machine integer the numbers are Python's, so that they can be held against it.
+    """
+
+    whole: Integers
+    unit: int
+    size: int
+
+    @staticmethod
+    def of(whole: Integers, unit: int = 1, large: int = LARGE_UNIT) -> Exact:
+        """Measure the numbers, and cancel what all have in common with a large unit; zeros then have the unit 1."""
+        size = largest(whole)
+        if unit >= large and (common := gcd(unit, int(np.gcd.reduce(whole, axis=None)))) > 1:
+            # Of zeros the whole unit is cancelled, which need not be a machine integer.
+            whole = (whole if common < SAFE else whole.astype(object)) // common
+            unit, size = unit // common, size // common
+        kind = object if max(size, unit) >= SAFE else np.int64
+        return Exact(whole if whole.dtype == kind else whole.astype(kind), unit, size)
+
+    @staticmethod
+    def row(values: Sequence[Rational], words: int) -> Exact:
+        """The same values at every word of a batch."""
+        unit = lcm(*(value.denominator for value in values))
+        whole = [int(value * unit) for value in values]
+        size = max(map(abs, whole), default=0)
+        line = np.array(whole, dtype=np.int64 if max(size, unit) < SAFE else object)
+        return Exact(np.broadcast_to(line, (words, len(whole))), unit, size)
+
+    def at(self, word: int, position: int) -> Fraction:
+        """One number."""
+        return Fraction(int(self.whole[word, position]), self.unit)
+
+    def block(self, positions: slice) -> Exact:
+        """What some positions hold, over the least unit."""
+        whole = self.whole[:, positions]
+        return Exact(whole, 1, self.size) if self.unit == 1 else Exact.of(whole, self.unit, 1)
+
+    def values(self, word: int) -> list[Rational]:
+        """The numbers of one word."""
+        whole: list[int] = self.whole[word].tolist()
+        return [*whole] if self.unit == 1 else [Fraction(value, self.unit) for value in whole]
+
+    @property
+    def magnitude(self) -> Fraction:
+        """The largest absolute value."""
+        return Fraction(self.size, self.unit)
+
+
+def largest(whole: Integers) -> int:
+    """The largest absolute value."""
+    return int(max(abs(int(whole.max())), abs(int(whole.min())))) if whole.size else 0
+
+
+def widened(whole: Integers, bound: int) -> Integers:
+    """The array in a type that holds numbers up to the bound."""
+    return whole.astype(object) if bound >= SAFE and whole.dtype != object else whole
+
+
+def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: tuple[int, int]) -> Exact:
+    """The sum of columns times coefficients, plus a constant."""
+    parts = [(column, coefficient) for column, coefficient in terms if column.size]
+    unit = lcm(bias.denominator, *(column.unit * coefficient.denominator for column, coefficient in parts))
+    factors = [int(coefficient * unit) // column.unit for column, coefficient in parts]
+    start = int(bias * unit)
+    bound = abs(start) + sum(abs(factor) * column.size for factor, (column, _) in zip(factors, parts, strict=True))
+    total: Integers = np.full(shape, start, dtype=object if bound >= SAFE else np.int64)
+    for factor, (column, _) in zip(factors, parts, strict=True):
+        total = total + widened(column.whole, bound) * factor
+    return Exact.of(total, unit)

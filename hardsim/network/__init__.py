@@ -1,0 +1,1 @@
+"""The softmax transformer as data, and its JSON."""

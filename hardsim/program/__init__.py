@@ -1,0 +1,1 @@
+"""Hard attention declared whole, its JSON, and how softmax is made of it."""

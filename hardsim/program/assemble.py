@@ -1,0 +1,77 @@
+"""From hard attention to a softmax transformer with the same scores: where names become indices.
+
+W_Q of a head is multiplied by beta, the inverse-temperature constant that its budget gives it; apart from that the
+matrices are the program's own forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Schedule, Transformer
+from hardsim.network.numbers import BOS, ONE, Rational
+from hardsim.program.model import Affine, Program, ProgramLayer
+from hardsim.program.sharpness import Budget
+
+
+def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
+    """The softmax transformer of a program: the same forms as matrices, at the beta and temperature of a budget, or at
+    a temperature (such as Theorem 26's) with every beta 1."""
+    names = program.coordinates
+    index = {name: number for number, name in enumerate(names)}
+    symbols = (*program.alphabet, BOS) if program.bos else program.alphabet
+    embedding: dict[tuple[int, int], Rational] = {(row, index[ONE]): 1 for row in range(len(symbols)) if ONE in index}
+    for letter in program.letters:
+        for row, symbol in enumerate(symbols):
+            if symbol in letter.symbols:
+                place = row, index[letter.name]
+                embedding[place] = embedding.get(place, 0) + letter.value
+    layers: list[Layer] = []
+    for layer in program.layers:
+        heads: list[AttentionHead] = []
+        for head in layer.heads:
+            beta = sharpness.beta_of(head) if isinstance(sharpness, Budget) else Fraction(1)
+            w_q = _forms([query.scaled(beta) for query, _ in head.score], index)
+            w_k = _forms([key for _, key in head.score], index)
+            values = {(index[out], index[name]): c for out, form in head.values for name, c in form.terms}
+            w_v = Matrix.of(len(index), len(index), values)
+            heads.append(AttentionHead(name=head.name, mask=head.mask, w_q=w_q, w_k=w_k, w_v=w_v))
+        layers.append(Layer(tuple(heads), _ffn(layer, index)))
+    return Transformer(
+        alphabet=program.alphabet,
+        coordinates=names,
+        embedding=Matrix.of(len(symbols), len(names), embedding),
+        encodings=tuple((index[encoding.name], encoding.value) for encoding in program.encodings),
+        layers=tuple(layers),
+        temperature=sharpness.temperature if isinstance(sharpness, Budget) else sharpness,
+        output=index[program.output],
+        bos=program.bos,
+        threshold=program.threshold,
+        reading=program.reading,
+    )
+
+
+def _forms(forms: Iterable[Affine], index: Mapping[str, int]) -> Matrix:
+    """One row per linear form."""
+    rows = list(forms)
+    entries = {(row, index[name]): value for row, form in enumerate(rows) for name, value in form.terms}
+    return Matrix.of(len(rows), len(index), entries)
+
+
+def _ffn(layer: ProgramLayer, index: Mapping[str, int]) -> FeedForward:
+    """One hidden unit for a relu, two for a clip: `clip(z) = relu(z) - relu(z - 1)` (Lemma 9)."""
+    w1: dict[tuple[int, int], Rational] = {}
+    w2: dict[tuple[int, int], Rational] = {}
+    b1: list[Rational] = []
+    for unit in layer.units:
+        for shift in (0, 1) if unit.clip else (0,):
+            place, terms = len(b1), dict(unit.pre.terms)
+            b1.append(terms.pop(ONE, 0) - shift)
+            w1 |= {(place, index[name]): value for name, value in terms.items()}
+            w2 |= {(index[out], place): -weight if shift else weight for out, weight in unit.outs}
+    b2: list[Rational] = [0] * len(index)
+    for name, value in layer.biases:
+        b2[index[name]] += value
+    d, m = len(index), len(b1)
+    return FeedForward(Matrix.of(m, d, w1), tuple(b1), Matrix.of(d, m, w2), tuple(b2))

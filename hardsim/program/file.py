@@ -1,0 +1,641 @@
+"""Programs of hard attention as JSON, with exact rationals as strings, and back, every value checked.
+
+A program is the `program` of an .ahat.json and the `specification` of a model.json; a linear form is an object from
+coordinate names to rationals. Version 1 is read too: of an .ahat.json the matrices of a transformer, in which a pair
+relu(z) - relu(z - 1) is a clip; of a specification heads with one `value` and `out`, hidden units that are `clips`, and
+biases that are `ones`. A softmax model of the same program has a `temperature` besides, and what was compiled from a
+formula the `sharpness` of its regime. The JSON Schema `ahat.schema.json` beside this file describes the format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from importlib.resources import files
+from typing import Any
+
+from hardsim.errors import InputError, SourceError
+from hardsim.lang.arith import Arith
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.parse import parse_text
+from hardsim.lang.predicate import user_predicates
+from hardsim.lang.words import parse_word
+from hardsim.network import store
+from hardsim.network.columns import PredicateColumn
+from hardsim.network.model import AttentionHead, Matrix, Schedule, Transformer
+from hardsim.network.numbers import BOS, ONE, Rational
+from hardsim.network.reader import Reader, Refused, shown
+from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.sharpness import Budget
+
+FORMAT = "hardsim-ahat"
+SCHEMA_VERSION = 2
+REWRITE = "Write the model as JSON in UTF-8; `hardsim compile` writes such files."
+ABOUT = (
+    "$schema", "format", "schema_version", "version", "title", "source", "notes", "predicates", "examples",
+    "temperature", "blank",
+)  # fmt: skip
+KEYS = {
+    1: (*ABOUT, "alphabet", "bos", "coordinates", "embedding", "encodings", "layers", "output", "threshold", "reading",
+        "weighting", "outputs"),
+    2: (*ABOUT, "program", "sharpness", "compiled"),
+}  # fmt: skip
+HARD = {weighting.value: weighting for weighting in Weighting if weighting is not Weighting.SOFTMAX}
+WEIGHTINGS = ", ".join(HARD)
+ANY_WEIGHTING = f"softmax, {WEIGHTINGS}"
+KINDS = ", ".join(kind.value for kind in Kind)
+HEAD = ("name", "mask", "weighting", "score", "select", "decay", "gap", "kind", "coefficients", "purpose", "theorem")
+
+
+@dataclass(frozen=True)
+class AhatFile:
+    """A program of hard attention with what its file says about it: words with whether they are accepted; the
+    `temperature` of a softmax model, whose heads are compared with the hard attention that they stand for; the
+    `sharpness` that a formula was compiled with."""
+
+    program: Program
+    title: str = ""
+    source: str = ""
+    predicates: tuple[str, ...] = ()
+    """Definitions such as `MIDDLE(i, n) = 2*i == n + 1`, which encodings may name."""
+    examples: tuple[tuple[tuple[str, ...], bool], ...] = ()
+    temperature: Schedule | None = None
+    sharpness: Budget | None = None
+    blank: str | None = None
+    compiled: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The formula that a program says it was compiled from, and how."""
+
+    text: str
+    single_head: bool
+    counting: str | None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the format."""
+    return dict(json.loads(files("hardsim.program").joinpath("ahat.schema.json").read_text(encoding="utf-8")))
+
+
+def read_json(data: bytes, path: str) -> Reader:
+    """A JSON document, ready to be read.
+
+    Raises:
+        InputError: if it is not UTF-8 or not JSON (NaN and Infinity are not), or an object has a key twice or an empty
+            one.
+    """
+    refused: list[Refused] = []
+
+    def refuse(reason: str) -> Refused:
+        refused.append(Refused(reason))
+        return refused[-1]
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any] | Refused:
+        found = dict(pairs)
+        if "" in found:
+            return refuse("a key is empty")
+        if len(found) == len(pairs):
+            return found
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                break  # the first key of which one value would be lost
+            seen.add(key)
+        return refuse(f"the key {shown(key)} occurs twice in one object")
+
+    try:
+        text = data.decode("utf-8-sig")
+        value = json.loads(
+            text, object_pairs_hook=members, parse_constant=lambda found: refuse(f"{found} is no number of JSON")
+        )
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}", hint=REWRITE) from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}", hint=REWRITE) from None
+    except (RecursionError, ValueError):
+        raise InputError(
+            f"{path}: not JSON that hardsim can read (nested too deeply, or a number too long)", hint=REWRITE
+        ) from None
+    document = Reader(value, path)
+    if refused:
+        raise next(document.refusals())
+    return document
+
+
+def read_ahat(document: Reader) -> AhatFile:
+    """The program that a document describes.
+
+    Raises:
+        InputError: naming the place inside the document, what was expected and what was found.
+    """
+    document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
+    version = document.field("schema_version").integer(1, SCHEMA_VERSION)
+    document.only(*KEYS[version])
+    users, predicates = _read_predicates(document)
+    if version == 1:
+        program, soft = _read_matrices(document, users)
+        sharpness = None
+    else:
+        sharpness = read_sharpness(document.field("sharpness")) if document.has("sharpness") else None
+        program = read_program(document.field("program"), users, once=sharpness is not None)
+        soft = document.has("temperature")
+        if soft and sharpness is not None:
+            raise document.field("temperature").error("no temperature: that of the sharpness holds")
+    if program.threshold is None and sharpness is None:
+        place = document if version == 1 else document.field("program")
+        raise place.error("an object with the key 'threshold'")
+    blank = document.field("blank").text() if document.has("blank") else None
+    if program.alphabet == (blank,):
+        raise document.field("blank").error("a symbol beside which the alphabet has others")
+    return AhatFile(
+        program=program,
+        title=document.field("title").text() if document.has("title") else "",
+        source=document.field("source").text() if document.has("source") else "",
+        predicates=predicates,
+        examples=_read_examples(document.field("examples"), program.alphabet) if document.has("examples") else (),
+        temperature=store.read_schedule(document.field("temperature")) if soft else None,
+        sharpness=sharpness,
+        blank=blank,
+        compiled=_read_origin(document.field("compiled")) if document.has("compiled") else None,
+    )
+
+
+def _read_origin(data: Reader) -> Origin:
+    data.only("text", "single_head", "counting")
+    methods = {"lookup": "lookup", "sign": "sign"}
+    counting = data.field("counting").choice(methods.__getitem__, "lookup, sign") if data.has("counting") else None
+    return Origin(data.field("text").text(), data.field("single_head").boolean(), counting)
+
+
+def read_sharpness(data: Reader) -> Budget:
+    """The budget of a regime: beta and temperature."""
+    data.only("beta", "beta_for_all", "temperature")
+    beta = Fraction(data.field("beta").rational())
+    if beta <= 0:
+        raise data.field("beta").error("a positive rational")
+    return Budget(beta, data.field("temperature").arith(), data.field("beta_for_all").boolean())
+
+
+# ---- programs by names ----
+
+
+def program_json(program: Program) -> dict[str, Any]:
+    """A program as JSON data."""
+    hard = program.threshold is not None
+    return _told(
+        alphabet=list(program.alphabet),
+        regime=program.regime or None,
+        bos=program.bos or None,
+        coordinates=list(program.coordinates),
+        letters=[
+            _told(
+                name=letter.name,
+                symbols=sorted(letter.symbols),
+                value=None if letter.value == 1 else str(letter.value),
+            )
+            for letter in program.letters
+        ],
+        encodings=[{"name": one.name, "value": store.encoding_json(one.value)} for one in program.encodings],
+        layers=[
+            {
+                "heads": [_head_json(head) for head in layer.heads],
+                "units": [
+                    _told(
+                        outs=_terms_json(unit.outs),
+                        pre=_terms_json(unit.pre.terms),
+                        clip=unit.clip,
+                        counts=unit.counts or None,
+                    )
+                    for unit in layer.units
+                ],
+                "biases": _terms_json(layer.biases),
+            }
+            for layer in program.layers
+        ],
+        output=program.output,
+        threshold=str(program.threshold) if hard else None,
+        reading=program.reading if hard else None,
+        outputs=dict(program.outputs) or None,
+        meanings=dict(program.meanings) or None,
+    )
+
+
+def _head_json(head: Head) -> dict[str, Any]:
+    return _told(
+        name=head.name,
+        mask=head.mask.value,
+        weighting=head.weighting.value,
+        score=[[_terms_json(query.terms), _terms_json(key.terms)] for query, key in head.score],
+        values={out: _terms_json(form.terms) for out, form in head.values},
+        select=head.select and _terms_json(head.select.terms),
+        decay=head.decay and str(head.decay),
+        gap=head.gap and str(head.gap),
+        kind=head.kind and head.kind.value,
+        coefficients=None if head.kind is None else str(head.weight),
+        purpose=head.purpose or None,
+        theorem=head.theorem or None,
+    )
+
+
+def _told(**members: Any) -> dict[str, Any]:
+    """The members that say something."""
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def _terms_json(terms: Iterable[tuple[str, Rational]]) -> dict[str, str]:
+    return {name: str(value) for name, value in terms}
+
+
+def read_program(data: Reader, users: store.Users | None = None, once: bool = True) -> Program:
+    """The program that JSON data describes.
+
+    With `once`, as compilers write it, each coordinate is written in one place and read only after it, so that a name
+    means one thing to whoever reads the program.
+
+    Raises:
+        InputError: naming the place, what was expected and what was found.
+    """
+    data.only("regime", "alphabet", "bos", "coordinates", "temperature", "letters", "encodings", "layers", "output",
+              "threshold", "reading", "outputs", "meanings")  # fmt: skip
+    if data.has("temperature"):
+        data.field("temperature").arith()  # version 1 repeated that of the regime
+    alphabet, bos = store.read_alphabet(data), store.read_bos(data)
+    names = store.read_names(data.field("coordinates")) if data.has("coordinates") or not once else ()
+    # Without the coordinate 1 a bias alone may name the constant.
+    known = {ONE} if not names or ONE in names else set()
+    reading = _Reading(alphabet, bos, once, known if once else set(names), set(names) if names else None, users or {})
+    letters = tuple(reading.letter(item) for item in data.field("letters").items())
+    encodings = tuple(reading.encoding(item) for item in data.field("encodings").items())
+    layers = tuple(reading.layer(item) for item in data.field("layers").items())
+    outputs = data.field("outputs").members() if data.has("outputs") else ()
+    return Program(
+        alphabet=alphabet,
+        letters=letters,
+        encodings=encodings,
+        layers=layers,
+        output=reading.known_name(data.field("output")),
+        coordinates=names,
+        bos=bos,
+        threshold=data.field("threshold").rational() if data.has("threshold") else None,
+        reading=store.read_reading(data),
+        outputs=tuple((symbol, reading.known_name(item)) for symbol, item in outputs),
+        regime=data.field("regime").text() if data.has("regime") else "",
+        meanings={name: item.text() for name, item in data.field("meanings").members()} if data.has("meanings") else {},
+    )
+
+
+@dataclass
+class _Reading:
+    """What is known so far: `known` are the coordinates that may be read, `names` those there are (None: any)."""
+
+    alphabet: tuple[str, ...]
+    bos: bool
+    once: bool
+    known: set[str]
+    names: set[str] | None
+    users: store.Users
+    heads: set[str] = field(default_factory=set)
+
+    def new(self, data: Reader, again: Iterable[str] = ()) -> str:
+        """The name of a coordinate that is written here and, with `once`, nowhere before (but in `again`)."""
+        name = data.text()
+        if name == ONE and not self.once:
+            raise data.error("a coordinate that is not the constant 1")
+        if not self.once or name in again:
+            return self.known_name(data)
+        if not name or name in self.known:
+            what = "the constant 1" if name == ONE else "another coordinate"
+            raise data.error(f"the name of a new coordinate{f', not that of {what}' if name else ''}")
+        if self.names is not None and name not in self.names:
+            raise data.error("one of the coordinates")
+        self.known.add(name)
+        return name
+
+    def known_name(self, data: Reader) -> str:
+        """A coordinate that is known here."""
+        name = data.text()
+        if name not in self.known:
+            raise data.error("a coordinate of the program")
+        return name
+
+    def form(self, data: Reader, known: Iterable[str]) -> Affine:
+        """A linear form of known coordinates."""
+        if not isinstance(data.value, dict):
+            raise data.error("an object from coordinates to rationals")
+        for name in data.value:
+            if name not in known:
+                raise data.error(f"coordinates that are known here (not {shown(name)})")
+        return Affine.of({name: item.rational() for name, item in data.members()})
+
+    def letter(self, data: Reader) -> Letter:
+        """A coordinate of the embedding."""
+        data.only("name", "symbols", "value")
+        symbols: set[str] = set()
+        for item in data.field("symbols").items():
+            if item.text() not in (*self.alphabet, *([BOS] if self.bos else [])) or item.text() in symbols:
+                raise item.error("symbols of the alphabet, each once")
+            symbols.add(item.text())
+        value = data.field("value").rational() if data.has("value") else 1
+        return Letter(self.new(data.field("name")), frozenset(symbols), value)
+
+    def encoding(self, data: Reader) -> Encoding:
+        """A coordinate of the position encoding."""
+        data.only("name", "value")
+        name = self.new(data.field("name"))
+        value = store.read_encoding(data.field("value"), self.users)
+        store.hold_encoding(data.field("value"), value, self.bos)
+        return Encoding(name, value)
+
+    def layer(self, data: Reader) -> ProgramLayer:
+        """One layer; its outputs join the known coordinates: those of the heads for its hidden units, all of them for
+        later layers."""
+        members = ("clips", "ones") if data.has("clips") else ("units", "biases")
+        data.only("heads", *members)
+        before = frozenset(self.known)
+        heads = tuple(self.head(item, before) for item in data.field("heads").items())
+        attended = frozenset({ONE, *self.known})
+        own: set[str] = set()  # several hidden units of a layer may add up in one coordinate
+        units: list[Unit] = []
+        for item in data.field(members[0]).items():
+            units.append(self.unit(item, attended, own))
+            own |= {out for out, _ in units[-1].outs}
+        return ProgramLayer(heads, tuple(units), tuple(self._biases(data, own)))
+
+    def _biases(self, data: Reader, own: set[str]) -> Iterable[tuple[str, Rational]]:
+        if data.has("biases"):
+            for name, item in data.field("biases").members():
+                if name not in (own if self.once else self.known - {ONE}):
+                    raise item.error(f"coordinates that hidden units of this layer write (not {shown(name)})")
+                yield name, item.rational()
+        elif data.has("ones"):
+            seen: set[str] = set()
+            for item in data.field("ones").items():
+                if item.text() not in own or item.text() in seen:
+                    raise item.error("coordinates that clips of this layer write, each once")
+                seen.add(item.text())
+                yield item.text(), 1
+
+    def unit(self, data: Reader, attended: frozenset[str], own: set[str]) -> Unit:
+        """A hidden unit, which may read what this layer's heads wrote."""
+        if data.has("outs"):
+            data.only("outs", "pre", "clip", "counts")
+            outs = tuple(
+                (self.new(Reader(name, data.name, place.path), own), place.rational())
+                for name, place in data.field("outs").members()
+            )
+            clip = data.field("clip").boolean()
+        else:
+            data.only("out", "pre", "weight", "counts")
+            weight = data.field("weight").integer(-1, 1)
+            if not weight:
+                raise data.field("weight").error("1 or -1")
+            outs, clip = ((self.new(data.field("out"), own), weight),), True
+        counts = data.has("counts") and data.field("counts").boolean()
+        return Unit(outs, self.form(data.field("pre"), attended), clip, counts)
+
+    def head(self, data: Reader, before: frozenset[str]) -> Head:
+        """An attention head, which reads what the layers before wrote."""
+        data.only(*HEAD, *(("value", "out") if data.has("out") else ("values",)))
+        name = data.field("name").text()
+        if name in self.heads:
+            raise data.field("name").error("a name that no other head has")
+        self.heads.add(name)
+        score = tuple(self._pair(item, before) for item in data.field("score").items())
+        kind = data.field("kind").choice(Kind, KINDS) if data.has("kind") or self.once else None
+        if kind is not None and (kind is Kind.UNIFORM) == bool(score):
+            raise data.field("score").error(
+                "no score for a uniform head" if score else "a score, since the head is not uniform"
+            )
+        weighting = data.field("weighting").choice(HARD.__getitem__, WEIGHTINGS)
+        if kind is Kind.UNIFORM and weighting is not Weighting.AVERAGE:
+            raise data.field("weighting").error("average, as a uniform head has it")
+        for key in ("decay", "gap"):
+            if kind is Kind.UNIFORM and data.has(key):
+                raise data.field(key).error("null, since the scores of a uniform head are all equal")
+        if kind and weighting is not Weighting.AVERAGE and not (data.has("decay") or data.has("gap")):
+            raise data.error("a head with a decay or a gap: without one its largest score need not be unique")
+        if data.has("out"):
+            value = self.form(data.field("value"), before)
+            values = [(self.new(data.field("out")), value)]
+        else:
+            members = data.field("values").members()
+            values = [(self.new(Reader(out, data.name, item.path)), self.form(item, before)) for out, item in members]
+        mask = store.read_mask(data, self.bos)
+        select = self.form(data.field("select"), before) if data.has("select") else None
+        decay = data.field("decay").arith() if data.has("decay") else None
+        gap = data.field("gap").arith() if data.has("gap") else None
+        weight = data.field("coefficients").rational() if data.has("coefficients") or self.once else 1
+        if weight.denominator != 1 or weight < 1:
+            raise data.field("coefficients").error("a positive integer")
+        return Head(
+            name=name,
+            mask=mask,
+            weighting=weighting,
+            values=tuple(values),
+            score=score,
+            select=select,
+            decay=decay,
+            gap=gap,
+            kind=kind,
+            weight=int(weight),
+            purpose=data.field("purpose").text() if data.has("purpose") else "",
+            theorem=data.field("theorem").text() if data.has("theorem") else "",
+        )
+
+    def _pair(self, data: Reader, before: frozenset[str]) -> tuple[Affine, Affine]:
+        query, key = data.items(2)
+        pair = self.form(query, before), self.form(key, before)
+        for form, place in zip(pair, (query, key), strict=True):
+            if not form.terms:
+                raise place.error(
+                    "a form that is not zero: the product would add nothing to the score, so leave it out"
+                )
+        return pair
+
+
+# ---- version 1: programs by matrices ----
+
+
+def _read_matrices(document: Reader, users: store.Users) -> tuple[Program, bool]:
+    """The program that matrices stand for, and whether they are those of a softmax model.
+
+    Raises:
+        InputError: also if heads of both kinds are mixed, which have no hard attention to be compared with.
+    """
+    network = store.read_transformer(document, users)
+    default = _weighting(document, "weighting") if document.has("weighting") else None
+    parts = [part for layer in document.field("layers").items() for part in layer.field("heads").items()]
+    given = [_weighting(part, "weighting", default) for part in parts]
+    kinds = {weighting is Weighting.SOFTMAX for weighting in given}
+    if len(kinds) == 2:
+        raise document.field("layers").error("heads that are all softmax, or all average, leftmost or rightmost")
+    soft = kinds == {True}
+    if kinds == {False} and document.has("temperature"):
+        raise document.field("temperature").error("no temperature: hard attention has none")
+    for number, part in enumerate(parts):
+        if soft:
+            given[number] = _weighting(part, "hardmax", Weighting.AVERAGE)
+        elif part.has("hardmax"):
+            raise part.field("hardmax").error("a softmax head (a hard one is what its weighting says)")
+    gaps = [part.field("gap").arith() if part.has("gap") else None for part in parts]
+    outputs: tuple[tuple[str, str], ...] = ()
+    if document.has("outputs"):
+        data = document.field("outputs")
+        if not isinstance(data.value, dict) or not data.value:
+            raise data.error("an object from output symbols to coordinates")
+        names = {name: name for name in network.coordinates}
+        outputs = tuple((symbol, item.choice(names.__getitem__, "the coordinates")) for symbol, item in data.members())
+    return program_of(network, list(zip(given, gaps, strict=True)), outputs), soft
+
+
+def _weighting(data: Reader, key: str, default: Weighting | None = None) -> Weighting:
+    if default is not None and not data.has(key):
+        return default
+    if key == "hardmax":
+        return data.field(key).choice(HARD.__getitem__, WEIGHTINGS)
+    return data.field(key).choice(Weighting, ANY_WEIGHTING)
+
+
+def program_of(
+    network: Transformer, heads: list[tuple[Weighting, Arith | None]], outputs: tuple[tuple[str, str], ...] = ()
+) -> Program:
+    """Matrices as a program by the names of their coordinates; `heads` are the weighting and declared gap of each.
+
+    A coordinate called 1 that is not the constant 1 has another name in the program.
+    """
+    names = _names(network)
+    symbols = (*network.alphabet, BOS)
+    held: dict[tuple[str, Rational], set[str]] = {}
+    for row, column, value in network.embedding.entries:
+        if names[column] != ONE:
+            held.setdefault((names[column], value), set()).add(symbols[row])
+    told = iter(heads)
+    renamed = dict(zip(network.coordinates, names, strict=True))
+    return Program(
+        alphabet=network.alphabet,
+        letters=tuple(Letter(name, frozenset(some), value) for (name, value), some in held.items()),
+        encodings=tuple(Encoding(names[index], value) for index, value in network.encodings),
+        layers=tuple(
+            ProgramLayer(
+                tuple(_head(head, *next(told), names) for head in layer.heads),
+                tuple(
+                    Unit(
+                        outs=tuple((names[index], weight) for index, weight in unit.outs),
+                        pre=Affine.of([(ONE, unit.bias), *((names[index], value) for index, value in unit.form)]),
+                        clip=unit.clip,
+                    )
+                    for unit in layer.ffn.units
+                ),
+                tuple((names[index], bias) for index, bias in layer.ffn.biases),
+            )
+            for layer in network.layers
+        ),
+        output=names[network.output],
+        coordinates=names,
+        bos=network.bos,
+        threshold=network.threshold,
+        reading=network.reading,
+        outputs=tuple((symbol, renamed[name]) for symbol, name in outputs),
+    )
+
+
+def _names(network: Transformer) -> tuple[str, ...]:
+    """The coordinates, of which the constant 1 alone is called that."""
+    if ONE not in network.coordinates:
+        return network.coordinates
+    place = network.coordinates.index(ONE)
+    written = {place for place, _ in network.encodings}
+    for layer in network.layers:
+        written |= {row for head in layer.heads for row, _, _ in head.w_v.entries}
+        written |= {row for row, _, _ in layer.ffn.w2.entries} | {i for i, bias in enumerate(layer.ffn.b2) if bias}
+    if place not in written and all(row.get(place) == 1 for row in network.embedding.rows()):
+        return network.coordinates
+    free = next(name for k in range(2, len(network.coordinates) + 3) if (name := f"1 ({k})") not in network.coordinates)
+    return tuple(free if name == ONE else name for name in network.coordinates)
+
+
+def _head(head: AttentionHead, weighting: Weighting, gap: Arith | None, names: tuple[str, ...]) -> Head:
+    queries, keys = _forms(head.w_q, names), _forms(head.w_k, names)
+    return Head(
+        name=head.name,
+        mask=head.mask,
+        weighting=weighting,
+        values=tuple((names[out], form) for out, form in enumerate(_forms(head.w_v, names)) if form.terms),
+        score=tuple((query, key) for query, key in zip(queries, keys, strict=True) if query.terms and key.terms),
+        gap=gap,
+    )
+
+
+def _forms(matrix: Matrix, names: tuple[str, ...]) -> list[Affine]:
+    return [Affine.of({names[index]: value for index, value in row.items()}) for row in matrix.rows()]
+
+
+# ---- what a file says besides ----
+
+
+def _read_predicates(document: Reader) -> tuple[store.Users, tuple[str, ...]]:
+    if not document.has("predicates"):
+        return {}, ()
+    definitions = tuple(item.text() for item in document.field("predicates").items())
+    text = "alphabet: a\n" + "".join(f"pred {' '.join(definition.split())}\n" for definition in definitions) + "true\n"
+    try:
+        file = parse_text(text, f"{document.name}: predicates")
+    except SourceError as error:
+        raise document.field("predicates").error(f"definitions of predicates ({error.message})") from None
+    meanings = user_predicates(file)
+    return {item.name: (item.text, meanings[item.name]) for item in file.predicates}, definitions
+
+
+def _read_examples(data: Reader, alphabet: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], bool], ...]:
+    data.only("accept", "reject")
+    found: list[tuple[tuple[str, ...], bool]] = []
+    for key, accepted in (("accept", True), ("reject", False)):
+        if not data.has(key):
+            continue
+        for item in data.field(key).items():
+            try:
+                found.append((parse_word(item.text(), alphabet), accepted))
+            except SourceError as error:
+                raise item.error(f"a word over the alphabet ({error.message})") from None
+    return tuple(found)
+
+
+def ahat_json(file: AhatFile) -> dict[str, Any]:
+    """The document of a program."""
+    separator = "" if all(len(symbol) == 1 for symbol in file.program.alphabet) else " "
+    examples = {
+        key: [separator.join(word) for word, wanted in file.examples if wanted is accepted]
+        for key, accepted in (("accept", True), ("reject", False))
+    }
+    return _told(
+        format=FORMAT,
+        schema_version=SCHEMA_VERSION,
+        title=file.title or None,
+        source=file.source or None,
+        predicates=list(file.predicates) or None,
+        examples=examples if file.examples else None,
+        blank=file.blank,
+        temperature=file.temperature and store.schedule_json(file.temperature),
+        sharpness=file.sharpness and sharpness_json(file.sharpness),
+        compiled=file.compiled and asdict(file.compiled),
+        program=program_json(file.program),
+    )
+
+
+def sharpness_json(budget: Budget) -> dict[str, Any]:
+    """The budget of a regime."""
+    return {"beta": str(budget.beta), "beta_for_all": budget.fixed, "temperature": str(budget.temperature)}
+
+
+def named_predicates(program: Program, formula: FormulaFile) -> tuple[str, ...]:
+    """The definitions of those of a formula's own predicates that the encodings name."""
+    used = {encoding.value.name for encoding in program.encodings if isinstance(encoding.value, PredicateColumn)}
+    return tuple(
+        f"{predicate.name}({', '.join(predicate.params)}) = {' '.join(predicate.text.split())}"
+        for predicate in formula.predicates
+        if predicate.name in used
+    )

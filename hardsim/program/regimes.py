@@ -1,0 +1,168 @@
+"""The regimes: four ways to sharpen soft attention, and `none`, which does not.
+
+A regime says which position encodings, masks and temperature there are, and how a head looks for the nearest
+position that satisfies a Boolean q. With `tie` = +1 for the rightmost and -1 for the leftmost such position, the
+scores are
+
+| regime               | temperature | score                | decay per position |
+|----------------------|-------------|----------------------|--------------------|
+| `temperature`        | 1/n         | q_j + tie j/(2n)     | 1/(2n)             |
+| `position`           | 1           | n q_j + tie j/2      | 1/2                |
+| `causal-temperature` | 1/i^2       | q_j - 1/(2j)         | 1/(2i^2)           |
+| `causal-position`    | 1           | i q_j + j/2          | 1/2                |
+| `none`               | 1           | q_j + tie j/(2n)     | 1/(2n)             |
+
+Each score has a unique maximum j* in every row, and `s_j <= s_j* - decay |j - j*|` (Lemma 8, restated per
+position): on the side that the tie-break prefers less, equal q differ by the tie-break alone (for
+`causal-temperature`, 1/(2j) - 1/(2j*) = (j* - j)/(2 j j*) >= (j* - j)/(2i^2)); on the other side q_j = 0 < q_j* and
+the loss of a whole unit of q outweighs the tie-break: 1 - |j - j*|/(2n) >= |j - j*|/(2n) since |j - j*| <= n (the
+position regimes are this times n, or times i with j <= i), and 1 - 1/(2j*) + 1/(2j) >= 1/2 >= |j - j*|/(2i^2). A
+smaller q_j loses both. Divided by the temperature and multiplied by beta, the decay is at least beta/2 nats per
+position in the four regimes, which is Lemma 6's g; in `none` it is beta/(2n), which vanishes: Hahn's limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from hardsim.errors import InputError
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.network.numbers import ONE, Rational
+from hardsim.program.model import Affine, Encoding
+
+HALF = Fraction(1, 2)
+
+RAMP = "(-1)^i*i^2"
+"""The key of the sign test without temperature and n."""
+
+PARITY = "(-1)^i"
+"""The encoding coordinate that tells even positions (1) from odd ones (-1); every regime has it."""
+
+
+def expression(text: str) -> Arith:
+    """An expression in i and n written in hardsim's own code."""
+    return parse_arith(text, ("i", "n"), "<built in>")
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """One row of the table above.
+
+    `scale` is the query coordinate that multiplies q_j, `ramp` the key coordinate of the tie-break with the
+    coefficient `slope` for the rightmost position. `variable` is what the temperature may depend on; None where it
+    is 1 by definition.
+    """
+
+    name: str
+    theorems: str
+    summary: str
+    causal: bool = False
+    temperature: str = "1"
+    variable: Literal["n", "i"] | None = None
+    scale: str = ONE
+    ramp: str = "i/n"
+    slope: Rational = HALF
+    decay: str = "1/(2*n)"
+    look_up: tuple[str, str] = ("", "")
+    """The key coordinates for j and j^2 of a count's look-up; empty where there is none."""
+    look_up_rate: str = "1"
+    """What those keys are multiplied by: the decay per position is this over the number of positions counted."""
+    sign_key: str = PARITY
+    """The key coordinate of the sign test."""
+    sign_rate: str = "1"
+    """The gap of the sign test is this over the number of positions counted."""
+    bounded: bool = True
+    converges: bool = True
+    """Whether the softmax error has a bound that does not depend on n."""
+
+    def score(self, q: Affine, side: Literal["left", "right"]) -> tuple[tuple[Affine, Affine], ...]:
+        """Query and key forms of the score whose unique maximum is the rightmost or leftmost visible j with q_j = 1.
+
+        Where no visible q_j is 1 the maximum is the last visible position of that side (i itself under that side's
+        mask).
+        """
+        tie = Affine.of({self.ramp: self.slope if side == "right" else -self.slope})
+        if self.scale == ONE:
+            return ((Affine.coordinate(ONE), q + tie),)
+        return ((Affine.coordinate(self.scale), q), (Affine.coordinate(ONE), tie))
+
+    @property
+    def encodings(self) -> tuple[Encoding, ...]:
+        """The position encodings of this regime (before those that counting adds)."""
+        names = dict.fromkeys([PARITY, *(name for name in (self.ramp, self.scale) if name != ONE)])
+        return tuple(Encoding(name, expression(name)) for name in names)
+
+
+_BOUNDED_KEYS = "bounded position encodings (look-ups of counts add i and i^2)"
+
+REGIMES: dict[str, Regime] = {
+    regime.name: regime
+    for regime in (
+        Regime(
+            "temperature",
+            "Theorems 12a and 15a",
+            f"softmax at temperature 1/n, {_BOUNDED_KEYS}, any mask",
+            temperature="1/n",
+            variable="n",
+            look_up=("i", "i^2"),
+        ),
+        Regime(
+            "position",
+            "Theorems 12b and 15b",
+            "plain softmax, unbounded position encodings, any mask",
+            scale="n",
+            ramp="i",
+            decay="1/2",
+            look_up=("n*i", "n*i^2"),
+            look_up_rate="n",
+            sign_key="n*(-1)^i",
+            sign_rate="n",
+            bounded=False,
+        ),
+        Regime(
+            "causal-temperature",
+            "Theorems 13c and 16a",
+            f"softmax at temperature 1/i^2, {_BOUNDED_KEYS}, future-masked, no dependence on n",
+            causal=True,
+            temperature="1/i^2",
+            variable="i",
+            ramp="1/i",
+            slope=-HALF,
+            decay="1/(2*i^2)",
+            look_up=("i", "i^2"),
+        ),
+        Regime(
+            "causal-position",
+            "Theorems 13d and 16b",
+            "plain softmax, unbounded position encodings, future-masked, no dependence on n",
+            causal=True,
+            scale="i",
+            ramp="i",
+            decay="1/2",
+            sign_key=RAMP,
+            bounded=False,
+        ),
+        Regime(
+            "none",
+            "none (Hahn 2020, Lemma 5: it must fail)",
+            "plain softmax, bounded position encodings: shows Hahn's limit",
+            converges=False,
+        ),
+    )
+}
+
+PROVEN = tuple(name for name, regime in REGIMES.items() if regime.converges)
+"""The four regimes that the theory proves right; `--regime all` means these."""
+
+
+def regime_named(name: str) -> Regime:
+    """The regime of this name.
+
+    Raises:
+        InputError: if there is none.
+    """
+    if name not in REGIMES:
+        raise InputError(f"unknown regime '{name}'", hint=f"The regimes are: {', '.join(REGIMES)}.")
+    return REGIMES[name]

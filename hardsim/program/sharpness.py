@@ -1,0 +1,101 @@
+"""How sharp each head must be: beta, the temperature, and the error that the theory allows.
+
+For a head with `s_j <= s_j* - decay |j - j*|` the logits beta s / tau fall by g = beta decay / tau nats a position.
+In the four regimes g >= beta/2 at every position of every length, and the attended error 2x/(1 + x), x = e^-g, is
+at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from hardsim.errors import InputError
+from hardsim.lang.arith import Arith
+from hardsim.program.model import Head, Kind, Program
+from hardsim.program.regimes import REGIMES, expression
+from hardsim.theory import lemmas
+from hardsim.theory.lemmas import NumberContext
+
+DEFAULT_BETA = Fraction(4)
+"""The least integer that is at least 2 ln 7 (exp(2) = 7.389 > 7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The inverse-temperature constant beta of the heads and the temperature of the network."""
+
+    beta: Fraction
+    temperature: Arith
+    fixed: bool = False
+    """Whether beta is the user's, for every head."""
+
+    def beta_of(self, head: Head) -> Fraction:
+        """The constant of one head; uniform heads need none, look-ups more if a comparison adds many up."""
+        if head.uniform:
+            return Fraction(1)
+        return self.beta if self.fixed or head.kind is not Kind.LOOKUP else max(self.beta, look_up_beta(head.weight))
+
+    def rate(self, head: Head, i: int, n: int) -> Fraction | None:
+        """g of a head at query i of n, in nats per position; None for uniform heads, which are exact."""
+        if head.promise is None:
+            return None
+        return self.beta_of(head) * head.promise.evaluate(i=i, n=n) / self.temperature.evaluate(i=i, n=n)
+
+    def error_bound(self, head: Head, n: int, context: NumberContext) -> Any:
+        """The largest attended error that theory allows the head at any position of a word of length n."""
+        rate = self.least_rate(head, n)
+        if rate is None:
+            return context.mpf(0)
+        if head.kind is Kind.SIGN_RAMP:
+            return lemmas.ramp_sign_error(self.beta_of(head), n, context)
+        bound = {Kind.LOOKUP: lemmas.halved_look_up_error, Kind.TABLE: lemmas.table_error, Kind.SIGN: lemmas.sign_error}
+        return bound.get(head.kind or Kind.NEAREST, lemmas.attended_error)(rate, context)
+
+    def paper_bound(self, head: Head, n: int, context: NumberContext) -> Any:
+        """Lemma 7 as the paper states it, twice our bound, for look-ups of counts; None for other heads."""
+        rate = self.least_rate(head, n)
+        return lemmas.look_up_error(rate, context) if rate is not None and head.kind is Kind.LOOKUP else None
+
+    def least_rate(self, head: Head, n: int) -> Fraction | None:
+        """The least g of a head over the queries of a word of length n; None for uniform heads."""
+        names = self.temperature.variables | (head.promise.variables if head.promise else frozenset())
+        positions = range(1, n + 1) if "i" in names else (n,)
+        return min((rate for i in positions if (rate := self.rate(head, i, n)) is not None), default=None)
+
+
+def choose(program: Program, beta: Fraction | None = None, tau: Arith | None = None) -> Budget:
+    """The budget of a program: the regime's temperature and the default beta, unless others are asked for.
+
+    Raises:
+        InputError: if beta is not positive, or tau is given where the regime fixes it, or depends on what the regime
+            cannot see.
+    """
+    regime = REGIMES[program.regime]
+    if beta is not None and beta <= 0:
+        raise InputError(f"beta must be positive, not {beta}", hint=f"The default is {DEFAULT_BETA}.")
+    if tau is not None and regime.variable is None:
+        able = ", ".join(name for name, other in REGIMES.items() if other.variable)
+        raise InputError(
+            f"regime '{regime.name}' is plain softmax: its temperature is 1 by definition, so --tau does not apply",
+            hint=f"Use --beta here, or --tau with one of: {able}.",
+        )
+    if tau is not None and (foreign := sorted(tau.variables - {regime.variable})):
+        reason = "does not know n" if foreign == ["n"] else "has one temperature for the whole word"
+        raise InputError(
+            f"the temperature {tau} depends on {foreign[0]}, but regime '{regime.name}' {reason}",
+            hint=f"Write it with {regime.variable}, such as {regime.temperature}.",
+        )
+    return Budget(beta or DEFAULT_BETA, tau or expression(regime.temperature), fixed=beta is not None)
+
+
+@lru_cache(maxsize=1024)
+def look_up_beta(weight: int) -> Fraction:
+    """The least integer beta with `weight * 2 e^-beta (1 + 1/(2 beta)) <= 1/4`, so that a sum of look-ups whose
+    |coefficients| add up to `weight` is right to 1/4: Lemma 7 at g >= beta, decided with 2.7182818 < e."""
+    beta = 1
+    while weight * 8 * (1 + Fraction(1, 2 * beta)) > Fraction(27182818, 10**7) ** beta:
+        beta += 1
+    return Fraction(beta)

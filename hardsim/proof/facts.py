@@ -1,0 +1,406 @@
+"""Functions of the word at every site, and the facts that both sides of the second link are made of (see `meaning`).
+
+A diagram is a number. It stands for a function from assignments of the variables (the symbol at a position, Booleans
+that attention decided there) to exact values: Booleans, rationals, tuples of them. Diagrams are reduced and ordered,
+so two diagrams that stand for the same function are the same number, and the values at the leaves of a diagram are
+exactly the values that the function takes (Bryant 1986; with values at the leaves, Bahar et al. 1993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache, partial
+from itertools import accumulate, repeat
+from typing import Any
+
+from hardsim.lang.core import Numeric
+from hardsim.lang.predicate import BUILT_IN
+from hardsim.network.columns import PredicateColumn
+from hardsim.network.numbers import ONE, Mask, Rational
+from hardsim.network.store import Users
+from hardsim.program.model import Program
+from hardsim.proof.ratios import LinearForm, common, simplest
+from hardsim.proof.result import NotProved
+from hardsim.proof.sites import Free, Sites
+
+TERMINAL = 1 << 60
+"""The level of a diagram that is a value."""
+
+LIMIT = 400_000
+"""Nodes that are no values; a formula that needs more is not proved."""
+
+
+class TooLarge(Exception):
+    """A function needs more nodes than there may be."""
+
+
+class Diagrams:
+    """A table of diagrams over variables that are ordered by their first use."""
+
+    def __init__(self) -> None:
+        self._levels: list[int] = []
+        self._children: list[tuple[int, ...]] = []
+        self._values: list[Any] = []
+        self._terminals: dict[Hashable, int] = {}
+        self._nodes: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._variables: dict[Hashable, int] = {}
+        self._memo: dict[tuple[Hashable, int, int], int] = {}
+        self._sums: dict[Hashable, int] = {}
+        self._taken: dict[int, tuple[Any, ...]] = {}
+        self.zero = self.terminal(0)
+        self.one = self.terminal(1)
+
+    # ---- making ----
+
+    def terminal(self, value: Any) -> int:
+        """The constant function."""
+        if value not in self._terminals:
+            self._terminals[value] = self._new(TERMINAL, (), value)
+        return self._terminals[value]
+
+    def variable(self, name: Hashable, values: Sequence[Any] = (0, 1)) -> int:
+        """A variable with as many branches as values; branch k has value k."""
+        level = self._variables.setdefault(name, len(self._variables))
+        return self._node(level, tuple(self.terminal(value) for value in values))
+
+    def _new(self, level: int, children: tuple[int, ...], value: Any) -> int:
+        if level != TERMINAL and len(self._nodes) >= LIMIT:
+            raise TooLarge
+        self._levels.append(level)
+        self._children.append(children)
+        self._values.append(value)
+        return len(self._levels) - 1
+
+    def _node(self, level: int, children: tuple[int, ...]) -> int:
+        if all(child == children[0] for child in children):
+            return children[0]
+        key = (level, children)
+        if key not in self._nodes:
+            self._nodes[key] = self._new(level, children, None)
+        return self._nodes[key]
+
+    # ---- combining ----
+
+    def apply(self, name: Hashable, function: Callable[[Any, Any], Any], left: int, right: int) -> int:
+        """`function` of two diagrams' values; `name` stands for the function and must mean nothing else."""
+        key = (name, left, right)
+        if key not in self._memo:
+            first, second = self._levels[left], self._levels[right]
+            level = min(first, second)
+            if level == TERMINAL:
+                result = self.terminal(function(self._values[left], self._values[right]))
+            else:
+                lefts = self._children[left] if first == level else repeat(left)
+                rights = self._children[right] if second == level else repeat(right)
+                pairs = zip(lefts, rights, strict=False)
+                result = self._node(level, tuple([self.apply(name, function, *pair) for pair in pairs]))
+            self._memo[key] = result
+        return self._memo[key]
+
+    def map(self, name: Hashable, function: Callable[[Any], Any], diagram: int) -> int:
+        """`function` of a diagram's values."""
+        return self.apply(name, lambda value, _: function(value), diagram, self.zero)
+
+    def linear(self, terms: Iterable[tuple[Rational, int]], constant: Rational = 0) -> int:
+        """The sum of coefficient times diagram, plus a constant."""
+        total: Any = simplest(constant)
+        open_terms: list[tuple[Rational, int]] = []
+        for coefficient, diagram in terms:
+            if self._levels[diagram] == TERMINAL:
+                total += coefficient * self._values[diagram]
+            else:
+                open_terms.append((coefficient, diagram))
+        if not open_terms:
+            return self.terminal(simplest(total))
+        key = (tuple(open_terms), total)
+        if key not in self._sums:
+            known = self.terminal(simplest(total))
+            # The last variables first, so that the diagrams on the way stay small.
+            for coefficient, diagram in sorted(open_terms, key=lambda term: -self._levels[term[1]]):
+                known = self.apply(("add", coefficient), _adder(coefficient), known, diagram)
+            self._sums[key] = known
+        return self._sums[key]
+
+    def join(self, diagrams: Sequence[int]) -> int:
+        """The tuple of the diagrams' values."""
+        result = self.terminal(())
+        for diagram in diagrams:
+            result = self.apply("join", lambda values, value: (*values, value), result, diagram)
+        return result
+
+    # ---- asking ----
+
+    def constant(self, diagram: int) -> bool:
+        """Whether a diagram has one value."""
+        return self._levels[diagram] == TERMINAL
+
+    def value(self, diagram: int) -> Any:
+        """The value of a constant diagram."""
+        return self._values[diagram]
+
+    def values(self, diagram: int) -> tuple[Any, ...]:
+        """All values that a diagram takes, each once."""
+        if diagram not in self._taken:
+            seen, waiting, found = {diagram}, [diagram], []
+            while waiting:
+                last = waiting.pop()
+                if self._levels[last] == TERMINAL:
+                    found.append(self._values[last])
+                for child in self._children[last]:
+                    if child not in seen:
+                        seen.add(child)
+                        waiting.append(child)
+            self._taken[diagram] = tuple(found)
+        return self._taken[diagram]
+
+    def example(self, diagram: int, value: Any) -> dict[Hashable, int]:
+        """The branches of an assignment that gives a diagram this value (variables left out may have any)."""
+        path: dict[Hashable, int] = {}
+        names = list(self._variables)
+        while self._levels[diagram] != TERMINAL:
+            children = enumerate(self._children[diagram])
+            branch, child = next((branch, child) for branch, child in children if value in self.values(child))
+            path[names[self._levels[diagram]]] = branch
+            diagram = child
+        return path
+
+
+def _adder(coefficient: Rational) -> Callable[[Any, Any], Any]:
+    return lambda total, value: simplest(total + coefficient * value)
+
+
+def clip(value: Rational) -> Rational:
+    """`min(max(value, 0), 1)`."""
+    return 0 if value <= 0 else 1 if value >= 1 else value
+
+
+SYMBOL = ("symbol",)
+"""The variable of the symbol at the position."""
+
+MASKS = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
+"""The side on which one counts, as what sees it."""
+
+Column = tuple[int, ...]
+"""A diagram for every site."""
+
+Count = tuple[str, Column]
+"""A side (`L`, `R` or both: empty) and what is counted."""
+
+Least = Callable[[Fraction, Fraction], int | None]
+"""For a step and a constant the least integer t at which `step t + constant` is true; None if that is not clear-cut."""
+
+Compared = Callable[[Any, int], int]
+"""Compares combinations of counts that differ in a constant alone: the diagram for a constant at a site."""
+
+
+@dataclass
+class Facts:
+    """Columns of diagrams, and the table of facts, shared by both sides; `users` are the formula's own predicates."""
+
+    sites: Sites
+    alphabet: tuple[str, ...]
+    users: Users = field(default_factory=dict)
+    diagrams: Diagrams = field(default_factory=Diagrams)
+    known: dict[Hashable, int] = field(default_factory=dict)
+    predicates: dict[int, PredicateColumn] = field(default_factory=dict)
+    """The free Booleans among the diagrams of encodings."""
+
+    def number(self, thing: Hashable) -> int:
+        """A number that stands for something in facts: columns are long, and compared in full only here."""
+        return self.known.setdefault(thing, len(self.known))
+
+    def fact(self, *statement: object) -> int:
+        """The variable of a fact."""
+        return self.diagrams.variable(statement)
+
+    # ---- columns ----
+
+    def everywhere(self, number: int) -> Column:
+        """The same diagram at every site."""
+        return (number,) * len(self.sites)
+
+    def symbols(self, values: tuple[Rational, ...]) -> int:
+        """A function of the symbol: of one variable, whose branches are the symbols, under any values."""
+        if len(set(values)) == 1:
+            return self.diagrams.terminal(values[0])
+        variable = self.diagrams.variable(SYMBOL, tuple(range(len(values))))
+        return self.diagrams.map(("symbols", values), lambda branch: values[branch], variable)
+
+    def encoded(self, values: Sequence[Any]) -> Column:
+        """An encoding by site: numbers, rational functions, or free Booleans."""
+        column = []
+        for value in values:
+            free = isinstance(value, Free)
+            column.append(self.fact("predicate", value) if free else self.diagrams.terminal(value))
+            if free:
+                self.predicates[column[-1]] = value.column
+        return tuple(column)
+
+    def letter(self, symbols: Collection[str]) -> Column:
+        """Whether the symbol is one of some."""
+        return self.everywhere(self.symbols(tuple(int(symbol in symbols) for symbol in self.alphabet)))
+
+    def given(self, program: Program) -> dict[str, Column]:
+        """What a specification has at every position before its first layer."""
+        columns = {ONE: self.everywhere(self.diagrams.one)}
+        columns |= {letter.name: self.letter(letter.symbols) for letter in program.letters}
+        encodings = {encoding.name: self.sites.evaluate(encoding.value) for encoding in program.encodings}
+        return columns | {name: self.encoded(values) for name, values in encodings.items()}
+
+    def each(self, name: str, function: Callable[[Any, Any], Any], left: Column, right: Column) -> Column:
+        """A function of two columns, site by site."""
+        return tuple(map(cache(partial(self.diagrams.apply, name, function)), left, right))
+
+    def combine(self, parts: Sequence[tuple[Rational, Column]], constant: Rational) -> Column:
+        """A linear combination of columns."""
+        if not parts:
+            return self.everywhere(self.diagrams.terminal(constant))
+        if len(parts) == 1 and parts[0][0] == 1 and not constant:
+            return parts[0][1]
+        factors = [factor for factor, _ in parts]
+        known = cache(lambda *row: self.diagrams.linear(zip(factors, row, strict=True), constant))
+        return tuple(map(known, *(column for _, column in parts)))
+
+    def clipped(self, column: Column) -> Column:
+        """The clip of an exact number at every site."""
+        return tuple(map(cache(partial(self.diagrams.map, "clip", clip)), column))
+
+    def constant(self, column: Column) -> bool:
+        """Whether a column is the same for every word."""
+        return all(self.diagrams.constant(number) for number in set(column))
+
+    def numbers(self, column: Column) -> list[Any]:
+        """The values of a column that is the same for every word."""
+        return [self.diagrams.value(number) for number in column]
+
+    def boolean(self, column: Column) -> bool:
+        """Whether a column takes no values but 0 and 1."""
+        return all(value in (0, 1) for number in set(column) for value in self.diagrams.values(number))
+
+    def fixed(self, column: Column, what: str) -> list[Any]:
+        """The values of a column that must be the same for every word."""
+        if not self.constant(column):
+            raise NotProved(f"{what} depends on the word")
+        return self.numbers(column)
+
+    def truths(self, column: Column, what: str) -> Column:
+        """A column that must take no values but 0 and 1."""
+        if not self.boolean(column):
+            raise NotProved(f"{what} is not a Boolean")
+        return column
+
+    # ---- positions ----
+
+    def step(self, op: str, what: Column) -> Column:
+        """`Y what` or `X what`."""
+        fact = self.fact(op, what)
+        edge = self.sites.edge("first" if op == "Y" else "last")
+        return tuple(self.diagrams.zero if here else fact for here in edge)
+
+    def alternating(self, keys: list[Any], values: list[Any], name: str) -> None:
+        """Hold that a head reads which keys are positive, and that neighbours differ in that."""
+        if any(not k or value not in (0, 1) or (k > 0) != (value == 1) for k, value in zip(keys, values, strict=True)):
+            raise NotProved(f"head {name} does not read which keys are positive")
+        for site, i in enumerate(self.sites.i):
+            # Neighbouring positions differ: who sees two or more sees both values.
+            if i > 1 and values[site] == values[site - 1]:
+                raise NotProved(f"head {name} does not read alternating values")
+
+    def distances(self, op: str, selected: list[Any]) -> list[int]:
+        """How far from every site the nearest selected position is, where that is the same for every word."""
+        found: list[int] = []
+        for n, start, end in self.sites.words():
+            # For `U` the mirror image: the last selected position so far, from the end on.
+            back = _back_to_last(selected[start:end][:: -1 if op == "U" else 1])
+            whole = [n + back[-1] - i for i in range(1, n + 1)]
+            found += {"S": back, "U": [-distance for distance in back[::-1]], "E": whole}[op]
+        return found
+
+    # ---- counts ----
+
+    def known_count(self, count: Count) -> list[Any] | None:
+        """The values of a count that is the same for every word, else None."""
+        side, what = count
+        return self.sites.totals(self.numbers(what), MASKS[side]) if self.constant(what) else None
+
+    def comparison(self, counts: Mapping[Count, Rational], least: Least, what: str) -> Compared:
+        """Whether an integer combination of counts, of i and of n is large enough, as one fact: integers without a
+        common divisor times counts that depend on the word and positions that are not numbers, and a threshold. The
+        function that is returned raises NotProved, for `what`, where a number is neither 0 nor 1."""
+        values = {count: self.known_count(count) for count in counts}
+        fixed = [(coefficient, known) for count, coefficient in counts.items() if (known := values[count]) is not None]
+        free = {count: coefficient for count, coefficient in counts.items() if values[count] is None and coefficient}
+        facts: dict[object, int] = {}
+
+        @cache
+        def number(step: Fraction) -> int:
+            return self.number(tuple(sorted((int(value / step), count) for count, value in free.items())))
+
+        def compared(found: LinearForm, site: int) -> int:
+            step = common([*map(Fraction, free.values()), found.of_i, found.of_n])
+            # Without a step one beyond the constant is taken, of which no multiple is added.
+            bound = least(step or abs(found.constant) + 2, found.constant)
+            if bound is None:
+                raise NotProved(f"{what} is neither 0 nor 1 {'for some counts' if step else 'somewhere'}")
+            if not step:
+                return self.diagrams.terminal(int(bound <= 0))
+            positions = found.of_i / step, found.of_n / step
+            above = None if free else self.sites.reaches(*positions, bound, site)
+            if above is not None:
+                return self.diagrams.terminal(int(above))
+            return self.fact("at least", number(step), positions, bound)
+
+        def compare(constant: Any, site: int) -> int:
+            found = self.sites.line(constant + sum(coefficient * known[site] for coefficient, known in fixed), site)
+            key = (found, site) if found.of_i or found.of_n else found
+            if key not in facts:
+                facts[key] = compared(found, site)
+            return facts[key]
+
+        return compare
+
+    # ---- predicates of counts ----
+
+    def predicate(self, node: Numeric, count: Count, everything: bool) -> Column:
+        """A predicate of a count; `everything` says that all positions are counted."""
+
+        def holds(value: int, n: int) -> int:
+            total = node.scale * value + node.offset
+            if node.name == "MOD":
+                return int((total - node.params[1]) % node.params[0] == 0)
+            user = self.users.get(node.name)
+            return int((user[1] if user else BUILT_IN[node.name])(total, n))
+
+        zero = [self.diagrams.terminal(holds(0, n)) for n in self.sites.n]
+        columns = [tuple(holds(value, n) for value in range(1, n + 1)) for n in self.sites.lengths]
+        return self.table(count, zero, columns)
+
+    def read_table(self, values: Column, what: str) -> Sequence[Any]:
+        """What a look-up reads, as `table` takes it: Booleans of the position, by length; else NotProved."""
+        numbers = self.fixed(values, what)
+        self.truths(values, what)
+        return [tuple(map(int, numbers[start:end])) for _, start, end in self.sites.words()]
+
+    def table(self, count: Count, at_zero: Sequence[int], columns: Sequence[Any]) -> Column:
+        """A predicate of a count: its value at 0 by site, and at 1, 2, ... by length."""
+        numbers = dict(zip(self.sites.lengths, columns, strict=True))
+        known = self.known_count(count)
+        if known is not None:
+            rows = zip(at_zero, known, self.sites.n, strict=True)
+            return tuple(self.diagrams.terminal(numbers[n][value - 1]) if value else zero for zero, value, n in rows)
+
+        def begin(last: int, value: int) -> int:  # equal for equal beginnings
+            return self.number(("beginning", last, value))
+
+        begun = {n: list(accumulate(column, begin, initial=-1)) for n, column in numbers.items()}
+        sizes = self.sites.sizes(MASKS[count[0]])
+        begins = [begun[n][size] for n, size in zip(self.sites.n, sizes, strict=True)]
+        return tuple(map(cache(partial(self.fact, "table", self.number(count))), at_zero, begins))
+
+
+def _back_to_last(selected: Sequence[Any]) -> list[int]:
+    """How far it is from every position to the last selected one up to there (negative); 0 where there is none."""
+    lasts = accumulate((place if here else -1 for place, here in enumerate(selected)), max)
+    return [last - place if last >= 0 else 0 for place, last in enumerate(lasts)]

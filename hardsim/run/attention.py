@@ -1,0 +1,220 @@
+"""Softmax attention of one head over one word.
+
+A key whose logit is more than `negligible` nats below that of another key is left out, and `widened` accounts for it:
+Theorem 26's temperatures make logits of millions of nats, so that of a row of n exponentials one or two are above
+anything that the arithmetic can tell from 0. Which they are is found in float64 for all pairs at once: every logit
+l = b sum_c q_c k_c is enclosed, and a key is left out only where that is certain.
+
+The enclosure. Let q_c = a_c +- r_c (scaled by 1/tau), k_c = b_c +- s_c with floats a, b, and k terms. The float64 value
+of sum a_c b_c is off by at most k u/(1 - k u) times sum |a_c b_c| (k products, k - 1 sums in any order), and the
+enclosed numbers move the sum by sum (r_c |b_c| + |a_c| s_c + r_c s_c). Both are computed in float64 and doubled, which
+covers their own rounding; LEAST covers underflow. A number that is no finite float64 makes comparisons false, and then
+nothing is left out.
+
+Logits of exact inputs are rationals that heads share: each exponential is computed once. They are formed from integers
+over common denominators, which is several times as fast as from fractions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import compress
+from math import gcd, lcm
+from operator import mul
+from typing import Any, Generic
+
+import numpy as np
+
+from hardsim.network.model import AttentionHead
+from hardsim.network.numbers import Rational
+from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, lift, linear
+from hardsim.run.enclosure import Booleans, Floats, U, rounded
+from hardsim.run.float_rows import Views
+
+LEAST = 2.0**-500
+FEW = 8
+"""No keys are left out where there are no more than these: to look for them would take longer."""
+
+Whole = tuple[tuple[int, ...], int]
+"""A vector of rationals: numerators, and their least common denominator."""
+
+
+def whole(values: Sequence[Rational]) -> Whole:
+    """A vector over its least common denominator."""
+    unit = lcm(*(value.denominator for value in values))
+    return tuple(value.numerator * (unit // value.denominator) for value in values), unit
+
+
+def exponentials(arithmetic: Arithmetic[T]) -> Callable[[Whole, Whole], T]:
+    """The function e^(q . k) of two vectors of the same length, which computes each exponential once."""
+
+    @lru_cache(100_000)
+    def power(numerator: int, unit: int) -> T:
+        return arithmetic.exp(numerator if unit == 1 else Fraction(numerator, unit))
+
+    @lru_cache(100_000)
+    def product(query: Whole, key: Whole) -> T:
+        numerator, unit = sum(map(mul, query[0], key[0])), query[1] * key[1]
+        common = gcd(numerator, unit)
+        return power(numerator // common, unit // common)
+
+    return product
+
+
+@dataclass(frozen=True)
+class Forms(Generic[T]):
+    """W_Q x_i / tau_i or W_K x_j at every position; vectors of `numbers` of the arithmetic or, where all are exact, of
+    `wholes`."""
+
+    arithmetic: Arithmetic[T]
+    values: list[tuple[Value, ...]]
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether every value is a rational."""
+        return all(is_exact(value) for row in self.values for value in row)
+
+    @cached_property
+    def wholes(self) -> list[Whole]:
+        """Each position's values over a common denominator."""
+        return [whole(row) for row in self.values]
+
+    @cached_property
+    def numbers(self) -> list[list[T]]:
+        """Each position's values in the arithmetic."""
+        return [[lift(self.arithmetic, value) for value in row] for row in self.values]
+
+    @cached_property
+    def ends(self) -> tuple[Floats, Floats]:
+        """Float64 midpoints and radii, (positions, k)."""
+        ends = np.array([[enclosed(self.arithmetic, value) for value in row] for row in self.values])
+        return ends[:, :, 0], ends[:, :, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyWeights(Generic[T]):
+    """The keys that matter to a query, by index, their weights before they are divided by their sum (of one key alone
+    none), and how many visible keys were left out."""
+
+    keys: list[int]
+    weights: list[T]
+    dropped: int
+
+
+class WordHead(Generic[T]):
+    """One head at one length: `inverse` is 1/tau by query position, `product` computes e^(q . k) of exact vectors."""
+
+    def __init__(
+        self,
+        head: AttentionHead,
+        arithmetic: Arithmetic[T],
+        product: Callable[[Whole, Whole], T],
+        inverse: Sequence[Fraction],
+        views: Views,
+    ) -> None:
+        self.head, self.arithmetic, self.product, self.inverse = head, arithmetic, product, inverse
+        self.seen = views.visible(np.arange(views.size))
+        self._static: dict[int, Forms[T]] = {}
+
+    def attend(self, columns: Sequence[Column], values: Sequence[Column]) -> list[Column]:
+        """The attended values of every query position; uniform means of exact values are exact."""
+        if not self.head.scores:
+            seen = [np.flatnonzero(row).tolist() for row in self.seen]
+            return [
+                Column([self._average([column.values[key] for key in keys]) for keys in seen], column.exact)
+                for column in values
+            ]
+        many = len(self.seen) > FEW
+        reaches = [spread(self.arithmetic, column.values) if many else None for column in values]
+        rows = self.rows(columns, screened=None not in reaches)
+        numbers = [[lift(self.arithmetic, value) for value in column.values] for column in values]
+        return [
+            Column([self._mean(row, part, reach) for row in rows], exact=False)
+            for part, reach in zip(numbers, reaches, strict=True)
+        ]
+
+    def rows(self, columns: Sequence[Column], screened: bool = True) -> list[KeyWeights[T]]:
+        """The rows of all queries; unless they are `screened` nothing is left out."""
+        queries, keys = self._forms(0, columns), self._forms(1, columns)
+        exact = queries.exact and keys.exact
+        left: Sequence[Any] = queries.wholes if exact else queries.numbers
+        right: Sequence[Any] = keys.wholes if exact else keys.numbers
+        weigh: Callable[[Any, Any], T] = self.product if exact else self._exponential
+        kept = self.matter(queries, keys) if screened else self.seen
+        found: list[KeyWeights[T]] = []
+        for query, row, count in zip(left, kept.tolist(), self.seen.sum(axis=1).tolist(), strict=True):
+            near = list(compress(range(len(row)), row))
+            # One key alone has all of the weight, whatever its logit.
+            weights = [weigh(query, right[key]) for key in near] if len(near) > 1 else []
+            found.append(KeyWeights(near, weights, count - len(near)))
+        return found
+
+    def matter(self, queries: Forms[T], keys: Forms[T]) -> Booleans:
+        """Which keys (columns) may have a weight that the arithmetic can tell from 0, by query (row)."""
+        (query, query_rad), (key, key_rad) = queries.ends, keys.ends
+        with np.errstate(all="ignore"):
+            logit, size, other = query @ key.T, np.abs(query), np.abs(key)
+            off = query_rad @ (other + key_rad).T + size @ (key_rad + (key.shape[1] + 4) * U * other).T
+            off = 2 * off + LEAST
+            best = np.max(np.where(self.seen, logit - off, -np.inf), axis=1, keepdims=True)
+            # The difference is rounded once more, which is far less than the nat that is added.
+            far = (best - (logit + off)) * (1 - 4 * U) > self.arithmetic.negligible + 1
+        kept: Booleans = self.seen & ~far
+        return kept
+
+    def _forms(self, side: int, columns: Sequence[Column]) -> Forms[T]:
+        """The queries' forms over tau (0), or those of the keys (1); kept where they are the same for every word."""
+        if side in self._static:
+            return self._static[side]
+        forms = [pair[side] for pair in self.head.scores]
+        rows: Iterable[tuple[Value, ...]] = zip(
+            *(linear(self.arithmetic, form, columns).values for form in forms), strict=True
+        )
+        if side == 0:
+            rows = (tuple(self._times(x, beta) for x in row) for row, beta in zip(rows, self.inverse, strict=True))
+        made = Forms(self.arithmetic, list(rows))
+        if all(columns[index].static for form in forms for index, _ in form):
+            self._static[side] = made
+        return made
+
+    def _times(self, value: Value, beta: Fraction) -> Value:
+        return value * (beta if is_exact(value) else self.arithmetic.number(beta))
+
+    def _exponential(self, query: Sequence[T], key: Sequence[T]) -> T:
+        """e^(q . k) of vectors of numbers."""
+        return self.arithmetic.exp(self.arithmetic.total(list(map(mul, query, key))))
+
+    def _average(self, values: list[Value]) -> Value:
+        """The mean of some values: exact if they are."""
+        if all(is_exact(value) for value in values):
+            return Fraction(sum(values), len(values))
+        total = self.arithmetic.total([lift(self.arithmetic, value) for value in values])
+        return total / self.arithmetic.number(len(values))
+
+    def _mean(self, row: KeyWeights[T], values: Sequence[T], reach: Rational | None) -> T:
+        """The weighted mean of values that are at most `reach` apart, which is known where something was left out."""
+        mean = values[row.keys[0]]
+        if row.weights:
+            products = [weight * values[key] for weight, key in zip(row.weights, row.keys, strict=True)]
+            mean = self.arithmetic.total(products) / self.arithmetic.total(row.weights)
+        return self.arithmetic.widened(mean, row.dropped, reach) if row.dropped and reach else mean
+
+
+def enclosed(arithmetic: Arithmetic[T], value: Value) -> tuple[float, float]:
+    """A float64 midpoint and radius of a value; an infinite radius where it is beyond float64."""
+    return rounded(value) if is_exact(value) else arithmetic.approximate(value)
+
+
+def spread(arithmetic: Arithmetic[T], values: Sequence[Value]) -> Rational | None:
+    """A bound on how far any two of some values are apart; None where there is none."""
+    if all(is_exact(value) for value in values):
+        reach: Rational = max(values) - min(values)
+        return reach
+    ends = [enclosed(arithmetic, value) for value in values]
+    apart = max(middle + radius for middle, radius in ends) - min(middle - radius for middle, radius in ends)
+    # Four roundings, each of at most 2^-53 of one of the numbers.
+    largest = max(abs(middle) + radius for middle, radius in ends)
+    return Fraction(apart) + Fraction(largest) * Fraction(8, 2**53) if np.isfinite([apart, largest]).all() else None

@@ -1,0 +1,60 @@
+"""How large coordinates and logits can be, from the weights alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from hardsim.network.model import Terms, Transformer
+from hardsim.network.numbers import Rational
+
+
+def magnitudes(model: Transformer, n: int) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
+    """Bounds on every coordinate, over all positions and words of length n: layer by layer before and after attention.
+
+    Magnitudes are propagated coordinate by coordinate: attention is a convex combination, a clip is at most 1.
+    """
+    size: list[Fraction] = [Fraction(0)] * model.dimension
+    for _, column, value in model.embedding.entries:
+        size[column] = max(size[column], _size(value))
+    for column, encoding in model.encodings:
+        size[column] += max(_size(encoding.evaluate(i=i, n=n)) for i in range(model.first, n + 1))
+    for layer in model.layers:
+        grown = list(size)
+        for head in layer.heads:
+            for out, form in head.values:
+                grown[out] += reach(form, size)
+        yield size, grown
+        added = [Fraction(0)] * model.dimension
+        for unit in layer.ffn.units:
+            top = Fraction(1) if unit.clip else reach(unit.form, grown) + _size(unit.bias)
+            for out, weight in unit.outs:
+                added[out] += _size(weight) * top
+        for out, bias in layer.ffn.biases:
+            added[out] += _size(bias)
+        size = [old + new for old, new in zip(grown, added, strict=True)]
+
+
+def reach(form: Terms, size: Sequence[Fraction]) -> Fraction:
+    """A bound on a linear form of coordinates of these sizes."""
+    return sum((_size(value) * size[column] for column, value in form), Fraction(0))
+
+
+def largest_inverse(model: Transformer, n: int) -> Fraction:
+    """The largest 1/tau over the positions of words of length n."""
+    positions = range(model.first, n + 1) if "i" in model.temperature.variables else (n,)
+    return max(model.inverse_temperature(i, n) for i in positions)
+
+
+def largest_logit(model: Transformer, n: int) -> Fraction:
+    """A bound on |s_ij / tau| over all heads, positions and words of length n, in nats."""
+    scores = (
+        sum((reach(q, size) * reach(k, size) for q, k in head.scores), Fraction(0))
+        for layer, (size, _) in zip(model.layers, magnitudes(model, n), strict=True)
+        for head in layer.heads
+    )
+    return max(scores, default=Fraction(0)) * largest_inverse(model, n)
+
+
+def _size(value: Rational) -> Fraction:
+    return abs(Fraction(value))

@@ -1,0 +1,205 @@
+"""What a hard-attention model did on the words of one length: score gaps, ties, sizes of activations.
+
+Lemma 24 in practice: gap(n) and X(n) are the extremes over the words seen. Facts of parts of the words merge, so that
+a length can be measured batch by batch and in several processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hardsim.hard.exact import Columns, HardTrace, LayerTrace, Rows, Word
+from hardsim.hard.integers import Exact
+from hardsim.program.model import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A row of scores: the word and its query position (1..n, or 0 for the beginning of the sequence)."""
+
+    word: tuple[str, ...]
+    position: int
+
+
+@dataclass
+class HeadFacts:
+    """The rows of one head that is not uniform.
+
+    By query index: `gaps`, the least score gap (None where no row had two different scores), `fewest` and `most`
+    positions with the largest score. `reach` is the largest distance of two visible scores of a row; `sizes` bounds
+    the query and key forms, row by row of W_Q and W_K.
+    """
+
+    gaps: list[Fraction | None]
+    fewest: list[int]
+    most: list[int]
+    reach: Fraction
+    sizes: list[tuple[Fraction, Fraction]]
+    least: tuple[Fraction, Witness] | None = None
+    """The least gap and where it is."""
+    tie: tuple[int, Witness] | None = None
+    """How many positions shared the largest score where most did, if ever more than one."""
+
+    @property
+    def gap(self) -> Fraction | None:
+        """The least score gap of all rows."""
+        return None if self.least is None else self.least[0]
+
+    def merge(self, other: HeadFacts) -> None:
+        """Take in the facts of other words."""
+        self.gaps = [lower(a, b) for a, b in zip(self.gaps, other.gaps, strict=True)]
+        self.fewest = [min(pair) for pair in zip(self.fewest, other.fewest, strict=True)]
+        self.most = [max(pair) for pair in zip(self.most, other.most, strict=True)]
+        self.reach = max(self.reach, other.reach)
+        self.sizes = [(max(a, c), max(b, d)) for (a, b), (c, d) in zip(self.sizes, other.sizes, strict=True)]
+        if self.least is None or (other.least is not None and other.least[0] < self.least[0]):
+            self.least = other.least
+        if self.tie is None or (other.tie is not None and other.tie[0] > self.tie[0]):
+            self.tie = other.tie
+
+
+@dataclass
+class LayerFacts:
+    """One layer. `values` holds least and largest attended forms by head and coordinate, `margins` by hidden unit the
+    least of max(-z, z - 1) over its inputs z (negative: some z lies strictly between 0 and 1), `tops` the largest z."""
+
+    heads: dict[str, HeadFacts]
+    values: dict[tuple[str, str], tuple[Fraction, Fraction]]
+    margins: list[Fraction]
+    tops: list[Fraction]
+    size: Fraction
+    """X: the largest absolute value of a coordinate that enters the layer."""
+
+    def merge(self, other: LayerFacts) -> None:
+        """Take in the facts of other words."""
+        for name, head in self.heads.items():
+            head.merge(other.heads[name])
+        for place, (low, high) in other.values.items():
+            mine = self.values[place]
+            self.values[place] = min(mine[0], low), max(mine[1], high)
+        self.margins = [min(pair) for pair in zip(self.margins, other.margins, strict=True)]
+        self.tops = [max(pair) for pair in zip(self.tops, other.tops, strict=True)]
+        self.size = max(self.size, other.size)
+
+
+@dataclass
+class LengthFacts:
+    """Everything measured at one length n over `words` words. `distance` is the least distance of an output from the
+    threshold, `size` the largest activation at the end."""
+
+    n: int
+    words: int
+    layers: list[LayerFacts]
+    size: Fraction
+    distance: Fraction | None = None
+    exhaustive: bool = False
+
+    @property
+    def heads(self) -> dict[str, HeadFacts]:
+        """The facts of every head that is not uniform, in order."""
+        return {name: head for layer in self.layers for name, head in layer.heads.items()}
+
+    @property
+    def gap(self) -> Fraction | None:
+        """gap(n): the least score gap of all heads."""
+        gaps = [head.gap for head in self.heads.values() if head.gap is not None]
+        return min(gaps, default=None)
+
+    @property
+    def largest(self) -> Fraction:
+        """X(n): the largest activation anywhere between layers."""
+        return max([self.size, *(layer.size for layer in self.layers)])
+
+    def merge(self, other: LengthFacts) -> None:
+        """Take in the facts of other words of the same length."""
+        self.words += other.words
+        for mine, theirs in zip(self.layers, other.layers, strict=True):
+            mine.merge(theirs)
+        self.size = max(self.size, other.size)
+        self.distance = lower(self.distance, other.distance)
+
+
+def measure(program: Program, words: Sequence[Word], trace: HardTrace) -> LengthFacts:
+    """The facts of one batch of words."""
+    layers: list[LayerFacts] = []
+    entering = trace.inputs
+    for layer in trace.layers:
+        layers.append(_layer(program, layer, entering, words))
+        entering = layer.columns
+    facts = LengthFacts(trace.n, len(words), layers, _size(program, entering))
+    if program.threshold is not None:
+        facts.distance = _distance(program, trace, Fraction(program.threshold))
+    return facts
+
+
+def _distance(program: Program, trace: HardTrace, threshold: Fraction) -> Fraction:
+    """The least distance of an output from the threshold: where the program is read, or at every symbol."""
+    place = program.reading_index(trace.n)
+    some = slice(1 - program.first, None) if program.outputs else slice(place, place + 1)
+    columns = [trace.columns[name] for name in dict(program.outputs).values()] or [trace.columns[program.output]]
+    values = {Fraction(int(one), column.unit) for column in columns for one in np.unique(column.whole[:, some])}
+    return min(abs(value - threshold) for value in values)
+
+
+def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequence[Word]) -> LayerFacts:
+    def least(column: Exact) -> Fraction:
+        return Fraction(int(column.whole.min()), column.unit)
+
+    def most(column: Exact) -> Fraction:
+        return Fraction(int(column.whole.max()), column.unit)
+
+    return LayerFacts(
+        heads={name: _head(rows, words, program.first) for name, rows in layer.rows.items()},
+        values={
+            (name, out): (least(value), most(value))
+            for name, forms in layer.values.items()
+            for out, value in forms.items()
+        },
+        margins=[Fraction(int(np.maximum(-z.whole, z.whole - z.unit).min()), z.unit) for z in layer.inputs],
+        tops=[most(column) for column in layer.inputs],
+        size=max(_size(program, entering), _size(program, layer.attended)),
+    )
+
+
+def _size(program: Program, columns: Columns) -> Fraction:
+    """Of the largest coordinate; the constant 1 need not be one."""
+    return max(columns[name].magnitude for name in program.coordinates)
+
+
+def _head(rows: Rows, words: Sequence[Word], first: int) -> HeadFacts:
+    gaps: list[Fraction | None] = []
+    least: tuple[Fraction, Witness] | None = None
+    for query, (column, unit) in enumerate(zip(rows.gap.T, rows.units, strict=True)):
+        there = np.flatnonzero(column >= 0)
+        gap = None
+        if len(there):
+            word = int(there[column[there].argmin()])
+            gap = Fraction(int(column[word]), unit)
+            if least is None or gap < least[0]:
+                least = gap, Witness(tuple(words[word]), query + first)
+        gaps.append(gap)
+    most = int(rows.maxima.max())
+    tie: tuple[int, Witness] | None = None
+    if most > 1:
+        word, query = (int(index) for index in np.unravel_index(int(rows.maxima.argmax()), rows.maxima.shape))
+        tie = most, Witness(tuple(words[word]), query + first)
+    return HeadFacts(
+        gaps=gaps,
+        fewest=rows.maxima.min(axis=0).tolist(),
+        most=rows.maxima.max(axis=0).tolist(),
+        reach=max(Fraction(int(reach), unit) for reach, unit in zip(rows.reach.max(axis=0), rows.units, strict=True)),
+        sizes=rows.sizes,
+        least=least,
+        tie=tie,
+    )
+
+
+def lower(left: Fraction | None, right: Fraction | None) -> Fraction | None:
+    """The lesser of two numbers of which either may be missing."""
+    if left is None or right is None:
+        return right if left is None else left
+    return min(left, right)

@@ -1,0 +1,270 @@
+"""Theorem 26: how far the softmax model can be from the hard-attention model, layer by layer, and which temperature
+makes that small enough.
+
+The steps are Lemmas 30 to 34, taken coordinate by coordinate instead of with one norm for all (ours; each step is the
+triangle inequality on the rows of the matrix that the lemma bounds by a norm, so that no coordinate's bound is larger
+than the lemma's):
+
+ - scores: with query forms of size at most Q off by at most q, key forms of size K off by k, a product is off by
+   at most Q k + K q + q k; eta is their sum over the rows of W_Q and W_K;
+ - weights: the bound of `theory.perturbation.weight_distance` with this eta, query by query;
+ - attention: a value form off by v and between `low` and `high` in the hard model moves by at most v + D min(size,
+   (high - low)/2), D the distance of the weights: the differences of weights sum to 0, so the middle of the values
+   may be subtracted;
+ - the feed-forward network: relu does not expand, and a clip whose input is off by e gives the
+   very same number if every hard z is at most -e or at least 1 + e, and moves by at most min(e, 1) otherwise.
+
+All bounds are exact rationals rounded up. Leftmost and rightmost hardmax with ties is made tieless first (Lemma 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from hardsim.errors import Undecided
+from hardsim.hard.exact import visible_sums
+from hardsim.lang.arith import Arith, parse_arith
+from hardsim.network.model import Schedule, Transformer
+from hardsim.network.numbers import ONE
+from hardsim.program.model import Affine, Encoding, Head, Program, ProgramLayer, Weighting
+from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
+from hardsim.theory.outward import round_up
+from hardsim.theory.perturbation import FARTHEST, weight_distance
+
+ZERO = Fraction(0)
+
+Gaps = Mapping[str, Sequence[Fraction | None]]
+"""The score gap of each head by query index."""
+Errors = Mapping[str, Fraction]
+"""Bounds by coordinate."""
+
+
+@dataclass(frozen=True)
+class LayerBounds:
+    """Bounds of |soft - hard| by coordinate after attention and after the layer; by head, of the distance of its
+    weights in the 1-norm and (`etas`) of its scores' error."""
+
+    attended: Errors
+    final: Errors
+    distances: dict[str, Fraction]
+    etas: dict[str, Fraction]
+    values: dict[tuple[str, str], Fraction]
+    """By head and output coordinate: of the attended value's error."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds of every layer."""
+
+    layers: tuple[LayerBounds, ...]
+
+    @property
+    def final(self) -> Fraction:
+        """Of the largest error of a coordinate at the end."""
+        return max(self.layers[-1].final.values(), default=ZERO) if self.layers else ZERO
+
+
+def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[Fraction], gaps: Gaps) -> Bounds:
+    """The recursion at one length.
+
+    Args:
+        facts: what the hard model did; the bounds hold for the words that it was measured on (and for all words of the
+            length if these were all).
+        inverse: 1/tau by query index.
+        gaps: by head that is not uniform, the score gap that each query is known to have.
+    """
+    errors: Errors = {ONE: ZERO} | dict.fromkeys(program.coordinates, ZERO)
+    found: list[LayerBounds] = []
+    for layer, seen in zip(program.layers, facts.layers, strict=True):
+        distances: dict[str, Fraction] = {}
+        etas: dict[str, Fraction] = {}
+        values: dict[tuple[str, str], Fraction] = {}
+        attended = dict(errors)
+        for head in layer.heads:
+            if head.name in seen.heads:
+                rows = seen.heads[head.name]
+                etas[head.name] = _score_error(head, rows, errors)
+                eta, gap = etas[head.name], gaps[head.name]
+                distances[head.name] = _distance(head, rows, program.bos, gap, eta, inverse)
+            for out, form in head.values:
+                low, high = seen.values[head.name, out]
+                size = min(max(abs(low), abs(high)), (high - low) / 2)
+                moved = round_up(_reach(form, errors) + distances.get(head.name, ZERO) * size)
+                values[head.name, out] = moved
+                attended[out] += moved
+        errors = _feed_forward(layer, seen, attended)
+        found.append(LayerBounds(attended, errors, distances, etas, values))
+    return Bounds(tuple(found))
+
+
+def _reach(form: Affine, errors: Errors) -> Fraction:
+    """By how much a linear form is off."""
+    return sum((abs(Fraction(value)) * errors[name] for name, value in form.terms), ZERO)
+
+
+def _score_error(head: Head, rows: HeadFacts, errors: Errors) -> Fraction:
+    total = ZERO
+    for (query, key), (query_size, key_size) in zip(head.score, rows.sizes, strict=True):
+        q, k = _reach(query, errors), _reach(key, errors)
+        total += query_size * k + key_size * q + q * k
+    return round_up(total)
+
+
+def _distance(
+    head: Head, rows: HeadFacts, bos: bool, gaps: Sequence[Fraction | None], eta: Fraction, inverse: Sequence[Fraction]
+) -> Fraction:
+    """The largest distance of hard and soft weights over the queries."""
+    if head.weighting in (Weighting.LEFTMOST, Weighting.RIGHTMOST) and max(rows.most) > 1:
+        # Softmax shares its weight among tied maxima as average hardmax does: to one of them it need not come any
+        # nearer than two weightings always are.
+        return FARTHEST
+    seen = visible_sums(head.mask, np.ones(len(inverse), dtype=np.int64), bos).tolist()
+    different = set(zip(seen, rows.fewest, rows.most, gaps, inverse, strict=True))
+    return max(row_distance(*row, eta) for row in different)
+
+
+def row_distance(
+    positions: int, fewest: int, most: int, gap: Fraction | None, inverse: Fraction, eta: Fraction
+) -> Fraction:
+    """THEORY's general hardmax bound for rows with `fewest` to `most` maxima among the visible positions: its first
+    term falls as the number of maxima m grows, its second does not depend on it once m > 1."""
+    rest = ZERO if gap is None else weight_distance(positions, fewest, gap, eta, 1 / inverse)
+    if most == 1:
+        return rest
+    # All positions that share the maximum: only the second term is left.
+    shared = weight_distance(most, most, Fraction(1), eta, 1 / inverse)
+    return min(Fraction(2), rest if fewest > 1 and gap is not None else rest + shared)
+
+
+def _feed_forward(layer: ProgramLayer, seen: LayerFacts, attended: Errors) -> Errors:
+    errors = dict(attended)
+    for unit, margin, top in zip(layer.units, seen.margins, seen.tops, strict=True):
+        moved = _reach(unit.pre, attended)
+        if unit.clip:
+            moved = ZERO if moved <= margin else min(moved, Fraction(1))
+        elif top + moved <= 0:
+            moved = ZERO  # never active, in neither model
+        for out, weight in unit.outs:
+            errors[out] += abs(Fraction(weight)) * moved
+    return {name: round_up(error) for name, error in errors.items()}
+
+
+DEFAULT_EPSILON = Fraction(1, 4)
+"""The error that a threshold of 1/2 between outputs 0 and 1 forgives twice over."""
+STEPS = 64
+"""The mantissa of the temperature is found to one part in so many."""
+HALVINGS = 400
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The temperature of one length, and what the recursion promises at it.
+
+    `tau` is a dyadic rational k 2^-m with STEPS <= k < 2 STEPS: the bound exceeds epsilon at (k + 1) 2^-m. It is 1 if
+    every head is uniform, since then any temperature gives the hard model itself.
+    """
+
+    tau: Fraction
+    bounds: Bounds
+    epsilon: Fraction
+
+
+def declared_gaps(program: Program, facts: LengthFacts) -> dict[str, list[Fraction | None]]:
+    """The score gap of every query: the declared one where there is one (see `Head.promised`), else the measured."""
+    gaps: dict[str, list[Fraction | None]] = {}
+    for head in program.heads:
+        measured = facts.heads.get(head.name)
+        if measured is None:
+            continue
+        declared = head.promised(facts.n, program.first) or measured.gaps
+        gaps[head.name] = [None if old is None else new for old, new in zip(measured.gaps, declared, strict=True)]
+    return gaps
+
+
+def solve(program: Program, facts: LengthFacts, epsilon: Fraction, gaps: Gaps) -> Solution:
+    """The largest temperature, to a mantissa of STEPS, at which the error bound at the end is at most epsilon. The
+    bound grows with the temperature, which is halved from the least gap on until the bound holds, and then refined.
+
+    Raises:
+        Undecided: if it does not hold after HALVINGS halvings.
+    """
+    known = [gap for row in gaps.values() for gap in row if gap is not None]
+    positions = facts.n + 1 - program.first
+
+    def at(tau: Fraction) -> Bounds:
+        return error_bounds(program, facts, [1 / tau] * positions, gaps)
+
+    if not known:
+        bounds = at(Fraction(1))
+        if bounds.final <= epsilon:
+            return Solution(Fraction(1), bounds, epsilon)
+    start = power_of_two(min(known, default=Fraction(1)))
+    tau = start * 2
+    bounds = at(tau)
+    while bounds.final > epsilon:
+        tau /= 2
+        if tau < start / 2**HALVINGS:
+            raise Undecided(
+                f"no temperature down to {float(tau):.3g} gives an error of at most {epsilon} at length {facts.n}; "
+                "ask for a larger --epsilon"
+            )
+        bounds = at(tau)
+    low, high = STEPS, 2 * STEPS
+    unit = tau / STEPS
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = at(middle * unit)
+        if found.final <= epsilon:
+            low, bounds = middle, found
+        else:
+            high = middle
+    return Solution(low * unit, bounds, epsilon)
+
+
+def power_of_two(value: Fraction) -> Fraction:
+    """The largest power of two that is at most a positive number."""
+    power = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())
+    return power if power <= value else power / 2
+
+
+def inverses(model: Transformer, n: int) -> Sequence[Fraction]:
+    """1/tau of a softmax model by query index."""
+    return [model.inverse_temperature(i, n) for i in range(model.first, n + 1)]
+
+
+RAMP = "tie: i/(2*(n+1))"
+"""The name of the key coordinate of the tie-breaking term."""
+
+
+def break_ties(program: Program, gaps: Mapping[str, Schedule]) -> Program:
+    """The same program with tieless scores in the named heads, and a coordinate for the ramp and for each head's gap;
+    `gaps` says by how much its scores differ."""
+    added = [Encoding(RAMP, parse_arith("i/(2*(n+1))")), *(Encoding(_gap_of(name), gap) for name, gap in gaps.items())]
+
+    def head(old: Head) -> Head:
+        if old.name not in gaps:
+            return old
+        gap = gaps[old.name]
+        tie = Affine.coordinate(RAMP).scaled(-1 if old.weighting is Weighting.LEFTMOST else 1)
+        return replace(
+            old,
+            score=(*old.score, (Affine.coordinate(_gap_of(old.name)), tie)),
+            decay=None,
+            gap=parse_arith(f"({gap})/(2*(n+1))") if isinstance(gap, Arith) else None,
+        )
+
+    return replace(
+        program,
+        coordinates=(*program.coordinates, *(encoding.name for encoding in added)),
+        encodings=(*program.encodings, *added),
+        layers=tuple(replace(layer, heads=tuple(map(head, layer.heads))) for layer in program.layers),
+    )
+
+
+def _gap_of(head: str) -> str:
+    """The name of the query coordinate of a head's tie-breaking term."""
+    return f"tie: gap of {head}"

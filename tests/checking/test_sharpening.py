@@ -1,0 +1,423 @@
+"""Hard-attention models as subjects: answers, ties, temperatures, what the bounds rest on, the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import exp, log
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from hardsim.checking.campaign import (
+    CheckOptions,
+    Judge,
+    Progress,
+    check_subject,
+    fit,
+    judge,
+    kind_of,
+    words_of,
+)
+from hardsim.checking.engines import FloatEngine, HardRunner, SoftEngine, batches, hard_answers
+from hardsim.checking.evaluate import accepted_words
+from hardsim.checking.execution import LocalCrew
+from hardsim.checking.result import CheckResult, Mismatch, Verdict, Violation, Word, settled
+from hardsim.checking.sharpening import Preparation, constant, packed, plan_length, prepare_words, unpacked
+from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.tally import Extreme, Tally, first_of
+from hardsim.errors import InputError, Undecided
+from hardsim.hard.exact import ExactModel
+from hardsim.lang.arith import parse_arith
+from hardsim.run.soft import SoftModel
+from tests.attention_models import HEAD, critical, majority, sided, some_a, with_head
+from tests.subjects import at_temperature, evaluations, program_of, shipped, subject_of
+
+HALF = Fraction(1, 2)
+
+
+def words(n: int, symbols: str = "ab") -> list[tuple[str, ...]]:
+    return list(product(symbols, repeat=n))
+
+
+def check(subject: Subject, max_n: int, engine: str = "ball") -> CheckResult:
+    return check_subject(subject, CheckOptions(max_n=max_n, engine=engine))
+
+
+def prepared(subject: Subject, some: dict[int, list[Word]], whole: bool = True) -> Preparation:
+    return prepare_words(subject, some, dict.fromkeys(some, whole))[0]
+
+
+def soft_answers(subject: Subject, tau: str, some: list[Word]) -> list[Any]:
+    """What softmax answers at a temperature, in balls, on words as they are read."""
+    soft = SoftEngine(subject, tempered(subject.program, parse_arith(tau)), subject.program, "ball")
+    return [answer for _, answer in soft.decisions(some)]
+
+
+# ---- answers ----
+
+
+def test_what_is_settled() -> None:
+    assert all(settled(answer) for answer in (True, False, (), ("a", "b")))
+    assert not any(settled(answer) for answer in (None, (None,), ("a", None)))
+
+
+def test_an_acceptor_answers_by_its_threshold(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, majority())
+    answers = HardRunner(subject).answers(words(2))
+    assert answers == [True, None, None, False]
+    assert soft_answers(subject, "1", words(2)) == answers
+
+
+def test_a_transduction_answers_symbol_by_symbol(tmp_path: Path) -> None:
+    """Outputs are the shares of a and of b, exact at an even split too, where neither is above 1/2."""
+    document = majority()
+    document |= {
+        "coordinates": ["1", "a", "b", "found", "other"],
+        "embedding": {"a": {"1": "1", "a": "1"}, "b": {"1": "1", "b": "1"}},
+        "outputs": {"x": "found", "#": "other"},
+        "blank": "#",
+    }
+    subject = subject_of(tmp_path, with_head(document, w_v={"found": {"a": "1"}, "other": {"b": "1"}}))
+    assert not subject.acceptor
+    expected = [("x", "x"), (None, None), (None, None), ()]  # the blank is dropped
+    assert HardRunner(subject).answers(words(2)) == expected
+    assert soft_answers(subject, "1", words(2)) == expected
+    assert check(subject, 2).verdict is Verdict.UNDECIDED
+
+
+def test_a_program_is_padded_and_its_blanks_are_dropped(tmp_path: Path) -> None:
+    subject = program_of(tmp_path, "alphabet: a b\npad: len + 1\nY(i) := in(i)\n")
+    assert (subject.alphabet, subject.blank, subject.prepared(("a", "b"))) == (("a", "b"), "#", ("a", "b", "#"))
+    (found,) = evaluations(subject, [("a", "b")], "ball")
+    assert found.oracle == found.hard == found.soft == ("a", "b")
+    assert found.agree
+
+
+def test_an_example_must_hold(tmp_path: Path) -> None:
+    subject_of(tmp_path, some_a(examples={"accept": ["ab"], "reject": ["b"]}))
+    with pytest.raises(InputError, match="at examples: the model does not decide 'ab', which is listed as accepted"):
+        subject_of(tmp_path, majority() | {"examples": {"accept": ["ab"]}})
+
+
+def test_accepted_words(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    options = CheckOptions(engine="ball")
+    judges: tuple[Literal["oracle", "hard", "soft"], ...] = ("oracle", "hard", "soft")
+    for by in judges:
+        found = list(accepted_words(subject, words(3), by, options))
+        assert found == [word for word in words(3) if "a" in word]
+    soft = list(accepted_words(at_temperature(subject, "1"), words(3), "soft", options))
+    assert [word for word in found if word.count("a") > 1] == soft
+
+
+def test_which_words_are_tried(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a(examples={"accept": ["bbbbbbbab"]}))
+    options = CheckOptions(max_n=9, exhaustive=8)
+    plan = words_of(subject, options, 3)
+    assert (list(plan.words), plan.exhaustive) == (words(3), True)
+    plan = words_of(subject, options, 9)
+    found = list(plan.words)
+    assert not plan.exhaustive
+    assert tuple("bbbbbbbab") in found
+    assert len(set(found)) == len(found)
+
+
+def test_batches_hold_all_words_in_order() -> None:
+    assert list(batches(words(3), 4)) == [words(3)]
+    # 1024 positions: 2^20 scores, one word at a time.
+    assert list(batches(words(1), 1024)) == [[("a",)], [("b",)]]
+    assert list(batches([], 3)) == []
+
+
+# ---- preparation and plans ----
+
+
+def test_ties_of_one_side_are_broken_and_of_the_mean_are_not(tmp_path: Path) -> None:
+    for weighting in ("leftmost", "rightmost", "average"):
+        subject = subject_of(tmp_path, sided(weighting))
+        found = prepared(subject, {n: words(n, "abc") for n in (1, 2)})
+        (tie,) = found.ties
+        assert (tie.head, tie.n, tie.word, tie.position, tie.count) == (HEAD, 2, ("a", "a"), 1, 2)
+        assert found.broken == (() if weighting == "average" else (HEAD,))
+        # Scores differ by 1 at length 2, and by nothing at length 1: 1 / (2 (n + 1)) afterwards.
+        assert found.facts[2].gap == (1 if weighting == "average" else Fraction(1, 6))
+        assert found.facts[1].gap is None
+
+
+def test_the_plan_of_a_length(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    found = prepared(subject, {3: words(3)})
+    plan = plan_length(found, subject, 3)
+    # Outputs 0 and 1 are 1/4 from the threshold 3/4; the bound is (n - 1) e^(-1/tau).
+    assert (plan.epsilon, plan.assumption, plan.violation) == (Fraction(1, 8), "", None)
+    assert plan.theorem <= 1 / log(16) < plan.theorem * Fraction(65, 64)
+    assert plan.inverse == (1 / plan.theorem,) * 3
+    assert float(plan.bounds.final) == pytest.approx(2 * exp(-1 / plan.theorem), rel=1e-12)
+    hotter = plan_length(found, at_temperature(subject, "1/2", Fraction(1, 100)), 3)
+    assert (hotter.epsilon, hotter.inverse) == (Fraction(1, 100), (Fraction(2),) * 3)
+    assert float(hotter.bounds.final) == pytest.approx(2 * exp(-2), rel=1e-12)
+    assert hotter.solution is not None
+    assert hotter.solution.bounds.final <= Fraction(1, 100)
+    with pytest.raises(InputError, match="is 0 at i = 3, n = 3"):
+        plan_length(found, at_temperature(subject, "3-i"), 3)
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"), [(None, "gap and sizes measured on 4 words"), ("1", "the sizes measured on 4 words")]
+)
+def test_what_the_bounds_rest_on(tmp_path: Path, gap: str | None, said: str) -> None:
+    subject = subject_of(tmp_path, some_a() if gap is None else with_head(gap=gap))
+    found = prepared(subject, {3: words(3)[:4]}, whole=False)
+    assert plan_length(found, subject, 3).assumption == said
+
+
+def test_a_declared_gap_is_held_against_every_row(tmp_path: Path) -> None:
+    # Only at position 1 does it exceed 1.
+    subject = subject_of(tmp_path, with_head(gap="2 - [i > 1]"))
+    found = prepared(subject, {3: words(3)})
+    violation = plan_length(found, subject, 3).violation
+    assert violation is not None
+    assert [violation.n, violation.measured, violation.claimed] == [3, 1, 2]
+    assert violation.what == f"the declared gap of head {HEAD} at position 1"
+    assert violation.word is not None
+    assert set(violation.word) == {"a", "b"}
+
+
+def test_a_constant_temperature_is_the_same_at_every_length() -> None:
+    tau = constant(Fraction(2, 3))
+    assert {tau.evaluate(i=1, n=n) for n in (1, 2, 100)} == {Fraction(2, 3)}
+    assert str(tau) == "2/3"
+
+
+# ---- a whole check ----
+
+
+def test_errors_are_enclosed_and_below_their_bounds(tmp_path: Path) -> None:
+    result = check(subject_of(tmp_path, some_a()), 4)
+    assert result.verdict is Verdict.CERTIFIED
+    assert "in ball arithmetic" in result.reach
+    for length in result.lengths[1:]:
+        assert length.temperature is not None
+        assert length.epsilon is not None
+        q = (length.n - 1) * exp(-1 / length.temperature[0])
+        (layer,), (head,) = length.layers, length.heads
+        for error in (length.error, layer.error, layer.attended_error, head.error):
+            assert float(error) == pytest.approx(q / (1 + q), rel=1e-9)
+        assert length.error <= length.bound <= length.epsilon == Fraction(1, 8)
+        assert (head.kind, head.most, head.reach) == ("ties", length.n, Fraction(1))
+        assert length.accepted == 2**length.n - 1
+    assert {growth.what: growth.lengths for growth in result.growth} == {"gap": (2, 4), "size": (1, 4), "1/tau": (2, 4)}
+
+
+def test_the_errors_of_several_layers(tmp_path: Path) -> None:
+    """The second layer does nothing: what it leaves is off by what the first one was."""
+    document = some_a()
+    document["layers"].append({"heads": []})
+    result = check(subject_of(tmp_path, document), 2)
+    first, second = result.lengths[1].layers
+    assert (first.kind, second.kind) == ("ties", "no attention")
+    assert first.error == second.error == second.attended_error == result.lengths[1].error > 0
+    assert first.bound == second.bound
+
+
+def test_kinds_of_heads(tmp_path: Path) -> None:
+    uniform = check(subject_of(tmp_path, majority() | {"threshold": "2/5"}), 2)
+    (length_one, length_two) = uniform.lengths
+    assert (length_two.heads[0].kind, length_two.layers[0].kind, length_two.score_gap) == ("uniform", "uniform", None)
+    assert length_two.error == length_two.bound == 0
+    assert length_one.theorem == 1  # any temperature would do
+    assert kind_of(None) == "uniform"
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    check_subject(subject_of(tmp_path, some_a()), CheckOptions(max_n=3, engine="ball"), told.append)
+    # Half a word when hard attention has run, and half when softmax has answered.
+    halves = [(1, 1), (2, 3), (3, 7), (1, 8), (2, 10), (3, 14)]
+    assert [(state.n, state.done, state.total) for state in told] == [(n, done, 14) for n, done in halves]
+
+
+def test_a_refuting_word_is_kept_before_an_undecided_one(tmp_path: Path) -> None:
+    undecided = Mismatch(("a",), None, None, True)
+    wrong = Mismatch(("b",), None, True, False)
+    later = Mismatch(("a", "b"), None, False, True)
+    assert (undecided.kind, undecided.refutes) == ("hard attention undecided", False)
+    assert (wrong.kind, wrong.refutes) == ("soft/hard", True)
+    assert Mismatch(("a",), True, None, None).kind == "hard/oracle"
+    assert Mismatch(("a",), True, False, True).kind == "soft/hard and hard/oracle"
+    for first, second, kept in (
+        (None, undecided, undecided), (undecided, wrong, wrong), (wrong, undecided, wrong), (wrong, later, wrong),
+        (undecided, None, undecided), (None, None, None),
+    ):  # fmt: skip
+        assert first_of(first, second, "ab") is kept
+        tally = Tally(1, mismatch=first)
+        tally.merge(Tally(1, mismatch=second), "ab")
+        assert tally.mismatch is kept
+    lengths = check(subject_of(tmp_path, some_a()), 1).lengths
+    assert judge(lengths, undecided, None, "ball")[0] is Verdict.UNDECIDED
+    assert judge(lengths, wrong, None, "ball") == (
+        Verdict.REFUTED,
+        "soft/hard disagree on a word of length 1, the shortest mismatch found",
+    )
+    assert judge(lengths, None, None, "ball")[0] is Verdict.CERTIFIED
+    assert judge(lengths, None, None, "mpmath")[0] is Verdict.OBSERVED
+    assert judge((), None, None, "ball") == (Verdict.UNDECIDED, "no word was tried")
+
+
+def test_tallies_add_up() -> None:
+    def error(low: int | Fraction, high: int | Fraction) -> Extreme:
+        return Extreme.of(-1, (Fraction(low), Fraction(high)), ("a",))
+
+    left = Tally(1, 2, 1, 0, 1, digits=20, extremes={(0, 1, "x"): error(1, 3)})
+    other = Tally(1, 3, 2, 1, 0, digits=40, extremes={(0, 1, "x"): error(2, 2), (1, 0, "x"): error(0, HALF)})
+    left.merge(other, "ab")
+    assert (left.words, left.accepted, left.digits, left.soft_mismatches, left.hard_mismatches) == (5, 3, 40, 1, 1)
+    # Some word is known to reach 2, and none goes beyond 3.
+    assert (left.errors[0, 1, "x"].reached, left.errors[0, 1, "x"].bound) == (2, 3)
+    assert left.errors[1, 0, "x"].bound == HALF
+
+
+def test_a_power_law_is_found() -> None:
+    found = fit("cube", [(n, Fraction(5, n**3)) for n in range(2, 9)])
+    assert found.lengths == (2, 8)
+    assert found.exponent == pytest.approx(-3)
+    assert found.factor == pytest.approx(5)
+
+
+def test_right_below_the_critical_temperature_and_wrong_above(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    for n in (2, 3, 4):
+        near = Fraction(round(critical(n) * 10**6), 10**6)
+        for tau, verdict in (
+            (near * Fraction(999, 1000), Verdict.CERTIFIED),
+            (near * Fraction(1001, 1000), Verdict.REFUTED),
+        ):
+            result = check(at_temperature(subject, str(tau)), n)
+            assert result.verdict is verdict
+    assert result.mismatch is not None
+    assert (result.mismatch.word.count("a"), len(result.mismatch.word)) == (1, 4)
+
+
+def given_up(word: str, run: Any) -> Any:
+    """Balls that reach no answer on one word."""
+
+    def tried(self: SoftModel, asked: Word, settled: Any) -> Any:
+        if "".join(asked) == word:
+            raise Undecided(f"the word {word} is undecided")
+        return run(self, asked, settled)
+
+    return tried
+
+
+@pytest.mark.parametrize("engine", ["auto", "ball"])
+def test_undecided_words_are_counted_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    subject = subject_of(tmp_path, some_a())
+    monkeypatch.setattr(SoftModel, "run", given_up("ab", SoftModel.run))
+    monkeypatch.setattr(FloatEngine, "passes", lambda self, some: iter(()))
+    sharp, flat = at_temperature(subject, "1/9"), at_temperature(subject, "9")
+    options = CheckOptions(max_n=3, engine=engine)
+    result = check_subject(sharp, options)
+    assert [length.undecided for length in result.lengths] == [0, 1, 0]
+    assert (result.verdict, result.mismatch, result.stuck) == (Verdict.UNDECIDED, None, ("a", "b"))
+    assert "no answer of the softmax network was reached on 1 of 14 words; the others agree" in result.reach
+    refuted = check_subject(flat, options)  # a mismatch on another word outweighs it
+    assert (refuted.verdict, refuted.lengths[1].undecided, refuted.stuck) == (Verdict.REFUTED, 1, None)
+    monkeypatch.undo()
+    monkeypatch.setattr(SoftModel, "run", given_up("ab", SoftModel.run))
+    found = evaluations(sharp, [("a", "b"), ("b", "a")], "ball")
+    assert [(one.decided, one.agree, one.mismatch) for one in found] == [(False, None, None), (True, True, None)]
+
+
+def test_float64_alone_counts_what_it_cannot_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FloatEngine, "passes", lambda self, some: iter(()))
+    result = check(subject_of(tmp_path, some_a()), 2, "float64")
+    assert (result.verdict, [length.undecided for length in result.lengths]) == (Verdict.UNDECIDED, [2, 4])
+
+
+def test_what_mpmath_sees_is_observed(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    result = check(at_temperature(subject, "9"), 3, "mpmath")
+    assert (result.verdict, result.agreed) == (Verdict.OBSERVED, False)
+    assert "not certified" in result.reach
+    assert "--engine ball" in result.reach
+    exact = Mismatch(("a",), True, False, False)
+    assert judge(result.lengths, exact, None, "mpmath")[0] is Verdict.REFUTED
+    seen, claimed = (
+        Violation("a bound", 1, None, HALF, HALF / 2, observed=True),
+        Violation("a gap", 1, None, HALF, HALF),
+    )
+    assert judge(result.lengths, None, seen, "mpmath")[0] is Verdict.OBSERVED
+    assert judge(result.lengths, None, claimed, "mpmath")[0] is Verdict.REFUTED
+
+
+def test_an_error_that_rounding_alone_may_be_is_not_shown_above_its_bound(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, majority() | {"threshold": "2/5"})
+    for one in evaluations(subject, [("a", "a", "b"), ("b",)], "auto"):
+        assert one.error == one.bound == 0
+
+
+# ---- exact hard attention, once ----
+
+
+@pytest.mark.parametrize(
+    ("name", "max_n"), [("dyck1.srasp", 4), ("ab_plus.srasp", 4), ("flipflop.ahat.json", 3), ("ties.ahat.json", 4)]
+)
+def test_exact_hard_attention_runs_once_on_every_word(name: str, max_n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once more where ties are broken, since another program is run then."""
+    ran: list[tuple[Any, Word]] = []
+    real = ExactModel.run
+
+    def counted(self: ExactModel, some: Any) -> Any:
+        ran.extend((id(self.program), tuple(word)) for word in some)
+        return real(self, some)
+
+    subject = shipped(name)
+    monkeypatch.setattr(ExactModel, "run", counted)
+    result = check_subject(subject, CheckOptions(max_n=max_n, exhaustive=1024))
+    assert len(ran) == len(set(ran)) == result.words * (2 if result.model.broken else 1)
+
+
+def test_what_workers_measure_is_what_this_process_would(tmp_path: Path) -> None:
+    subject = program_of(tmp_path, "alphabet: a b\npad: len + 1\nY(i) := in(i)\n")
+    options, told = CheckOptions(max_n=5, exhaustive=100), list[Progress]()
+    with LocalCrew(2) as crew:
+        shared = check_subject(subject, options, told.append, crew)
+    assert shared == check_subject(subject, options)
+    assert (told[-1].done, told[-1].total) == (62, 62)
+    assert any(state.done < state.total // 2 for state in told), "measuring is told too"
+
+
+@pytest.mark.parametrize("name", ["dyck1.srasp", "flipflop.ahat.json", "no_repeats.ahat.json"])
+def test_a_packed_run_unpacks_to_the_same_columns(name: str) -> None:
+    subject = shipped(name)
+    some = [subject.prepared(word) for word in words_of(subject, CheckOptions(exhaustive=30, samples=20), 4).words]
+    trace = ExactModel(subject.program).run(some)
+    again = unpacked(packed(trace))
+    assert again.n == trace.n
+    pairs = [(trace.inputs, again.inputs)]
+    for one, other in zip(trace.layers, again.layers, strict=True):
+        pairs += [(one.attended, other.attended), (one.columns, other.columns)]
+        assert one.results.keys() == other.results.keys()
+        pairs += [(one.results[head], other.results[head]) for head in one.results]
+    for mine, theirs in pairs:
+        assert mine.keys() == theirs.keys()
+        for key in mine:
+            for place in range(len(some)):
+                row = place if mine[key].whole.shape[0] > 1 else 0
+                assert mine[key].values(row) == theirs[key].values(place)
+    assert hard_answers(subject, subject.program, again) == hard_answers(subject, subject.program, trace)
+
+
+def test_a_tally_of_packed_runs_is_that_of_runs(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    found, runs, answers = prepare_words(subject, {3: words(3)}, {3: True})
+    one = Judge(subject, found.program, plan_length(found, subject, 3))
+    known = [run for shard in runs[3] for run in shard.known]
+    from_packed, plain = one.tally(words(3), known), one.tally(words(3))
+    assert from_packed == replace(plain, gaps=from_packed.gaps)  # the rows of scores are not kept
+    assert answers[3] == HardRunner(subject).answers(words(3))

@@ -1,0 +1,80 @@
+"""The shape of compiled programs: depth, sharing, refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+from hardsim.compiling.from_ltl.lower import lower
+from hardsim.errors import Unsupported
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.program.model import Affine, Program
+from hardsim.program.regimes import REGIMES
+
+
+def program(text: str, regime: str = "temperature", alphabet: str = "abc", single_head: bool = False) -> Program:
+    return lower(desugar(parse_expression(text, list(alphabet))), REGIMES[regime], single_head)
+
+
+@pytest.mark.parametrize(
+    ("text", "layers", "heads"),
+    [
+        ("a", 0, 0),
+        ("a -> b", 0, 0),  # a function of the symbol is a column of the embedding
+        ("first", 1, 1),
+        ("last", 1, 1),
+        ("Y a", 2, 3),  # after the marker, two heads
+        ("X a", 2, 3),
+        ("a S b", 1, 1),
+        ("a U b", 1, 1),
+        ("O a & O b", 2, 2),  # two heads share a layer, the conjunction has one without attention
+        ("(Y a) S b", 4, 4),  # marker, Y, the disjunction !Y a | b, S
+        ("O (a & Y b) & Y b", 5, 4),  # Y b is compiled once
+        ("H a", 1, 1),  # the negation costs nothing
+        ("a W b", 1, 1),
+        ("F F a", 1, 1),
+    ],
+)
+def test_depth_and_heads(text: str, layers: int, heads: int) -> None:
+    found = program(text)
+    assert (len(found.layers), len(found.heads)) == (layers, heads)
+
+
+def test_first_is_compiled_as_once_first_and() -> None:
+    file = parse_text("alphabet: a b\nat: first\nF a\n")
+    assert len(lower(desugar(file), REGIMES["temperature"]).heads) == 3  # F, first, O
+
+
+def test_no_coordinate_is_written_twice() -> None:
+    found = program("(Y a S X b) <-> (H (a | Y Y b) ^ !G X a)")
+    heads = [head.out for head in found.heads]
+    clips = {(number, unit.out) for number, layer in enumerate(found.layers) for unit in layer.units}
+    assert len(set(heads)) == len(heads)
+    assert len({out for _, out in clips}) == len(clips)
+    assert not set(heads) & {out for _, out in clips}
+
+
+@pytest.mark.parametrize("regime", ["causal-temperature", "causal-position"])
+@pytest.mark.parametrize(
+    ("text", "operator", "column"),
+    [
+        ("Y a & G b", "G", 7),
+        ("O (a U b)", "U", 6),
+        ("X a", "X", 1),
+        ("H (a -> last)", "last", 9),
+        ("WX true & (a | F b)", "F", 16),
+    ],
+)
+def test_future_operators_are_refused_by_name(regime: str, text: str, operator: str, column: int) -> None:
+    with pytest.raises(Unsupported) as caught:
+        program(text, regime)
+    message = str(caught.value)
+    assert message.startswith(f"<expression>:1:{column}: error: '{operator}' looks ahead, but regime '{regime}'")
+    assert "temperature, position" in message
+    assert caught.value.exit_code == 2
+
+
+def test_affine_forms_print() -> None:
+    assert str(Affine.of({"x": 2, "1": -1, "y": -1})) == "2 x - y - 1"
+    assert str(Affine()) == "0"
+    assert Affine.of([("x", 1), ("x", -1)]) == Affine()

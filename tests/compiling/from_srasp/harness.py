@@ -1,0 +1,128 @@
+"""Comparing a compiled program with the oracle, vector by vector, and its heads with what they declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice, product
+
+import numpy as np
+
+from hardsim.compiling.from_srasp.compile import Compiled, compile_program
+from hardsim.errors import OutOfRange
+from hardsim.hard.exact import ExactModel, HardTrace, LayerTrace
+from hardsim.lang.ast import BLANK, SraspProgram
+from hardsim.lang.srasp.interpreter import ProgramOracle, padded_word
+from hardsim.program.model import Head, Weighting
+from tests.hard_runs import outputs_of
+
+Word = tuple[str, ...]
+BATCH = 512
+
+
+@dataclass
+class Findings:
+    """What a comparison saw: words compared and out of range, and the smallest gap at each (padded) length."""
+
+    compared: int = 0
+    out_of_range: int = 0
+    gaps: dict[int, Fraction] = field(default_factory=dict)
+
+
+def words_to(program: SraspProgram, longest: int, most: int = 10**9) -> Iterator[Word]:
+    """All words up to a length, at most so many of each."""
+    for n in range(1, longest + 1):
+        yield from islice(product(program.alphabet, repeat=n), most)
+
+
+def batches(compiled: Compiled, words: Iterable[Word]) -> Iterator[list[Word]]:
+    """The words in batches of one padded length."""
+    groups: dict[int, list[Word]] = {}
+    for word in words:
+        group = groups.setdefault(len(padded_word(compiled.program, word)), [])
+        group.append(word)
+        if len(group) == BATCH:
+            yield groups.pop(len(padded_word(compiled.program, word)))
+    yield from groups.values()
+
+
+def agree(
+    program: SraspProgram, words: Iterable[Word], compiled: Compiled | None = None, beyond: bool = False
+) -> Findings:
+    """Assert that every vector is what the oracle says on every word in range, and that every declared gap holds.
+
+    `beyond` asserts it of the words out of range, too: a number that is compared for equality with one in range matches
+    nothing there, as it should.
+    """
+    compiled = compiled or compile_program(program)
+    model, oracle = ExactModel(compiled.model), ProgramOracle(program)
+    findings = Findings()
+    for batch in batches(compiled, words):
+        trace = model.run([padded_word(compiled.program, word) for word in batch])
+        for number, word in enumerate(batch):
+            if beyond or _in_range(compiled, trace, number, word):
+                findings.compared += 1
+                check_word(compiled, model, oracle, trace, number, word)
+            else:
+                findings.out_of_range += 1
+        if not findings.out_of_range:
+            check_gaps(compiled, trace, findings.gaps)
+    return findings
+
+
+def _in_range(compiled: Compiled, trace: HardTrace, number: int, word: Word) -> bool:
+    """Whether one word of a batch stays in range, asked of the guards alone."""
+    return not any(guard.measure.outside(trace)[number].any() for guard in compiled.guards)
+
+
+def check_word(
+    compiled: Compiled, model: ExactModel, oracle: ProgramOracle, trace: HardTrace, number: int, word: Word
+) -> None:
+    """One word of a batch: every vector, and the output as a user of the model would read it."""
+    wanted = oracle.run(word)
+    found = {name: compiled.vectors[name].values(trace, number) for name in wanted}
+    assert found == wanted, f"{''.join(word)}: {found} instead of {wanted}"
+    program = compiled.program
+    if program.is_acceptor:
+        assert compiled.model.verdict(outputs_of(model.program, trace)[number]) == oracle.accepts(word)
+        return
+    columns = {symbol: trace.columns[name].values(number)[1:] for symbol, name in compiled.model.outputs}
+    for i in range(trace.n):
+        assert sorted(column[i] for column in columns.values()) == [0] * (len(columns) - 1) + [1]
+    symbols = [next(symbol for symbol in columns if columns[symbol][i] == 1) for i in range(trace.n)]
+    assert tuple(symbol for symbol in symbols if program.pad is None or symbol != BLANK) == oracle.output(word)
+
+
+def check_gaps(compiled: Compiled, trace: HardTrace, gaps: dict[int, Fraction]) -> None:
+    """Every head is uniform, or has a unique maximum by at least the gap that it declares."""
+    for layer, run in zip(compiled.model.layers, trace.layers, strict=True):
+        for head in layer.heads:
+            assert head.weighting is Weighting.AVERAGE
+            if not head.uniform:
+                smallest = _check_head(head, run, trace.n)
+                gaps[trace.n] = min(gaps.get(trace.n, smallest), smallest)
+
+
+def _check_head(head: Head, run: LayerTrace, n: int) -> Fraction:
+    """The smallest gap of a head on a batch."""
+    rows = run.rows[head.name]
+    assert (rows.maxima == 1).all(), f"{head.name} is not tieless"
+    assert head.gap is not None
+    smallest = []
+    for i in range(n + 1):
+        column: Sequence[int] = [int(gap) for gap in np.unique(rows.gap[:, i]) if gap >= 0]
+        if column:
+            smallest.append(Fraction(min(column), rows.units[i]))
+            assert smallest[-1] >= head.gap.evaluate(i=i, n=n), f"{head.name} at {i} of {n}: {smallest[-1]}"
+    return min(smallest, default=Fraction(10**6))
+
+
+def raises_out_of_range(compiled: Compiled, word: Word) -> OutOfRange | None:
+    """The error for a word, if there is one."""
+    trace = ExactModel(compiled.model).run([padded_word(compiled.program, word)])
+    try:
+        compiled.check_ranges([word], trace)
+    except OutOfRange as error:
+        return error
+    return None

@@ -1,0 +1,174 @@
+"""The shipped programs as hard attention, Dyck-2 in depth, and random programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from hardsim.compiling.from_srasp.compile import compile_program
+from hardsim.errors import Unsupported
+from hardsim.hard.exact import ExactModel
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.ast import SraspProgram
+from hardsim.lang.srasp.parse import parse_program
+from hardsim.network.reader import Reader
+from hardsim.network.store import read_transformer, transformer_json
+from hardsim.program.assemble import assemble
+from hardsim.program.file import program_json, read_program
+from tests.compiling.from_srasp.harness import BATCH, agree, batches, check_gaps, words_to
+from tests.hard_runs import outputs_of
+from tests.programs.reference import dyck
+from tests.programs.shipped import NAMES, expected, long_words, program_of, words_of
+from tests.srasp_strategies import Shape, programs
+
+pytestmark = pytest.mark.sweep
+
+MOST = 1500
+DYCK2 = """alphabet: ( ) [ ]
+rel mismatch = { '(' ']', '[' ')' }
+opens(i)  := in(i) in { '(' , '[' }
+nl(i)     := psum_j[j <= i] opens(j)
+nr(i)     := psum_j[j <= i] !opens(j)
+low(i)    := nr(i) > nl(i)
+depth(i)  := nl(i) - nr(i) + (opens(i) ? 0 : 1)
+mate(i)   := rightmost_j[j < i, depth(i) = depth(j)] in(j) : '('
+bad(i)    := low(i) | (!opens(i) & mismatch(mate(i), in(i)))
+ok(i)     := leftmost_j[j <= i, bad(j)] 0 : 1
+Y(i)      := ok(i) & nl(i) = nr(i)
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_programs(name: str) -> None:
+    """Every word to length 5, or the drawn ones where there are more; no shipped program leaves its range."""
+    program = program_of(name)
+    words = list(words_of(program, 4 if name == "marked_square" else 5, MOST))
+    found = agree(program, words)
+    assert (found.compared, found.out_of_range) == (len(words), 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_compiled_program_can_be_written_and_read(name: str) -> None:
+    model = compile_program(program_of(name)).model
+    text = json.dumps(program_json(model))
+    assert read_program(Reader(json.loads(text), "model"), once=False) == model
+    soft = assemble(model, parse_arith("1/n"))
+    text = json.dumps(transformer_json(soft))
+    assert read_transformer(Reader(json.loads(text), "model")) == soft
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_programs_on_longer_words(name: str) -> None:
+    program = program_of(name)
+    words = list(words_of(program, 5 if name == "marked_square" else 7, 10_000))
+    found = agree(program, words)
+    assert (found.compared, found.out_of_range) == (len(words), 0)
+
+
+def test_dyck_2() -> None:
+    """Right on all 5,460 words to length 6, in 6 layers of which 5 attend, with gap 1/(8 n^3) from n = 3.
+
+    Two of the depths in one word are equal at different places from n = 3 on, and then the tie-break of neighbouring
+    places decides: (1/n^2)(1/n)/8.
+    """
+    compiled = compile_program(parse_program(DYCK2))
+    layers = compiled.model.layers
+    assert (len(layers), sum(bool(layer.heads) for layer in layers)) == (6, 5)
+    model, accepts = ExactModel(compiled.model), dyck("()", "[]")
+    gaps: dict[int, Fraction] = {}
+    count = 0
+    for n in range(1, 7):
+        words = list(product("()[]", repeat=n))
+        for start in range(0, len(words), BATCH):
+            batch = words[start : start + BATCH]
+            trace = model.run(batch)
+            compiled.check_ranges(batch, trace)
+            check_gaps(compiled, trace, gaps)
+            verdicts = [compiled.model.verdict(output) for output in outputs_of(model.program, trace)]
+            assert verdicts == [accepts("".join(word)) for word in batch]
+            count += len(batch)
+    assert count == 5460
+    assert {n: gap for n, gap in gaps.items() if n >= 3} == {n: Fraction(1, 8 * n**3) for n in range(3, 7)}
+
+
+def test_dyck_2_on_long_words() -> None:
+    """Random words, balanced ones and ones with a wrong symbol, to length 64."""
+    compiled = compile_program(program_of("dyck2"))
+    model = ExactModel(compiled.model)
+    members = 0
+    for batch in batches(compiled, long_words("dyck2", 64, 200)):
+        trace = model.run(batch)
+        compiled.check_ranges(batch, trace)
+        wanted = [expected("dyck2", word) for word in batch]
+        assert [compiled.model.verdict(output) for output in outputs_of(model.program, trace)] == wanted
+        members += sum(map(bool, wanted))
+    assert 50 < members < 150
+
+
+def test_activations_are_bounded() -> None:
+    """X = O(1): the largest activation of Dyck-2 does not grow with n."""
+    compiled = compile_program(parse_program(DYCK2))
+    model = ExactModel(compiled.model)
+    largest = {}
+    for n in (4, 16, 48):
+        words = ["(" * n, "([" * (n // 4) + "])" * (n // 4), ")" * n]
+        trace = model.run(words)
+        largest[n] = max(column.magnitude for layer in trace.layers for column in layer.columns.values())
+    assert max(largest.values()) <= 2
+
+
+def check_random(program: SraspProgram, longest: int, seen: Counter[str]) -> None:
+    """A random program agrees with the oracle wherever it compiles and stays in range."""
+    try:
+        compiled = compile_program(program)
+    except Unsupported:
+        seen["refused"] += 1
+        return
+    found = agree(program, words_to(program, longest), compiled)
+    seen["compiled"] += 1
+    seen["words"] += found.compared
+
+
+def test_random_programs() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(programs(Shape(vectors=5)))
+    def check(program: SraspProgram) -> None:
+        check_random(program, 5, seen)
+
+    check()
+    assert seen["compiled"] > 2 * seen["refused"]
+    assert seen["words"] > 30 * seen["compiled"]
+
+
+@pytest.mark.slow
+def test_many_random_programs() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(programs(Shape(vectors=7, depth=3)))
+    def check(program: SraspProgram) -> None:
+        check_random(program, 5, seen)
+
+    check()
+    assert seen["compiled"] > 2 * seen["refused"]
+
+
+def test_random_programs_without_integers_always_compile() -> None:
+    """B-RASP: nothing is refused, nothing can leave a range."""
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(programs(Shape(integers=False)))
+    def check(program: SraspProgram) -> None:
+        compiled = compile_program(program)
+        assert (compiled.guards, compiled.warnings) == ((), ())
+        assert agree(program, words_to(program, 5), compiled).compared == 62
+
+    check()

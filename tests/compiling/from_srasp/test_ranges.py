@@ -1,0 +1,105 @@
+"""Integers that leave [-n, n]: the static warnings, and the error with word, position and vector."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from hardsim.compiling.from_srasp.compile import compile_program
+from hardsim.errors import OutOfRange
+from hardsim.hard.exact import ExactModel
+from hardsim.lang.srasp.interpreter import ProgramOracle
+from hardsim.lang.srasp.parse import parse_program
+from tests.compiling.from_srasp.harness import raises_out_of_range
+
+DOUBLE = "alphabet: a b\nd(i) := psum_j[j<=i] (Q_a(j) ? 2 : 0)\nY(i) := d(i) = 2\n"
+
+
+def test_a_prefix_sum_above_n() -> None:
+    compiled = compile_program(parse_program(DOUBLE))
+    (warning,) = compiled.warnings
+    assert warning == "the prefix sum of the vector d may leave [-n, n] on some words, which is then an error"
+    assert raises_out_of_range(compiled, ("a", "b")) is None
+    error = raises_out_of_range(compiled, ("b", "a", "a", "a"))
+    assert error is not None
+    assert error.message == "word 'baaa': the prefix sum of the vector d is 6 at position 4, outside [-4, 4]"
+    assert "pad the word" in error.hint
+
+
+def test_a_prefix_sum_below_minus_n() -> None:
+    text = "alphabet: a b\nd(i) := psum_j[j<=i] (Q_a(j) ? pos(j) - 4 : 0)\nY(i) := d(i) = 2\n"
+    error = raises_out_of_range(compile_program(parse_program(text)), ("a", "a"))
+    assert error is not None
+    assert "the vector d is -3 at position 1, outside [-2, 2]" in error.message
+
+
+def test_the_check_names_exactly_the_words_that_the_oracle_sees_leave() -> None:
+    program = parse_program(DOUBLE)
+    compiled, oracle = compile_program(program), ProgramOracle(program)
+    leaving = 0
+    for n in range(1, 6):
+        for word in product("ab", repeat=n):
+            values = [int(value) for value in oracle.run(word)["d"]]
+            first = next((i for i, value in enumerate(values, 1) if abs(value) > n), None)
+            error = raises_out_of_range(compiled, word)
+            assert (error is None) == (first is None)
+            if error is not None:
+                leaving += 1
+                assert f"position {first}," in error.message
+    assert leaving == 1 + 1 + 4 + 5 + 16  # words of length n with more than n/2 letters a
+
+
+def test_the_first_word_of_a_batch_is_named() -> None:
+    compiled = compile_program(parse_program(DOUBLE))
+    words = [("a", "b", "b"), ("b", "a", "a"), ("a", "a", "a")]
+    trace = ExactModel(compiled.model).run(words)
+    with pytest.raises(OutOfRange, match=r"word 'baa': .* is 4 at position 3, outside \[-3, 3\]"):
+        compiled.check_ranges(words, trace)
+
+
+@pytest.mark.parametrize(
+    ("score", "word", "value", "position"),
+    [
+        ("c(j) >= 2 * c(i)", "aab", 4, 2),
+        ("2 * c(j) >= c(i)", "aab", 4, 2),
+        ("c(j) - 2 * pos(j) <= c(i)", "bb", -4, 2),
+    ],
+)
+def test_an_integer_that_is_ordered(score: str, word: str, value: int, position: int) -> None:
+    text = f"alphabet: a b\nc(i) := psum_j[j<=i] Q_a(j)\nY(i) := leftmost_j[1, {score}] 1 : 0\n"
+    compiled = compile_program(parse_program(text))
+    assert compiled.warnings == (
+        "an integer compared in the score of the vector Y may leave [-n, n] on some words, which is then an error",
+    )
+    error = raises_out_of_range(compiled, tuple(word))
+    assert error is not None
+    assert f"an integer compared in the score of the vector Y is {value} at position {position}," in error.message
+
+
+def test_integers_that_are_equal_outside() -> None:
+    """2 c(i) = 4 = pos(j) + c(j) at i = j = n = 2 is what the network cannot see; each side alone is refused, too."""
+    text = "alphabet: a b\nc(i) := psum_j[j<=i] Q_a(j)\nY(i) := leftmost_j[1, 2 * c(i) = pos(j) + c(j)] 1 : 0\n"
+    program = parse_program(text)
+    compiled = compile_program(program)
+    assert len(compiled.warnings) == 1
+    error = raises_out_of_range(compiled, ("a", "a"))
+    assert error is not None
+    assert "an integer compared in the score of the vector Y is 4 at position 2, outside [-2, 2]" in error.message
+    alone = raises_out_of_range(compiled, ("b", "a"))  # pos(j) + c(j) = 3 at j = 2, but 2 c(i) is 2 at most
+    assert alone is not None
+    assert "is 3 at position 2, outside [-2, 2]" in alone.message
+    assert raises_out_of_range(compiled, ("b", "b")) is None
+    trace = ExactModel(compiled.model).run([("a", "a")])
+    assert compiled.vectors["Y"].values(trace, 0) != ProgramOracle(program).run("aa")["Y"]
+
+
+def test_no_warning_where_nothing_can_leave() -> None:
+    text = (
+        "alphabet: a b\nc(i) := psum_j[j<=i] Q_a(j)\ns(i) := psum_j[j<=i] (Q_a(j) ? 1 : -1)\n"
+        "x(i) := leftmost_j[1, c(j) = s(i)] 1 : 0\ny(i) := leftmost_j[1, c(j) >= pos(i)] 1 : 0\n"
+        "z(i) := leftmost_j[1, pos(j) = len(i) + 1 - pos(i)] 1 : 0\nY(i) := x(i) | y(i) | z(i)\n"
+    )
+    compiled = compile_program(parse_program(text))
+    assert compiled.warnings == ()
+    assert compiled.guards == ()

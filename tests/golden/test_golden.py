@@ -1,0 +1,117 @@
+"""Everything shipped, in every regime: what was found is found, and the file of a formula says what the formula says.
+
+The facts are in `facts.json`; `python -m tests.golden.record` writes it anew where a change is meant.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.golden.facts import (
+    AGREED,
+    CASES,
+    COMMANDS,
+    PROVEN,
+    SAMPLE,
+    Case,
+    Facts,
+    applicable,
+    command,
+    differences,
+    given,
+    label,
+    recorded,
+)
+
+pytestmark = pytest.mark.sweep
+
+BUILT = [case for case in CASES if "refused" not in recorded()[label(case)]["check"]]
+"""The cases that have a construction."""
+PAIRS = [case for case in BUILT if case[0].endswith(".ltl")]
+
+
+def test_every_case_is_on_file() -> None:
+    assert list(recorded()) == [label(case) for case in CASES]
+    assert len(PAIRS) >= 209
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_what_was_found_is_found(case: Case) -> None:
+    assert list(recorded()[label(case)]) == applicable(case)
+    for name, facts in recorded()[label(case)].items():
+        assert differences(facts, COMMANDS[name](case), name) == []
+
+
+def test_what_was_found_is_right() -> None:
+    """Whatever is shipped agrees, and is proved for every length where the theory proves it."""
+    for case in BUILT:
+        facts = recorded()[label(case)]
+        proofs = [facts[name] for name in ("prove", "sign") if name in facts and "refused" not in facts[name]]
+        if case[1] == "none":
+            assert not proofs
+            continue
+        assert facts["check"]["verdict"] in AGREED
+        for proof in proofs:
+            assert (proof["verdict"], proof["tried"], proof["word"]) == ("PROVED", 0, None)
+            (check_formula if case in PAIRS else check_model)(case, proof)
+        assert proofs
+        if "bound" in facts:
+            gaps = facts["check"]["gap"]
+            assert facts["bound"]["verdict"] == "CERTIFIED"
+            assert facts["bound"].get("score_gap", [None] * len(gaps)) == gaps
+    for name in {name for name, _ in PAIRS}:
+        assert any((name, regime) in BUILT for regime in PROVEN)
+
+
+def check_formula(_: Case, proof: Facts) -> None:
+    """Proved for every length, with a margin that none of the first nine lengths falls below."""
+    assert proof["reasons"] == []
+    assert proof["reach"].startswith("every word of every length, from the weights: the network accepts exactly what")
+    margin, every = (None if proof[key] is None else float(proof[key]) for key in ("margin~", "every~"))
+    assert margin is None or margin > 0
+    assert every is None or 0 < every <= (margin or every)
+
+
+def check_model(case: Case, proof: Facts) -> None:
+    """Proved by the structure of a program, which its construction's correctness is left to, or by every word."""
+    name, said = case[0], "every word of length 1 to 3: softmax answers as hard attention does"
+    structural = "rests on one construction per vector" in proof["reach"]
+    assert proof["to"] == 3
+    assert proof["how"] == ["structure" if structural else "every word"] * 3
+    assert proof["reach"].startswith(said)
+    if name.endswith(".srasp"):
+        assert structural is not ("hard attention as the program says" in proof["reach"])
+        assert proof["distance"] == ["1/2"] * 3  # outputs are 0 or 1
+        assert all(float(bound) <= 0.25 for bound in proof["bound~"])
+    else:
+        assert proof["reach"] == said
+
+
+def hold_pair(source: tuple[str, ...], document: Any, path: Path) -> None:
+    """The file that `compile --hard` writes is checked as the formula is: the same verdict, words and numbers; but that
+    it is its own specification, so that there are no mismatches with another."""
+    assert command("compile", "--hard", *source, "-o", path)["exit_code"] == 0
+    found = command("check", path, "--max-n", "3", *SAMPLE)
+    assert found["exit_code"] == document["exit_code"]
+    (formula,), (file,) = document["results"], found["results"]
+    for key in ("verdict", "words", "undecided_word", "violation", "partial", "engine"):
+        assert file[key] == formula[key], key
+    words = [result["mismatch"] and result["mismatch"]["word"] for result in (formula, file)]
+    assert words[0] == words[1]
+    for ours, theirs in zip(formula["lengths"], file["lengths"], strict=True):
+        assert ours["hard_mismatches"] == theirs["hard_mismatches"] == 0
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("case", PAIRS, ids=label)
+def test_a_formula_and_its_hard_model_agree(case: Case, tmp_path: Path) -> None:
+    hold_pair(given(case), command("check", *given(case), "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")
+
+
+@pytest.mark.parametrize("beta", ["8", "4", "1/2"])
+def test_a_formula_and_its_hard_model_agree_at_any_beta(beta: str, tmp_path: Path) -> None:
+    source = ("-e", "a S b", "--alphabet", "a b c", "--beta", beta)
+    hold_pair(source, command("check", *source, "--max-n", "3", *SAMPLE), tmp_path / "hard.ahat.json")

@@ -1,0 +1,182 @@
+"""The interpreter of formulas' programs, by bits, against the one of all programs, coordinate by coordinate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from hardsim.compiling.from_ltl.lower import lower
+from hardsim.errors import InvariantError, Unsupported
+from hardsim.hard import parallel
+from hardsim.hard.integers import Exact
+from hardsim.hard.parallel import BitFunction, ParallelHard, minterms
+from hardsim.lang import ast
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression
+from hardsim.lang.predicate import user_predicates
+from hardsim.program.model import Affine, Head, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.regimes import REGIMES, expression
+from tests.counting_strategies import ALL_SIDES, counting_formulas
+from tests.hard_runs import hard_runs
+from tests.sources import load
+from tests.strategies import formulas
+
+FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl"))
+
+
+def hold(program: Program, words: Sequence[Sequence[str]]) -> None:
+    """Both interpreters agree on every coordinate at every position, on the answers and on the least gaps."""
+    model = ParallelHard(program)
+    trace = model.run(model.symbols(words))
+    gaps: dict[str, Fraction] = {}
+    for place, found in enumerate(hard_runs(program, words)):
+        assert bool(trace.accepted[place]) is found.accepted
+        for name, gap in found.gaps.items():
+            gaps[name] = min(gap, gaps.get(name, gap))
+        for name, column in found.columns.items():
+            known = trace.numbers(name)
+            assert known.values(place if known.whole.shape[0] > 1 else 0) == column
+    assert trace.gaps == gaps
+
+
+def some_words(alphabet: Sequence[str], n: int, most: int = 40) -> list[tuple[str, ...]]:
+    """All words of a length, or some random ones."""
+    if len(alphabet) ** n <= most:
+        return list(product(alphabet, repeat=n))
+    random = Random(n)
+    return [tuple(random.choices(alphabet, k=n)) for _ in range(most)]
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
+def test_shipped_formulas_in_every_regime(path: Path) -> None:
+    file = load(path)
+    own = {item.name: (item.text, user_predicates(file)[item.name]) for item in file.predicates}
+    tried = 0
+    for regime in REGIMES.values():
+        try:
+            program = lower(desugar(file), regime, False, None, own)
+        except Unsupported:
+            continue
+        for n in (1, 4, 7):
+            hold(program, some_words(file.alphabet, n, 20))
+        tried += 1
+    assert tried
+
+
+@pytest.mark.sweep
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(sorted(REGIMES)), st.booleans(), st.integers(1, 6), st.data())
+def test_random_formulas(regime: str, single: bool, n: int, data: st.DataObject) -> None:
+    formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
+    program = lower(desugar(ast.FormulaFile(("a", "b"), formula)), REGIMES[regime], single)
+    hold(program, some_words("ab", n))
+
+
+@pytest.mark.sweep
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(st.sampled_from(sorted(REGIMES)), st.sampled_from([None, "sign"]), st.integers(1, 6), st.data())
+def test_random_counting_formulas(regime: str, counting: Any, n: int, data: st.DataObject) -> None:
+    sides = ("L",) if REGIMES[regime].causal or counting == "sign" else ALL_SIDES
+    formula = data.draw(counting_formulas("ab", sides=sides))
+    try:
+        program = lower(desugar(ast.FormulaFile(("a", "b"), formula)), REGIMES[regime], False, counting)
+    except Unsupported:
+        assume(False)
+        raise
+    hold(program, some_words("ab", n))
+
+
+def since(regime: str = "temperature") -> Program:
+    return lower(desugar(parse_expression("a S b", ["a", "b", "c"])), REGIMES[regime])
+
+
+def with_head(program: Program, **changes: Any) -> Program:
+    """The program with its only head changed."""
+    layer = program.layers[0]
+    head: Head = replace(layer.heads[0], **changes)
+    return replace(program, layers=(replace(layer, heads=(head,)),))
+
+
+def run(program: Program, words: Sequence[str]) -> parallel.ParallelTrace:
+    model = ParallelHard(program)
+    return model.run(model.symbols(words))
+
+
+@pytest.mark.parametrize("regime", sorted(REGIMES))
+def test_long_words_whose_rows_are_not_kept(regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "KEPT", 3)
+    hold(since(regime), some_words("abc", 9))
+    counting = lower(desugar(parse_expression("#L[a] > 2", ["a", "b"])), REGIMES["temperature"])
+    hold(counting, some_words("ab", 9))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"decay": expression("2/n")}, r"at position 2 of 2 the score gap is 1/4, less than the declared 1 "),
+        ({"score": ((Affine.coordinate("1"), Affine.constant(1)),)}, "the score gap is 0, less than"),
+        ({"weighting": Weighting.LEFTMOST, "decay": None}, "leftmost position that it looks for is 1"),
+    ],
+)
+@pytest.mark.parametrize("bits", [True, False])
+def test_broken_promises_are_errors(
+    changes: dict[str, Any], message: str, bits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not bits:
+        monkeypatch.setattr(parallel, "MOST_BITS", -1)
+    with pytest.raises(InvariantError, match=message):
+        run(with_head(since(), **changes), ["bb"])
+
+
+def test_a_defect_of_one_interpreter_alone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "hold_promises", lambda program, trace: None)
+    with pytest.raises(InvariantError, match="on the word b b the two exact interpreters differ"):
+        run(with_head(since(), decay=expression("2/n")), ["bb"])
+
+
+def test_the_same_by_bits_and_by_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = lower(desugar(parse_expression("Y (a S b) | X G a", ["a", "b"])), REGIMES["position"])
+    words = ["".join(word) for word in product("ab", repeat=6)]
+    by_bits = run(program, words)
+    monkeypatch.setattr(parallel, "MOST_BITS", -1)
+    by_numbers = run(program, words)
+    assert (by_bits.accepted == by_numbers.accepted).all()
+    assert by_bits.gaps == by_numbers.gaps
+    kinds = {type(by_bits.columns[head.out]) is type(by_numbers.columns[head.out]) for head in program.heads}
+    assert kinds == {True, False}  # markers are numbers either way, the others are not
+
+
+def test_values_between_0_and_1_stay_numbers() -> None:
+    # clip(a/2) is 1/2 where a is: no bit holds it, and the next layer reads it exactly.
+    half = ProgramLayer((), (Unit((("half", 1),), Affine.of({"a": Fraction(1, 2)})),))
+    twice = ProgramLayer((), (Unit((("out", 1),), Affine.of({"half": 2})),))
+    base = since()
+    letter = replace(base.letters[0], name="a", symbols=frozenset("a"))
+    program = replace(base, letters=(letter,), layers=(half, twice), output="out")
+    trace = run(program, ["ab", "ba"])
+    assert trace.numbers("half").values(0) == [Fraction(1, 2), 0]
+    assert trace.accepted.tolist() == [False, True]
+
+
+def test_a_function_of_bits_is_tabulated_where_it_is_boolean() -> None:
+    forms = [(Affine.of({"x": 1, "y": 1, "1": -1}), 1)]
+    fixed = {"1": Exact.row([1, 1], 1)}
+    both = BitFunction.of(forms, 0, True, ["x", "y"], fixed, 2)
+    x, y = np.array([[0b1100], [0b1100]], dtype=np.uint64), np.array([[0b1010], [0b1010]], dtype=np.uint64)
+    found = both.apply([x, y], 64)
+    assert found is not None
+    assert found.tolist() == [[0b1000], [0b1000]]
+    plain = BitFunction.of(forms, 0, False, ["x", "y"], fixed, 2)  # without the clip it is -1 where both are 0
+    assert plain.apply([x, y], 64) is None
+    assert [part[0, 0] & np.uint64(15) for part in minterms([x, y], (2, 1))] == [0b0001, 0b0010, 0b0100, 0b1000]

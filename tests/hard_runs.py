@@ -1,0 +1,71 @@
+"""Exact hard attention on single words, by `ahat.exact` and held to what its heads declare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hardsim.hard.exact import ExactModel, HardTrace, Rows, hold_promises
+from hardsim.program.model import Head, Program, Weighting
+
+
+@dataclass(frozen=True)
+class HardRun:
+    """What a program did on one word of length n.
+
+    `columns` holds every coordinate at the end at every position, `winners` the attended position of each row of each
+    hard head, `gaps` the least score gap of each head over the rows with more than one visible position (of leftmost
+    and rightmost heads 0 where the maximum is not unique).
+    """
+
+    accepted: bool
+    columns: dict[str, list[Fraction]]
+    winners: dict[str, list[int]]
+    gaps: dict[str, Fraction]
+
+
+def hard_run(program: Program, word: Sequence[str]) -> HardRun:
+    """One word alone."""
+    return hard_runs(program, [word])[0]
+
+
+def hard_runs(program: Program, words: Sequence[Sequence[str]]) -> list[HardRun]:
+    """Words of one length."""
+    exact = ExactModel(program)
+    trace = exact.run(words)
+    hold_promises(program, trace)
+    rows = {name: found for layer in trace.layers for name, found in layer.rows.items()}
+    heads = {head.name: head for head in program.heads}
+    return [
+        HardRun(
+            accepted=program.verdict(output) is True,
+            columns={name: list(map(Fraction, column.values(word))) for name, column in trace.columns.items()},
+            winners={
+                name: [int(place) + program.first for place in found.winners[word]]
+                for name, found in rows.items()
+                if heads[name].weighting is not Weighting.AVERAGE
+            },
+            gaps={
+                name: gap for name, found in rows.items() if (gap := least_gap(heads[name], found, word)) is not None
+            },
+        )
+        for word, output in enumerate(outputs_of(program, trace))
+    ]
+
+
+def least_gap(head: Head, rows: Rows, word: int) -> Fraction | None:
+    """The least score gap of a head on one word."""
+    gaps = rows.gap[word]
+    if head.weighting is not Weighting.AVERAGE:
+        gaps = np.where(rows.maxima[word] > 1, 0, gaps)
+    known = [Fraction(int(gap), unit) for gap, unit in zip(gaps, rows.units, strict=True) if gap >= 0]
+    return min(known, default=None)
+
+
+def outputs_of(program: Program, trace: HardTrace) -> list[Fraction]:
+    """The output coordinate at the reading position, by word."""
+    column, place = trace.columns[program.output], program.reading_index(trace.n)
+    return [column.at(word, place) for word in range(column.whole.shape[0])]

@@ -1,0 +1,28 @@
+"""What is raised, and where the carets of an error stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from hardsim.errors import SourceError
+
+E = TypeVar("E", bound=BaseException)
+
+
+def raised(kind: type[E], call: Callable[..., object], *arguments: Any, match: str | None = None, **named: Any) -> E:
+    """The exception of this kind that a call ends in."""
+    with pytest.raises(kind, match=match) as caught:
+        call(*arguments, **named)
+    return caught.value
+
+
+def marked(error: SourceError) -> str:
+    """The text above the carets (a space past the end of the line)."""
+    shown, carets = str(error).split("\n")[1:3]
+    start = carets.index("^")
+    assert set(carets[start:]) == {"^"}
+    assert not carets[:start].strip()
+    return shown.ljust(len(carets))[start : len(carets)]

@@ -1,0 +1,219 @@
+"""Predicate columns of the position encoding: against the definitions, the oracle's predicates, and as text."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.errors import OutOfRange
+from hardsim.lang import predicate
+from hardsim.network.columns import BUILT_IN, LARGEST_PRIME, PredicateColumn, UserPredicate, parse_column
+
+VALUES = range(-5, 3001)
+
+
+def column(name: str, *params: int, of_i: int = 1, of_n: int = 0, offset: int = 0) -> PredicateColumn:
+    return PredicateColumn(name, params, of_i, of_n, offset)
+
+
+def where(name: str, *params: int) -> set[int]:
+    """The values at which a column is 1; every other one must be 0."""
+    found = {value: column(name, *params).evaluate(i=value, n=1) for value in VALUES}
+    assert set(found.values()) == {Fraction(0), Fraction(1)}
+    return {value for value, entry in found.items() if entry == 1}
+
+
+def test_primes_are_what_the_sieve_leaves() -> None:
+    left = set(range(2, VALUES.stop))
+    for divisor in range(2, VALUES.stop):
+        left -= set(range(2 * divisor, VALUES.stop, divisor))
+    assert where("PRIME") == left
+
+
+def test_squares_and_powers_are_what_multiplication_gives() -> None:
+    assert where("SQUARE") == {k * k for k in range(60) if k * k in VALUES}
+    assert where("POW2") == {2**k for k in range(20) if 2**k in VALUES}
+
+
+@pytest.mark.parametrize("modulus", [1, 2, 3, 7, 64])
+def test_residue_classes_partition_the_integers(modulus: int) -> None:
+    """Every value has one residue, and equal residues are `modulus` apart, negative values included."""
+    if modulus == 1:
+        assert all(column("MOD", 1, 0).evaluate(i=value, n=1) == 1 for value in VALUES)
+        return
+    classes = [where("MOD", modulus, residue) for residue in range(modulus)]
+    assert sum(map(len, classes)) == len(VALUES)
+    assert set().union(*classes) == set(VALUES)
+    for residue, members in enumerate(classes):
+        assert residue in members
+        assert all(value + modulus in members for value in members if value + modulus in VALUES)
+
+
+@pytest.mark.parametrize("name", ["PRIME", "SQUARE", "POW2"])
+def test_columns_agree_with_the_oracle(name: str) -> None:
+    mine = column(name)
+    for value in VALUES:
+        assert (mine.evaluate(i=value, n=9) == 1) is predicate.BUILT_IN[name](value, 9)
+    for value in (10**6, 10**6 + 3, 2**31, 2**31 - 1, 999_983**2, 10**12 - 11, 10**12):
+        assert (mine.evaluate(i=value, n=9) == 1) is predicate.BUILT_IN[name](value, 9), value
+
+
+def test_every_name_of_the_oracle_has_a_column_or_is_a_congruence() -> None:
+    assert set(predicate.BUILT_IN) - {"EVEN", "ODD"} | {"MOD"} == set(BUILT_IN)
+
+
+@pytest.mark.parametrize("root", [10**7 - 1, 10**8, 3 * 10**9 + 1, 10**12 + 7, 10**18 + 9, 10**30 + 57])
+def test_large_squares_are_told_from_their_neighbours(root: int) -> None:
+    for shift, wanted in ((-1, 0), (0, 1), (1, 0)):
+        assert column("SQUARE").evaluate(i=root * root + shift, n=1) == wanted
+
+
+def test_a_column_is_of_a_linear_form_in_i_and_n() -> None:
+    mine = column("SQUARE", of_i=-2, of_n=3, offset=1)
+    for n in range(1, 12):
+        for i in range(1, n + 1):
+            wanted = 3 * n - 2 * i + 1 in {0, 1, 4, 9, 16, 25, 36}
+            assert mine.evaluate(i=i, n=n) == int(wanted)
+
+
+def test_a_column_says_what_it_depends_on() -> None:
+    assert column("PRIME").variables == {"i"}
+    assert column("PRIME", of_i=0, of_n=2).variables == {"n"}
+    assert column("PRIME", of_i=1, of_n=-1).variables == {"i", "n"}
+    assert column("PRIME", of_i=0, offset=7).variables == frozenset()
+    own = PredicateColumn("MID", (), 1, 0, 0, "2*i == n", lambda value, n: 2 * value == n)
+    assert own.variables == {"i", "n"}
+
+
+def test_the_primes_end_at_a_million_squared() -> None:
+    assert LARGEST_PRIME == 10**12
+    assert column("PRIME").evaluate(i=10**12, n=1) == 0
+    with pytest.raises(OutOfRange, match="PRIME of 1000000000001 is not compiled") as caught:
+        column("PRIME").evaluate(i=10**12 + 1, n=1)
+    assert "smaller factors" in str(caught.value)
+    with pytest.raises(OutOfRange):
+        column("PRIME", of_i=10**12).evaluate(i=2, n=1)
+
+
+def middle(value: int, n: int) -> bool:
+    return 2 * value == n + 1
+
+
+USERS: dict[str, tuple[str, UserPredicate]] = {"MID": ("2*i == n + 1", middle)}
+
+
+def test_a_users_predicate_gets_the_value_and_n() -> None:
+    mine = PredicateColumn("MID", (), 2, 1, -1, *USERS["MID"])
+    for n in range(1, 10):
+        for i in range(1, n + 1):
+            assert mine.evaluate(i=i, n=n) == int(2 * (2 * i + n - 1) == n + 1)
+    constant = PredicateColumn("MID", (), 0, 0, 0, *USERS["MID"])
+    assert [constant.evaluate(n=n) for n in (1, 2)] == [0, 0]
+    assert PredicateColumn("MID", (), 0, 0, 3, *USERS["MID"]).evaluate(n=5) == 1
+
+
+COLUMNS = st.one_of(
+    st.builds(
+        PredicateColumn,
+        st.sampled_from(["PRIME", "SQUARE", "POW2"]),
+        st.just(()),
+        st.integers(-99, 99),
+        st.integers(-99, 99),
+        st.integers(-(10**6), 10**6),
+    ),
+    st.integers(1, 100).flatmap(
+        lambda m: st.builds(
+            PredicateColumn,
+            st.just("MOD"),
+            st.tuples(st.just(m), st.integers(0, m - 1)),
+            st.integers(-99, 99),
+            st.integers(-99, 99),
+            st.integers(-(10**6), 10**6),
+        )
+    ),
+    st.builds(
+        lambda i, n, k: PredicateColumn("MID", (), i, n, k, *USERS["MID"]),
+        st.integers(-9, 9),
+        st.integers(-9, 9),
+        st.integers(-9, 9),
+    ),
+)
+
+
+@given(COLUMNS)
+def test_the_text_of_a_column_is_read_back(mine: PredicateColumn) -> None:
+    again = parse_column(str(mine), USERS)
+    assert again == mine
+    assert again is not None
+    assert str(again) == str(mine)
+    assert [again.evaluate(i=i, n=7) for i in range(1, 8)] == [mine.evaluate(i=i, n=7) for i in range(1, 8)]
+
+
+@pytest.mark.parametrize(
+    ("mine", "text"),
+    [
+        (column("MOD", 3, 1, of_i=2, of_n=-1, offset=5), "MOD(3, 1, 2*i - n + 5)"),
+        (column("PRIME"), "PRIME(i)"),
+        (column("PRIME", of_i=-1, of_n=1, offset=1), "PRIME(-i + n + 1)"),
+        (column("SQUARE", of_i=0), "SQUARE(0)"),
+        (column("SQUARE", of_i=0, offset=-3), "SQUARE(-3)"),
+        (column("POW2", of_i=0, of_n=-7), "POW2(-7*n)"),
+    ],
+)
+def test_the_text_is_plain(mine: PredicateColumn, text: str) -> None:
+    assert str(mine) == text
+    assert parse_column(text, {}) == mine
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "PRIME",
+        "PRIME()",
+        "PRIME(x)",
+        "PRIME(i",
+        "PRIME(i) ",
+        "PRIME(i) + 1",
+        "PRIME(i+1)",
+        "PRIME(i + )",
+        "PRIME(+ i)",
+        "PRIME(i + i)",
+        "PRIME(i - -1)",
+        "PRIME(1 + i + 1)",
+        "PRIME(1.5*i)",
+        "PRIME(2i)",
+        "PRIME(i*2)",
+        "PRIME(i*n)",
+        "PRIME(i^2)",
+        "PRIME((i))",
+        "PRIME(2, i)",
+        "prime(i)",
+        "OTHER(i)",
+        "MID(2, i)",
+        "MOD(i)",
+        "MOD(3, i)",
+        "MOD(3, 1, 2, i)",
+        "MOD(3, 3, i)",
+        "MOD(0, 0, i)",
+        "MOD(3, -1, i)",
+        "EVEN(i)",
+        "i/n",
+        "(-1)^i",
+        f"PRIME({'9' * 5000})",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_other_text_is_no_column(text: str) -> None:
+    assert parse_column(text, USERS) is None
+
+
+def test_a_users_predicate_is_known_only_where_it_is_defined() -> None:
+    text = "MID(i)"
+    assert parse_column(text, {}) is None
+    found = parse_column(text, USERS)
+    assert found is not None
+    assert (found.user, found.definition) == (middle, "2*i == n + 1")

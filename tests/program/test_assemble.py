@@ -1,0 +1,238 @@
+"""From programs to matrices: the forms entry by entry, and parameters that do not know the length."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardsim.compiling.from_ltl.lower import lower
+from hardsim.errors import InputError
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression
+from hardsim.network.model import FeedForward, Matrix, Transformer
+from hardsim.network.numbers import BOS, ONE, Mask
+from hardsim.network.reader import Reader
+from hardsim.program.assemble import assemble
+from hardsim.program.file import program_json, program_of, read_program
+from hardsim.program.model import Affine, Letter, Program, Unit, Weighting
+from hardsim.program.regimes import PROVEN, REGIMES
+from hardsim.program.sharpness import choose
+from tests.networks import HardNetwork, hard_transformers, mp_forward
+from tests.simulations import one_head, random_model
+
+FLIPFLOP = "H((0 & Y r -> !(1 & Y w) S (0 & Y w)) & (1 & Y r -> !(0 & Y w) S (1 & Y w))) & (0 | 1)"
+
+
+def compiled(text: str, regime: str, alphabet: str = "abc") -> tuple[Program, Transformer]:
+    program = lower(desugar(parse_expression(text, list(alphabet))), REGIMES[regime])
+    return program, assemble(program, choose(program))
+
+
+@pytest.mark.parametrize("regime", [*PROVEN, "none"])
+def test_matrices_are_the_same_for_every_length(regime: str) -> None:
+    """Parameter-uniformity: running at n = 3 and at n = 300 uses one object whose matrices never change."""
+    program, model = compiled(FLIPFLOP, regime, "wri01")
+    before = [(head.w_q, head.w_k, head.w_v) for layer in model.layers for head in layer.heads]
+    entries = [tuple(matrix.entries for matrix in matrices) for matrices in before]
+    forward = mp_forward(model, 30)
+    for word in ("w0r", "w1" * 150):
+        forward.run(word)
+        again = assemble(program, choose(program))
+        assert again == model
+        after = [(head.w_q, head.w_k, head.w_v) for layer in forward.model.layers for head in layer.heads]
+        assert all(
+            one is two for old, new in zip(before, after, strict=True) for one, two in zip(old, new, strict=True)
+        )
+        assert [tuple(matrix.entries for matrix in matrices) for matrices in after] == entries
+    assert all(isinstance(value, int | Fraction) for matrices in before for m in matrices for _, _, value in m.entries)
+
+
+@pytest.mark.parametrize(
+    ("regime", "query", "key"),
+    [
+        # beta = 4 on the query side; q_j = [b c] and the tie-break on the key side.
+        ("temperature", {"1": 4}, {"[b c]": 1, "i/n": Fraction(1, 2)}),
+        ("causal-temperature", {"1": 4}, {"[b c]": 1, "1/i": Fraction(-1, 2)}),
+        ("none", {"1": 4}, {"[b c]": 1, "i/n": Fraction(1, 2)}),
+    ],
+)
+def test_since_is_one_row_of_query_and_key(regime: str, query: dict[str, int], key: dict[str, Fraction]) -> None:
+    _, model = compiled("a S b", regime)
+    (head,) = model.layers[0].heads
+    names = model.coordinates
+    assert {names[column]: value for column, value in head.w_q.rows()[0].items()} == query
+    assert {names[column]: value for column, value in head.w_k.rows()[0].items()} == key
+    assert [(names[row], names[column], value) for row, column, value in head.w_v.entries] == [("S4.read", "[b]", 1)]
+
+
+def test_position_regimes_scale_the_boolean_by_the_position() -> None:
+    _, model = compiled("a S b", "position")
+    (head,) = model.layers[0].heads
+    names = model.coordinates
+    queries = [{names[c]: v for c, v in head.w_q.rows()[row].items()} for row in (0, 1)]
+    keys = [{names[c]: v for c, v in head.w_k.rows()[row].items()} for row in (0, 1)]
+    assert queries == [{"n": 4}, {"1": 4}]
+    assert keys == [{"[b c]": 1}, {"i": Fraction(1, 2)}]
+
+
+def test_ffn_holds_one_clip_per_boolean() -> None:
+    _, model = compiled("a S b", "temperature")
+    ffn = model.layers[0].ffn
+    assert ffn.w1.shape == (2, model.dimension)
+    assert ffn.b1 == (Fraction(-1, 2), Fraction(-3, 2))
+    read, out = model.coordinates.index("S4.read"), model.output
+    assert ffn.w1.entries == ((0, read, 2), (1, read, 2))
+    assert ffn.w2.entries == ((out, 0, 1), (out, 1, -1))
+
+
+def test_parameters_are_counted_without_zeros() -> None:
+    _, model = compiled("a S b", "temperature")
+    # Embedding: 3 constants, [b] once, [b c] twice. Head: 1 + 2 + 1. FFN: 2 + 2 + 2.
+    assert model.parameters == 6 + 4 + 6
+
+
+def test_matrix_rows_and_dense() -> None:
+    matrix = Matrix.of(2, 3, {(0, 2): 5, (1, 0): Fraction(1, 2), (1, 1): 0})
+    assert matrix.entries == ((0, 2, 5), (1, 0, Fraction(1, 2)))
+    assert matrix.dense() == [[0, 0, 5], [Fraction(1, 2), 0, 0]]
+    assert matrix.rows()[0] == {2: 5}
+
+
+@pytest.mark.parametrize("regime", ["position", "causal-position", "none"])
+def test_tau_does_not_apply_where_the_temperature_is_1_by_definition(regime: str) -> None:
+    program, _ = compiled("a S b", regime)
+    with pytest.raises(InputError, match="its temperature is 1 by definition"):
+        choose(program, tau=parse_arith("1/n", ("i", "n"), "--tau"))
+
+
+@pytest.mark.parametrize(
+    ("regime", "tau", "message"),
+    [
+        ("temperature", "1/i", "depends on i, but regime 'temperature' has one temperature for the whole word"),
+        ("causal-temperature", "1/n", "depends on n, but regime 'causal-temperature' does not know n"),
+    ],
+)
+def test_tau_may_only_depend_on_what_the_regime_sees(regime: str, tau: str, message: str) -> None:
+    program, _ = compiled("a S b", regime)
+    with pytest.raises(InputError, match=message):
+        choose(program, tau=parse_arith(tau, ("i", "n"), "--tau"))
+
+
+@pytest.mark.parametrize("beta", [0, -1])
+def test_beta_must_be_positive(beta: int) -> None:
+    program, _ = compiled("a S b", "temperature")
+    with pytest.raises(InputError, match="beta must be positive"):
+        choose(program, beta=Fraction(beta))
+
+
+# ---- any program ----
+
+TAU = parse_arith("1/n")
+
+
+def same_network(one: Transformer, two: Transformer) -> None:
+    """Equal networks, apart from the order of hidden units."""
+
+    def bare(model: Transformer) -> Transformer:
+        none = FeedForward(Matrix((0, model.dimension)), (), Matrix((model.dimension, 0)), (0,) * model.dimension)
+        return replace(model, layers=tuple(replace(layer, ffn=none) for layer in model.layers))
+
+    def units(ffn: FeedForward) -> list[tuple[object, ...]]:
+        columns: list[dict[int, int | Fraction]] = [{} for _ in ffn.b1]
+        for row, column, value in ffn.w2.entries:
+            columns[column][row] = value
+        forms = (tuple(sorted(row.items())) for row in ffn.w1.rows())
+        return sorted(zip(forms, ffn.b1, (tuple(sorted(column.items())) for column in columns), strict=True))
+
+    assert bare(one) == bare(two)
+    for mine, theirs in zip(one.layers, two.layers, strict=True):
+        assert mine.ffn.b2 == theirs.ffn.b2
+        assert units(mine.ffn) == units(theirs.ffn)
+
+
+@settings(max_examples=150)
+@given(hard_transformers())
+def test_matrices_are_those_of_the_program_that_they_are_read_as(hard: HardNetwork) -> None:
+    """Assembled and read again, a program is the same matrices; written and read again, it is the same program."""
+    program = hard.program
+    network = assemble(program, TAU)
+    same_network(assemble(program_of(network, list(hard.heads)), TAU), network)
+
+
+@settings(max_examples=100)
+@given(hard_transformers())
+def test_only_what_adds_nothing_is_lost_of_matrices(hard: HardNetwork) -> None:
+    """Rows of a score of which one side is 0, and hidden units that write nothing."""
+    network, found = hard.network, assemble(hard.program, hard.network.temperature)
+    assert (found.coordinates, found.embedding, found.output) == (
+        network.coordinates,
+        network.embedding,
+        network.output,
+    )
+    assert found.encodings == network.encodings
+    for layer, old in zip(found.layers, network.layers, strict=True):
+        for mine, theirs in zip(layer.heads, old.heads, strict=True):
+            rows = [(q, k) for q, k in zip(theirs.w_q.dense(), theirs.w_k.dense(), strict=True) if any(q) and any(k)]
+            assert list(zip(mine.w_q.dense(), mine.w_k.dense(), strict=True)) == rows
+            assert (mine.name, mine.mask, mine.w_v) == (theirs.name, theirs.mask, theirs.w_v)
+        writing = {column for _, column, _ in old.ffn.w2.entries}
+        assert len(layer.ffn.b1) == len(writing)
+        assert layer.ffn.b2 == old.ffn.b2
+
+
+@settings(max_examples=150)
+@given(hard_transformers())
+def test_a_program_that_is_written_is_read_again(hard: HardNetwork) -> None:
+    layers = tuple(
+        replace(layer, heads=tuple(replace(head, name=f"{number}.{head.name}") for head in layer.heads))
+        for number, layer in enumerate(hard.program.layers)
+    )
+    program = replace(hard.program, layers=layers)
+    written = json.loads(json.dumps(program_json(program)))
+    assert read_program(Reader(written, "m"), once=False) == program
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 10**9), st.booleans())
+def test_programs_with_a_constant_too(seed: int, tied: bool) -> None:
+    """In these models the first coordinate is 1 everywhere, or is called so and is something else."""
+    program = random_model(Random(seed), tied)
+    assert program.coordinates[0] in (ONE, "1 (2)")
+    heads = [(head.weighting, head.gap) for head in program.heads]
+    network = assemble(program, TAU)
+    same_network(assemble(program_of(network, heads), TAU), network)
+    written = json.loads(json.dumps(program_json(program)))
+    assert read_program(Reader(written, "m"), once=False) == program
+
+
+def test_a_coordinate_that_is_called_1_and_is_not_is_renamed() -> None:
+    program = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
+    assert program.coordinates == (ONE, "a", "place", "free")
+    network = assemble(program, TAU)
+    for changed in (
+        replace(network, encodings=((0, TAU),)),
+        replace(network, embedding=Matrix.of(2, 4, {(0, 0): 1, (1, 0): 2})),
+        replace(network, coordinates=("1", "1 (2)", "place", "free"), encodings=((0, TAU),)),
+    ):
+        found = program_of(changed, [(Weighting.AVERAGE, None)])
+        assert found.coordinates[0] == ("1 (3)" if "1 (2)" in changed.coordinates else "1 (2)")
+        assert ONE not in {name for head in found.heads for query, _ in head.score for name, _ in query.terms}
+
+
+def test_letters_of_one_coordinate_add_up_and_the_beginning_is_one() -> None:
+    letters = (Letter("a", frozenset("a")), Letter("a", frozenset({"a", BOS}), Fraction(1, 2)))
+    unit = Unit((("out", 1),), Affine.of({"a": 1, ONE: -1}), clip=False)
+    base = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
+    layer = replace(base.layers[0], units=(unit,), biases=(("out", 2), ("out", -1)))
+    program = replace(base, letters=letters, layers=(layer,), bos=True, coordinates=("a", ONE, "place", "free", "out"))
+    network = assemble(program, TAU)
+    assert network.embedding.dense() == [[Fraction(3, 2), 1, 0, 0, 0], [0, 1, 0, 0, 0], [Fraction(1, 2), 1, 0, 0, 0]]
+    ffn = network.layers[0].ffn
+    assert (ffn.w1.dense(), ffn.b1, ffn.b2) == ([[1, 0, 0, 0, 0]], (-1,), (0, 0, 0, 0, 1))

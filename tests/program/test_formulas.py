@@ -1,0 +1,185 @@
+"""Formulas as hard-attention models: they accept what the formula says, keep the gaps that they declare, and are
+written and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hardsim.checking.open import compile_formula, read_input
+from hardsim.checking.sharpening import scaled
+from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.errors import Unsupported
+from hardsim.hard.exact import ExactModel
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.semantics import Oracle
+from hardsim.network.model import Matrix
+from hardsim.network.reader import Reader
+from hardsim.program.assemble import assemble
+from hardsim.program.file import AhatFile, ahat_json, named_predicates, read_ahat, schema
+from hardsim.program.model import Affine, Kind, Weighting
+from hardsim.program.regimes import PROVEN
+from hardsim.sharpening.measure import measure
+from tests.hard_runs import outputs_of
+from tests.sources import load
+
+pytestmark = pytest.mark.sweep
+
+FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
+WORDS = 130
+"""How many words of a length are tried: those to length 7 over two symbols, to length 3 over five."""
+VALIDATOR = Draft202012Validator(schema())
+
+
+def compiled(path: Path) -> Iterator[Subject]:
+    """The formula in every regime that has a construction."""
+    for regime in PROVEN:
+        try:
+            yield compile_formula(load(path), ModelOptions(regime))
+        except Unsupported:
+            continue
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_hard_model_of_a_formula(path: Path, tmp_path: Path) -> None:
+    count = 0
+    for subject in compiled(path):
+        check_language(subject)
+        check_document(subject, tmp_path)
+        count += 1
+    assert count >= 1
+
+
+def check_language(subject: Subject) -> None:
+    """Exactly 1 where the formula holds and 0 where it does not; maxima are tied where the program allows it alone."""
+    model = subject.program
+    exact, oracle = ExactModel(model), Oracle(subject.file)
+    heads = {head.name: head for head in model.heads}
+    for n in range(1, 8):
+        words = list(product(model.alphabet, repeat=n))
+        if len(words) > WORDS:
+            break
+        trace = exact.run(words)
+        outputs = outputs_of(exact.program, trace)
+        assert outputs == [int(oracle.accepts(word)) for word in words]
+        for name, head in measure(model, words, trace).heads.items():
+            assert head.tie is None or heads[name].kind in (Kind.SIGN, Kind.SIGN_RAMP, Kind.TABLE)
+            declared = heads[name].promised(n)
+            assert declared is not None
+            assert all(gap is None or gap >= least for gap, least in zip(head.gaps, declared, strict=True))
+
+
+def check_document(subject: Subject, directory: Path) -> None:
+    model = subject.program
+    file = AhatFile(
+        model,
+        title=subject.file.title,
+        predicates=named_predicates(model, subject.file),
+        examples=tuple((example.word, example.accept) for example in subject.file.examples),
+        sharpness=subject.budget,
+    )
+    document = json.loads(json.dumps(ahat_json(file)))
+    VALIDATOR.validate(document)
+    again = read_ahat(Reader(document, "m"))
+    assert ahat_json(again) == ahat_json(file)
+    assert again.program == model
+    assert again.sharpness == subject.budget
+    assert set(again.examples) == set(file.examples)
+    for old, new in zip(model.encodings, again.program.encodings, strict=True):
+        assert [old.value.evaluate(i=i, n=5) for i in range(1, 6)] == [
+            new.value.evaluate(i=i, n=5) for i in range(1, 6)
+        ]
+    # What is checked of the file is the network that was compiled.
+    path = directory / "m.ahat.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    found = read_input(str(path)).compile(ModelOptions())
+    assert found.exact
+    assert found.model == subject.model
+
+
+@pytest.mark.parametrize("regime", PROVEN)
+def test_a_softmax_model_is_written_with_the_hard_attention_that_it_stands_for(regime: str) -> None:
+    subject = since(regime)
+    program = replace(subject.program, threshold=Fraction(1, 2))
+    file = AhatFile(scaled(program, subject.budget), temperature=subject.budget.temperature)
+    document = json.loads(json.dumps(ahat_json(file)))
+    assert document["temperature"] == str(subject.budget.temperature)
+    VALIDATOR.validate(document)
+    again = read_ahat(Reader(document, "m"))
+    assert again == file
+
+
+def since(regime: str = "temperature", beta: Fraction | None = None) -> Subject:
+    return compile_formula(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime, beta))
+
+
+def times(matrix: Matrix, factor: Fraction) -> Matrix:
+    return Matrix.of(*matrix.shape, {(row, column): value * factor for row, column, value in matrix.entries})
+
+
+def test_heads_have_the_weighting_and_the_gap_of_the_program() -> None:
+    document = ahat_json(AhatFile(since().program, sharpness=since().budget))
+    ((head,),) = (layer["heads"] for layer in document["program"]["layers"])
+    assert head["weighting"] == "rightmost"
+    assert head["decay"] == "1/(2*n)"
+    assert "threshold" not in document["program"]
+    assert "temperature" not in document
+    again = read_ahat(Reader(document, "m")).program
+    assert again.heads[0].weighting is Weighting.RIGHTMOST
+    assert [str(head.promise) for head in again.heads] == ["1/(2*n)"]
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(7)])
+def test_softmax_at_one_over_beta_of_the_temperature_is_the_compiled_network(beta: Fraction) -> None:
+    """A query is multiplied by beta in the network, and softmax divides by tau: the same logits."""
+    subject = since(beta=beta)
+    tau = parse_arith(f"({subject.budget.temperature})/({beta})")
+    soft = assemble(scaled(subject.program, subject.budget), tau)
+    for ours, theirs in zip(soft.heads, subject.model.heads, strict=True):
+        assert times(ours.w_q, beta) == theirs.w_q
+        assert (ours.w_k, ours.w_v, ours.mask) == (theirs.w_k, theirs.w_v, theirs.mask)
+    for n in range(1, 9):
+        assert soft.inverse_temperature(1, n) == beta * subject.model.inverse_temperature(1, n)
+    assert soft.embedding == subject.model.embedding
+    assert [layer.ffn for layer in soft.layers] == [layer.ffn for layer in subject.model.layers]
+
+
+def test_scores_and_gaps_of_heads_with_a_beta_of_their_own_are_scaled() -> None:
+    """Look-ups whose errors add up are sharper than the budget says; nothing else changes."""
+    subject = compile_formula(parse_expression("9 * #L[a] > 5 * #L[b] & Y a", ["a", "b"]), ModelOptions())
+    found = scaled(subject.program, subject.budget)
+    factors = {head.name: subject.budget.beta_of(head) / subject.budget.beta for head in subject.program.heads}
+    assert max(factors.values()) > 1
+    for old, new in zip(subject.program.heads, found.heads, strict=True):
+        factor = 1 if old.uniform else factors[old.name]
+        if factor == 1:
+            assert new is old
+            continue
+        assert new.score == tuple((query.scaled(factor), key) for query, key in old.score)
+        assert old.promised(5) is not None
+        assert new.promised(5) == [factor * gap for gap in old.promised(5) or []]
+        assert replace(new, score=old.score, decay=old.decay, gap=old.gap) == old
+    assert replace(found, layers=()) == replace(subject.program, layers=())
+    assert [(layer.units, layer.biases) for layer in found.layers] == [
+        (layer.units, layer.biases) for layer in subject.program.layers
+    ]
+
+
+def test_a_form_times_a_number() -> None:
+    form = Affine.of({"x": Fraction(3), "1": Fraction(1, 2)})
+    assert form.scaled(Fraction(2, 3)).terms == (("1", Fraction(1, 3)), ("x", 2))
+    assert form.scaled(0) == Affine()
+
+
+def test_only_predicates_that_encodings_name_are_written() -> None:
+    text = "alphabet: a b\npred MIDDLE(i, n) = 2*i == n + 1\npred OTHER(i, n) = i > 3\na & MIDDLE\n"
+    subject = compile_formula(parse_text(text), ModelOptions())
+    assert named_predicates(subject.program, subject.file) == ("MIDDLE(i, n) = 2*i == n + 1",)

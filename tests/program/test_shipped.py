@@ -1,0 +1,183 @@
+"""The hard-attention models that ship with the package: each follows the schema, is explained, and accepts exactly the
+language that it says it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import groupby, product
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from hardsim.hard.exact import ExactModel
+from hardsim.program.file import AhatFile, read_ahat, read_json, schema
+from hardsim.sharpening.measure import LengthFacts, measure
+from tests.hard_runs import outputs_of
+
+DIRECTORY = Path(__file__).parents[2] / "formulas"
+FILES = sorted(DIRECTORY.glob("*.ahat.json"))
+LONGEST = {2: 9, 3: 6, 5: 5}
+"""The length up to which all words are compared, by the size of the alphabet: 3,905 words at most."""
+
+Language = Callable[[Sequence[str]], bool]
+
+
+def flip_flop(word: Sequence[str]) -> bool:
+    memory = None
+    for symbol in word:
+        if symbol[0] == "w":
+            memory = symbol[1]
+        if symbol[0] == "r" and symbol[1] != memory:
+            return False
+    return True
+
+
+def dyck(word: Sequence[str]) -> bool:
+    text = "".join(word)
+    while "()" in text:
+        text = text.replace("()", "")
+    return text == ""
+
+
+def same_ends(word: Sequence[str]) -> bool:
+    letters = "".join(word).strip("_")
+    return letters != "" and letters[0] == letters[-1]
+
+
+LANGUAGES: dict[str, Language] = {
+    "dyck1_uniform": dyck,
+    "flipflop": flip_flop,
+    "majority_ties": lambda word: word.count("a") > word.count("b"),
+    "no_repeats": lambda word: len(list(groupby(word))) == len(word),
+    "same_ends": same_ends,
+    "tieless_until_7": lambda word: "1" in word[-7:],
+    "ties": lambda word: word[0] != word[-1],
+}
+TIED = {"majority_ties", "ties"}
+"""Ties from length 2 on."""
+
+
+def name_of(path: Path) -> str:
+    return path.name.removesuffix(".ahat.json")
+
+
+@cache
+def read(path: Path) -> AhatFile:
+    return read_ahat(read_json(path.read_bytes(), path.name))
+
+
+@cache
+def run(path: Path, n: int) -> tuple[list[tuple[str, ...]], list[Fraction], LengthFacts]:
+    """All words of a length, the outputs, what was measured."""
+    exact = ExactModel(read(path).program)
+    words = list(product(exact.program.alphabet, repeat=n))
+    trace = exact.run(words)
+    outputs = outputs_of(exact.program, trace)
+    return words, outputs, measure(exact.program, words, trace)
+
+
+def lengths(path: Path) -> range:
+    return range(1, LONGEST[len(read(path).program.alphabet)] + 1)
+
+
+@pytest.fixture(params=FILES, ids=name_of)
+def path(request: pytest.FixtureRequest) -> Path:
+    assert isinstance(request.param, Path)
+    return request.param
+
+
+def test_every_model_has_a_language_here() -> None:
+    assert [name_of(path) for path in FILES] == sorted(LANGUAGES)
+
+
+def test_a_file_says_what_it_is_and_where_it_comes_from(path: Path) -> None:
+    file = read(path)
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", name_of(path))
+    assert len(file.title) >= 15
+    assert re.search(r"[A-Z]\w+.* (19|20)\d\d\b", file.source), "an author and a year"
+    words = [word for word, _ in file.examples]
+    assert len(set(words)) == len(words)
+    assert sum(accepted for _, accepted in file.examples) >= 3
+    assert sum(not accepted for _, accepted in file.examples) >= 3
+
+
+def test_it_follows_the_schema(path: Path) -> None:
+    Draft202012Validator(schema()).validate(read_json(path.read_bytes(), path.name).value)
+
+
+def test_the_examples_hold(path: Path) -> None:
+    file = read(path)
+    exact = ExactModel(file.program)
+    for word, accepted in file.examples:
+        assert exact.program.verdict(outputs_of(exact.program, exact.run([word]))[0]) is accepted, " ".join(word)
+        assert LANGUAGES[name_of(path)](word) is accepted
+
+
+def test_the_model_accepts_the_language(path: Path) -> None:
+    exact, language = ExactModel(read(path).program), LANGUAGES[name_of(path)]
+    verdicts = set()
+    for n in lengths(path):
+        words, outputs, _ = run(path, n)
+        for word, output in zip(words, outputs, strict=True):
+            assert exact.program.verdict(output) is language(word), " ".join(word)
+            verdicts.add(language(word))
+    assert verdicts == {True, False}
+
+
+def test_declared_gaps_are_kept(path: Path) -> None:
+    model = read(path).program
+    for n in lengths(path):
+        heads = {head.name: head for head in model.heads}
+        for name, head in run(path, n)[2].heads.items():
+            declared = heads[name].promised(n, model.first)
+            assert declared is not None
+            assert all(gap is None or gap >= least for gap, least in zip(head.gaps, declared, strict=True))
+
+
+def test_which_have_ties(path: Path) -> None:
+    """The heads of all others have unique maxima, but for the one that loses this at length 7."""
+    for n in lengths(path):
+        heads = run(path, n)[2].heads.values()
+        tied = any(head.tie is not None for head in heads)
+        assert tied == ((name_of(path) in TIED and n > 1) or (name_of(path) == "tieless_until_7" and n > 6))
+
+
+def test_the_first_tie_at_length_7_is_found_in_the_one_word_that_has_it() -> None:
+    (head,) = run(DIRECTORY / "tieless_until_7.ahat.json", 7)[2].heads.values()
+    assert head.tie is not None
+    count, witness = head.tie
+    assert (count, "".join(witness.word), witness.position) == (2, "1000000", 7)
+    assert head.most == [1, 1, 1, 1, 1, 1, 2]
+
+
+def test_outputs_that_clips_make_are_0_or_1(path: Path) -> None:
+    """The others keep the distance from the threshold that they state."""
+    stated = {"dyck1_uniform": lambda n: Fraction(1, 2 * n * n), "majority_ties": lambda n: Fraction(1, 4 * n)}
+    for n in lengths(path):
+        _, outputs, facts = run(path, n)
+        assert facts.distance is not None
+        if name_of(path) in stated:
+            assert facts.distance >= stated[name_of(path)](n)
+        else:
+            assert set(outputs) <= {0, 1}
+
+
+def test_clips_are_a_quarter_away_from_where_they_bend(path: Path) -> None:
+    """So that an error of a quarter in their inputs leaves no trace."""
+    for n in lengths(path):
+        for layer, found in zip(read(path).program.layers, run(path, n)[2].layers, strict=True):
+            if name_of(path) != "dyck1_uniform":
+                assert all(unit.clip for unit in layer.units)
+                assert all(margin >= Fraction(1, 4) for margin in found.margins)
+
+
+def test_the_mean_over_a_tie_matters() -> None:
+    """Of the two ends alone, the output would be another one for some word."""
+    words, outputs, _ = run(DIRECTORY / "ties.ahat.json", 3)
+    for side in (0, -1):
+        assert any((word[side] == "a") != bool(output) for word, output in zip(words, outputs, strict=True))
+        assert any((word[side] == "b") != bool(output) for word, output in zip(words, outputs, strict=True))

@@ -1,0 +1,189 @@
+"""The steps of the error recursion, each worked out by hand or held against the lemma that it refines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardsim.network.model import FeedForward, Matrix
+from hardsim.network.numbers import Mask, Rational
+from hardsim.program.model import Affine, Program, Unit, Weighting
+from hardsim.sharpening.measure import LengthFacts
+from hardsim.sharpening.recursion import declared_gaps, error_bounds, row_distance
+from hardsim.theory.perturbation import FARTHEST, weight_distance
+from tests.networks import ffns
+from tests.simulations import models, one_head, run_hard, tieless
+
+pytestmark = pytest.mark.sweep
+
+ZERO, HALF = Fraction(0), Fraction(1, 2)
+SMALL = st.fractions(0, Fraction(1, 4), max_denominator=40)
+
+
+@given(st.integers(1, 8), st.data(), st.fractions(Fraction(1, 4), 20, max_denominator=8), SMALL)
+def test_a_row_may_have_any_of_its_numbers_of_maxima(
+    visible: int, data: st.DataObject, inverse: Fraction, eta: Fraction
+) -> None:
+    fewest = data.draw(st.integers(1, visible))
+    most = data.draw(st.integers(fewest, visible))
+    gap = data.draw(st.fractions(HALF, 3, max_denominator=6)) if fewest < visible else None
+    found = row_distance(visible, fewest, most, gap, inverse, eta)
+    each = [
+        weight_distance(visible, m, gap if m < visible else None, eta, 1 / inverse) for m in range(fewest, most + 1)
+    ]
+    assert found >= max(each)
+    if fewest == most:
+        assert found == each[0]
+    assert found <= FARTHEST
+
+
+def test_a_row_with_one_maximum_is_lemma_33() -> None:
+    assert row_distance(5, 1, 1, Fraction(2), Fraction(3), ZERO) == weight_distance(
+        5, 1, Fraction(2), ZERO, Fraction(1, 3)
+    )
+    assert row_distance(1, 1, 1, None, Fraction(3), Fraction(1, 8)) == 0
+
+
+def bounds_of(model: Program, n: int, inverse: int) -> tuple[LengthFacts, list[tuple[Fraction, Fraction]]]:
+    """Facts, and for the last coordinate the bounds after attention and at the end of each layer."""
+    facts = run_hard(model, n)[-1].facts
+    found = error_bounds(model, facts, [Fraction(inverse)] * n, declared_gaps(model, facts))
+    return facts, [(layer.attended["free"], layer.final["free"]) for layer in found.layers]
+
+
+def test_a_head_moves_its_value_by_half_its_spread() -> None:
+    """The value [a] is 0 or 1, so that 1/2 is in the middle: weights that are D apart move it by D/2."""
+    _, found = bounds_of(one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE), 3, 2)
+    # The last of three positions has score 3, gap 1 and two others.
+    assert found == [(weight_distance(3, 1, Fraction(1), ZERO, HALF) / 2,) * 2]
+
+
+def two_heads(gain: int) -> Program:
+    """The head of `one_head` twice, the second layer with `gain` times what the first read in its keys."""
+    model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
+    (head,) = model.layers[0].heads
+    second = replace(
+        head,
+        name="k",
+        score=((Affine.constant(1), Affine.of({"place": 2, "free": gain})),),
+        values=(("free", Affine.of({"free": Fraction(1, 3)})),),
+    )
+    return replace(model, layers=(*model.layers, replace(model.layers[0], heads=(second,))))
+
+
+def test_errors_of_one_layer_enter_the_scores_and_values_of_the_next() -> None:
+    """The query is the constant 1, without error, so a score is off by the gain times what the key is off by."""
+    model = two_heads(1)
+    facts = run_hard(model, 3)[-1].facts
+    gaps = declared_gaps(model, facts)
+    inverse = Fraction(16)
+    first, second = error_bounds(model, facts, [inverse] * 3, gaps).layers
+    delta = first.final["free"]
+    assert 0 < delta < Fraction(1, 1000)
+    assert second.etas["k"] == delta
+    distance = max(row_distance(n, 1, 1, gap, inverse, delta) for n, gap in enumerate(gaps["k"], start=1))
+    assert second.distances["k"] == distance
+    # Values are a third of what the first head read, 0 or 1.
+    wanted = delta + delta / 3 + distance * Fraction(1, 6)
+    assert wanted <= second.final["free"] <= wanted * (1 + Fraction(1, 2**80))
+    assert all(bounds.final[name] == 0 for bounds in (first, second) for name in model.coordinates if name != "free")
+
+
+def with_units(units: list[Unit]) -> Program:
+    """The head of `one_head` and hidden units."""
+    model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
+    return replace(model, layers=(replace(model.layers[0], units=tuple(units)),))
+
+
+def of_read(weight: Rational, bias: Rational, factor: int, clip: bool = True) -> Unit:
+    """f(weight * read + bias), written with a factor to the coordinate "place"."""
+    return Unit((("place", factor),), Affine.of({"free": weight, "1": bias}), clip)
+
+
+def placed(unit: Unit, inverse: int = 8) -> tuple[Fraction, Fraction]:
+    """The bounds of the head's value, which is 0 or 1 in the hard model, and of what the unit writes."""
+    model = with_units([unit])
+    facts = run_hard(model, 3)[-1].facts
+    (layer,) = error_bounds(model, facts, [Fraction(inverse)] * 3, declared_gaps(model, facts)).layers
+    return layer.attended["free"], layer.final["place"]
+
+
+def test_a_clip_forgets_an_error_that_it_saturates() -> None:
+    """2 x - 1/2 is -1/2 or 3/2: errors of x up to 1/4 leave no trace, larger ones move it by at most 1."""
+    clip = of_read(2, -HALF, 3)
+    error, found = placed(clip)
+    assert 0 < error <= Fraction(1, 4)
+    assert found == 0
+    error, found = placed(clip, inverse=1)
+    assert error > Fraction(1, 4)
+    assert found == 3 * min(2 * error, Fraction(1))
+
+
+def test_a_clip_between_its_ends_passes_its_error_on_once() -> None:
+    """x/2 + 1/4 is 1/4 or 3/4: neither end is reached, and two relus would count the error twice."""
+    error, found = placed(of_read(HALF, Fraction(1, 4), 1))
+    assert found == error / 2
+
+
+def test_a_hidden_unit_that_is_never_active_has_no_error() -> None:
+    error, found = placed(of_read(1, -2, 5, clip=False))
+    assert error < 1
+    assert found == 0
+    assert (
+        placed(of_read(1, -1, 5, clip=False))[1] == 5 * error
+    )  # its input reaches 0, so that an error may make it active
+    assert placed(of_read(1, 0, -5, clip=False))[1] == 5 * error
+
+
+def ffn(units: list[tuple[Rational, Rational, int]]) -> FeedForward:
+    """Hidden units relu(weight * x + bias), each with the factor of what it writes."""
+    m = len(units)
+    w1: dict[tuple[int, int], Rational] = {(unit, 1): weight for unit, (weight, _, _) in enumerate(units)}
+    w2: dict[tuple[int, int], Rational] = {(0, unit): factor for unit, (_, _, factor) in enumerate(units)}
+    return FeedForward(Matrix.of(m, 2, w1), tuple(bias for _, bias, _ in units), Matrix.of(2, m, w2), (0, 0))
+
+
+def test_pairs_of_hidden_units_that_are_clips() -> None:
+    """The same form, a bias lower by 1, the negative of every weight: nothing else is a clip."""
+
+    def clips(units: list[tuple[Rational, Rational, int]]) -> list[bool]:
+        return [unit.clip for unit in ffn(units).units]
+
+    clip: list[tuple[Rational, Rational, int]] = [(2, 0, 1), (2, -1, -1)]
+    assert clips(clip) == [True]
+    assert clips(clip[::-1]) == [True]
+    assert clips(clip + clip) == [True, True]
+    for other in [(2, -1, 1), (2, -1, -2), (2, -2, -1), (3, -1, -1)]:
+        assert clips([(2, 0, 1), other]) == [False, False]
+    # A stair: 1 pairs with 0, and 2, which takes the step back up, has no partner of its own.
+    assert clips([(2, 0, 1), (2, -1, -1), (2, -2, 1)]) == [True, False]
+
+
+@given(ffns(), st.lists(st.fractions(-3, 3, max_denominator=4), min_size=5, max_size=5))
+def test_pairs_are_clips(network: FeedForward, point: list[Fraction]) -> None:
+    """Hidden units with pairs made one write what the matrices write."""
+
+    def times(matrix: Matrix, vector: Sequence[Fraction]) -> list[Fraction]:
+        return [sum((a * b for a, b in zip(row, vector, strict=True)), ZERO) for row in matrix.dense()]
+
+    active = [max(ZERO, z + bias) for z, bias in zip(times(network.w1, point), network.b1, strict=True)]
+    wanted, found = times(network.w2, active), [ZERO] * len(point)
+    for unit in network.units:
+        value = max(ZERO, sum((a * point[index] for index, a in unit.form), Fraction(unit.bias)))
+        for index, weight in unit.outs:
+            found[index] += weight * (min(value, Fraction(1)) if unit.clip else value)
+    assert found == wanted
+
+
+def test_the_bound_grows_with_the_temperature() -> None:
+    """What the search for the largest temperature relies on."""
+    for model, lengths in models(10, 30, tied=False, wanted=tieless):
+        facts = lengths[-1].facts
+        gaps, size = declared_gaps(model, facts), facts.n + model.bos
+        found = [error_bounds(model, facts, [Fraction(2) ** power] * size, gaps).final for power in range(12, -6, -1)]
+        assert found == sorted(found)

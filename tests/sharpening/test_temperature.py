@@ -1,0 +1,175 @@
+"""Theorem 26 held against runs of the softmax model in balls: the temperature that it gives is never refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from hardsim.errors import InputError, Undecided
+from hardsim.lang.arith import parse_arith
+from hardsim.network.numbers import Mask
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Program, Weighting
+from hardsim.run.ball import lower, upper
+from hardsim.sharpening.recursion import (
+    DEFAULT_EPSILON,
+    STEPS,
+    Solution,
+    declared_gaps,
+    error_bounds,
+    inverses,
+    power_of_two,
+    solve,
+)
+from tests.simulations import Errors, Measured, models, one_head, run_hard, soft_errors, tieless
+
+pytestmark = pytest.mark.sweep
+
+EPSILONS = [Fraction(1, 2), DEFAULT_EPSILON, Fraction(1, 100)]
+ROUNDING = Fraction(1, 2**150)
+"""What the balls of this precision may be wide: an error of 0 is enclosed by such a ball."""
+
+
+def solutions(model: Program, lengths: Sequence[Measured], epsilon: Fraction) -> list[Solution]:
+    return [solve(model, length.facts, epsilon, declared_gaps(model, length.facts)) for length in lengths]
+
+
+def check(found: Sequence[Solution], errors: Sequence[Errors]) -> list[float]:
+    """That no error lies above its bound; the measured errors at the end over the bounds there."""
+    ratios = []
+    for solution, layers in zip(found, errors, strict=True):
+        for bounds, (attended, final) in zip(solution.bounds.layers, layers, strict=True):
+            for errors_of, bounds_of in ((attended, bounds.attended), (final, bounds.final)):
+                assert errors_of.keys() == bounds_of.keys() - {"1"} | errors_of.keys() & {"1"}
+                for name, error in errors_of.items():
+                    assert lower(error) <= bounds_of[name]
+                    assert upper(error) <= bounds_of[name] + ROUNDING
+        worst = max(upper(error) for error in layers[-1][1].values())
+        assert worst <= solution.bounds.final + ROUNDING
+        assert solution.bounds.final <= solution.epsilon
+        if solution.bounds.final:
+            ratios.append(float(worst / solution.bounds.final))
+    return ratios
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
+def test_the_theorem_s_temperature_is_never_refuted(seed: int) -> None:
+    """50 models, 200 with the slow cases, with uniform and tieless layers: all activations after every step, on all
+    binary words to length 6.
+
+    That the test can fail is shown by the ratios: many errors are more than a tenth of their bound.
+    """
+    ratios = []
+    for number, (model, lengths) in enumerate(models(50, seed, tied=False, wanted=tieless)):
+        found = solutions(model, lengths, EPSILONS[number % 3])
+        ratios += check(found, soft_errors(model, [solution.tau for solution in found], lengths))
+    assert len(ratios) >= 200
+    assert sum(ratio > 0.1 for ratio in ratios) >= 50
+    assert max(ratios) > 0.5
+
+
+def test_nor_is_that_of_models_with_ties() -> None:
+    ratios = []
+    for number, (model, lengths) in enumerate(models(50, 27, tied=True, wanted=lambda all_of: not tieless(all_of))):
+        found = solutions(model, lengths, EPSILONS[number % 3])
+        ratios += check(found, soft_errors(model, [solution.tau for solution in found], lengths))
+    assert len(ratios) >= 100
+    assert max(ratios) > 0.5
+
+
+def test_a_temperature_that_is_too_high_is_refuted() -> None:
+    """Sixteen times the theorem's temperature is beyond what the error allows, for these models at some length."""
+    refuted = 0
+    for model, lengths in models(10, 28, tied=False, wanted=tieless):
+        found = solutions(model, lengths, DEFAULT_EPSILON)
+        errors = soft_errors(model, [16 * solution.tau for solution in found], lengths)
+        refuted += any(lower(error) > DEFAULT_EPSILON for layers in errors for error in layers[-1][1].values())
+    assert refuted >= 5
+
+
+def test_the_temperature_is_the_largest_of_its_mantissa() -> None:
+    for model, lengths in models(10, 29, tied=False, wanted=tieless):
+        for length in lengths:
+            gaps = declared_gaps(model, length.facts)
+            solution = solve(model, length.facts, DEFAULT_EPSILON, gaps)
+            if all(gap is None for row in gaps.values() for gap in row):
+                assert solution.tau == 1
+                continue
+            unit = power_of_two(solution.tau) / STEPS
+            assert (solution.tau / unit).denominator == 1
+            inverse = [1 / solution.tau] * (length.facts.n + model.bos)
+            assert error_bounds(model, length.facts, inverse, gaps) == solution.bounds
+            above = [1 / (solution.tau + unit)] * (length.facts.n + model.bos)
+            start = 2 * power_of_two(min(gap for row in gaps.values() for gap in row if gap is not None))
+            beyond = error_bounds(model, length.facts, above, gaps).final > DEFAULT_EPSILON
+            assert beyond or solution.tau + unit == 2 * start
+
+
+def test_uniform_attention_is_the_same_at_any_temperature() -> None:
+    model = one_head([], [], Mask.FUTURE, Weighting.AVERAGE)
+    lengths = run_hard(model, 3)
+    for solution in solutions(model, lengths, Fraction(1, 10**6)):
+        assert solution.tau == 1
+        assert solution.bounds.final == 0
+
+
+@pytest.mark.parametrize("weighting", [Weighting.LEFTMOST, Weighting.RIGHTMOST])
+@pytest.mark.parametrize("query", [[0], []])
+def test_ties_of_one_sided_heads_have_no_temperature(weighting: Weighting, query: list[int]) -> None:
+    """All scores are the same. Hard attention takes one position, softmax the mean, at every temperature."""
+    model = one_head(query, query, Mask.NONE, weighting)
+    one, two = run_hard(model, 2)
+    assert solutions(model, [one], DEFAULT_EPSILON)[0].bounds.final == 0
+    with pytest.raises(Undecided, match="no temperature down to"):
+        solutions(model, [two], DEFAULT_EPSILON)
+    errors = soft_errors(model, [Fraction(1, 10**6)] * 2, [two])
+    # Of ab, the first value is 1, the last 0, their mean 1/2.
+    assert max(lower(error) for error in errors[0][-1][1].values()) >= Fraction(1, 2) - ROUNDING
+
+
+def test_declared_gaps_take_the_place_of_measured_ones() -> None:
+    """The score is i: gap 1 from the second position on; the first sees nothing else, whatever is declared."""
+    model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE, gap="i/(2*n)")
+    facts = run_hard(model, 3)[-1].facts
+    assert facts.heads["h"].gaps == [None, 1, 1]
+    assert declared_gaps(model, facts) == {"h": [None, Fraction(1, 3), Fraction(1, 2)]}
+    undeclared = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
+    assert declared_gaps(undeclared, facts) == {"h": [None, 1, 1]}
+
+
+def test_a_smaller_declared_gap_means_a_lower_temperature() -> None:
+    found = [
+        solutions(model, run_hard(model, 3), DEFAULT_EPSILON)[-1].tau
+        for gap in ("1", "1/10")
+        for model in [one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE, gap=gap)]
+    ]
+    assert found[0] > found[1]
+    # One head without errors before it: everything depends on gap/tau alone.
+    assert abs(found[0] / 10 - found[1]) <= found[1] / STEPS
+
+
+def test_a_declared_gap_is_positive() -> None:
+    model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE, gap="3 - i")
+    (head,) = model.heads
+    assert head.promised(2) == [Fraction(2), Fraction(1)]
+    with pytest.raises(InputError, match=r"head h: the declared gap 3-i is 0 at i = 3, n = 4"):
+        head.promised(4)
+
+
+@pytest.mark.parametrize(
+    ("value", "power"),
+    [(Fraction(1), 1), (Fraction(3, 4), Fraction(1, 2)), (Fraction(7), 4), (Fraction(8), 8), (Fraction(4, 3), 1)],
+)
+def test_powers_of_two(value: Fraction, power: Fraction) -> None:
+    assert power_of_two(value) == power
+
+
+def test_inverse_temperatures_of_a_model() -> None:
+    """By query index, which starts at position 0 with a beginning of sequence."""
+    program = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
+    model = assemble(program, parse_arith("1/(i+n)"))
+    assert list(inverses(model, 3)) == [Fraction(k) for k in (4, 5, 6)]
+    assert list(inverses(replace(model, bos=True), 3)) == [Fraction(k) for k in (3, 4, 5, 6)]

@@ -1,0 +1,20 @@
+"""Files of formulas and programs, opened without the rest of the house."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hardsim.files import LARGEST_TEXT, read_bytes
+from hardsim.lang.ast import FormulaFile, SraspProgram
+from hardsim.lang.parse import parse_text
+from hardsim.lang.srasp.parse import parse_program
+
+
+def load(path: Path | str) -> FormulaFile:
+    """A `.ltl` file."""
+    return parse_text(read_bytes(path, LARGEST_TEXT), str(path))
+
+
+def load_program(path: Path | str) -> SraspProgram:
+    """A `.srasp` file."""
+    return parse_program(read_bytes(path, LARGEST_TEXT), str(path))
