@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -84,7 +85,5 @@ def formula_of(tree: Any) -> ast.Formula:
 
 
 def _flat(op: ast.NaryOp, args: tuple[ast.Formula, ...]) -> ast.Nary:
-    members: list[ast.Formula] = []
-    for arg in args:
-        members.extend(arg.args if isinstance(arg, ast.Nary) and arg.op == op else [arg])
-    return ast.Nary(op, tuple(members))
+    members = (arg.args if isinstance(arg, ast.Nary) and arg.op == op else (arg,) for arg in args)
+    return ast.Nary(op, tuple(chain.from_iterable(members)))

@@ -39,6 +39,21 @@ def at(document: Any, path: Path) -> Any:
     return document
 
 
+def edited(document: Any, path: list[str | int], value: Any) -> Any:
+    """The document itself with another value at a path, or none there for `...`."""
+    place, key = at(document, tuple(path[:-1])), path[-1]
+    if value is ...:
+        del place[key]
+    else:
+        place[key] = value
+    return document
+
+
+def replaced(document: Any, path: Path, value: Any) -> Any:
+    """A copy of the document, edited."""
+    return edited(copy.deepcopy(document), [*path], value)
+
+
 @st.composite
 def damaged(draw: st.DrawFn, document: Any) -> Any:
     """A document with one to three values deleted, repeated, retyped, renamed, exchanged or replaced; or with other

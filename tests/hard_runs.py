@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from hardsim.compiling.from_ltl.lower import lower
 from hardsim.hard.exact import ExactModel, HardTrace, Rows, hold_promises
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression
 from hardsim.program.model import Head, Program, Weighting
+from hardsim.program.regimes import REGIMES
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,17 @@ class HardRun:
     columns: dict[str, list[Fraction]]
     winners: dict[str, list[int]]
     gaps: dict[str, Fraction]
+
+
+def since(regime: str = "temperature") -> Program:
+    """a S b over three letters: one hard head."""
+    return lower(desugar(parse_expression("a S b", ["a", "b", "c"])), REGIMES[regime])
+
+
+def with_head(program: Program, **changes: Any) -> Program:
+    """The program with its only head changed."""
+    layer = program.layers[0]
+    return replace(program, layers=(replace(layer, heads=(replace(layer.heads[0], **changes),)),))
 
 
 def hard_run(program: Program, word: Sequence[str]) -> HardRun:

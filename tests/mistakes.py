@@ -10,6 +10,7 @@ import pytest
 from hardsim.errors import SourceError
 
 E = TypeVar("E", bound=BaseException)
+T = TypeVar("T")
 
 
 def raised(kind: type[E], call: Callable[..., object], *arguments: Any, match: str | None = None, **named: Any) -> E:
@@ -17,6 +18,14 @@ def raised(kind: type[E], call: Callable[..., object], *arguments: Any, match: s
     with pytest.raises(kind, match=match) as caught:
         call(*arguments, **named)
     return caught.value
+
+
+def read_or_refused(read: Callable[[], T]) -> T | SourceError:
+    """What a call returns, or the error that refuses its text; anything else that is raised is a defect."""
+    try:
+        return read()
+    except SourceError as error:
+        return error
 
 
 def marked(error: SourceError) -> str:

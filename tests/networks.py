@@ -13,7 +13,7 @@ from mpmath import MPContext
 
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Transformer
-from hardsim.network.numbers import Mask
+from hardsim.network.numbers import Mask, Rational
 from hardsim.program.file import program_of
 from hardsim.program.model import Program, Weighting
 from hardsim.run.forward import Forward
@@ -33,6 +33,13 @@ def mp_forward(model: Transformer, dps: int) -> Forward[Any]:
 
 def number(value: int | Fraction) -> Any:
     return context.mpf(value.numerator) / value.denominator
+
+
+def fraction(value: Any) -> Fraction:
+    """The rational that an mpmath number is."""
+    mantissa, exponent = (int(part) for part in value.man_exp)
+    size = mantissa * Fraction(2, 1) ** exponent
+    return -size if value < 0 else size
 
 
 def softmax(logits: Sequence[Fraction]) -> list[Any]:
@@ -78,6 +85,23 @@ def dense_forward(model: Transformer, word: Sequence[str]) -> list[list[Any]]:
             out = times(layer.ffn.w2, hidden)
             x.append([a + b + number(bias) for a, b, bias in zip(row, out, layer.ffn.b2, strict=True)])
     return x
+
+
+def put(matrix: Matrix, row: int, column: int, value: Rational) -> Matrix:
+    """A matrix with one entry put in the place of another."""
+    return Matrix.of(*matrix.shape, {**{(r, c): v for r, c, v in matrix.entries}, (row, column): value})
+
+
+def scaled(matrix: Matrix, factor: Rational) -> Matrix:
+    return Matrix.of(*matrix.shape, {(row, column): value * factor for row, column, value in matrix.entries})
+
+
+def edited_head(model: Transformer, number: int, **changes: Any) -> Transformer:
+    """A network with other attributes of the head of a number in `model.heads`."""
+    head = model.heads[number]
+    layers = (replace(layer, heads=tuple(replace(one, **changes) if one is head else one for one in layer.heads))
+              for layer in model.layers)  # fmt: skip
+    return replace(model, layers=tuple(layers))
 
 
 @dataclass(frozen=True)
@@ -276,3 +300,11 @@ def one_head(temperature: str = "1") -> Transformer:
     tau = parse_arith(temperature, ("i", "n"), "test")
     embedding = Matrix.of(2, 4, {(0, 0): 1})
     return Transformer(("a", "b"), ("[a]", "i", "read", "out"), embedding, (position,), (Layer((head,), ffn),), tau, 3)
+
+
+def clipped_at(threshold: Fraction, temperature: str = "1") -> Transformer:
+    """`one_head` with the clip `2 (x - threshold)`."""
+    model = one_head(temperature)
+    layer = model.layers[0]
+    bias = -2 * threshold
+    return replace(model, layers=(Layer(layer.heads, replace(layer.ffn, b1=(bias, bias - 1))),))

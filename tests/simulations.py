@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -131,6 +131,15 @@ def run_hard(model: Program, longest: int = LONGEST) -> list[Measured]:
 def tieless(lengths: Sequence[Measured]) -> bool:
     """Whether every head that is not uniform has one maximum in every row of every word."""
     return all(head.most == [1] * len(head.most) for length in lengths for head in length.facts.heads.values())
+
+
+def unique(model: Program) -> Program:
+    """The heads renamed by layer, as a file must have them."""
+    layers = tuple(
+        replace(layer, heads=tuple(replace(head, name=f"{number}.{head.name}") for head in layer.heads))
+        for number, layer in enumerate(model.layers)
+    )
+    return replace(model, layers=layers)
 
 
 def models(

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.evaluate import evaluate
-from hardsim.checking.open import compile_formula, read_input
+from hardsim.checking.open import Accepts, compile_formula, read_input
 from hardsim.checking.result import AUTO, MPMATH, Evaluation, Word
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.subject import ModelOptions, Subject, own_predicates
+from hardsim.errors import Unsupported
 from hardsim.lang.arith import parse_arith
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
+from hardsim.network.model import Transformer
+from hardsim.program.regimes import PROVEN
+from hardsim.proof.general import prove_general
+from hardsim.proof.network import prove
+from hardsim.proof.result import Proof
 from tests.attention_models import Document, write
 
 FORMULAS = Path(__file__).parents[1] / "formulas"
+T = TypeVar("T")
+
+
+def known(value: T | None) -> T:
+    """A value that must be there."""
+    assert value is not None
+    return value
 
 
 def compiled(
@@ -25,6 +40,21 @@ def compiled(
 ) -> Subject:
     """A formula in a regime."""
     return compile_formula(parse_expression(text, list(letters)), ModelOptions(regime, beta, **options))
+
+
+def said_to_be(subject: Subject, text: str) -> Subject:
+    """A compiled formula that is said to be another one."""
+    formula = parse_expression(text, list(subject.alphabet))
+    return replace(subject, formula=formula, oracle=Accepts(formula))
+
+
+def in_regimes(file: FormulaFile, regimes: Iterable[str] = PROVEN) -> Iterator[Subject]:
+    """A formula in every regime that has a construction."""
+    for regime in regimes:
+        try:
+            yield compile_formula(file, ModelOptions(regime))
+        except Unsupported:
+            continue
 
 
 def shipped(name: str, **options: Any) -> Subject:
@@ -57,3 +87,13 @@ def judge_of(subject: Subject, engine: str = AUTO, dps: int | None = None) -> Ju
 def evaluations(subject: Subject, words: Iterable[Word], engine: str = MPMATH) -> list[Evaluation]:
     """All answers on each word."""
     return list(evaluate(subject, list(words), CheckOptions(engine=engine)))
+
+
+def proof_of(subject: Subject, max_n: int, min_n: int = 1) -> Proof:
+    """The proof of a formula for some lengths."""
+    return prove(subject.model, subject.program, max_n, desugar(subject.file), own_predicates(subject.file), min_n)
+
+
+def general_proof(subject: Subject, model: Transformer | None = None) -> Proof:
+    """The proof of a formula for every length, of its own network or of another."""
+    return prove_general(model or subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))

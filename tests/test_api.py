@@ -43,16 +43,14 @@ def test_check(formula: hardsim.Formula) -> None:
     result = hardsim.check(formula, max_n=5)
     assert (result.verdict, result.agreed, result.max_n) == (Verdict.PROVED, True, 5)
     assert hardsim.check(formula.compile(), max_n=5) == result
-    flat = hardsim.check(formula, beta=Fraction(1, 2), options=hardsim.CheckOptions(max_n=3))
-    assert flat.verdict is Verdict.REFUTED
+    assert hardsim.check(formula, beta=Fraction(1, 2), options=hardsim.CheckOptions(max_n=3)).verdict is Verdict.REFUTED
     raised(InputError, hardsim.check, formula.compile(), regime="position", match="a compiled model has its own regime")
 
 
 def test_files(formula: hardsim.Formula, tmp_path: Path) -> None:
     path = tmp_path / "since.model.json"
     path.write_text(formula.compile(regime="causal-temperature").to_json(), encoding="utf-8")
-    result = hardsim.check(path, max_n=4)
-    assert result.model.regime == "causal-temperature"
+    assert hardsim.check(path, max_n=4).model.regime == "causal-temperature"
     assert hardsim.load(path).compile().accepts("cba") is True
 
 

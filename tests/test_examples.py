@@ -73,8 +73,7 @@ def test_an_example_is_found_by_name(tmp_path: Path) -> None:
 )
 def test_an_unknown_example_is_refused(tmp_path: Path, name: str, hint: str) -> None:
     package = package_with(["since.ltl", "until.ltl"], tmp_path / "hardsim" / "formulas")
-    caught = raised(InputError, examples.example_file, name, package, match="no shipped formula is called")
-    assert hint in caught.hint
+    assert hint in raised(InputError, examples.example_file, name, package, match="no shipped formula is called").hint
 
 
 def test_the_wheel_holds_formulas_grammar_and_type_marker(tmp_path: Path) -> None:

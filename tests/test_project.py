@@ -25,45 +25,19 @@ ROOMS = (
     "report", "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
-OUTSIDE = {
-    "version": "errors",
-    "visible": "errors",
-    "exact": "errors",
-    "expressions": "errors",
-    "sections": "errors",
-    "files": "errors",
-    "verify": "errors",
-    "examples": "errors",
-    "api": "report",
-    "": "report",
-    "__main__": "cli",
-}
+TOOLS = ("version", "visible", "exact", "expressions", "sections", "files", "verify", "examples")
+OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
-APART = (
-    ("network", "lang.semantics"),
-    ("program", "lang.semantics"),
-    ("compiling", "lang.semantics"),
-    ("run", "lang.semantics"),
-    ("run", "hard.parallel"),
-    ("run", "hard.exact"),
-    ("hard", "lang.semantics"),
-    ("hard.exact", "hard.parallel"),
-    ("hard.exact", "run"),
-    ("hard.parallel", "run"),
-    ("sharpening", "lang.semantics"),
-    ("sharpening", "hard.parallel"),
-    ("proof", "lang.semantics"),
-    ("proof", "hard.parallel"),
-    ("proof", "compiling"),
-    ("proof", "program.assemble"),
-    ("network", "lang.srasp.interpreter"),
-    ("program", "lang.srasp.interpreter"),
-    ("compiling", "lang.srasp.interpreter"),
-    ("run", "lang.srasp.interpreter"),
-    ("hard", "lang.srasp.interpreter"),
-    ("lang.semantics", "lang.core"),
-    ("lang.semantics", "lang.desugar"),
-)
+ORACLES = ("lang.semantics", "lang.srasp.interpreter")
+APART: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("network", "program", "compiling", "hard"), ORACLES),
+    "run": (*ORACLES, "hard.parallel", "hard.exact"),
+    "hard.exact": ("hard.parallel", "run"),
+    "hard.parallel": ("run",),
+    "sharpening": ("lang.semantics", "hard.parallel"),
+    "proof": ("lang.semantics", "hard.parallel", "compiling", "program.assemble"),
+    "lang.semantics": ("lang.core", "lang.desugar"),
+}
 CHECKER = {
     "exact": set[str](),
     "expressions": {"exact"},
@@ -156,7 +130,7 @@ def forbidden_chains(imports: Imports) -> list[str]:
     """Chains of imports by which one decider reaches what it must be independent of."""
     found = []
     for module in sorted(imports):
-        barred = [what for who, what in APART if within(module, who)]
+        barred = [what for who, all_barred in APART.items() if within(module, who) for what in all_barred]
         chains = {module: f"hardsim.{module}"}
         waiting = [module]
         while waiting:
@@ -220,6 +194,11 @@ def trees(**sources: str) -> dict[str, ast.Module]:
     return {name.replace("__", "."): ast.parse(text) for name, text in sources.items()}
 
 
+def imports_of(**sources: str) -> Imports:
+    """What made-up modules import."""
+    return read_imports(trees(**sources))
+
+
 def test_a_room_imports_only_rooms_above_it() -> None:
     assert backward_imports(read_imports(package_trees())) == []
 
@@ -270,7 +249,7 @@ def test_a_name_means_one_class() -> None:
 
 def test_the_laws_speak_of_what_there_is() -> None:
     modules = package_trees().keys()
-    named = {*ROOMS, *OUTSIDE, *CHECKER, *(module for pair in APART for module in pair)}
+    named = {*ROOMS, *OUTSIDE, *CHECKER, *APART, *(module for barred in APART.values() for module in barred)}
     assert {name for name in named if not any(within(module, name) for module in modules)} == set()
 
 
@@ -279,24 +258,20 @@ def test_everything_public_is_documented() -> None:
 
 
 def test_imports_are_seen_wherever_they_stand() -> None:
-    found = read_imports(
-        trees(
-            lang__ast="import hardsim.errors as e, os\n",
-            errors="",
-            run__mp="def f():\n    from hardsim.lang import ast\n    from hardsim.lang.ast import Not\n",
-            cli="from hardsim import errors, load\n",
-        )
+    found = imports_of(
+        lang__ast="import hardsim.errors as e, os\n",
+        errors="",
+        run__mp="def f():\n    from hardsim.lang import ast\n    from hardsim.lang.ast import Not\n",
+        cli="from hardsim import errors, load\n",
     )
     assert found == {"lang.ast": {"errors"}, "errors": set(), "run.mp": {"lang.ast"}, "cli": {"errors", ""}}
 
 
 def test_a_backward_import_is_named() -> None:
-    found = read_imports(
-        trees(lang__parse="from hardsim.run.mp import evaluate", run__mp="from hardsim.lang import parse")
-    )
+    found = imports_of(lang__parse="from hardsim.run.mp import evaluate", run__mp="from hardsim.lang import parse")
     assert backward_imports(found) == ["hardsim.lang.parse imports hardsim.run.mp"]
     with pytest.raises(AssertionError, match=r"hardsim\.cellar\.wine stands in no room"):
-        backward_imports(read_imports(trees(cellar__wine="import hardsim.errors", errors="")))
+        backward_imports(imports_of(cellar__wine="import hardsim.errors", errors=""))
 
 
 def test_a_relative_import_is_refused() -> None:
@@ -304,25 +279,16 @@ def test_a_relative_import_is_refused() -> None:
 
 
 def test_a_circle_is_named() -> None:
-    found = import_cycle(
-        read_imports(
-            trees(
-                lang__a="import hardsim.lang.b",
-                lang__b="if X:\n    from hardsim.lang import c",
-                lang__c="from hardsim.lang.a import y",
-            )
-        )
-    )
+    inner, outer = "if X:\n    from hardsim.lang import c", "from hardsim.lang.a import y"
+    found = import_cycle(imports_of(lang__a="import hardsim.lang.b", lang__b=inner, lang__c=outer))
     assert set(found) == {"lang.a", "lang.b", "lang.c"}
 
 
 def test_a_shared_decision_is_named_with_the_chain() -> None:
-    found = read_imports(
-        trees(
-            run__mp="import hardsim.network.model",
-            network__model="import hardsim.hard.parallel",
-            hard__parallel="import hardsim.errors",
-        )
+    found = imports_of(
+        run__mp="import hardsim.network.model",
+        network__model="import hardsim.hard.parallel",
+        hard__parallel="import hardsim.errors",
     )
     assert forbidden_chains(found) == ["hardsim.run.mp -> hardsim.network.model -> hardsim.hard.parallel"]
 

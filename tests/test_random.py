@@ -103,26 +103,19 @@ def one_kind(draw: st.DrawFn, regime: str) -> ast.Formula:
     return parse_expression(re.sub(r"\b(pos|len)\b", f"#{side}[true]", text), ["a", "b"]).formula
 
 
+SIZES = pytest.mark.parametrize(("longest", "wanted"), [(5, 8), pytest.param(8, 60, marks=pytest.mark.slow)])
+
+
+@SIZES
 @pytest.mark.parametrize("regime", LOOK_UP)
-def test_random_counting_formulas_agree_to_length_5(regime: str) -> None:
-    agree_at_random(regime, "lookup", by_look_up(regime), 5, 8)
+def test_random_counting_formulas_agree(regime: str, longest: int, wanted: int) -> None:
+    agree_at_random(regime, "lookup", by_look_up(regime), longest, wanted)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("regime", LOOK_UP)
-def test_many_random_counting_formulas_agree_to_length_8(regime: str) -> None:
-    agree_at_random(regime, "lookup", by_look_up(regime), 8, 60)
-
-
+@SIZES
 @pytest.mark.parametrize("regime", PROVEN)
-def test_random_comparisons_agree_by_the_sign_test_to_length_5(regime: str) -> None:
-    agree_at_random(regime, "sign", one_kind(regime), 5, 8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("regime", PROVEN)
-def test_many_random_comparisons_agree_by_the_sign_test_to_length_8(regime: str) -> None:
-    agree_at_random(regime, "sign", one_kind(regime), 8, 60)
+def test_random_comparisons_agree_by_the_sign_test(regime: str, longest: int, wanted: int) -> None:
+    agree_at_random(regime, "sign", one_kind(regime), longest, wanted)
 
 
 def test_the_formulas_are_not_the_same_few() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import exp, log
@@ -26,26 +27,21 @@ from hardsim.checking.campaign import CheckOptions, Progress
 from hardsim.checking.engines import HardRunner, SoftEngine
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject, tempered
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import parse_arith
 from hardsim.theory.rounding import least_width
 from tests.attention_models import Document, critical, some_a, with_head
-from tests.subjects import at_temperature, compiled, subject_of
+from tests.subjects import at_temperature, compiled, known, subject_of
 
 OPTIONS = CheckOptions(max_n=4, exhaustive=256, engine="ball")
 
 
 def report(subject: Subject, max_n: int = 4, wanted: BoundOptions | None = None) -> BoundResult:
-    return bound_report(
-        bound_subject(subject), CheckOptions(max_n=max_n, exhaustive=256, engine="ball"), wanted or BoundOptions()
-    )
+    return bound_report(bound_subject(subject), replace(OPTIONS, max_n=max_n), wanted or BoundOptions())
 
 
 def hunter(subject: Subject, words: list[tuple[str, ...]], whole: bool) -> Hunter:
-    def schedule(factor: Fraction) -> Arith:
-        return parse_arith(str(factor))
-
     wanted = dict(zip(words, HardRunner(subject).answers(words), strict=True))
-    return Hunter(subject, subject.program, schedule, wanted, whole, seed=0)
+    return Hunter(subject, subject.program, lambda factor: parse_arith(str(factor)), wanted, whole, seed=0)
 
 
 def words(n: int) -> list[tuple[str, ...]]:
@@ -57,16 +53,14 @@ def test_the_grid_brackets_the_critical_temperature(tmp_path: Path) -> None:
     for start in (Fraction(1, 10), Fraction(1, 7), Fraction(2, 5)):
         for n in (2, 3, 4):
             found = hunter(subject, words(n), True).search(start)
-            assert found.right is not None
-            assert found.wrong is not None
-            assert found.right < critical(n) <= found.wrong
-            assert found.wrong == found.right * STEP
-            power = (found.right / start, 0)
-            while power[0] > 1:
-                power = (power[0] / STEP, power[1] + 1)
-            assert power[0] == 1
-            assert found.word is not None
-            assert found.word.count("a") == 1
+            right, wrong = known(found.right), known(found.wrong)
+            assert right < critical(n) <= wrong
+            assert wrong == right * STEP
+            power = right / start
+            while power > 1:
+                power /= STEP
+            assert power == 1
+            assert known(found.word).count("a") == 1
 
 
 def test_a_start_that_is_wrong_already(tmp_path: Path) -> None:
@@ -87,9 +81,7 @@ def test_words_are_made_hard_where_not_all_are_tried(tmp_path: Path) -> None:
     assert critical(4) < between < critical(2)
     start = [tuple("aaaa")]
     assert hunter(subject, start, True).wrong_word(between) is None
-    found = hunter(subject, start, False).wrong_word(between)
-    assert found is not None
-    assert found.count("a") == 1
+    assert known(hunter(subject, start, False).wrong_word(between)).count("a") == 1
     assert hunter(subject, start, False).wrong_word(critical_below(4)) is None
 
 
@@ -118,8 +110,7 @@ def test_the_bits_that_settle_every_answer(tmp_path: Path) -> None:
     # At tau = 1 the output of ab is e/(1 + e) = 0.73105857863000487925...: the digits that are left out are 4.9e-15,
     # between 2^-48 and 2^-47, and a ball of p bits is about 2^-p wide.
     close = subject_of(tmp_path, some_a(threshold="73105857863/100000000000"))
-    bits = bits_needed(soft_at(close, "1"), words(2))
-    assert bits is not None
+    bits = known(bits_needed(soft_at(close, "1"), words(2)))
     assert bits % BIT_STEP == 0
     assert 47 <= bits <= 47 + 2 * BIT_STEP
     assert bits_needed(soft_at(close, "1"), [("b", "b")]) == 8
@@ -171,13 +162,10 @@ def test_errors_at_a_temperature_of_ones_own(tmp_path: Path) -> None:
     for length in result.lengths[1:]:
         q = (length.n - 1) * exp(-4)
         assert length.used == Fraction(1, 4)
-        reach = length.heads[0].reach
-        assert reach is not None
         assert float(length.error) == pytest.approx(q / (1 + q), rel=1e-9)
         assert float(length.bound) == pytest.approx(q, rel=1e-9)
-        assert float(reach) == 4
-        assert length.right is not None
-        assert length.right < critical(length.n)
+        assert length.heads[0].reach == 4
+        assert known(length.right) < critical(length.n)
 
 
 def test_growth_is_fitted_without_its_logarithm(tmp_path: Path) -> None:
@@ -214,8 +202,7 @@ def test_the_network_of_a_formula_is_what_is_reported_on(regime: str, text: str)
     """With the scores scaled by each head's own beta, softmax at 1/beta of the schedule is the compiled network."""
     subject = compiled(text, regime)
     target = bound_subject(subject)
-    assert target.used is not None
-    tau = parse_arith(f"({target.used})*({target.schedule})")
+    tau = parse_arith(f"({known(target.used)})*({target.schedule})")
     network = tempered(target.subject.program, tau)
     for mine, theirs in zip(network.heads, subject.model.heads, strict=True):
         for n, i in ((5, 2), (5, 5)):

@@ -53,6 +53,26 @@ def since(regime: str = "temperature", beta: Fraction | None = None) -> Subject:
     return shipped("since.ltl", regime=regime, beta=beta)
 
 
+def opened(path: Path) -> Checkpoint:
+    return Checkpoint(str(path), REQUEST, INPUTS)
+
+
+def refused(path: Path, message: str, request: dict[str, Any] = REQUEST, inputs: Any = INPUTS) -> str:
+    """The error for a file that is refused, and left alone."""
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=message) as caught:
+        Checkpoint(str(path), request, inputs)
+    assert path.read_bytes() == before
+    return str(caught.value)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A checkpoint in which there is nothing yet."""
+    opened(tmp_path / "run")
+    return tmp_path / "run"
+
+
 def craft(path: Path, *rows: tuple[Any, Any, Any]) -> None:
     """Put rows into a file, each with the digest that it should have."""
     with closing(sqlite3.connect(path)) as database, database:
@@ -69,15 +89,10 @@ def craft(path: Path, *rows: tuple[Any, Any, Any]) -> None:
         "CREATE INDEX other ON kept (abs(value))",
     ],
 )
-def test_a_file_with_a_program_in_it_is_refused(program: str, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    Checkpoint(str(path), REQUEST, INPUTS)
+def test_a_file_with_a_program_in_it_is_refused(program: str, path: Path) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         database.execute(program)
-    before = path.read_bytes()
-    with pytest.raises(InputError, match=r"the checkpoint is damaged \(its tables are others\)"):
-        Checkpoint(str(path), REQUEST, INPUTS)
-    assert path.read_bytes() == before
+    refused(path, r"the checkpoint is damaged \(its tables are others\)")
 
 
 @pytest.mark.parametrize(
@@ -98,28 +113,24 @@ def test_a_file_with_a_program_in_it_is_refused(program: str, tmp_path: Path) ->
         ),
     ],
 )
-def test_a_crafted_file_is_refused_with_its_place(row: tuple[Any, Any, Any], message: str, tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    Checkpoint(str(path), REQUEST, INPUTS)
+def test_a_crafted_file_is_refused_with_its_place(row: tuple[Any, Any, Any], message: str, path: Path) -> None:
     craft(path, row)
-    with pytest.raises(InputError, match="the checkpoint is damaged") as caught:
-        Checkpoint(str(path), REQUEST, INPUTS)
-    assert message in str(caught.value)
+    assert message in refused(path, "the checkpoint is damaged")
 
 
 # ---- the file ----
 
 
 def test_a_new_file_holds_the_request_and_a_finished_one_the_results(tmp_path: Path) -> None:
-    path = str(tmp_path / "run")
-    made = Checkpoint(path, REQUEST, INPUTS)
+    path = tmp_path / "run"
+    made = opened(path)
     assert (made.complete, made.runs) == (False, {})
     made.memory("since.ltl", "position").finish(RESULT)
-    assert Checkpoint(path, REQUEST, INPUTS).memory("since.ltl", "position").result == RESULT
-    assert Checkpoint(path, REQUEST, INPUTS).memory("since.ltl", "temperature").result is None
-    assert not Checkpoint(path, REQUEST, INPUTS).complete
+    assert opened(path).memory("since.ltl", "position").result == RESULT
+    assert opened(path).memory("since.ltl", "temperature").result is None
+    assert not opened(path).complete
     made.finish()
-    assert Checkpoint(path, REQUEST, INPUTS).complete
+    assert opened(path).complete
     assert [one.name for one in tmp_path.iterdir()] == ["run"], "no half-written file is left"
 
 
@@ -127,7 +138,7 @@ def test_a_state_is_written_at_most_once_a_second(tmp_path: Path, monkeypatch: p
     now = [100.0]
     monkeypatch.setattr("hardsim.checking.checkpoint.time.monotonic", lambda: now[0])
     path = tmp_path / "run"
-    memory = Checkpoint(str(path), REQUEST, INPUTS).memory("since.ltl", None)
+    memory = opened(path).memory("since.ltl", None)
     asked: list[float] = []
 
     def state() -> list[Tally]:
@@ -138,7 +149,7 @@ def test_a_state_is_written_at_most_once_a_second(tmp_path: Path, monkeypatch: p
         now[0] = 100 + tenth / 10
         memory.keep(state, tenth)
     assert asked == [101.0, 102.0, 103.0]
-    found = Checkpoint(str(path), REQUEST, INPUTS).memory("since.ltl", None)
+    found = opened(path).memory("since.ltl", None)
     assert (found.state, found.words, found.result) == ([Tally(3)], 30, None)
 
 
@@ -154,54 +165,35 @@ def test_a_state_is_written_at_most_once_a_second(tmp_path: Path, monkeypatch: p
     ],
 )
 def test_a_file_of_another_request_is_refused_and_left_alone(
-    tmp_path: Path, request_: dict[str, Any], inputs: Any, difference: str
+    path: Path, request_: dict[str, Any], inputs: Any, difference: str
 ) -> None:
-    path = tmp_path / "run"
-    Checkpoint(str(path), REQUEST, INPUTS)
-    before = path.read_bytes()
-    with pytest.raises(InputError, match=f"is of another request: {difference}"):
-        Checkpoint(str(path), request_, inputs)
-    assert path.read_bytes() == before
+    refused(path, f"is of another request: {difference}", request_, inputs)
 
 
-def test_a_file_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = str(tmp_path / "run")
-    Checkpoint(path, REQUEST, INPUTS)
+def test_a_file_of_another_version_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "__version__", "9.9.9")
-        with pytest.raises(InputError, match=r"version of hardsim .* there, 9\.9\.9 here"):
-            Checkpoint(path, REQUEST, INPUTS)
+        refused(path, r"version of hardsim .* there, 9\.9\.9 here")
     monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 4)
-    with pytest.raises(InputError, match="schema_version 3 there, 4 here"):
-        Checkpoint(path, REQUEST, INPUTS)
+    refused(path, "schema_version 3 there, 4 here")
 
 
 def test_a_file_of_the_first_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text('{"format": "hardsim-checkpoint", "schema_version": 1, "runs": {}}\n', encoding="ascii")
-    before = path.read_bytes()
-    with pytest.raises(InputError, match="is of another request: schema_version 1 there, 3 here"):
-        Checkpoint(str(path), REQUEST, INPUTS)
-    assert path.read_bytes() == before
+    refused(path, "is of another request: schema_version 1 there, 3 here")
 
 
-def test_a_damaged_file_is_refused_wherever_it_ends(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    made = Checkpoint(str(path), REQUEST, INPUTS)
-    made.memory("since.ltl", None).finish(RESULT)
+def test_a_damaged_file_is_refused_wherever_it_ends(path: Path) -> None:
+    opened(path).memory("since.ltl", None).finish(RESULT)
     whole = path.read_bytes()
     for end in (*range(120), *range(120, len(whole), 97), len(whole) - 1):
         path.write_bytes(whole[:end])
-        with pytest.raises(InputError, match=r"damaged|no checkpoint"):
-            Checkpoint(str(path), REQUEST, INPUTS)
-        assert path.read_bytes() == whole[:end]
+        refused(path, r"damaged|no checkpoint")
     for there, here in ((b"1/7", b"2/7"), (b'"12ab"', b'"12ac"'), (b"run[", b"rum["), (b"kept", b"left")):
-        changed = whole.replace(there, here)
-        assert changed != whole
-        path.write_bytes(changed)
-        with pytest.raises(InputError, match="damaged"):
-            Checkpoint(str(path), REQUEST, INPUTS)
-        assert path.read_bytes() == changed
+        assert there in whole
+        path.write_bytes(whole.replace(there, here))
+        refused(path, "damaged")
 
 
 @given(place=st.integers(0, 2**14 - 1), bit=st.integers(0, 7))
@@ -209,12 +201,12 @@ def test_a_damaged_file_is_refused_wherever_it_ends(tmp_path: Path) -> None:
 def test_a_changed_bit_is_refused_or_changes_nothing(place: int, bit: int, tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.unlink(missing_ok=True)
-    Checkpoint(str(path), REQUEST, INPUTS).memory("since.ltl", None).finish(RESULT)
+    opened(path).memory("since.ltl", None).finish(RESULT)
     data = bytearray(path.read_bytes())
     data[place % len(data)] ^= 1 << bit
     path.write_bytes(data)
     try:
-        found = Checkpoint(str(path), REQUEST, INPUTS)
+        found = opened(path)
     except InputError as error:
         assert re.search(r"damaged|no checkpoint|schema_version|cannot be used", error.message)  # noqa: PT017
         assert path.read_bytes() == data
@@ -230,27 +222,21 @@ def test_a_changed_bit_is_refused_or_changes_nothing(place: int, bit: int, tmp_p
 def test_another_file_is_no_checkpoint_and_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "other"
     path.write_text(content, encoding="latin-1")
-    with pytest.raises(InputError, match="this file is no checkpoint of hardsim, and is left alone"):
-        Checkpoint(str(path), REQUEST, INPUTS)
-    assert path.read_text(encoding="latin-1") == content
+    refused(path, "this file is no checkpoint of hardsim, and is left alone")
 
 
 def test_a_place_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
-        Checkpoint(str(tmp_path / "missing" / "run"), REQUEST, INPUTS)
+        opened(tmp_path / "missing" / "run")
     with pytest.raises(InputError, match="it is a directory"):
-        Checkpoint(str(tmp_path), REQUEST, INPUTS)
+        opened(tmp_path)
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "run"
-    made = Checkpoint(str(path), REQUEST, INPUTS)
-    before = path.read_bytes()
-
-    opened = Checkpoint._open
+def test_a_write_that_fails_leaves_what_was_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, before, real = opened(path), path.read_bytes(), Checkpoint._open
 
     def full(self: Checkpoint) -> sqlite3.Connection:
-        found = opened(self)
+        found = real(self)
         found.execute("PRAGMA max_page_count = 1")
         return found
 
@@ -258,7 +244,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match=r"cannot be written \(database or disk is full\)"):
         made.memory("since.ltl", None).finish(replace(RESULT, reach="long" * 10**4))
     assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["run"]
+    assert [one.name for one in path.parent.iterdir()] == ["run"]
 
 
 KILLED = """
@@ -293,7 +279,7 @@ def test_a_kill_in_the_middle_of_a_transaction_leaves_what_was_kept_before(tmp_p
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], capture_output=True, text=True, timeout=60)
     assert done.returncode == -9, done.stderr
     assert sorted(one.name for one in tmp_path.iterdir()) == ["run", "run-journal"], "it was half-way"
-    found = Checkpoint(str(path), REQUEST, INPUTS).memory("since.ltl", None)
+    found = opened(path).memory("since.ltl", None)
     assert (found.state, found.words) == ([Tally(1, stuck=("kept",) * 10**5)], 7)
     assert [one.name for one in tmp_path.iterdir()] == ["run"]
 
@@ -353,7 +339,7 @@ def stopped_and_resumed(subject: Subject, options: CheckOptions, stops: Sequence
 
 
 def memory(path: str) -> checkpoint.Memory:
-    return Checkpoint(path, REQUEST, INPUTS).memory("since.ltl", "temperature")
+    return opened(Path(path)).memory("since.ltl", "temperature")
 
 
 @pytest.mark.usefixtures("always")

@@ -19,7 +19,8 @@ from hardsim.checking.subject import Subject
 from hardsim.errors import Contradiction
 from hardsim.network.numbers import Mask
 from tests.attention_models import some_a
-from tests.subjects import at_temperature, compiled, program_of, subject_of
+from tests.networks import edited_head
+from tests.subjects import at_temperature, compiled, known, program_of, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 
@@ -31,9 +32,7 @@ def since(regime: str = "temperature", beta: str = "4") -> Subject:
 def unproved() -> Subject:
     """The network is right, but the mask of its head is not the specified one, which the prover does not accept."""
     subject = compiled("a S b")
-    (layer,) = subject.model.layers
-    head = replace(layer.heads[0], mask=Mask.NONE)
-    return replace(subject, stored=replace(subject.model, layers=(replace(layer, heads=(head,)),)))
+    return replace(subject, stored=edited_head(subject.model, 0, mask=Mask.NONE))
 
 
 @pytest.fixture
@@ -81,12 +80,9 @@ def test_a_regime_that_must_fail_is_not_asked_about(asked: list[int]) -> None:
 
 
 def test_the_prover_is_asked_up_to_a_length(asked: list[int]) -> None:
-    found = {
-        max_n: check_with_proof(since(), CheckOptions(max_n=max_n, exhaustive=0, samples=0)).verdict
-        for max_n in (LONGEST, LONGEST + 1)
-    }
+    options = [CheckOptions(max_n=max_n, exhaustive=0, samples=0) for max_n in (LONGEST, LONGEST + 1)]
+    assert [check_with_proof(since(), one).verdict for one in options] == [Verdict.PROVED, Verdict.CERTIFIED]
     assert asked == [LONGEST] == [64]
-    assert found == {64: Verdict.PROVED, 65: Verdict.CERTIFIED}
 
 
 def test_without_a_proof_the_words_decide(asked: list[int]) -> None:
@@ -109,16 +105,22 @@ def test_an_interrupted_check_keeps_the_verdict_of_its_words() -> None:
     assert "every word" not in result.reach
 
 
-def test_a_word_that_contradicts_a_proof_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lying(subject: Subject, options: CheckOptions, *rest: object) -> CheckResult:
-        mismatch = Mismatch(("b", "a"), True, True, False, Fraction(0))
-        return replace(check_subject(subject, options), verdict=Verdict.REFUTED, mismatch=mismatch)
+@pytest.mark.parametrize("program", [False, True])
+def test_a_word_that_contradicts_a_proof_is_a_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: bool
+) -> None:
+    subject = program_of(tmp_path, SOME_A) if program else since()
+    mismatch = Mismatch(("a",) if program else ("b", "a"), True, True, False, None if program else Fraction(0))
+
+    def lying(*arguments: Any) -> CheckResult:
+        return replace(check_subject(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
 
     monkeypatch.setattr(combined, "check_subject", lying)
-    with pytest.raises(Contradiction, match="was proved for every word up to 3, but the word b a contradicts it"):
-        check_with_proof(since(), CheckOptions(max_n=3))
+    word = " ".join(mismatch.word)
+    with pytest.raises(Contradiction, match=f"was proved for every word up to 3, but the word {word} contradicts it"):
+        check_with_proof(subject, CheckOptions(max_n=3))
     # Without a proof it is a mismatch like any other.
-    assert check_with_proof(since(), CheckOptions(max_n=3, engine="ball")).verdict is Verdict.REFUTED
+    assert check_with_proof(subject, CheckOptions(max_n=3, engine="ball")).verdict is Verdict.REFUTED
 
 
 # ---- programs and models ----
@@ -153,22 +155,7 @@ def test_a_program_whose_hard_attention_is_wrong_is_refuted_not_a_defect(tmp_pat
     subject = replace(program_of(tmp_path, SOME_A), oracle=lambda word: word[0] == "a")
     result = check_with_proof(subject, CheckOptions(max_n=2))
     assert result.verdict is Verdict.REFUTED
-    assert result.mismatch is not None
-    assert (result.mismatch.word, result.mismatch.kind) == (("b", "a"), "hard/oracle")
-
-
-def test_softmax_that_contradicts_a_proof_is_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = program_of(tmp_path, SOME_A)
-
-    def lying(*arguments: Any) -> CheckResult:
-        mismatch = Mismatch(("a",), True, True, False)
-        return replace(check_subject(*arguments), verdict=Verdict.REFUTED, mismatch=mismatch)
-
-    monkeypatch.setattr(combined, "check_subject", lying)
-    with pytest.raises(Contradiction, match="was proved for every word up to 2, but the word a contradicts it"):
-        check_with_proof(given, CheckOptions(max_n=2))
-    wrong = check_with_proof(given, CheckOptions(max_n=2, engine="ball"))
-    assert wrong.verdict is Verdict.REFUTED
+    assert (known(result.mismatch).word, known(result.mismatch).kind) == (("b", "a"), "hard/oracle")
 
 
 def test_no_stronger_than_the_words_where_these_are_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,15 +16,13 @@ from hypothesis import strategies as st
 from hardsim.checking import confirm as confirming
 from hardsim.checking.confirm import Confirmation, affordable, confirm, first_lengths
 from hardsim.checking.engines import FloatEngine
-from hardsim.checking.open import Accepts
 from hardsim.checking.prove import confirmed, prove_attention
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject, tempered
 from hardsim.errors import Contradiction
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_expression
 from tests.attention_models import critical, some_a
-from tests.subjects import compiled, program_of, subject_of
+from tests.subjects import compiled, known, program_of, said_to_be, subject_of
 
 SOME_A = "alphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 CRITICAL = 2 * log(3)
@@ -115,8 +113,7 @@ def test_a_schedule_that_fails_at_one_length_is_found_out(modulus: int) -> None:
 
 
 def test_the_formula_counts_and_with_heads_only_the_heads() -> None:
-    formula = parse_expression("b S a", ["a", "b", "c"])
-    lie = replace(since(), formula=formula, oracle=Accepts(formula))
+    lie = said_to_be(since(), "b S a")
     with pytest.raises(Contradiction, match="the word a contradicts it: oracle: accept; softmax: reject"):
         confirm(lie, 1, 4)
     assert confirmation(lie, 1, 4, heads_only=True).words == 3 + 9 + 27 + 81
@@ -158,12 +155,12 @@ def test_softmax_at_too_high_a_temperature_contradicts_any_proof(
     tmp_path_factory: pytest.TempPathFactory, tenths: int
 ) -> None:
     subject = subject_of(tmp_path_factory.mktemp("model"), some_a())
-    network = tempered(subject.program, parse_arith(f"{tenths}/10"))
+    networks = dict.fromkeys((1, 2, 3), tempered(subject.program, parse_arith(f"{tenths}/10")))
     if tenths / 10 > critical(3):
         with pytest.raises(Contradiction, match="hard attention: accept; softmax: reject"):
-            confirm(subject, 1, 3, networks={1: network, 2: network, 3: network})
+            confirm(subject, 1, 3, networks=networks)
     else:
-        assert confirm(subject, 1, 3, networks={1: network, 2: network, 3: network}) == (Confirmation(14, 3, 3), None)
+        assert confirm(subject, 1, 3, networks=networks) == (Confirmation(14, 3, 3), None)
 
 
 def test_the_networks_that_were_proved_are_run(tmp_path: Path) -> None:
@@ -183,8 +180,7 @@ def test_hard_attention_that_is_not_the_program_refutes(tmp_path: Path) -> None:
     assert proof.verdict is Verdict.PROVED
     result = confirmed(proof)
     assert (result.verdict, result.reach) == (Verdict.REFUTED, "hard/oracle disagree on a word of length 2")
-    assert result.mismatch is not None
-    assert result.mismatch.word == ("b", "a")
+    assert known(result.mismatch).word == ("b", "a")
     every = tuple(replace(length, how="every word") for length in proof.lengths)
     with pytest.raises(Contradiction, match="hard attention was found to be the program on b a"):
         confirmed(replace(proof, lengths=every))

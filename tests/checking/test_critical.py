@@ -13,19 +13,13 @@ from hardsim.checking.critical import WIDTH, Bracket, CriticalResult, at_beta, c
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import count_words
-from hardsim.lang.desugar import desugar
 from hardsim.lang.semantics import Oracle
-from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove_network
 from hardsim.proof.sites import Sites
 from hardsim.run.forward import Forward
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import rounded
-from tests.subjects import compiled
-
-
-def subject_of(text: str, symbols: str = "abc", regime: str = "temperature") -> Subject:
-    return compiled(text, regime, letters=symbols)
+from tests.subjects import compiled, general_proof, known
 
 
 def wrong(subject: Subject, word: tuple[str, ...], beta: Fraction) -> bool:
@@ -54,17 +48,13 @@ def derived(n: int, rate: float = 0.5) -> float:
 
 
 def holds(bracket: Bracket, value: float) -> bool:
-    """Whether a bracket that has both ends contains a number."""
-    return (
-        bracket.proved is not None
-        and bracket.refuted is not None
-        and float(bracket.refuted) - 1e-9 <= value <= float(bracket.proved) + 1e-9
-    )
+    """Whether a bracket, which must have both ends, contains a number."""
+    return float(known(bracket.refuted)) - 1e-9 <= value <= float(known(bracket.proved)) + 1e-9
 
 
 @pytest.fixture(scope="module")
 def since() -> CriticalResult:
-    return critical(subject_of("a S b"), 6)
+    return critical(compiled("a S b", letters="abc"), 6)
 
 
 def test_since_comes_to_two_ln_four(since: CriticalResult) -> None:
@@ -79,25 +69,19 @@ def test_since_comes_to_two_ln_four(since: CriticalResult) -> None:
         assert (one.refuted or 0) <= (other.refuted or 0)
     assert since.every.closed
     assert holds(since.every, 2 * log(4))
-    assert since.deciding is not None
-    assert since.deciding.argument is not None
-    assert since.deciding.argument.bound == "x"
+    assert known(known(since.deciding).argument).bound == "x"
 
 
 def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
-    subject = subject_of("a S b")
+    subject = compiled("a S b", letters="abc")
     for row in since.lengths[1:]:
-        assert row.word is not None
-        assert row.refuted is not None
-        assert row.proved is not None
-        assert len(row.word) == row.n
-        assert wrong(subject, row.word, row.refuted)
-        assert not wrong(subject, row.word, row.proved)
-        model = at_beta(subject, row.proved)
+        word, proved = known(row.word), known(row.proved)
+        assert len(word) == row.n
+        assert wrong(subject, word, known(row.refuted))
+        assert not wrong(subject, word, proved)
+        model = at_beta(subject, proved)
         assert prove_network(model, subject.program, Sites((row.n,), only_last=True))[0].holds
-    assert since.every.proved is not None
-    proof = prove_general(at_beta(subject, since.every.proved), subject.program, desugar(subject.file))
-    assert proof.proved
+    assert general_proof(subject, at_beta(subject, known(since.every.proved))).proved
 
 
 @pytest.mark.sweep
@@ -107,14 +91,13 @@ def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
      ("#L[a] > #L[b]", "causal-temperature", 3)],
 )  # fmt: skip
 def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> None:
-    subject = subject_of(text, "ab", regime)
+    subject = compiled(text, regime)
     result = critical(subject, longest)
     for row in result.lengths[:longest]:
         truth = max(critical_of(subject, word) for word in product("ab", repeat=row.n))
         assert row.exhaustive
-        assert row.proved is not None
         # Words are wrong up to the truth, to one part in 10000.
-        assert truth <= row.proved
+        assert truth <= known(row.proved)
         if row.refuted is None:
             assert truth <= WIDTH
         else:
@@ -123,29 +106,26 @@ def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> Non
 
 def test_where_no_word_has_the_worst_types_the_bracket_stays_open() -> None:
     # Over {a, b} every a is unselected and every b wins, so that nothing before the winner is selected and wrong.
-    result = critical(subject_of("a S b", "ab"), 4)
+    result = critical(compiled("a S b"), 4)
     assert all(row.closed for row in result.lengths)
     assert not result.every.closed
-    assert result.every.refuted is not None
-    assert result.every.proved is not None
-    assert result.every.refuted < 1
+    assert known(result.every.refuted) < 1
     assert holds(result.every, 2 * log(4) - 1e-3)
     assert result.every.n == 3
 
 
 def test_bounded_encodings_have_brackets_for_each_length_only() -> None:
     # The tie-break is beta/(2n) nats a position: x = e^(-beta/(2n)).
-    result = critical(subject_of("a S b", regime="none"), 3)
+    result = critical(compiled("a S b", "none", letters="abc"), 3)
     assert [row.closed for row in result.lengths[:3]] == [True] * 3
     for row in result.lengths[1:3]:
         assert holds(row, derived(row.n, 1 / (2 * row.n)))
     assert result.every.proved is None
-    assert result.reason is not None
-    assert "no positive rate" in result.reason
+    assert "no positive rate" in known(result.reason)
 
 
 def test_every_head_has_the_same_beta() -> None:
-    subject = subject_of("10 * #L[a] > 9 * #L[b]")
+    subject = compiled("10 * #L[a] > 9 * #L[b]", letters="abc")
     betas = {subject.budget.beta_of(head) for head in subject.program.heads if not head.uniform}
     assert len(betas) == 2
     fixed = compile_formula(subject.file, ModelOptions(beta=Fraction(7, 2)))
@@ -162,7 +142,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
         return count_words(size, n)
 
     monkeypatch.setattr(critical_module, "count_words", interrupted)
-    result = critical(subject_of("a S b"), 4)
+    result = critical(compiled("a S b", letters="abc"), 4)
     assert result.partial
     assert [row.n for row in result.lengths] == [1, 2]
     assert calls == [1, 2, 3]

@@ -3,7 +3,7 @@ call it; answers of a whole batch against those of its words one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -27,21 +27,20 @@ from hardsim.checking.engines import (
     undecided,
 )
 from hardsim.checking.evaluate import accepted_words
-from hardsim.checking.open import Accepts
 from hardsim.checking.result import ENGINES, CheckResult, Mismatch, Verdict, Word
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import DIGITS, Extreme, Tally, extreme, rounded_outwards, settle_answer, settle_mismatch
 from hardsim.errors import InvariantError, Undecided, Unsupported
 from hardsim.lang.pretty import format_formula
-from hardsim.network.model import Layer
+from hardsim.network.model import Layer, Matrix
 from hardsim.program.regimes import PROVEN
 from hardsim.run.enclosure import Integers
 from hardsim.run.float64 import BatchTrace
 from hardsim.run.mp import MpArithmetic, exact
 from tests.counting_strategies import counting_formulas
-from tests.networks import EXTREME, context
+from tests.networks import EXTREME, context, scaled
 from tests.strategies import all_words, formulas
-from tests.subjects import compiled, evaluations, judge_of
+from tests.subjects import compiled, evaluations, judge_of, known, said_to_be
 
 ACCURATE = Fraction(1, 10**19)
 """mpmath's attended values are right to 10^-20; sums of counts add a few of them."""
@@ -92,7 +91,7 @@ def hold(subject: Subject, words: list[tuple[str, ...]]) -> None:
 def test_mpmath_lies_in_every_enclosure(text: str, beta: Fraction | None) -> None:
     for regime in regimes(text):
         for n in (1, 4):
-            hold(compiled(text, regime, beta), [word for word in all_words("ab", n) if len(word) == n][-8:])
+            hold(compiled(text, regime, beta), list(product("ab", repeat=n))[-8:])
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -156,9 +155,7 @@ def test_too_flat_attention_is_refuted_by_the_same_word_in_every_engine(regime: 
         assert figures(result) == figures(exact)
         assert result.mismatch is not None
         assert result.mismatch.word == exact.mismatch.word
-        assert result.mismatch.value is not None
-        assert exact.mismatch.value is not None
-        assert abs(result.mismatch.value - exact.mismatch.value) < Fraction(1, 10**12)
+        assert abs(known(result.mismatch.value) - known(exact.mismatch.value)) < Fraction(1, 10**12)
 
 
 def on_the_threshold(step: Fraction) -> Subject:
@@ -189,28 +186,27 @@ def test_auto_goes_on_in_balls_where_float64_cannot_tell() -> None:
     assert auto.soft is False
 
 
-def test_a_word_that_stays_undecided_leaves_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = compiled("a S b", letters="abc")
+def stuck_at(monkeypatch: pytest.MonkeyPatch, stuck: Callable[[Word], bool]) -> None:
+    """Let no answer be reached in balls on some words."""
     real = WordEngine.answer
 
-    def stuck(self: WordEngine, word: Word, hard: Any, place: int) -> SoftAnswer:
-        return undecided("ball", 2466) if word == tuple("cba") else real(self, word, hard, place)
+    def answer(self: WordEngine, word: Word, hard: Any, place: int) -> SoftAnswer:
+        return undecided("ball", 2466) if stuck(word) else real(self, word, hard, place)
 
-    monkeypatch.setattr(WordEngine, "answer", stuck)
-    result = check_subject(subject, CheckOptions(max_n=3, engine="ball"))
+    monkeypatch.setattr(WordEngine, "answer", answer)
+
+
+def test_a_word_that_stays_undecided_leaves_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck_at(monkeypatch, lambda word: word == tuple("cba"))
+    result = check_subject(compiled("a S b", letters="abc"), CheckOptions(max_n=3, engine="ball"))
     assert (result.verdict, result.mismatch, result.stuck) == (Verdict.UNDECIDED, None, tuple("cba"))
     assert "was reached on 1 of 39 words" in result.reach
     assert [length.undecided for length in result.lengths] == [0, 0, 1]
 
 
 def test_a_mismatch_outweighs_an_undecided_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck_at(monkeypatch, lambda word: len(word) == 1)
     subject = compiled("a S b", beta=Fraction(1, 2), letters="abc")
-    real = WordEngine.answer
-
-    def stuck(self: WordEngine, word: Word, hard: Any, place: int) -> SoftAnswer:
-        return undecided("ball", 2466) if len(word) == 1 else real(self, word, hard, place)
-
-    monkeypatch.setattr(WordEngine, "answer", stuck)
     result = check_subject(subject, CheckOptions(max_n=3, engine="ball"))
     assert (result.verdict, result.stuck) == (Verdict.REFUTED, None)
 
@@ -298,9 +294,7 @@ def test_auto_uses_no_mpmath(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_mismatch_of_the_hard_heads_is_certain_in_every_engine() -> None:
-    subject = compiled("a S b", letters="abc")
-    formula = compiled("b S a", letters="abc").file
-    other = replace(subject, formula=formula, oracle=Accepts(formula))
+    other = said_to_be(compiled("a S b", letters="abc"), "b S a")
     for engine in ENGINES:
         assert check_subject(other, CheckOptions(max_n=1, engine=engine)).verdict is Verdict.REFUTED
 
@@ -328,7 +322,7 @@ def test_a_network_is_answered_by_its_own_output(engine: str) -> None:
     # The stored network reads its answer off the letter b, whatever coordinate the formula's program names.
     subject = compiled("a S b", letters="abc")
     subject = replace(subject, stored=replace(subject.model, output=subject.index["[b]"]))
-    words = [word for word in all_words("abc", 3) if len(word) == 3]
+    words = list(product("abc", repeat=3))
     for word, one in zip(words, evaluations(subject, words, engine), strict=True):
         assert one.soft is (word[-1] == "b")
 
@@ -338,15 +332,11 @@ def rescaled(subject: Subject, scale: Fraction) -> Subject:
     (layer,) = subject.model.layers
     (head,) = layer.heads
     out = {row for row, _, _ in head.w_v.entries}
-    w_v = replace(head.w_v, entries=tuple((row, column, value * scale) for row, column, value in head.w_v.entries))
-    w1 = replace(
-        layer.ffn.w1,
-        entries=tuple(
-            (row, column, value / scale if column in out else value) for row, column, value in layer.ffn.w1.entries
-        ),
-    )
-    moved = Layer((replace(head, w_v=w_v),), replace(layer.ffn, w1=w1))
-    return replace(subject, stored=replace(subject.model, layers=(moved,)))
+    w1 = layer.ffn.w1
+    entries = {(row, column): value / scale if column in out else value for row, column, value in w1.entries}
+    moved = replace(layer.ffn, w1=Matrix.of(*w1.shape, entries))
+    head = replace(head, w_v=scaled(head.w_v, scale))
+    return replace(subject, stored=replace(subject.model, layers=(Layer((head,), moved),)))
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -354,7 +344,7 @@ def rescaled(subject: Subject, scale: Fraction) -> Subject:
 def test_rescaled_networks_are_answered_alike_or_not_at_all(power: int, factor: int, beta: Fraction | None) -> None:
     subject = compiled("a S b", beta=beta, letters="abc")
     scaled = rescaled(subject, Fraction(factor) * Fraction(10) ** power)
-    words = [word for word in all_words("abc", 3) if len(word) == 3]
+    words = list(product("abc", repeat=3))
     wanted = [one.soft for one in evaluations(subject, words, "ball")]
     for engine in ENGINES:
         for one, answer in zip(evaluations(scaled, words, engine), wanted, strict=True):
@@ -365,8 +355,7 @@ def test_few_digits_are_taken_with_a_remark() -> None:
     subject = compiled("1000000000 * #L[a] > #L[b]")
     assert few_digits(subject.model, 3, 15, "ball") is few_digits(subject.model, 3, 80, "mpmath") is None
     remark = few_digits(subject.model, 3, 15, "mpmath")
-    assert remark is not None
-    assert remark.startswith("15 decimal digits are fewer than the ")
+    assert known(remark).startswith("15 decimal digits are fewer than the ")
     # Ten digits cannot tell 10^9 c - c' from 0 after rounding: whatever is found is observed, not certain.
     assert check_subject(subject, CheckOptions(max_n=3, engine="mpmath", dps=10)).verdict is Verdict.OBSERVED
 
@@ -416,16 +405,14 @@ def test_a_tally_of_a_batch_is_that_of_its_words(text: str, beta: Fraction | Non
         # Roundings depend on the batch; what is enclosed does not.
         assert abs(mine.bound - parts.extremes[what].bound) < 1e-12
     if whole.mismatch is not None:
-        assert parts.mismatch is not None
-        assert whole.mismatch.word == parts.mismatch.word
+        assert whole.mismatch.word == known(parts.mismatch).word
     assert (whole.mismatch is None) == (parts.mismatch is None)
 
 
 def test_what_float64_cannot_tell_is_told_by_balls_alone() -> None:
     judge, words = judge_of(compiled("a S b", beta=Fraction(100))), list(product("ab", repeat=3))
     hard = judge.hard.run(words)
-    assert judge.soft.floats is not None
-    assert judge.soft.floats.batch(words, hard).alone == {}
+    assert known(judge.soft.floats).batch(words, hard).alone == {}
     found = judge.soft.batch(words, hard)
     assert found.alone  # 2 e^-50 is below what float64 resolves
     for place in range(len(words)):
@@ -459,12 +446,11 @@ def test_the_extreme_of_a_batch_bounds_all_and_stands_against_all(pairs: list[tu
     high = np.array([float(a + b) for a, b in pairs])
     words = [(str(place),) for place in range(len(pairs))]
     found = extreme(sign, (low, high), words, np.ones(len(pairs), dtype=np.bool_))
-    assert found is not None
     joined = Extreme.of(sign, (low[0], high[0]), words[0])
     for place in range(1, len(pairs)):
         joined = joined.join(Extreme.of(sign, (low[place], high[place]), words[place]))
-    assert found.bound == joined.bound
-    place = int(found.word[0])
+    assert known(found).bound == joined.bound
+    place = int(known(found).word[0])
     for other in range(len(pairs)):
         beaten = high[other] < low[place] if sign > 0 else low[other] > high[place]
         assert not beaten

@@ -20,10 +20,9 @@ from hardsim.checking import execution
 from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, check_subject
 from hardsim.checking.execution import Answer, Call, Crew, Job, LocalCrew, Shard, WorkerLost, work
-from hardsim.checking.subject import Subject
 from hardsim.errors import InputError, InvariantError, WorkerFailure
 from tests.clusters import gone, workers_of
-from tests.subjects import FORMULAS, shipped
+from tests.subjects import FORMULAS, known, shipped
 
 
 def shards(count: int) -> Iterator[Shard]:
@@ -74,10 +73,6 @@ def crew() -> Iterator[Crew]:
     assert workers_of(psutil.Process()) == []
 
 
-def since() -> Subject:
-    return shipped("since.ltl")
-
-
 # ---- order, state, environment ----
 
 
@@ -87,8 +82,8 @@ def test_results_come_in_the_order_of_the_shards_and_a_job_is_made_once_in_each_
     assert os.getpid() not in processes
     assert len(processes) <= 2
     for process in processes:
-        assert [number for one, number, _ in found if one == process] == list(range(1, 1 + len(
-            [1 for one, _, _ in found if one == process])))  # fmt: skip
+        numbers = [number for one, number, _ in found if one == process]
+        assert numbers == list(range(1, 1 + len(numbers)))
     assert {threads for _, _, threads in found} == {"1"}, "two processes must not both use all processors"
     assert list(crew.run(Job(echoing, ("nowhere",)), shards(50))) == list(range(50))
 
@@ -235,8 +230,8 @@ def test_a_check_that_loses_a_worker_finds_the_same(engine: str, max_n: int) -> 
     options = CheckOptions(max_n=max_n, exhaustive=0, samples=300, engine=engine)
     said: list[str] = []
     with LocalCrew(2, said.append) as crew:
-        found = check_subject(since(), options, killer(psutil.Process(), said), crew)
-    assert found == check_subject(since(), options)
+        found = check_subject(shipped("since.ltl"), options, killer(psutil.Process(), said), crew)
+    assert found == check_subject(shipped("since.ltl"), options)
     assert said
 
 
@@ -249,7 +244,7 @@ def test_programs_and_models_give_the_same_on_two_processes(name: str, crew: Cre
 
 def test_a_bound_report_is_the_same_on_two_processes(crew: Crew) -> None:
     options = CheckOptions(max_n=3, exhaustive=30)
-    for target in map(bound_subject, (since(), shipped("flipflop.ahat.json"))):
+    for target in map(bound_subject, (shipped("since.ltl"), shipped("flipflop.ahat.json"))):
         one, two = (bound_report(target, replace(options), BoundOptions(), None, by) for by in (None, crew))
         assert one == two
         assert one.lengths
@@ -261,7 +256,7 @@ def test_an_interrupted_check_leaves_no_process() -> None:
             raise KeyboardInterrupt
 
     with LocalCrew(2) as crew:
-        result = check_subject(since(), CheckOptions(max_n=9, engine="ball"), interrupt, crew)
+        result = check_subject(shipped("since.ltl"), CheckOptions(max_n=9, engine="ball"), interrupt, crew)
         assert result.partial
         assert gone(workers_of(psutil.Process()), 5)
 
@@ -278,10 +273,9 @@ def test_workers_do_not_outlive_their_parent(ready: bool) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", script], cwd=FORMULAS.parent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    assert process.stdout is not None
     end = time.monotonic() + 60
     if ready:
-        process.stdout.readline()
+        known(process.stdout).readline()
     while len(workers := workers_of(psutil.Process(process.pid))) < 2 and time.monotonic() < end:
         time.sleep(0.01)
     process.kill()

@@ -61,10 +61,7 @@ CASES = {
         "partial reported done",
     ),
     "settled": ("settle_signals()\nwith interruptible():\n    print(outcome(ask))", "done"),
-    "no patience": (
-        "interrupts.PATIENCE = 0.01\nask()\ntime.sleep(0.05)\nprint(outcome(ask))",
-        "raised",
-    ),
+    "no patience": ("interrupts.PATIENCE = 0.01\nask()\ntime.sleep(0.05)\nprint(outcome(ask))", "raised"),
     "in an import": (
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
@@ -99,22 +96,23 @@ CASES = {
 }
 
 
+def ran(program: str) -> tuple[str, str, int]:
+    """What a process prints to both its streams, and its exit code."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    return done.stdout, done.stderr, done.returncode
+
+
 @pytest.mark.parametrize(("program", "printed"), CASES.values(), ids=CASES.keys())
 def test_where_it_is_raised(program: str, printed: str) -> None:
-    done = subprocess.run([sys.executable, "-c", START + program], capture_output=True, text=True, timeout=60)
-    assert (done.stdout.split(), done.stderr, done.returncode) == (printed.split(), "", 0)
+    out, *rest = ran(START + program)
+    assert (out.split(), *rest) == (printed.split(), "", 0)
 
 
 def test_a_signal_at_the_end_keeps_the_exit_code() -> None:
-    program = START + "leave_signals(3)\nask()\nprint('not reached')"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 3)
+    assert ran(START + "leave_signals(3)\nask()\nprint('not reached')") == ("", "", 3)
 
 
 def test_an_ignored_signal_stays_ignored() -> None:
-    program = START.replace(
-        "\nanswer_signals()\n", "\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\nanswer_signals()\n"
-    )
-    program += "with interruptible():\n    print(outcome(lambda: ask(signal.SIGHUP)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("done\n", "")
+    ignoring = "\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\nanswer_signals()\n"
+    program = START.replace("\nanswer_signals()\n", ignoring) + CASES["hung up"][0]
+    assert ran(program) == ("done\n", "", 0)

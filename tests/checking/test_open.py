@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,10 +18,13 @@ from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.critical import critical
 from hardsim.checking.open import OTHER, expand_paths, read_expression, read_input, store_program, store_text
 from hardsim.checking.result import Verdict
-from hardsim.checking.subject import ModelOptions
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
+from hardsim.program.model import Kind
 from hardsim.program.regimes import PROVEN
+from tests.strategies import all_words
+from tests.subjects import evaluations, known
 
 pytestmark = pytest.mark.sweep
 
@@ -33,43 +38,78 @@ P & WX (a | X P)  | b
 """
 
 
-@pytest.fixture
-def formula(tmp_path: Path) -> Path:
-    path = tmp_path / "formula.ltl"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
+HEADER = "alphabet: a b\naccept: aba\npred MID(i, n) = 2*i == n + 1\n"
+BOTH = (
+    HEADER
+    + "let m = 3*#L[a] - 2*#R[b]\n(m > len | MID(#L[a])) & (O MID <-> !PRIME(#[b] + 7)) & (#L[a] + #R[a]) mod 3 = 0\n"
+)
+PAST = HEADER + "H (2*#L[a] + 1 >= #L[b]) & (O MID | MID(#L[a]))\n"
+ONE_KIND = HEADER + "H (2*#L[a] + 1 >= pos) & (MID | #R[b] < 3)\n"
+CAUSAL = HEADER + "H (2*#L[a] + 1 >= pos) & (MID | #L[b] < 3)\n"
 
-
-def stored(formula: Path, options: ModelOptions) -> Path:
-    subject = read_input(str(formula)).compile(options)
-    path = formula.with_suffix(".model.json")
-    path.write_text(store_text(subject), encoding="utf-8")
-    return path
-
-
+DEFAULT = ModelOptions()
 OPTIONS = [
-    *(ModelOptions(regime) for regime in ("temperature", "position", "none")),
-    ModelOptions("temperature", beta=Fraction(1, 2)),
-    ModelOptions("temperature", tau=parse_arith("1/(2*n)", ("i", "n"), "--tau"), at="last", single_head=True),
+    *((TEXT, ModelOptions(regime)) for regime in ("temperature", "position", "none")),
+    (TEXT, ModelOptions("temperature", beta=Fraction(1, 2))),
+    (TEXT, ModelOptions(tau=parse_arith("1/(2*n)", ("i", "n"), "--tau"), at="last", single_head=True)),
+    (BOTH, DEFAULT),
+    (BOTH, ModelOptions("position", single_head=True)),
+    (BOTH, ModelOptions(beta=Fraction(6))),
+    (PAST, ModelOptions("causal-temperature")),
+    (ONE_KIND, ModelOptions("temperature", counting="sign")),
+    (CAUSAL, ModelOptions("causal-temperature", counting="sign")),
+    (CAUSAL, ModelOptions("causal-position")),
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_stored_model_gives_identical_results(formula: Path, options: ModelOptions) -> None:
-    direct = read_input(str(formula)).compile(options)
-    path = stored(formula, options)
-    again = read_input(str(path)).compile(ModelOptions())
-    assert again.model == direct.model
-    assert again.program == direct.program
-    assert again.facts == direct.facts
+def stored(directory: Path, text: str = TEXT, options: ModelOptions = DEFAULT) -> tuple[Subject, Path]:
+    """What a formula compiles to, and the file of it."""
+    source, path = directory / "formula.ltl", directory / "formula.model.json"
+    source.write_text(text, encoding="utf-8")
+    subject = read_input(str(source)).compile(options)
+    path.write_text(store_text(subject), encoding="utf-8")
+    return subject, path
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[Any]:
+    """The document of a file, which is written back after the block."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    yield document
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("text", "options"), OPTIONS)
+def test_a_stored_model_gives_identical_results(tmp_path: Path, text: str, options: ModelOptions) -> None:
+    direct, path = stored(tmp_path, text, options)
+    again = read_input(str(path)).compile(DEFAULT)
+    assert (again.model, again.program, again.facts) == (direct.model, direct.program, direct.facts)
     check = CheckOptions(max_n=7, exhaustive=60)
     one, two = check_subject(direct, check), check_subject(again, check)
     assert replace(two, name=one.name, sha256=one.sha256) == one
     assert two.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    if text != TEXT:
+        assert one.verdict is Verdict.CERTIFIED
+        assert again.facts.counting is not None
+        written = {head.kind for head in direct.program.heads}
+        assert written & {Kind.LOOKUP, Kind.TABLE, Kind.SIGN, Kind.SIGN_RAMP}
 
 
-def test_the_same_options_may_be_repeated_and_others_are_refused(formula: Path) -> None:
-    model = read_input(str(stored(formula, ModelOptions("position", beta=Fraction(5)))))
+def test_the_predicates_of_a_stored_model_are_those_of_its_formula(tmp_path: Path) -> None:
+    """The encoding has their names; what they mean stands in the formula, and a changed meaning changes the network."""
+    _, path = stored(tmp_path, HEADER.replace("aba", "aab") + "MID(#L[a] + 0)\n")
+    assert "MID(i)" in path.read_text(encoding="utf-8")
+    with edited(path) as document:
+        changed = document["source"]["text"].replace("2*i == n + 1", "i == n").replace("accept: aab\n", "")
+        assert changed != document["source"]["text"]
+        document["source"]["text"] = changed
+    for found in evaluations(read_input(str(path)).compile(DEFAULT), all_words("ab", 5)):
+        assert found.mismatch is None
+        assert found.oracle is (found.word.count("a") == len(found.word))
+
+
+def test_the_same_options_may_be_repeated_and_others_are_refused(tmp_path: Path) -> None:
+    model = read_input(str(stored(tmp_path, TEXT, ModelOptions("position", beta=Fraction(5)))[1]))
     assert model.compile(ModelOptions("position", beta=Fraction(5), at="first")) is model.made
     for options, name in [
         (ModelOptions("causal-position"), "--regime causal-position"),
@@ -81,25 +121,40 @@ def test_the_same_options_may_be_repeated_and_others_are_refused(formula: Path) 
         with pytest.raises(InputError, match="is already compiled") as caught:
             model.compile(options)
         assert name in str(caught.value)
+    model = read_input(str(stored(tmp_path, ONE_KIND, ModelOptions(counting="sign"))[1]))
+    assert model.compile(ModelOptions(counting="sign")) is model.made
+    with pytest.raises(InputError, match="so --counting lookup does not apply"):
+        model.compile(ModelOptions(counting="lookup"))
 
 
-def test_sha256_is_that_of_the_bytes(formula: Path) -> None:
-    assert read_input(str(formula)).sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
+def test_sha256_is_that_of_the_bytes(tmp_path: Path) -> None:
+    assert stored(tmp_path)[0].sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
     assert read_expression("a S b", "a b").sha256 == hashlib.sha256(b"a S b").hexdigest()
 
 
-def test_a_network_whose_weights_were_edited_is_judged_as_it_is(formula: Path) -> None:
-    path = stored(formula, ModelOptions())
-    document = json.loads(path.read_text(encoding="utf-8"))
-    heads = [head for layer in document["model"]["layers"] for head in layer["heads"] if head["w_q"]["entries"]]
-    heads[0]["w_q"]["entries"][0][2] = "1/100"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    result = check_subject(read_input(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
-    assert result.verdict is Verdict.REFUTED
-    heads[0]["w_v"]["entries"] = []
-    path.write_text(json.dumps(document), encoding="utf-8")
-    result = check_subject(read_input(str(path)).compile(ModelOptions()), CheckOptions(max_n=4))
-    assert result.verdict is Verdict.REFUTED
+def test_a_network_whose_weights_were_edited_is_judged_as_it_is(tmp_path: Path) -> None:
+    _, path = stored(tmp_path)
+    for part in ("w_q", "w_v"):
+        with edited(path) as document:
+            layers = document["model"]["layers"]
+            head = next(head for layer in layers for head in layer["heads"] if head["w_q"]["entries"])
+            if part == "w_q":
+                head["w_q"]["entries"][0][2] = "1/100"
+            else:
+                head["w_v"]["entries"] = []
+        result = check_subject(read_input(str(path)).compile(DEFAULT), CheckOptions(max_n=4))
+        assert result.verdict is Verdict.REFUTED
+
+
+def head_of(document: Any) -> Any:
+    """A head of the network."""
+    return next(head for layer in document["model"]["layers"] for head in layer["heads"])
+
+
+def a_table(document: dict[str, Any]) -> dict[str, Any]:
+    heads = [head for layer in document["specification"]["layers"] for head in layer["heads"]]
+    found: dict[str, Any] = next(head for head in heads if head["kind"] == "table")
+    return found
 
 
 DAMAGES: list[tuple[Any, str]] = [
@@ -143,45 +198,55 @@ DAMAGES: list[tuple[Any, str]] = [
 ]
 
 
-def head_of(document: Any) -> Any:
-    """A head of the network."""
-    return next(head for layer in document["model"]["layers"] for head in layer["heads"])
+COUNTING_DAMAGES: list[tuple[Any, str]] = [
+    (lambda d: d["source"].update(text=d["source"]["text"].replace("MID", "OTHER")), "unknown name 'MID'"),
+    (lambda d: a_table(d).update(kind="guess"), "expected one of uniform, nearest, lookup, table, sign, sign-ramp"),
+    (lambda d: a_table(d).update(decay="1/x"), "decay"),
+    (lambda d: a_table(d).pop("coefficients"), "'coefficients'"),
+    (lambda d: a_table(d).update(coefficients="many"), "coefficients"),
+    (lambda d: a_table(d).update(coefficients="3/2"), "coefficients: expected a positive integer"),
+    (lambda d: a_table(d).update(coefficients="0"), "coefficients: expected a positive integer"),
+    (
+        lambda d: d["options"].update(counting="abacus"),
+        "at options.counting: expected lookup, as the heads of the specification count",
+    ),
+    (lambda d: d["model"]["encodings"][14].update(value="MOD(3, 3, i)"), "model.encodings[14].value:1:6"),
+    (lambda d: d["model"]["encodings"][14].update(value="PRIME(i + i)"), "model.encodings[14].value:1:1"),
+]
 
 
-@pytest.mark.parametrize(("damage", "message"), DAMAGES)
-def test_a_damaged_model_is_refused_with_its_place(formula: Path, damage: Any, message: str) -> None:
-    path = stored(formula, ModelOptions())
-    document = json.loads(path.read_text(encoding="utf-8"))
-    damage(document)
-    path.write_text(json.dumps(document), encoding="utf-8")
+@pytest.mark.parametrize(
+    ("text", "damage", "message"),
+    [*((TEXT, *case) for case in DAMAGES), *((BOTH, *case) for case in COUNTING_DAMAGES)],
+)
+def test_a_damaged_model_is_refused_with_its_place(tmp_path: Path, text: str, damage: Any, message: str) -> None:
+    _, path = stored(tmp_path, text)
+    with edited(path) as document:
+        damage(document)
     with pytest.raises(HardsimError) as caught:
         read_input(str(path))
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
 
 
-def test_what_is_worked_out_from_the_specification_is_refused_for_another_network(formula: Path) -> None:
-    path = stored(formula, ModelOptions())
-    document = json.loads(path.read_text(encoding="utf-8"))
+def test_what_is_worked_out_from_the_specification_is_refused_for_another_network(tmp_path: Path) -> None:
+    _, path = stored(tmp_path)
     given = read_input(str(path))
-    assert given.made is not None
-    assert (given.made.specified, given.notes) == (True, given.file.notes)
-    document["options"]["beta"] = "5"
-    path.write_text(json.dumps(document), encoding="utf-8")
+    assert (known(given.made).specified, given.notes) == (True, given.file.notes)
+    with edited(path) as document:
+        document["options"]["beta"] = "5"
     given = read_input(str(path))
-    assert given.made is not None
     assert given.notes == (*given.file.notes, OTHER)
     for worked_out in (bound_subject, store_program, lambda subject: critical(subject, 1)):
         with pytest.raises(InputError, match="the network is not the one that its specification makes"):
-            worked_out(given.made)
+            worked_out(known(given.made))
 
 
-def test_a_head_of_another_name_is_refused(formula: Path) -> None:
-    path = stored(formula, ModelOptions())
-    document = json.loads(path.read_text(encoding="utf-8"))
-    layer = next(layer for layer in document["specification"]["layers"] if layer["heads"])
-    layer["heads"][0]["name"] = "other"
-    path.write_text(json.dumps(document), encoding="utf-8")
+def test_a_head_of_another_name_is_refused(tmp_path: Path) -> None:
+    _, path = stored(tmp_path)
+    with edited(path) as document:
+        layer = next(layer for layer in document["specification"]["layers"] if layer["heads"])
+        layer["heads"][0]["name"] = "other"
     with pytest.raises(InputError, match="expected the heads of the network's layer"):
         read_input(str(path))
 
@@ -203,19 +268,17 @@ def test_what_is_not_a_model_is_refused(tmp_path: Path, data: bytes, message: st
     assert message in str(caught.value)
 
 
-def test_directories_stand_for_their_files(tmp_path: Path, formula: Path) -> None:
-    stored(formula, ModelOptions())
+def test_directories_stand_for_their_files(tmp_path: Path) -> None:
+    _, path = stored(tmp_path)
     (tmp_path / "notes.txt").write_text("no formula")
-    assert expand_paths([str(tmp_path), "x.ltl"]) == [str(formula), str(tmp_path / "formula.model.json"), "x.ltl"]
+    assert expand_paths([str(tmp_path), "x.ltl"]) == [str(tmp_path / "formula.ltl"), str(path), "x.ltl"]
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(InputError, match=r"has no \*\.ltl, \*\.srasp, \*\.ahat\.json or \*\.model\.json file"):
         expand_paths([str(empty)])
 
 
-def test_every_regime_can_be_stored(tmp_path: Path) -> None:
-    for regime in PROVEN:
-        subject = read_expression("(Y a) S b", "a b").compile(ModelOptions(regime))
-        path = tmp_path / "m.json"
-        path.write_text(store_text(subject), encoding="utf-8")
-        assert read_input(str(path)).compile(ModelOptions()).model == subject.model
+@pytest.mark.parametrize("regime", PROVEN)
+def test_every_regime_can_be_stored(tmp_path: Path, regime: str) -> None:
+    subject, path = stored(tmp_path, "alphabet: a b\n(Y a) S b\n", ModelOptions(regime))
+    assert read_input(str(path)).compile(DEFAULT).model == subject.model

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from hardsim.checking.open import Accepts
 from hardsim.checking.prove import prove_subject, words_of
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
-from hardsim.lang.parse import parse_expression
 from hardsim.network.numbers import Mask
 from hardsim.proof.result import WorstCase
-from tests.subjects import compiled, evaluations
+from tests.networks import edited_head
+from tests.subjects import compiled, evaluations, known, said_to_be
 
 
 def subject_of(text: str, beta: str = "4", alphabet: str = "abc", regime: str = "temperature") -> Subject:
@@ -29,46 +28,36 @@ def test_a_small_beta_is_refuted_by_the_shortest_word() -> None:
     # At bc the b has weight 1/(1 + e^(1/2)) = 0.378 > 1/4; no word of length 1 has a wrong position.
     result = prove_subject(subject_of("a S b", "1"), 20)
     assert result.verdict is Verdict.REFUTED
-    assert result.mismatch is not None
-    assert "".join(result.mismatch.word) == "bc"
-    assert result.proof is not None
-    assert not result.proof.proved
+    assert "".join(known(result.mismatch).word) == "bc"
+    assert not known(result.proof).proved
 
 
 def test_a_long_refutation_comes_from_the_worst_case() -> None:
     # With q = e^(-2.77/2) = 0.25031 the series of k b's reaches 1/3 only at k = 5: no word of length 3 refutes.
     result = prove_subject(subject_of("a S b", "2.77"), 20, search=50)
     assert result.verdict is Verdict.REFUTED
-    assert result.mismatch is not None
-    assert "".join(result.mismatch.word) in ("bbbbbc", "cccccb")  # either side of the threshold
-    (found,) = evaluations(subject_of("a S b", "2.77"), [result.mismatch.word])
+    assert "".join(known(result.mismatch).word) in ("bbbbbc", "cccccb")  # either side of the threshold
+    (found,) = evaluations(subject_of("a S b", "2.77"), [known(result.mismatch).word])
     assert found.mismatch is not None
 
 
 def test_what_is_neither_proved_nor_refuted_is_undecided() -> None:
     # At the last position no mask makes a difference, but this one is not the specified one.
     subject = subject_of("a S b", alphabet="ab")
-    head = replace(subject.model.layers[0].heads[0], mask=Mask.NONE)
-    model = replace(subject.model, layers=(replace(subject.model.layers[0], heads=(head,)),))
-    result = prove_subject(replace(subject, stored=model), 8, search=14)
+    result = prove_subject(replace(subject, stored=edited_head(subject.model, 0, mask=Mask.NONE)), 8, search=14)
     assert result.verdict is Verdict.UNDECIDED
     assert result.tried == 2 + 4 + 8
     assert "does not say that it is wrong" in result.reach
 
 
 def test_heads_only_claims_nothing_about_the_formula() -> None:
-    subject = subject_of("a S b")
-    formula = parse_expression("b S a", ["a", "b", "c"])
-    lie = replace(subject, formula=formula, oracle=Accepts(formula))
+    lie = said_to_be(subject_of("a S b"), "b S a")
     assert prove_subject(lie, 6, heads_only=True).verdict is Verdict.PROVED
     found = prove_subject(lie, 6)
-    assert found.verdict is Verdict.REFUTED
-    assert found.proof is not None
-    assert found.proof.network.holds
-    assert found.proof.meaning is not None
-    assert not found.proof.meaning.holds
-    assert found.mismatch is not None
-    assert found.mismatch.kind == "hard/oracle"
+    assert (found.verdict, known(found.mismatch).kind) == (Verdict.REFUTED, "hard/oracle")
+    proof = known(found.proof)
+    assert proof.network.holds
+    assert not known(proof.meaning).holds
 
 
 def test_words_that_a_worst_case_suggests() -> None:

@@ -19,7 +19,7 @@ from hardsim.checking.result import Answer, Verdict, Word
 from hardsim.checking.subject import Subject
 from tests.attention_models import HEAD, Document, critical, majority, sided, some_a, with_head
 from tests.checking.test_sharpening import check
-from tests.subjects import at_temperature, program_of, shipped, subject_of
+from tests.subjects import at_temperature, known, program_of, shipped, subject_of
 
 HALF = Fraction(1, 2)
 REVERSE = "alphabet: a b\nm(i) := len(i) + 1 - pos(i)\nY(i) := leftmost_j[1, pos(j) = m(i)] in(j) : in(i)\n"
@@ -44,11 +44,9 @@ def test_the_distance_and_the_temperature(tmp_path: Path) -> None:
     """Outputs 0 and 1 are 1/4 from 3/4; the bound (n - 1) e^(-1/tau) is to be at most half of that."""
     proof = prove(subject_of(tmp_path, some_a()), 3)
     two = proof.lengths[1]
-    assert two.tau is not None
-    assert two.bound is not None
     assert two.distance == Fraction(1, 4)
-    assert two.bound <= Fraction(1, 8)
-    assert two.tau < critical(2)
+    assert known(two.bound) <= Fraction(1, 8)
+    assert known(two.tau) < critical(2)
     (one,) = prove(subject_of(tmp_path, some_a()), 1).lengths
     # A position alone is attended to exactly.
     assert one.tau == 1
@@ -142,8 +140,7 @@ def test_a_false_gap_proves_nothing(tmp_path: Path) -> None:
 def test_a_threshold_on_an_output_is_undecided(tmp_path: Path) -> None:
     proof = prove(subject_of(tmp_path, majority()), 4)
     assert (proof.verdict, proof.proved_to, len(proof.lengths)) == (Verdict.UNDECIDED, 1, 2)
-    assert proof.mismatch is not None
-    assert (proof.mismatch.word, proof.mismatch.refutes) == (("a", "b"), False)
+    assert (known(proof.mismatch).word, known(proof.mismatch).refutes) == (("a", "b"), False)
     assert proof.reach == (
         "proved to length 1; not at length 2: hard attention itself decides nothing on a word: an output is the "
         "threshold"
@@ -170,9 +167,9 @@ def test_outputs_of_a_transduction_are_as_near_to_the_threshold_as_they_are(tmp_
     # At abb softmax is on the side of b where 2 e^(-1/tau) > 1.
     wrong = prove(subject, 3, "2")
     assert wrong.verdict is Verdict.REFUTED
-    assert wrong.mismatch is not None
-    assert (len(wrong.mismatch.word), wrong.mismatch.word.count("a")) == (3, 1)
-    assert (wrong.mismatch.hard, wrong.mismatch.soft) == (("x",) * 3, ("y",) * 3)
+    mismatch = known(wrong.mismatch)
+    assert (len(mismatch.word), mismatch.word.count("a")) == (3, 1)
+    assert (mismatch.hard, mismatch.soft) == (("x",) * 3, ("y",) * 3)
 
 
 def test_too_many_words(tmp_path: Path) -> None:
@@ -210,24 +207,22 @@ def test_too_high_a_temperature_is_refuted_by_a_word(tmp_path: Path) -> None:
 def test_a_structural_program_is_refuted_at_too_high_a_temperature() -> None:
     proof = prove(shipped("ab_plus.srasp"), 3, "100")
     assert (proof.verdict, proof.reach) == (Verdict.REFUTED, "soft/hard disagree on a word of length 2")
-    assert proof.mismatch is not None
+    mismatch = known(proof.mismatch)
     # The only member of that length: all that softmax can be is too low.
-    assert (proof.mismatch.word, proof.mismatch.oracle, proof.mismatch.soft) == (("a", "b"), True, False)
+    assert (mismatch.word, mismatch.oracle, mismatch.soft) == (("a", "b"), True, False)
 
 
 def test_hard_attention_that_is_not_the_program_is_refuted(tmp_path: Path) -> None:
     subject = program_of(tmp_path, SECOND)
     assert not subject.structural
     real = subject.oracle
-    assert real is not None
 
     def wrong(word: Word) -> Answer:
-        return False if word == ("b", "a") else real(word)
+        return False if word == ("b", "a") else known(real)(word)
 
     proof = prove(replace(subject, oracle=wrong), 3)
     assert (proof.verdict, proof.reach) == (Verdict.REFUTED, "hard/oracle disagree on a word of length 2")
-    assert proof.mismatch is not None
-    assert proof.mismatch.word == ("b", "a")
+    assert known(proof.mismatch).word == ("b", "a")
     assert reasons(proof) == ["", "hard attention is not what the program says"]
 
 
@@ -237,7 +232,5 @@ def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
     last = subject.program.layers[-1]
     broken = replace(subject.program, layers=(*subject.program.layers[:-1], replace(last, units=(), biases=())))
     proof = prove(replace(subject, program=broken), 2)
-    assert proof.verdict is Verdict.REFUTED
-    assert proof.mismatch is not None
-    assert proof.mismatch.kind == "hard/oracle"
-    assert proof.mismatch.word in (("a", "a"), ("b", "a"))  # the output is 0 now
+    assert (proof.verdict, known(proof.mismatch).kind) == (Verdict.REFUTED, "hard/oracle")
+    assert known(proof.mismatch).word in (("a", "a"), ("b", "a"))  # the output is 0 now

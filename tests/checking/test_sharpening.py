@@ -11,16 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from hardsim.checking.campaign import (
-    CheckOptions,
-    Judge,
-    Progress,
-    check_subject,
-    fit,
-    judge,
-    kind_of,
-    words_of,
-)
+from hardsim.checking.campaign import CheckOptions, Judge, Progress, check_subject, fit, judge, kind_of, words_of
 from hardsim.checking.engines import FloatEngine, HardRunner, SoftEngine, batches, hard_answers
 from hardsim.checking.evaluate import accepted_words
 from hardsim.checking.execution import LocalCrew
@@ -33,7 +24,7 @@ from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
 from hardsim.run.soft import SoftModel
 from tests.attention_models import HEAD, critical, majority, sided, some_a, with_head
-from tests.subjects import at_temperature, evaluations, program_of, shipped, subject_of
+from tests.subjects import at_temperature, evaluations, known, program_of, shipped, subject_of
 
 HALF = Fraction(1, 2)
 
@@ -159,8 +150,7 @@ def test_the_plan_of_a_length(tmp_path: Path) -> None:
     hotter = plan_length(found, at_temperature(subject, "1/2", Fraction(1, 100)), 3)
     assert (hotter.epsilon, hotter.inverse) == (Fraction(1, 100), (Fraction(2),) * 3)
     assert float(hotter.bounds.final) == pytest.approx(2 * exp(-2), rel=1e-12)
-    assert hotter.solution is not None
-    assert hotter.solution.bounds.final <= Fraction(1, 100)
+    assert known(hotter.solution).bounds.final <= Fraction(1, 100)
     with pytest.raises(InputError, match="is 0 at i = 3, n = 3"):
         plan_length(found, at_temperature(subject, "3-i"), 3)
 
@@ -182,8 +172,7 @@ def test_a_declared_gap_is_held_against_every_row(tmp_path: Path) -> None:
     assert violation is not None
     assert [violation.n, violation.measured, violation.claimed] == [3, 1, 2]
     assert violation.what == f"the declared gap of head {HEAD} at position 1"
-    assert violation.word is not None
-    assert set(violation.word) == {"a", "b"}
+    assert set(known(violation.word)) == {"a", "b"}
 
 
 def test_a_constant_temperature_is_the_same_at_every_length() -> None:
@@ -200,13 +189,11 @@ def test_errors_are_enclosed_and_below_their_bounds(tmp_path: Path) -> None:
     assert result.verdict is Verdict.CERTIFIED
     assert "in ball arithmetic" in result.reach
     for length in result.lengths[1:]:
-        assert length.temperature is not None
-        assert length.epsilon is not None
-        q = (length.n - 1) * exp(-1 / length.temperature[0])
+        q = (length.n - 1) * exp(-1 / known(length.temperature)[0])
         (layer,), (head,) = length.layers, length.heads
         for error in (length.error, layer.error, layer.attended_error, head.error):
             assert float(error) == pytest.approx(q / (1 + q), rel=1e-9)
-        assert length.error <= length.bound <= length.epsilon == Fraction(1, 8)
+        assert length.error <= length.bound <= known(length.epsilon) == Fraction(1, 8)
         assert (head.kind, head.most, head.reach) == ("ties", length.n, Fraction(1))
         assert length.accepted == 2**length.n - 1
     assert {growth.what: growth.lengths for growth in result.growth} == {"gap": (2, 4), "size": (1, 4), "1/tau": (2, 4)}
@@ -291,14 +278,10 @@ def test_right_below_the_critical_temperature_and_wrong_above(tmp_path: Path) ->
     subject = subject_of(tmp_path, some_a())
     for n in (2, 3, 4):
         near = Fraction(round(critical(n) * 10**6), 10**6)
-        for tau, verdict in (
-            (near * Fraction(999, 1000), Verdict.CERTIFIED),
-            (near * Fraction(1001, 1000), Verdict.REFUTED),
-        ):
-            result = check(at_temperature(subject, str(tau)), n)
+        for thousandths, verdict in ((999, Verdict.CERTIFIED), (1001, Verdict.REFUTED)):
+            result = check(at_temperature(subject, str(near * Fraction(thousandths, 1000))), n)
             assert result.verdict is verdict
-    assert result.mismatch is not None
-    assert (result.mismatch.word.count("a"), len(result.mismatch.word)) == (1, 4)
+    assert (known(result.mismatch).word.count("a"), len(known(result.mismatch).word)) == (1, 4)
 
 
 def given_up(word: str, run: Any) -> Any:
@@ -347,11 +330,9 @@ def test_what_mpmath_sees_is_observed(tmp_path: Path) -> None:
     assert "--engine ball" in result.reach
     exact = Mismatch(("a",), True, False, False)
     assert judge(result.lengths, exact, None, "mpmath")[0] is Verdict.REFUTED
-    seen, claimed = (
-        Violation("a bound", 1, None, HALF, HALF / 2, observed=True),
-        Violation("a gap", 1, None, HALF, HALF),
-    )
+    seen = Violation("a bound", 1, None, HALF, HALF / 2, observed=True)
     assert judge(result.lengths, None, seen, "mpmath")[0] is Verdict.OBSERVED
+    claimed = Violation("a gap", 1, None, HALF, HALF)
     assert judge(result.lengths, None, claimed, "mpmath")[0] is Verdict.REFUTED
 
 

@@ -124,12 +124,8 @@ def test_the_same_words_in_another_process() -> None:
         "w = p('abc', 15, E(10, 40), 7, lambda w: w[-1] == w[0], [('a', 'b', 'a')]);"
         "print(' '.join(map(''.join, w.words)))"
     )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", program], env={"PYTHONHASHSEED": value}, capture_output=True, text=True, check=True
-        ).stdout
-        for value in ("1", "2")
-    ]
+    command = [sys.executable, "-c", program]
+    runs = [subprocess.check_output(command, env={"PYTHONHASHSEED": value}, text=True) for value in ("1", "2")]
     here = plan_words("abc", 15, Effort(10, 40), 7, lambda word: word[-1] == word[0], [("a", "b", "a")])
     assert runs[0] == runs[1] == " ".join(map("".join, here.words)) + "\n"
 
@@ -241,8 +237,7 @@ def test_plans(name: str, n: int, samples: int, seed: int) -> None:
     seeds = [tuple(alphabet[:2]), tuple(alphabet[:2]) * 4]
     plan = plan_words(alphabet, n, Effort(10, samples), seed, accepts, seeds)
     words = list(plan.words)
-    assert plan.n == n
-    assert plan.possible == len(alphabet) ** n
+    assert (plan.n, plan.possible) == (n, len(alphabet) ** n)
     assert plan.exhaustive == (len(words) == plan.possible)
     assert len(words) == len(set(words))
     assert all(len(word) == n for word in words)

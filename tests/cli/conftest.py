@@ -20,6 +20,7 @@ from hardsim.cli.app import run
 from hardsim.examples import formulas_directory
 from hardsim.report.json import schema
 from hardsim.visible import visible_lines
+from tests.attention_models import some_a, write
 
 COMMAND = (sys.executable, "-m", "hardsim")
 SINCE = "// a since b\nalphabet: a b c\naccept: ab b ba\nreject: a c bc\na S b\n"
@@ -86,10 +87,22 @@ class Outcome:
 Cli: TypeAlias = Callable[..., Outcome]
 
 
-def process(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """A run of the command in a process of its own, with texts for its streams."""
+def ended(*arguments: object, **options: Any) -> Outcome:
+    """What a process of its own leaves behind."""
     given: dict[str, Any] = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": 120} | options
-    return subprocess.run([*COMMAND, *map(str, arguments)], **given)
+    done = subprocess.run([*map(str, arguments)], **given)
+    return Outcome(done.returncode, done.stdout or "", done.stderr or "")
+
+
+def process(*arguments: object, **options: Any) -> Outcome:
+    """A run of the command in a process of its own."""
+    return ended(*COMMAND, *arguments, **options)
+
+
+def last_words(running: subprocess.Popen[str], seconds: float = 60) -> Outcome:
+    """What a process that was started leaves behind."""
+    out, err = running.communicate(timeout=seconds)
+    return Outcome(running.returncode, out, err)
 
 
 def written(path: Path, text: str) -> Path:
@@ -148,6 +161,12 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for name in ("dyck1.srasp", "flipflop.ahat.json", "since.ltl"):
         (directory / name).write_bytes((formulas_directory() / name).read_bytes())
     return sorted(directory.iterdir())
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A file with the hard-attention model `some_a`."""
+    return write(tmp_path, some_a())
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import pytest
 from hardsim.checking import execution
 from hardsim.checking.execution import Answer, DaskCrew, Job, Shard, unreachable
 from hardsim.errors import InputError, WorkerFailure
-from tests.cli.conftest import COMMAND, Cli, process
+from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process
 from tests.clusters import Cluster, gone, living, local_cluster, words_done, workers_of
 from tests.mistakes import raised
 
@@ -37,13 +37,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def alone(inputs: list[Path]) -> Any:
     """The document of one process."""
-    return json.loads(process("check", *inputs, *WORDS, "--workers", 1, "--json", "-").stdout)
+    return json.loads(process("check", *inputs, *WORDS, "--workers", 1, "--json", "-").out)
 
 
-def same(done: subprocess.CompletedProcess[str], wanted: Any) -> None:
+def same(done: Outcome, wanted: Any) -> None:
     """A run gave this document, and said nothing."""
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == wanted
+    assert json.loads(done.clean().out) == wanted
 
 
 def backend_of(cluster: Cluster) -> tuple[str, ...]:
@@ -76,17 +75,14 @@ def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
     dask = str(Path(sys.executable).with_name("dask"))
     try:
         for _, *rest in lines[:2]:
-            running.append(
-                subprocess.Popen(
-                    [dask, *rest, "--no-dashboard"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-                )
-            )
+            silent: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+            running.append(subprocess.Popen([dask, *rest, "--no-dashboard"], cwd=tmp_path, **silent))
             while rest[0] == "scheduler" and unreachable(f"tcp://127.0.0.1:{port}"):
                 assert running[0].poll() is None
                 time.sleep(0.1)
         end = time.monotonic() + 60
         done = process(*lines[2][1:], cwd=FORMULAS.parent)
-        while "the scheduler has no workers" in done.stderr and time.monotonic() < end:  # they take a moment
+        while "the scheduler has no workers" in done.err and time.monotonic() < end:  # they take a moment
             done = process(*lines[2][1:], cwd=FORMULAS.parent)
     finally:
         left = [one for started in running for one in living(psutil.Process(started.pid))]
@@ -96,8 +92,7 @@ def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
         for one in left:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "PROVED" in done.stdout
+    done.clean("PROVED")
 
 
 @pytest.mark.slow
@@ -121,7 +116,7 @@ LONG = ("--max-n", "9", "--exhaustive", "0", "--samples", "3000", "--engine", "b
 @pytest.fixture(scope="module")
 def long_alone(inputs: list[Path]) -> Any:
     """The document of one process that takes a few seconds."""
-    return json.loads(process("check", inputs[-1], *LONG, "--workers", 1, "--json", "-").stdout)
+    return json.loads(process("check", inputs[-1], *LONG, "--workers", 1, "--json", "-").out)
 
 
 @pytest.mark.parametrize("backend", ["local", "dask"])
@@ -140,10 +135,8 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
         time.sleep(0.02)
     workers = workers_of(psutil.Process(running.pid)) if backend == "local" else cluster.workers()
     workers[0].kill()
-    out, err = running.communicate(timeout=120)
-    assert running.returncode == 0, err
-    assert "was lost: the shards that had not come back are run again" in err
-    assert json.loads(out) == long_alone
+    done = last_words(running, 120).says("was lost: the shards that had not come back are run again").exits(0)
+    assert json.loads(done.out) == long_alone
 
 
 def deadly() -> Answer:
@@ -178,12 +171,9 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
         "        cluster.close()\n",
         encoding="utf-8",
     )
-    environment = os.environ | {
-        "PYTHONPATH": str(FORMULAS.parent),
-        "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
-    }
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=90, env=environment)
-    assert "1 dask workers were lost with the same shard: the word 'a' of length 3" in done.stdout, done.stderr
+    variables = {"PYTHONPATH": str(FORMULAS.parent), "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    done = ended(sys.executable, script, timeout=90, env=os.environ | variables)
+    done.prints("1 dask workers were lost with the same shard: the word 'a' of length 3")
 
 
 # ---- what can be wrong ----
@@ -205,8 +195,7 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_one_error_at_once(
     hardsim: Cli, since: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    found = hardsim("check", since, *arguments).refused(message).unsaid("Traceback")
-    assert found.err.count("error:") == 1
+    assert hardsim("check", since, *arguments).refused(message).unsaid("Traceback").err.count("error:") == 1
 
 
 def test_an_extra_that_is_missing_says_what_to_install(
@@ -220,9 +209,7 @@ def test_an_extra_that_is_missing_says_what_to_install(
 
 def test_a_scheduler_without_workers_is_refused(hardsim: Cli, since: Path, cluster: Cluster) -> None:
     done = process("check", since, "--backend", "dask", "--scheduler", cluster.empty)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "the scheduler has no workers" in done.stderr
-    assert f"dask worker {cluster.empty}" in done.stderr
+    done.refused("the scheduler has no workers", f"dask worker {cluster.empty}")
 
 
 def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,9 +217,7 @@ def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pyte
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         done = process("check", since, "--backend", "dask", "--scheduler", address, timeout=30)
         assert unreachable(address) is None
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "what answers there is no dask scheduler" in done.stderr
-    assert done.stderr.count("\n") == 2, done.stderr
+    assert done.refused("what answers there is no dask scheduler").err.count("\n") == 2, done.err
 
 
 def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,8 +34,7 @@ def test_agreement_is_exit_code_0_with_a_row_per_length(hardsim: Any, since: Pat
 
 
 def test_a_mismatch_is_exit_code_1_and_its_word_stands_alone(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("check", since, "--regime", "none", "--max-n", "5").exits(1)
-    lines = outcome.out.splitlines()
+    lines = hardsim("check", since, "--regime", "none", "--max-n", "5").exits(1).out.splitlines()
     verdict = next(number for number, line in enumerate(lines) if line.startswith("REFUTED: "))
     word = lines[verdict + 2]
     assert set(word) <= set("abc")
@@ -56,8 +55,7 @@ def test_nothing_tried_is_undecided(hardsim: Any, since: Path, monkeypatch: pyte
         raise Undecided("no answer within 7 seconds")
 
     monkeypatch.setattr("hardsim.checking.combined.check_subject", undecided)
-    outcome = hardsim("check", since).refused(code=3)
-    assert outcome.err == f"error: {since}: no answer within 7 seconds\n"
+    assert hardsim("check", since).refused(code=3).err == f"error: {since}: no answer within 7 seconds\n"
 
 
 def test_all_regimes_are_the_four_and_refusals_are_notes(hardsim: Any, since: Path, future: Path) -> None:
@@ -86,8 +84,7 @@ def test_a_regime_that_refuses_alone_is_an_error(hardsim: Any, future: Path) -> 
 
 def test_what_every_regime_refuses_is_one_error(hardsim: Any, tmp_path: Path) -> None:
     path = written(tmp_path / "wrong.ltl", "alphabet: a b\naccept: b\na\n")
-    outcome = hardsim("check", path, "--regime", "all").exits(2).says(f"{path}:2:9: error: ")
-    assert outcome.err.count("error:") == 1
+    assert hardsim("check", path, "--regime", "all").exits(2).says(f"{path}:2:9: error: ").err.count("error:") == 1
 
 
 def test_several_inputs_are_compact_with_a_summary(hardsim: Any, since: Path, future: Path) -> None:
@@ -169,7 +166,7 @@ def test_the_same_request_gives_the_same_bytes(hardsim: Any, since: Path) -> Non
 def test_expression(hardsim: Any) -> None:
     outcome = hardsim("check", "-e", "a S b", "--alphabet", "a b", "--max-n", "3", "--json", "-").exits(0)
     # over {a, b}: every word with a b in it
-    assert [length["accepted"] for length in outcome.json["results"][0]["lengths"]] == [1, 3, 7]
+    assert [length["accepted"] for length in outcome.result["lengths"]] == [1, 3, 7]
     assert outcome.json["inputs"][0]["sha256"] == hashlib.sha256(b"a S b").hexdigest()
 
 
@@ -186,8 +183,7 @@ def test_a_compiled_model_gives_identical_results(hardsim: Any, since: Path, tmp
 
 def test_notes_of_a_file_go_to_standard_error(hardsim: Any, tmp_path: Path) -> None:
     path = written(tmp_path / "eventually.ltl", "alphabet: a b\nF a\n")
-    outcome = hardsim("check", path, "--max-n", "1").says("at: first").lacks("at: first")
-    assert outcome.err.startswith(f"note: {path}: ")
+    assert hardsim("check", path, "--max-n", "1").says("at: first").lacks("at: first").err.startswith(f"note: {path}: ")
 
 
 def test_a_long_check_is_announced(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,8 +232,7 @@ def test_a_weaker_verdict_than_required_is_exit_code_3(
     notes = [note["message"] for note in outcome.json["notes"]]
     assert len(notes) == (code == 3)
     if code:
-        verdict = outcome.json["results"][0]["verdict"]
-        assert notes[0].startswith(f"the verdict is {verdict}, and --require {required} was given. ")
+        assert notes[0].startswith(f"the verdict is {outcome.result['verdict']}, and --require {required} was given. ")
         assert advice in notes[0]
         assert advice in outcome.err
 
@@ -269,21 +264,20 @@ def test_undecided_words_are_exit_code_3_and_printed(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cannot_tell(monkeypatch)
-    outcome = hardsim("check", since, "--max-n", "3", "--engine", "float64").exits(3)
-    lines = outcome.out.splitlines()
+    lines = hardsim("check", since, "--max-n", "3", "--engine", "float64").exits(3).out.splitlines()
     assert "UNDECIDED: no answer of the softmax network was reached on 9 of 39 words; the others agree" in lines
     place = lines.index("The first of these words, on a line of its own:")
     assert lines[place + 1] == "aa"
     assert "--engine auto goes on in balls" in lines[place + 2]
     document = hardsim("check", since, "--max-n", "3", "--engine", "float64", "--require", "certified", "--json", "-")
     document.says("Some words were not decided: use --engine auto")
-    (result,) = document.json["results"]
+    result = document.result
     assert (result["verdict"], result["undecided_word"]) == ("UNDECIDED", ["a", "a"])
     assert [length["undecided"] for length in result["lengths"]] == [0, 9, 0]
     # The default goes on in balls by itself.
     again = hardsim("check", since, "--max-n", "3", "--json", "-")
-    assert (again.code, again.json["results"][0]["verdict"]) == (0, "PROVED")
-    assert "9 of them in ball arithmetic" in again.json["results"][0]["reach"]
+    assert (again.code, again.result["verdict"]) == (0, "PROVED")
+    assert "9 of them in ball arithmetic" in again.result["reach"]
 
 
 def test_eval_says_what_is_undecided(hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,7 +323,7 @@ def test_examples_for_the_default_position_do_not_hinder_reading_at_the_other(ha
 def test_what_mpmath_sees_is_no_refutation(hardsim: Any, since: Path) -> None:
     arguments = ("--beta", "1/2", "--engine", "mpmath")
     outcome = hardsim("check", since, "--max-n", "2", "--json", "-", *arguments)
-    (result,) = outcome.json["results"]
+    result = outcome.result
     assert (outcome.code, result["verdict"], result["mismatch"]["kind"]) == (1, "OBSERVED", "soft/hard")
     told = hardsim("check", since, "--max-n", "2", *arguments)
     told.prints("OBSERVED: a mismatch in mpmath", "--engine ball").lacks("REFUTED")

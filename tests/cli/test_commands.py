@@ -30,8 +30,7 @@ def test_eval_says_what_each_of_the_three_answers(hardsim: Any, since: Path) -> 
         (["a", "b"], True, True, True, "1"),
         (["b", "c"], False, False, False, "0"),
     ]
-    rows = hardsim("eval", since, "ab", "bc").out.splitlines()[-2:]
-    assert [row.split()[:5] + row.split()[-1:] for row in rows] == [
+    assert [row.split()[:5] + row.split()[-1:] for row in hardsim("eval", since, "ab", "bc").out.splitlines()[-2:]] == [
         ["yes", "accept", "accept", "accept", "1", "ab"],
         ["yes", "reject", "reject", "reject", "0", "bc"],
     ]
@@ -45,7 +44,7 @@ def test_eval_with_a_mismatch_is_exit_code_1(hardsim: Any, since: Path) -> None:
 
 def test_eval_reads_words_from_standard_input(hardsim: Any, since: Path) -> None:
     outcome = hardsim("eval", since, "-", "--json", "-", stdin=b"\xef\xbb\xbfab\r\nbc\n")
-    assert [word["word"] for word in outcome.json["results"][0]["words"]] == [["a", "b"], ["b", "c"]]
+    assert [word["word"] for word in outcome.result["words"]] == [["a", "b"], ["b", "c"]]
 
 
 @pytest.mark.parametrize(
@@ -73,12 +72,11 @@ def test_eval_takes_words_that_start_with_a_minus(hardsim: Any) -> None:
     expression = ("eval", "-e", "'-'", "--alphabet", "- +")
     assert hardsim(*expression, "-+").code == 2
     outcome = hardsim(*expression, "--json", "-", "--", "-+", "+-").exits(0)
-    assert [word["soft"] for word in outcome.json["results"][0]["words"]] == [False, True]
+    assert [word["soft"] for word in outcome.result["words"]] == [False, True]
 
 
 def test_eval_in_all_regimes(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("eval", since, "ab", "--regime", "all", "--json", "-")
-    assert len(outcome.json["results"]) == 4
+    assert len(hardsim("eval", since, "ab", "--regime", "all", "--json", "-").json["results"]) == 4
 
 
 # ---- words ----
@@ -105,7 +103,7 @@ def test_words_have_headings_where_there_are_several(hardsim: Any, since: Path, 
 def test_words_are_not_lossy_in_json(hardsim: Any) -> None:
     expression = ("words", "-e", "bc", "--alphabet", "bc b", "--max-n", "2")
     assert hardsim(*expression).out.splitlines() == ["bc", "bc bc", "b bc"]
-    (result,) = hardsim(*expression, "--json", "-").json["results"]
+    result = hardsim(*expression, "--json", "-").result
     assert result["accepted"] == [["bc"], ["bc", "bc"], ["b", "bc"]]
     assert result["tried"] == 2 + 4
 
@@ -133,7 +131,7 @@ def test_show_describes_the_network(hardsim: Any, since: Path) -> None:
         "temperature  1/n",
     ):
         assert part in outcome.out
-    (result,) = hardsim("show", since, "--max-n", "16", "--json", "-").json["results"]
+    result = hardsim("show", since, "--max-n", "16", "--json", "-").result
     (head,) = result["layers"][0]["heads"]
     # The declared gap of this regime is 1/(2n).
     assert [(bound["n"], bound["score_gap"]) for bound in head["bounds"]] == [(8, "1/16"), (16, "1/32")]
@@ -189,8 +187,7 @@ def test_examples_are_listed_and_printed(hardsim: Any, tmp_path: Path) -> None:
     printed = hardsim("examples", "since")
     (tmp_path / "copy.ltl").write_text(printed.out, encoding="utf-8")
     assert hardsim("check", tmp_path / "copy.ltl", "--max-n", "2").code == 0
-    (result,) = hardsim("examples", "since.ltl", "--json", "-").json["results"]
-    assert result["text"] == printed.out
+    assert hardsim("examples", "since.ltl", "--json", "-").result["text"] == printed.out
 
 
 def test_an_unknown_example_is_bad_input(hardsim: Any) -> None:

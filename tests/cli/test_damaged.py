@@ -50,20 +50,14 @@ ATTENTION = st.sampled_from(
 ).flatmap(damaged)
 
 
+@pytest.mark.parametrize(("name", "damage"), [("m.model.json", MODELS), ("m.ahat.json", ATTENTION)])
 @SMALL
-@given(data=MODELS, command=st.sampled_from(COMMANDS))
-def test_a_damaged_model(data: Any, command: tuple[str, ...], hardsim: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "m.model.json"
-    path.write_bytes(text_of(data))
-    judged(hardsim, command, path)
-
-
-@SMALL
-@given(data=ATTENTION, command=st.sampled_from(COMMANDS))
-def test_a_damaged_hard_attention_model(data: Any, command: tuple[str, ...], hardsim: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "m.ahat.json"
-    path.write_bytes(text_of(data))
-    judged(hardsim, command, path)
+@given(draw=st.data(), command=st.sampled_from(COMMANDS))
+def test_a_damaged_model(
+    name: str, damage: Any, draw: st.DataObject, command: tuple[str, ...], hardsim: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(text_of(draw.draw(damage)))
+    judged(hardsim, command, tmp_path / name)
 
 
 @pytest.mark.slow

@@ -13,16 +13,8 @@ import pytest
 from hardsim.examples import formulas_directory
 from tests.fuzz import PIECES, Case, hold_tame, mutated, raw, run_limited
 
-NAMES = (
-    "since.ltl",
-    "equal.ltl",
-    "mod3.ltl",
-    "first_half.ltl",
-    "dyck1.ltl",
-    "flipflop.srasp",
-    "sort.srasp",
-    "parity.srasp",
-)
+PROGRAMS = ("flipflop.srasp", "sort.srasp", "parity.srasp")
+NAMES = (*(f"{name}.ltl" for name in ("since", "equal", "mod3", "first_half", "dyck1")), *PROGRAMS)
 VALUES = {
     "--tau": ("1/(2*n)", "1/n^5000", "i mod n", "(-1)^n", "2^90000", "[i = n]"),
     "--beta": ("4", "7/2", "3.9", "1" + "0" * 400, "1/" + "7" * 400),

@@ -48,15 +48,12 @@ def test_a_check_reports_what_it_found(
 
 def test_a_mismatch_found_before_is_printed(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, "hardsim.checking.engines.WordEngine.answer")
-    document = hardsim("check", since, "--max-n", "3", "--regime", "none", "--json", "-").json
-    assert document["exit_code"] == 130
-    (result,) = document["results"]
-    assert (result["verdict"], result["partial"]) == ("REFUTED", True)
-    whole = hardsim("check", since, "--max-n", "3", "--regime", "none", "--json", "-").json["results"][0]
-    assert result["mismatch"]["word"] == whole["mismatch"]["word"]
-    assert [length["soft_mismatches"] for length in result["lengths"]] == [
-        length["soft_mismatches"] for length in whole["lengths"]
-    ]
+    outcome, whole = (hardsim("check", since, "--max-n", "3", "--regime", "none", "--json", "-") for _ in range(2))
+    assert outcome.json["exit_code"] == 130
+    assert (outcome.result["verdict"], outcome.result["partial"]) == ("REFUTED", True)
+    assert outcome.result["mismatch"]["word"] == whole.result["mismatch"]["word"]
+    found, wanted = ([n["soft_mismatches"] for n in one.result["lengths"]] for one in (outcome, whole))
+    assert found == wanted
 
 
 def test_what_follows_is_left_alone(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +81,7 @@ def test_a_length_under_way_counts(hardsim: Cli, monkeypatch: pytest.MonkeyPatch
 def test_words_are_those_found_until_then(hardsim: Cli, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     path = formulas_directory() / name
     arguments = ("words", path, "--max-n", "4", "--json", "-")
-    whole = hardsim(*arguments).json["results"][0]
+    whole = hardsim(*arguments).result
     assert not whole["partial"]
     interrupt(monkeypatch, "hardsim.cli.words.word_text", 2)
     document = hardsim(*arguments).json
@@ -99,10 +96,9 @@ def test_words_are_those_found_until_then(hardsim: Cli, monkeypatch: pytest.Monk
 
 def test_evaluations_are_those_made_until_then(hardsim: Cli, since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt(monkeypatch, PLACES["eval"][0], 2)
-    document = hardsim("eval", since, "a", "b", "c", "ab", "--json", "-").json
-    (result,) = document["results"]
-    assert (document["exit_code"], result["partial"]) == (130, True)
-    assert [one["word"] for one in result["words"]] == [["a"], ["b"]]
+    outcome = hardsim("eval", since, "a", "b", "c", "ab", "--json", "-")
+    assert (outcome.json["exit_code"], outcome.result["partial"]) == (130, True)
+    assert [one["word"] for one in outcome.result["words"]] == [["a"], ["b"]]
 
 
 @pytest.mark.parametrize(("after", "place"), [(after, place) for place in PLACES["bound"] for after in (0, 1)])
@@ -114,7 +110,7 @@ def test_a_bound_report_is_partial(
     if "prepare_words" in place and after:  # it is called once
         assert outcome.code == 0
         return
-    (result,) = outcome.json["results"]
+    result = outcome.result
     assert (outcome.code, result["partial"]) == (130, True)
     assert len(result["lengths"]) == (after if "Reporter" in place else 0)
 

@@ -92,38 +92,29 @@ def test_very_small_temperatures_have_a_verdict(hardsim: Any, name: str, tau: st
         assert hardsim(command, formulas_directory() / name, "--max-n", "2", "--tau", tau).code in (0, 2, 3)
 
 
-def test_what_will_take_long_is_foreseen_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("each", "upto", "every", "said"),
+    [
+        # After the second length: 1.2 seconds for two of a thousand.
+        (0.6, 4, 1_000, "note: x.ltl: 998 more lengths: about 10 minutes, or more. Ctrl-C ends it.\n"),
+        (1.0, 50, 50, ""),
+    ],
+)
+def test_what_will_take_long_and_nothing_else_is_foreseen_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], each: float, upto: int, every: int, said: str
 ) -> None:
     clock = 0.0
     monkeypatch.setattr("hardsim.cli.estimate.time.monotonic", lambda: clock)
-    told = Foresight("x.ahat.json", "lengths")
-    for done in range(1, 5):
-        clock += 0.6
-        told(done, 1_000)
-    # After the second length: 1.2 seconds for two of a thousand.
-    assert (
-        capsys.readouterr().err == "note: x.ahat.json: 998 more lengths: about 10 minutes, or more. Ctrl-C ends it.\n"
-    )
-
-
-def test_what_will_not_take_long_is_not_spoken_of(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = 0.0
-    monkeypatch.setattr("hardsim.cli.estimate.time.monotonic", lambda: clock)
-    told = Foresight("x.ltl", "words")
-    for done in range(1, 51):
-        clock += 1.0
-        told(done, 50)
-    assert capsys.readouterr().err == ""
+    told = Foresight("x.ltl", "lengths")
+    for done in range(1, upto + 1):
+        clock += each
+        told(done, every)
+    assert capsys.readouterr().err == said
 
 
 def _with_example(directory: Path, word: str) -> Path:
-    path = directory / "long.ahat.json"
     document = json.loads((formulas_directory() / "dyck1_uniform.ahat.json").read_text(encoding="utf-8"))
-    path.write_text(json.dumps(document | {"examples": {"accept": [word]}}), encoding="utf-8")
-    return path
+    return written(directory / "long.ahat.json", json.dumps(document | {"examples": {"accept": [word]}}))
 
 
 def test_an_example_beyond_memory_is_refused_before_it_is_judged(hardsim: Any, tmp_path: Path) -> None:

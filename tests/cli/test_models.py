@@ -24,11 +24,6 @@ SOME_A = "// some a\nalphabet: a b\naccept: a ba\nreject: b\nY(i) := leftmost_j[
 TWICE = "alphabet: a b\ntwo(i) := Q_a(i) ? 2 : 0\ntotal(i) := psum_j[j <= i] two(j)\nY(i) := total(i) > 2\n"
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    return write(tmp_path, some_a())
-
-
 def program(directory: Path, text: str, name: str = "program.srasp") -> Path:
     return written(directory / name, text)
 
@@ -74,14 +69,13 @@ def test_the_json_of_a_check(hardsim: Any, model: Path) -> None:
 
 def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: Any, model: Path) -> None:
     assert critical(2) < 1
-    outcome = hardsim("check", model, "--tau", "1", "--max-n", "3").clean(code=1)
-    lines = outcome.out.splitlines()
+    lines = hardsim("check", model, "--tau", "1", "--max-n", "3").clean(code=1).out.splitlines()
     verdict = lines.index("REFUTED: soft/hard disagree on a word of length 2, the shortest mismatch found")
     assert lines[verdict + 2] == "ab"
     # The weight of the a beside the b is e/(1 + e), which is less than 3/4.
     assert lines[verdict + 3].strip() == "hard attention: accept; softmax: reject (output 0.731)"
     assert "lower --tau" in lines[verdict + 4]
-    (result,) = hardsim("check", model, "--tau", "1", "--max-n", "3", "--json", "-").json["results"]
+    result = hardsim("check", model, "--tau", "1", "--max-n", "3", "--json", "-").result
     assert float(result["mismatch"].pop("output")) == pytest.approx(exp(1) / (1 + exp(1)), rel=1e-9)
     assert result["mismatch"] == {
         "word": ["a", "b"],
@@ -98,7 +92,7 @@ def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: A
 
 def test_a_smaller_epsilon_means_a_lower_temperature(hardsim: Any, model: Path) -> None:
     def last(*options: str) -> Any:
-        return hardsim("check", model, "--max-n", "2", *options, "--json", "-").json["results"][0]["lengths"][1]
+        return hardsim("check", model, "--max-n", "2", *options, "--json", "-").result["lengths"][1]
 
     assert last("--epsilon", "1/1000")["epsilon"] == "1/1000"
     assert float(last("--epsilon", "1/1000")["bound"]) <= 1 / 1000 < float(last("--epsilon", "1/100")["bound"])
@@ -129,8 +123,7 @@ def test_a_false_gap_is_named_as_the_reason(hardsim: Any, tmp_path: Path) -> Non
 
 def test_ties_that_come_late_are_found(hardsim: Any) -> None:
     path = formulas_directory() / "tieless_until_7.ahat.json"
-    outcome = hardsim("check", path, "--max-n", "7").exits(0)
-    lines = outcome.out.splitlines()
+    lines = hardsim("check", path, "--max-n", "7").exits(0).out.splitlines()
     # 6 [1] + i: a 1 at position 1 and a 0 at position 7 have the score 7.
     said = "  head last 1 is tieless up to length 6: at length 7, position 7 has 2 positions with the largest "
     said += "score, in the word"
@@ -140,11 +133,10 @@ def test_ties_that_come_late_are_found(hardsim: Any) -> None:
 
 def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
     path = write(tmp_path, majority())
-    outcome = hardsim("check", path, "--max-n", "2").exits(3, "move the threshold")
-    lines = outcome.out.splitlines()
+    lines = hardsim("check", path, "--max-n", "2").exits(3, "move the threshold").out.splitlines()
     assert any(line.startswith("UNDECIDED: hard attention itself decides nothing") for line in lines)
     assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
-    (result,) = hardsim("check", path, "--max-n", "2", "--json", "-").json["results"]
+    result = hardsim("check", path, "--max-n", "2", "--json", "-").result
     assert result["mismatch"]["kind"] == "hard attention undecided"
     assert (result["mismatch"]["hard"], result["mismatch"]["soft"]) == (None, None)
     assert [length["soft_mismatches"] for length in result["lengths"]] == [0, 0]
@@ -195,17 +187,16 @@ def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> 
 
 
 def test_the_result_does_not_depend_on_the_number_of_processes(hardsim: Any, tmp_path: Path) -> None:
-    path = program(tmp_path, SOME_A)
-    arguments = ("check", path, "--max-n", "7", "--exhaustive", "100", "--json", "-")
+    arguments = ("check", program(tmp_path, SOME_A), "--max-n", "7", "--exhaustive", "100", "--json", "-")
     one, two = (hardsim(*arguments, "--workers", workers).exits(0) for workers in ("1", "2"))
     # 64 words are a shard: lengths 1 to 6 are tried in full, of 128 words a sample.
-    assert [length["exhaustive"] for length in one.json["results"][0]["lengths"]] == [True] * 6 + [False]
-    assert "measured on" in one.json["results"][0]["lengths"][6]["assumption"]
+    assert [length["exhaustive"] for length in one.result["lengths"]] == [True] * 6 + [False]
+    assert "measured on" in one.result["lengths"][6]["assumption"]
     assert one.out == two.out
 
 
 def test_a_program_is_checked_against_its_semantics(hardsim: Any, tmp_path: Path) -> None:
-    (result,) = hardsim("check", program(tmp_path, SOME_A), "--max-n", "4", "--json", "-").json["results"]
+    result = hardsim("check", program(tmp_path, SOME_A), "--max-n", "4", "--json", "-").result
     assert (result["kind"], result["title"]) == ("srasp", "some a")
     assert [length["accepted"] for length in result["lengths"]] == [2**n - 1 for n in range(1, 5)]
     assert sum(length["hard_mismatches"] for length in result["lengths"]) == 0
@@ -220,8 +211,7 @@ def test_a_defect_of_a_construction_would_be_found(
 
     monkeypatch.setattr(ProgramOracle, "accepts", lambda self, word: word == ("b",) or "a" in word)
     monkeypatch.setattr("hardsim.checking.open.check_program_examples", lambda given: None)
-    outcome = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2").exits(1)
-    lines = outcome.out.splitlines()
+    lines = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2").exits(1).out.splitlines()
     verdict = lines.index("REFUTED: hard/oracle disagree on a word of length 1, the shortest mismatch found")
     assert lines[verdict + 2] == "b"
     assert lines[verdict + 3].strip() == "oracle: accept; hard attention: reject; softmax: reject (output 0)"
@@ -250,12 +240,11 @@ def test_an_integer_out_of_range_names_word_position_and_vector(
 
 
 def test_eval_of_a_model(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("eval", model, "ab", "bb").clean()
-    rows = [line.split() for line in outcome.out.splitlines()]
+    rows = [line.split() for line in hardsim("eval", model, "ab", "bb").clean().out.splitlines()]
     assert rows[-2][:4] == ["yes", "–", "accept", "accept"]
     assert (rows[-2][-1], rows[-1][-1]) == ("ab", "bb")
     outcome = hardsim("eval", model, "--tau", "1", "ab", "bb", "--json", "-").exits(1).says("1 of 2 words mismatch")
-    first, second = outcome.json["results"][0]["words"]
+    first, second = outcome.result["words"]
     assert (first["word"], first["agree"], first["hard"], first["soft"]) == (["a", "b"], False, True, False)
     # 1 - 1/(1 + 1/e)
     assert float(first["error"]) == pytest.approx(1 / (1 + exp(1)), rel=1e-12)
@@ -271,9 +260,8 @@ def test_eval_of_what_hard_attention_leaves_undecided(hardsim: Any, tmp_path: Pa
 
 def test_eval_of_a_transduction_prints_its_output(hardsim: Any, tmp_path: Path) -> None:
     path = program(tmp_path, REVERSE)
-    outcome = hardsim("eval", path, "aab").exits(0)
-    assert outcome.out.splitlines()[-1].split()[:4] == ["yes", "baa", "baa", "baa"]
-    (word,) = hardsim("eval", path, "-", "--json", "-", stdin=b"abb\n").json["results"][0]["words"]
+    assert hardsim("eval", path, "aab").exits(0).out.splitlines()[-1].split()[:4] == ["yes", "baa", "baa", "baa"]
+    (word,) = hardsim("eval", path, "-", "--json", "-", stdin=b"abb\n").result["words"]
     assert word["oracle"] == word["hard"] == word["soft"] == ["b", "b", "a"]
     hardsim("eval", path, "axb").refused("'x' is not a symbol of the alphabet")
 
@@ -284,13 +272,12 @@ def test_the_words_of_a_model(hardsim: Any, tmp_path: Path, model: Path, by: str
     for path in (model, program(tmp_path, SOME_A)):
         outcome = hardsim("words", path, "--max-n", "4", "--by", by)
         assert (outcome.code, outcome.err, outcome.out.split()) == (0, "", expected)
-    (result,) = hardsim("words", model, "--max-n", "2", "--by", by, "--json", "-").json["results"]
+    result = hardsim("words", model, "--max-n", "2", "--by", by, "--json", "-").result
     assert (result["by"], result["tried"], result["accepted"]) == (by, 6, [["a"], ["a", "a"], ["a", "b"], ["b", "a"]])
 
 
 def test_the_soft_words_depend_on_the_temperature(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("words", model, "--max-n", "2", "--by", "soft", "--tau", "1")
-    assert outcome.out.split() == ["a", "aa"]
+    assert hardsim("words", model, "--max-n", "2", "--by", "soft", "--tau", "1").out.split() == ["a", "aa"]
 
 
 def test_words_are_refused_where_there_are_none_or_too_many(hardsim: Any, tmp_path: Path, model: Path) -> None:
@@ -338,15 +325,13 @@ def test_hard_attention_of_a_formula_reads_back(hardsim: Any, tmp_path: Path, na
     assert expected
     outcome = hardsim("words", hard, "--max-n", "5", "--by", "hard")
     assert (outcome.code, outcome.err, outcome.out) == (0, "", expected)
-    outcome = hardsim("check", hard, "--max-n", "2", "--json", "-").exits(0)
-    assert outcome.json["results"][0]["violation"] is None
+    assert hardsim("check", hard, "--max-n", "2", "--json", "-").exits(0).result["violation"] is None
 
 
 def test_hard_attention_of_a_formula_keeps_how_sharp_softmax_is(hardsim: Any, since: Path, tmp_path: Path) -> None:
     hard = tmp_path / "hard.ahat.json"
     outcome = hardsim("compile", since, "--hard", "-o", hard, "--beta", "7", "--tau", "1/(9*n)", "--json", "-")
-    result = outcome.clean().result
-    assert result["sha256"] == hashlib.sha256(hard.read_bytes()).hexdigest()
+    assert outcome.clean().result["sha256"] == hashlib.sha256(hard.read_bytes()).hexdigest()
     document = valid(hard)
     assert document["sharpness"] == {"beta": "7", "beta_for_all": True, "temperature": "1/(9*n)"}
     assert hardsim("compile", since, "--hard", "-o", hard).code == 0
@@ -383,11 +368,10 @@ def test_the_softmax_model_of_a_model(hardsim: Any, tmp_path: Path) -> None:
     assert result["sha256"] == hashlib.sha256(soft.read_bytes()).hexdigest()
     document = valid(soft)
     assert document["program"]["layers"][0]["heads"][0]["weighting"] == "average"
-    direct = hardsim("check", path, "--max-n", "4", "--json", "-").json["results"][0]["lengths"]
+    direct = hardsim("check", path, "--max-n", "4", "--json", "-").result["lengths"]
     # A temperature for each length, Theorem 26's.
     assert document["temperature"] == [length["theorem"] for length in direct]
-    outcome = hardsim("check", soft, "--max-n", "4", "--json", "-").exits(0)
-    assert outcome.json["results"][0]["lengths"] == direct
+    assert hardsim("check", soft, "--max-n", "4", "--json", "-").exits(0).result["lengths"] == direct
     outcome = hardsim("check", soft, "--max-n", "5")
     outcome.refused("known for lengths 1 to 4, not for 5", "--max-n 4 goes as far as that", "larger --max-n")
     assert hardsim("check", soft, "--max-n", "5", "--tau", "1/9").code == 0
@@ -402,8 +386,7 @@ def test_the_temperature_of_a_softmax_model_is_the_one_that_is_checked(hardsim: 
     assert hardsim("compile", write(tmp_path, some_a()), "--tau", "1", "-o", soft).code == 0
     assert valid(soft)["temperature"] == "1"
     assert critical(2) < 1
-    outcome = hardsim("check", soft, "--max-n", "2", "--json", "-").exits(1)
-    assert outcome.json["results"][0]["mismatch"]["word"] == ["a", "b"]
+    assert hardsim("check", soft, "--max-n", "2", "--json", "-").exits(1).result["mismatch"]["word"] == ["a", "b"]
 
 
 @pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
@@ -418,7 +401,7 @@ def test_broken_ties_read_back(hardsim: Any, tmp_path: Path, weighting: str, gap
     for by in ("hard", "soft"):
         assert hardsim("words", soft, "--max-n", "3", "--by", by).out == expected
     outcome = hardsim("check", soft, "--max-n", "3", "--json", "-")
-    assert (outcome.code, outcome.json["results"][0]["ties"]) == (0, [])
+    assert (outcome.code, outcome.result["ties"]) == (0, [])
 
 
 def test_the_softmax_model_of_a_program(hardsim: Any, tmp_path: Path) -> None:
@@ -427,8 +410,7 @@ def test_the_softmax_model_of_a_program(hardsim: Any, tmp_path: Path) -> None:
     for options in ([], ["--hard"]):
         assert hardsim("compile", path, "--max-n", "3", "-o", soft, *options).code == 0
         assert set(valid(soft)["program"]["outputs"]) == {"a", "b"}
-        outcome = hardsim("eval", soft, "aab").exits(0)
-        assert outcome.out.splitlines()[-1].split()[:4] == ["yes", "–", "bba", "bba"]
+        assert hardsim("eval", soft, "aab").exits(0).out.splitlines()[-1].split()[:4] == ["yes", "–", "bba", "bba"]
         assert hardsim("check", soft, "--max-n", "3").code == 0
 
 
@@ -456,8 +438,7 @@ def test_an_error_in_a_model_names_file_place_expected_and_found(
     hardsim: Any, tmp_path: Path, document: Any, place: str, expected: str
 ) -> None:
     path = write(tmp_path, document)
-    outcome = hardsim("check", path).refused()
-    first, hint = outcome.err.splitlines()
+    first, hint = hardsim("check", path).refused().err.splitlines()
     assert first.startswith(f"error: {path}: at {place}: expected ")
     assert expected in first
     assert ", found " in first
@@ -488,7 +469,7 @@ def test_show_of_a_model(hardsim: Any, tmp_path: Path) -> None:
         "accepts where found is above 3/4 at the last position",
     ):  # fmt: skip
         assert said in outcome.out
-    (result,) = hardsim("show", path, "--json", "-").json["results"]
+    result = hardsim("show", path, "--json", "-").result
     (head,) = result["program"]["layers"][0]["heads"]
     assert (head["mask"], head["weighting"], head["gap"]) == ("past", "average", "1/n")
     assert (head["score"], head["values"]) == ([[{"1 (2)": "1"}, {"a": "1"}]], {"found": {"a": "1"}})
@@ -501,7 +482,7 @@ def test_show_of_a_model(hardsim: Any, tmp_path: Path) -> None:
 def test_show_of_what_is_shipped(hardsim: Any, name: str) -> None:
     path = formulas_directory() / name
     outcome = hardsim("show", path).exits(0)
-    (result,) = hardsim("show", path, "--json", "-").json["results"]
+    result = hardsim("show", path, "--json", "-").result
     assert all(head["name"] in outcome.out for layer in result["program"]["layers"] for head in layer["heads"])
     assert all(f"warning      {warning}" in outcome.out for warning in result["warnings"])
 
@@ -512,4 +493,4 @@ def test_examples_lists_and_prints_models_and_programs(hardsim: Any) -> None:
     for name, file in (("ties", "ties.ahat.json"), ("sort", "sort.srasp"), ("flipflop.srasp", "flipflop.srasp")):
         text = (formulas_directory() / file).read_text(encoding="utf-8")
         assert hardsim("examples", name).out == text
-        assert hardsim("examples", name, "--json", "-").json["results"][0]["text"] == text
+        assert hardsim("examples", name, "--json", "-").result["text"] == text

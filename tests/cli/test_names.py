@@ -58,8 +58,7 @@ INPUTS = {
 @pytest.mark.parametrize("name", list(INPUTS))
 def test_inputs_that_are_no_files(hardsim: Any, place: Path, since: Path, name: str) -> None:
     for command in COMMANDS:
-        extra = {"eval": ["ab"], "compile": ["-o", "-"]}.get(command, [])
-        outcome = hardsim(command, name, *extra)
+        outcome = hardsim(command, name, *{"eval": ["ab"], "compile": ["-o", "-"]}.get(command, []))
         assert (outcome.code, outcome.out) == (2, ""), (command, outcome.err)
         assert name.rstrip("/")[:30] in outcome.err or not name.isprintable()
         assert INPUTS[name] in outcome.err or "directory" in outcome.err
@@ -185,8 +184,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.parametrize("name", ["report.json", "[a]*?" + "ä" * 120, "y" * 255])
 def test_the_draft_of_a_killed_run_goes_with_the_next(tmp_path: Path, name: str) -> None:
     target = tmp_path / name
-    done = subprocess.run([sys.executable, "-c", KILLED, str(target)], timeout=60)
-    assert done.returncode == -9
+    assert subprocess.run([sys.executable, "-c", KILLED, str(target)], timeout=60).returncode == -9
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(f".{name[:20]}")
     assert files.PARTIAL in left.name

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.cli.conftest import COMMAND, process, written
+from tests.cli.conftest import COMMAND, Outcome, ended, last_words, process, written
 from tests.clusters import gone, words_done, workers_of
 
 HARDSIM = " ".join(map(repr, COMMAND))
@@ -68,10 +68,9 @@ def long_check(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def shell(script: str, **extra: str) -> subprocess.CompletedProcess[str]:
+def shell(script: str) -> Outcome:
     """A script of the shell, which can close streams."""
-    arguments = ["bash", "-c", script]
-    return subprocess.run(arguments, capture_output=True, encoding="utf-8", env=environment(**extra), timeout=60)
+    return ended("bash", "-c", script, env=environment(), timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -83,16 +82,14 @@ def shell(script: str, **extra: str) -> subprocess.CompletedProcess[str]:
 )
 def test_a_closed_pipe_ends_quietly(since: Path, script: str, seen: str) -> None:
     done = shell(script.format(HARDSIM, since, since))
-    assert (done.stdout, done.stderr) == (f"{seen}141\n", "")
+    assert (done.out, done.err) == (f"{seen}141\n", "")
 
 
 def test_a_full_disk_is_no_defect(since: Path) -> None:
     for arguments in (["words", str(since), "--max-n", "8"], ["show", str(since), "--json", "/dev/full"]):
         with Path("/dev/full").open("w") as full:
             done = process(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE, env=environment())
-        assert done.returncode == 2
-        assert "No space left on device" in done.stderr
-        assert "Exception" not in done.stderr
+        done.exits(2).says("No space left on device").unsaid("Exception")
 
 
 def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:
@@ -105,12 +102,7 @@ def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:
         while not words_done(tmp_path / "run") and time.monotonic() < end:
             time.sleep(0.1)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert "Ctrl-C" in err
-    assert "partial" in err
-    assert "Traceback" not in err
-    assert "CERTIFIED: " in out
+        last_words(running).exits(130, "CERTIFIED: ").says("Ctrl-C", "partial").unsaid("Traceback")
 
 
 def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path) -> None:
@@ -120,11 +112,7 @@ def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path) -> None:
             time.sleep(0.05)
         time.sleep(2)
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-        out, err = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert "Traceback" not in err
-    assert "is partial" in err
-    assert "PARTIAL" in out
+        last_words(running).exits(130, "PARTIAL").says("is partial").unsaid("Traceback")
     assert gone(workers)
 
 
@@ -137,9 +125,7 @@ def test_colours_follow_the_terminal_and_no_color(since: Path, variables: dict[s
 
 
 def test_no_colours_and_no_bar_in_a_pipe(since: Path) -> None:
-    done = process("check", since, "--max-n", 7, env=environment())
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\x1b" not in done.stdout
+    process("check", since, "--max-n", 7, env=environment()).clean().lacks("\x1b")
 
 
 def test_a_bar_appears_on_a_terminal_after_a_second(since: Path) -> None:
@@ -153,20 +139,13 @@ def test_a_bar_appears_on_a_terminal_after_a_second(since: Path) -> None:
 def test_output_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
     path = written(tmp_path / "greek.ltl", "alphabet: α β\nβ\n")
     done = process("words", path, "--max-n", 1, env=environment(LC_ALL="C", PYTHONIOENCODING="ascii"))
-    assert (done.returncode, done.stdout) == (0, "β\n")
+    assert (done.code, done.out) == (0, "β\n")
 
 
 def test_a_file_name_that_is_not_utf_8(since: Path) -> None:
-    path = os.fsencode(since.parent) + b"/\xff.ltl"
-    Path(os.fsdecode(path)).write_bytes(since.read_bytes())
-    done = subprocess.run(
-        [*map(os.fsencode, COMMAND), b"check", path, b"--max-n", b"1", b"--json", b"-"],
-        capture_output=True,
-        env=environment(),
-        timeout=60,
-    )
-    assert done.returncode == 0
-    assert b"\\udcff.ltl" in done.stdout
+    path = Path(os.fsdecode(os.fsencode(since.parent) + b"/\xff.ltl"))
+    path.write_bytes(since.read_bytes())
+    process("check", path, "--max-n", 1, "--json", "-", env=environment()).exits(0, "\\udcff.ltl")
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["check", "--help"], ["check", "--max-n", "0"]])
@@ -175,19 +154,12 @@ def test_start_up_imports_nothing_heavy(arguments: list[str]) -> None:
         "import sys; from hardsim.cli.app import run; run(sys.argv[1:]); "
         f"print([name for name in {HEAVY} if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=environment(), timeout=60
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert ended(sys.executable, "-c", program, *arguments, env=environment()).out.splitlines()[-1] == "[]"
 
 
 def test_the_module_and_the_script_are_the_same_command() -> None:
     script = Path(sys.executable).with_name("hardsim")
-    outputs = {
-        subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60).stdout
-        for command in (COMMAND, (str(script),))
-    }
-    assert len(outputs) == 1
+    assert process("--version").clean() == ended(script, "--version")
 
 
 # ---- streams ----
@@ -210,17 +182,14 @@ def test_the_module_and_the_script_are_the_same_command() -> None:
     ],
 )
 def test_closed_and_full_streams_do_not_change_the_exit_code(since: Path, arguments: str, code: int) -> None:
-    done = shell(f"{HARDSIM} {arguments.format(since)}")
-    assert done.returncode == code
-    assert "internal error" not in done.stderr
-    assert "Traceback" not in done.stderr
+    shell(f"{HARDSIM} {arguments.format(since)}").exits(code).unsaid("internal error", "Traceback")
 
 
 @pytest.mark.parametrize("arguments", ["--help", "--version", "check --help", "examples", "examples since"])
 def test_whatever_is_printed_into_a_closed_pipe_ends_quietly(arguments: str) -> None:
     # The reader has gone before the first byte is written.
     done = shell(f"{{ sleep 0.1; {HARDSIM} {arguments}; echo $? >&2; }} | true")
-    assert (done.stdout, done.stderr) == ("", "141\n")
+    assert (done.out, done.err) == ("", "141\n")
 
 
 @pytest.mark.parametrize(
@@ -232,11 +201,9 @@ def test_whatever_is_printed_into_a_closed_pipe_ends_quietly(arguments: str) -> 
     ],
 )
 def test_where_no_process_can_be_started_one_does_the_work(since: Path, setting: str, reason: str) -> None:
-    done = shell(f"{setting}; {HARDSIM} check '{since}' --max-n 3 --workers 2")
-    assert done.returncode == 0
-    assert done.stderr.startswith(f"note: {reason}")
-    assert len(done.stderr.splitlines()) == 1
-    assert "PROVED" in done.stdout
+    done = shell(f"{setting}; {HARDSIM} check '{since}' --max-n 3 --workers 2").exits(0, "PROVED")
+    assert done.err.startswith(f"note: {reason}")
+    assert len(done.err.splitlines()) == 1
 
 
 def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
@@ -260,33 +227,23 @@ def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
         "app.main()\n"
     )
     for number, wait in ((signal.SIGINT, 0.0), (signal.SIGTERM, 0.05), (signal.SIGHUP, 0.2), (signal.SIGINT, 0.4)):
-        arguments = ["check", str(since), "--max-n", "64", "--samples", "100000"]
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(int(number)), str(wait), *arguments],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        assert done.returncode == 130
-        assert done.stderr.splitlines()[-1].startswith("interrupted")
-        assert "Traceback" not in done.stderr
-        assert "PROVED" not in done.stdout
+        arguments = ("check", since, "--max-n", "64", "--samples", "100000")
+        done = ended(sys.executable, "-c", program, int(number), wait, *arguments, timeout=60)
+        done.exits(130).lacks("PROVED").unsaid("Traceback")
+        assert done.err.splitlines()[-1].startswith("interrupted")
 
 
 def test_a_closed_standard_output_says_so(since: Path) -> None:
-    assert "standard output is closed" in shell(f"{HARDSIM} words '{since}' --max-n 2 >&-").stderr
+    shell(f"{HARDSIM} words '{since}' --max-n 2 >&-").says("standard output is closed")
 
 
 def test_a_polite_end_keeps_the_report_whole(since: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    arguments = ["check", str(since), "--max-n", "40", "--samples", "100000", "--json", str(report)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hardsim", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    assert select.select([process.stderr], [], [], 60)[0]  # it says that it will take long
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Traceback" not in err
+    with long_check(since, "--json", str(report)) as running:
+        assert running.stderr is not None
+        assert select.select([running.stderr], [], [], 60)[0]  # it says that it will take long
+        running.send_signal(signal.SIGTERM)
+        last_words(running).exits(130).unsaid("Traceback")
     assert '"exit_code": 130' in report.read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.json", "since.ltl"]
 
@@ -302,12 +259,9 @@ def test_an_interruption_while_starting_has_no_traceback() -> None:
         "sys.meta_path.insert(0, Interrupt())\n"
         "hardsim.cli.app.main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    assert ended(sys.executable, "-c", program) == Outcome(130, "", "interrupted\n")
 
 
 def test_the_entry_point_imports_next_to_nothing() -> None:
     program = "import hardsim.cli.app, sys; print([name for name in ('typer', 'dataclasses') if name in sys.modules])"
-    environment = os.environ | {"PYTHONNOUSERSITE": "1"}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60)
-    assert done.stdout == "[]\n"
+    assert ended(sys.executable, "-c", program, env=os.environ | {"PYTHONNOUSERSITE": "1"}).out == "[]\n"

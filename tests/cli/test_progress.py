@@ -128,8 +128,7 @@ def test_a_program_that_leaves_its_range_has_no_estimate() -> None:
 
         raise OutOfRange("too large")
 
-    options = CheckOptions(max_n=64, exhaustive=0)
-    assert estimate._words_cost(opened("flipflop.ahat.json"), options, leaves) is None
+    assert estimate._words_cost(opened("flipflop.ahat.json"), CheckOptions(max_n=64, exhaustive=0), leaves) is None
 
 
 @pytest.mark.parametrize(

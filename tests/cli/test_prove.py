@@ -25,8 +25,7 @@ from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
 
 
 def test_prove_proves_every_word(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("prove", since, "--max-n", "12")
-    outcome.clean(
+    hardsim("prove", since, "--max-n", "12").clean(
         "PROVED: every word of length 1 to 12",
         "link 1: the softmax network = its hard heads -- proved",
         "link 2: its hard heads = the formula -- proved",
@@ -34,8 +33,7 @@ def test_prove_proves_every_word(hardsim: Any, since: Path) -> None:
 
 
 def test_prove_in_json(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("prove", since, "--regime", "all", "--max-n", "9", "--json", "-").exits(0)
-    results = outcome.json["results"]
+    results = hardsim("prove", since, "--regime", "all", "--max-n", "9", "--json", "-").exits(0).json["results"]
     assert [result["model"]["regime"] for result in results] == [
         "temperature", "position", "causal-temperature", "causal-position"]  # fmt: skip
     assert {result["verdict"] for result in results} == {"PROVED"}
@@ -48,7 +46,7 @@ def test_prove_in_json(hardsim: Any, since: Path) -> None:
 
 def test_a_small_beta_is_refuted_with_exit_code_1(hardsim: Any, since: Path) -> None:
     hardsim("prove", since, "--beta", "1").exits(1, "REFUTED", "\nbc\n")
-    (result,) = hardsim("prove", since, "--beta", "1", "--json", "-").json["results"]
+    result = hardsim("prove", since, "--beta", "1", "--json", "-").result
     assert result["mismatch"]["word"] == ["b", "c"]
     assert result["links"][0]["cases"][0]["n"] == 2
 
@@ -62,16 +60,14 @@ def test_a_compiled_model_is_proved_from_its_file(hardsim: Any, since: Path, tmp
     target = tmp_path / "since.model.json"
     assert hardsim("compile", since, "-o", target).code == 0
     assert "PROVED" in hardsim("prove", target, "--max-n", "6").out
-    outcome = hardsim("prove", target, "--max-n", "6", "--heads-only", "--json", "-")
-    (result,) = outcome.json["results"]
+    result = hardsim("prove", target, "--max-n", "6", "--heads-only", "--json", "-").result
     assert (result["verdict"], result["claim"], len(result["links"])) == ("PROVED", "heads", 1)
     text = target.read_text(encoding="utf-8")
     assert '"mask": "future"' in text
     # The network's own mask, not that of the specification, which comes last.
     target.write_text(text.replace('"mask": "future"', '"mask": "none"', 1), encoding="utf-8")
     # the output is read at the last position, which sees every other one anyway
-    changed = hardsim("prove", target, "--max-n", "6")
-    changed.exits(
+    hardsim("prove", target, "--max-n", "6").exits(
         3,
         "has mask 'none', the specified head",
         "UNDECIDED: not proved, which does not say that it is wrong: 1,092 words were tried",
@@ -90,29 +86,27 @@ def test_several_inputs_end_in_a_summary(hardsim: Any, since: Path, future: Path
 
 def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
     # beta (q_w - q_j) n + (beta/2)(w - j) with beta 4, and half of it at beta/2 = 2 nats a position.
-    outcome = hardsim("prove", since, "--all-n", "--max-n", "8")
-    outcome.clean(
+    hardsim("prove", since, "--all-n", "--max-n", "8").clean(
         "PROVED: every word of every length",
         "for 1 <= j < w <= i <= n: l(w) - l(j) = -2*j + 2*w >= 2 (w - j)",
         "with g = 2 and x = e^-g the error is at most x = 0.135; the paper's 2x/(1 + x) is 0.238",
         "read by clip(2 S4.read - 1/2)",
     )
-    (result,) = hardsim("prove", since, "--all-n", "--max-n", "8", "--json", "-").json["results"]
+    result = hardsim("prove", since, "--all-n", "--max-n", "8", "--json", "-").result
     assert (result["verdict"], result["all_n"]["proved"], result["all_n"]["reason"]) == ("PROVED", True, None)
     (head,) = result["all_n"]["heads"]
     assert head["argument"]["g"] == "2"
     assert [step["rate"] for step in head["argument"]["inequalities"]] == ["2", "6", "2"]
-    assert hardsim("prove", since, "--max-n", "3", "--json", "-").json["results"][0]["all_n"] is None
+    assert hardsim("prove", since, "--max-n", "3", "--json", "-").result["all_n"] is None
 
 
 def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, since: Path) -> None:
-    outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)")
-    outcome.exits(
+    hardsim("prove", since, "--all-n", "--tau", "2^(-n)").exits(
         3,
         "UNDECIDED: not proved for every length: 2^(-n) is not recognised",
         "; every word of length 1 to 64 is proved. Next: --all-n with --max-n 64 asks for these",
     ).lacks("PROVED")
-    (result,) = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--json", "-").json["results"]
+    result = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--json", "-").result
     assert (result["verdict"], result["confirmed"]["longest"]) == ("UNDECIDED", 64)
     # The proof up to a length was asked for as well.
     outcome = hardsim("prove", since, "--all-n", "--tau", "2^(-n)", "--max-n", "64")
@@ -123,7 +117,7 @@ def test_where_every_length_is_not_proved_the_exit_code_says_so(hardsim: Any, si
 def test_a_single_length(hardsim: Any, since: Path) -> None:
     outcome = hardsim("prove", since, "--min-n", "1500", "--max-n", "1500")
     outcome.clean("PROVED: every word of length 1,500, from the weights")
-    (result,) = hardsim("prove", since, "--min-n", "9", "--max-n", "9", "--json", "-").json["results"]
+    result = hardsim("prove", since, "--min-n", "9", "--max-n", "9", "--json", "-").result
     assert (result["min_n"], result["max_n"], result["verdict"]) == (9, 9, "PROVED")
     assert {head["worst"]["n"] for head in result["heads"]} == {9}
     outcome = hardsim("prove", since, "--regime", "all", "--min-n", "5", "--max-n", "9").exits(0)
@@ -139,7 +133,7 @@ def test_what_refutes_has_one_of_the_lengths(hardsim: Any, since: Path) -> None:
     assert (result["verdict"], len(result["mismatch"]["word"])) == ("REFUTED", 5)
     # There are 3^40 words; that of the worst case is made as long as asked for.
     outcome = hardsim("prove", since, "--beta", "1", "--min-n", "40", "--max-n", "40", "--json", "-").exits(1)
-    assert len(outcome.json["results"][0]["mismatch"]["word"]) == 40
+    assert len(outcome.result["mismatch"]["word"]) == 40
     outcome = hardsim("prove", since, "--beta", "1", "--min-n", "600", "--max-n", "600")
     outcome.exits(3, "UNDECIDED: not proved, which does not say that it is wrong: no word was tried")
 
@@ -155,8 +149,7 @@ def test_what_refutes_has_one_of_the_lengths(hardsim: Any, since: Path) -> None:
     ],
 )
 def test_lengths_that_cannot_be(hardsim: Any, since: Path, arguments: tuple[str, ...], message: str) -> None:
-    outcome = hardsim("prove", since, *arguments).refused(message)
-    assert "--m" in outcome.err.splitlines()[-1]
+    assert "--m" in hardsim("prove", since, *arguments).refused(message).err.splitlines()[-1]
 
 
 def test_as_many_words_are_tried_as_there_are(hardsim: Any, since: Path) -> None:
@@ -187,7 +180,7 @@ def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
     # 3 + 9 + 27 + 81.
     outcome = hardsim("prove", since, "--max-n", "4")
     outcome.exits(0, "\n  120 words were run besides, every one of length 1 to 4: each is answered as proved\n")
-    (result,) = hardsim("prove", since, "--max-n", "4", "--json", "-").json["results"]
+    result = hardsim("prove", since, "--max-n", "4", "--json", "-").result
     assert result["confirmed"] == {"words": 120, "every_word_to": 4, "longest": 4, "undecided": 0, "partial": False}
     longer = hardsim("prove", since, "--no-tables").out
     assert "words were run besides, every one of length 1 to 5 and some of up to 64 symbols: each is" in longer
@@ -196,15 +189,14 @@ def test_words_are_run_after_a_proof(hardsim: Any, since: Path) -> None:
         in hardsim("prove", since, "--min-n", "2500", "--max-n", "2500").out
     )
     # There is nothing to confirm where nothing is proved.
-    assert hardsim("prove", since, "--beta", "1", "--json", "-").json["results"][0]["confirmed"] is None
+    assert hardsim("prove", since, "--beta", "1", "--json", "-").result["confirmed"] is None
 
 
 @pytest.mark.parametrize("arguments", [(), ("--heads-only",), ("--all-n",), ("--max-n", "2"), ("--regime", "position")])
 def test_a_word_that_contradicts_a_proof_is_exit_code_4(
     hardsim: Any, since: Path, believing: None, arguments: tuple[str, ...]
 ) -> None:
-    outcome = hardsim("prove", since, "--beta", "1", *arguments)
-    outcome.refused(
+    hardsim("prove", since, "--beta", "1", *arguments).refused(
         "was proved for words of length 2, but the word b c contradicts it",
         "beta 1, read at the last position",
         "No verdict was given",
@@ -297,8 +289,7 @@ def test_a_limit_of_the_prover_is_the_reason_that_is_given(
     hardsim: Any, since: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hardsim.proof.facts.LIMIT", 1)
-    outcome = hardsim("prove", since, "--max-n", "4", "--no-tables")
-    outcome.exits(
+    hardsim("prove", since, "--max-n", "4", "--no-tables").exits(
         3,
         "UNDECIDED: not proved, which does not say that it is wrong: 120 words were tried and none",
         "The formula's Boolean functions are too large for this prover. Next: fewer lengths",
@@ -311,11 +302,10 @@ def test_undecided_words_decide_nothing_and_are_counted(
     nothing = lambda self, words: ([(False, None)] * len(words), np.zeros(len(words)))  # noqa: E731
     monkeypatch.setattr(FloatEngine, "decisions", nothing)
     monkeypatch.setattr("hardsim.checking.confirm.IN_BALLS", 3)
-    outcome = hardsim("prove", since, "--max-n", "2")
-    outcome.exits(
+    hardsim("prove", since, "--max-n", "2").exits(
         0, "12 words were run besides, every one of length 1 to 2: each is answered as proved; on 9 of them no"
     )
-    (result,) = hardsim("prove", since, "--max-n", "2", "--json", "-").json["results"]
+    result = hardsim("prove", since, "--max-n", "2", "--json", "-").result
     assert (result["verdict"], result["confirmed"]["undecided"]) == ("PROVED", 9)
 
 
@@ -342,11 +332,6 @@ def test_nothing_is_proved_where_floats_are_rounded_otherwise(
 # ---- programs and models ----
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    return write(tmp_path, some_a())
-
-
 def test_a_program_is_proved_by_structure(hardsim: Any, tmp_path: Path) -> None:
     path = program(tmp_path, SOME_A)
     outcome = hardsim("prove", path, "--max-n", "4")
@@ -367,8 +352,7 @@ def test_a_model_is_proved_by_every_word(hardsim: Any, model: Path) -> None:
 
 def test_prove_of_models_in_json(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
     turned = program(tmp_path, REVERSE, "turned.srasp")
-    outcome = hardsim("prove", model, turned, since, "--max-n", "2", "--json", "-").clean()
-    first, second, third = outcome.json["results"]
+    first, second, third = hardsim("prove", model, turned, since, "--max-n", "2", "--json", "-").clean().json["results"]
     assert (first["kind"], first["verdict"], first["proved_to"], first["mismatch"]) == ("ahat", "PROVED", 2, None)
     assert [length["proved_by"] for length in first["lengths"]] == ["every word"] * 2
     assert [length["distance"] for length in first["lengths"]] == ["1/4"] * 2
@@ -379,8 +363,7 @@ def test_prove_of_models_in_json(hardsim: Any, tmp_path: Path, model: Path, sinc
 
 
 def test_a_refuting_word_stands_alone(hardsim: Any, model: Path) -> None:
-    outcome = hardsim("prove", model, "--max-n", "3", "--tau", "1").clean(code=1)
-    lines = outcome.out.splitlines()
+    lines = hardsim("prove", model, "--max-n", "3", "--tau", "1").clean(code=1).out.splitlines()
     place = lines.index("REFUTED: soft/hard disagree on a word of length 2")
     assert lines[place + 2] == "ab"
     assert lines[place + 3].strip() == "hard attention: accept; softmax: reject (output 0.731)"
@@ -394,9 +377,7 @@ def test_a_refuting_word_stands_alone(hardsim: Any, model: Path) -> None:
 
 
 def test_what_is_not_proved_says_why_with_exit_code_3(hardsim: Any, tmp_path: Path) -> None:
-    false = write(tmp_path, with_head(gap="2"), "false.ahat.json")
-    outcome = hardsim("prove", false, "--max-n", "2")
-    outcome.clean(
+    hardsim("prove", write(tmp_path, with_head(gap="2"), "false.ahat.json"), "--max-n", "2").clean(
         f"UNDECIDED: proved to length 1; not at length 2: the declared gap of head {HEAD}", "not proved", code=3
     )
     tied = hardsim("prove", write(tmp_path, majority(), "tied.ahat.json"), "--max-n", "2", "--json", "-")
@@ -422,8 +403,7 @@ def test_check_holds_a_program_to_a_proof(hardsim: Any, tmp_path: Path, model: P
 
 
 def test_a_single_length_of_a_program_and_of_a_model(hardsim: Any, tmp_path: Path, model: Path) -> None:
-    path = program(tmp_path, SOME_A)
-    outcome = hardsim("prove", path, "--min-n", "6", "--max-n", "6")
+    outcome = hardsim("prove", program(tmp_path, SOME_A), "--min-n", "6", "--max-n", "6")
     outcome.clean("PROVED: every word of length 6: softmax answers as hard attention does")
     assert [line.split()[0] for line in outcome.out.splitlines() if " structure " in line] == ["6"]
     result = hardsim("prove", model, "--min-n", "2", "--max-n", "3", "--json", "-").exits(0).result
@@ -445,15 +425,13 @@ def test_without_a_length_a_model_is_proved_as_far_as_can_be(hardsim: Any, tmp_p
     embedding = {letter: {"1": "1"} | ({"a": "1"} if letter == "a" else {}) for letter in letters}
     path = write(tmp_path, some_a(alphabet=letters, embedding=embedding))
     # 26^3 = 17,576 words, 26^4 = 456,976.
-    outcome = hardsim("prove", path, "--no-tables")
-    outcome.exits(0, "PROVED: every word of length 1 to 3: softmax answers as hard attention does").says(
-        "length 4 has more than 20,000: proved is up to length 3"
-    )
-    (result,) = hardsim("prove", path, "--json", "-").json["results"]
+    hardsim("prove", path, "--no-tables").exits(
+        0, "PROVED: every word of length 1 to 3: softmax answers as hard attention does"
+    ).says("length 4 has more than 20,000: proved is up to length 3")
+    result = hardsim("prove", path, "--json", "-").result
     assert (result["verdict"], result["max_n"], result["proved_to"]) == ("PROVED", 3, 3)
     # A length that was asked for is another matter, and it is said before.
-    outcome = hardsim("prove", path, "--max-n", "100000", "--no-tables")
-    outcome.exits(
+    hardsim("prove", path, "--max-n", "100000", "--no-tables").exits(
         3,
         "UNDECIDED: proved to length 3; not at length 4:",
         "456,976 words are too many. Next: --max-n 3 is proved, and `hardsim check` tries words",
@@ -472,13 +450,12 @@ def test_every_length_of_a_program_or_model_is_undecided_at_once(
     for room in ("hardsim.checking.prove", "hardsim.cli.estimate"):
         monkeypatch.setattr(f"{room}.prove_length", Mock(side_effect=AssertionError("asked")))
     for asked in (path, model):
-        outcome = hardsim("prove", asked, "--all-n")
-        outcome.clean(
+        hardsim("prove", asked, "--all-n").clean(
             "UNDECIDED: there is no argument for every length of programs and hard-attention models",
             "Next: leave out --all-n",
             code=3,
         ).lacks("PROVED")
-        (result,) = hardsim("prove", asked, "--all-n", "--json", "-").json["results"]
+        result = hardsim("prove", asked, "--all-n", "--json", "-").result
         assert (result["verdict"], result["lengths"], result["proved_to"]) == ("UNDECIDED", [], 0)
 
 
@@ -486,7 +463,7 @@ def test_words_are_run_after_a_proof_of_a_model(hardsim: Any, tmp_path: Path, mo
     for asked in (program(tmp_path, SOME_A), model):
         outcome = hardsim("prove", asked, "--max-n", "3", "--json", "-")
         confirmed = {"words": 14, "every_word_to": 3, "longest": 3, "undecided": 0, "partial": False}
-        assert outcome.json["results"][0]["confirmed"] == confirmed
+        assert outcome.result["confirmed"] == confirmed
     hardsim("prove", model, "--max-n", "3").prints("  14 words were run besides, every one of length 1 to 3: each is")
 
 
@@ -498,8 +475,7 @@ def test_a_word_that_contradicts_the_proof_of_a_model_is_exit_code_4(
         return LengthProof(n, "every word", network=tempered(subject.program, subject.schedule)), None
 
     monkeypatch.setattr("hardsim.checking.prove.prove_length", believe)
-    outcome = hardsim("prove", model, "--tau", "1", "--max-n", "3")
-    outcome.refused(
+    hardsim("prove", model, "--tau", "1", "--max-n", "3").refused(
         "was proved for words of length 2, but the word a b contradicts it",
         "hard attention: accept; softmax: reject (temperature 1)",
         "No verdict was given",

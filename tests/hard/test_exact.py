@@ -17,7 +17,7 @@ from hardsim.lang.arith import parse_arith
 from hardsim.network.model import PositionTable
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine, Encoding, Head, Letter, Program, ProgramLayer, Weighting
-from tests.hard_runs import outputs_of
+from tests.hard_runs import outputs_of, with_head
 from tests.networks import ALPHABET, HardNetwork, dense_hard, hard_transformers
 
 pytestmark = pytest.mark.sweep
@@ -73,13 +73,19 @@ def test_heads_without_rows_have_no_scores(model: HardNetwork, words: list[list[
             assert (head.name not in found.rows) == (next(weightings)[0] is Weighting.AVERAGE and zero)
 
 
+def run(model: Program | ExactModel, *words: str) -> list[Fraction]:
+    """The outputs."""
+    exact = model if isinstance(model, ExactModel) else ExactModel(model)
+    return outputs_of(exact.program, exact.run(words))
+
+
 def test_lengths_may_alternate() -> None:
     """What depends on n is kept for one length only: going back to an earlier one gives the same again."""
     interpreter = ExactModel(one_head(Weighting.AVERAGE, "-((i - n/2)^2)"))
     # The maximum is at n/2, or tied between the two middle positions of an odd length.
-    assert outputs_of(interpreter.program, interpreter.run(["ab", "ba"])) == [1, 0]
-    assert outputs_of(interpreter.program, interpreter.run(["abb", "bba"])) == [Fraction(1, 2), 0]
-    assert outputs_of(interpreter.program, interpreter.run(["ab", "ba"])) == [1, 0]
+    assert run(interpreter, "ab", "ba") == [1, 0]
+    assert run(interpreter, "abb", "bba") == [Fraction(1, 2), 0]
+    assert run(interpreter, "ab", "ba") == [1, 0]
 
 
 def one_head(weighting: Weighting, encoding: str = "0", query: int = 1) -> Program:
@@ -97,29 +103,23 @@ def one_head(weighting: Weighting, encoding: str = "0", query: int = 1) -> Progr
 
 
 @pytest.mark.parametrize(
-    ("weighting", "expected"), [(Weighting.LEFTMOST, 1), (Weighting.RIGHTMOST, 0), (Weighting.AVERAGE, Fraction(3, 4))]
+    ("weighting", "all_tied", "two_tied"),
+    [
+        (Weighting.LEFTMOST, 1, [1, 0]),
+        (Weighting.RIGHTMOST, 0, [0, 1]),
+        (Weighting.AVERAGE, Fraction(3, 4), [Fraction(1, 2)] * 2),
+    ],
 )
-def test_all_scores_the_same(weighting: Weighting, expected: Fraction) -> None:
-    interpreter = ExactModel(one_head(weighting))
-    assert outputs_of(interpreter.program, interpreter.run(["aaab"])) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("weighting", "expected"),
-    [(Weighting.LEFTMOST, [1, 0]), (Weighting.RIGHTMOST, [0, 1]), (Weighting.AVERAGE, [Fraction(1, 2)] * 2)],
-)
-def test_two_scores_the_same(weighting: Weighting, expected: list[Fraction]) -> None:
-    """Of five positions the second and the fourth win."""
-    interpreter = ExactModel(one_head(weighting, "1 - i mod 2"))
-    assert outputs_of(interpreter.program, interpreter.run(["babbb", "abaaa"])) == expected
+def test_scores_the_same(weighting: Weighting, all_tied: Fraction, two_tied: list[Fraction]) -> None:
+    """All of them; of five positions the second and the fourth."""
+    assert run(one_head(weighting), "aaab") == [all_tied]
+    assert run(one_head(weighting, "1 - i mod 2"), "babbb", "abaaa") == two_tied
 
 
 @pytest.mark.parametrize("weighting", [Weighting.LEFTMOST, Weighting.RIGHTMOST])
 def test_a_uniform_head_may_be_one_sided(weighting: Weighting) -> None:
     """Without any score all visible positions are tied, and one of them is taken."""
-    model = one_head(weighting)
-    head = replace(model.layers[0].heads[0], score=())
-    interpreter = ExactModel(replace(model, layers=(replace(model.layers[0], heads=(head,)),)))
+    interpreter = ExactModel(with_head(one_head(weighting), score=()))
     trace = interpreter.run(["abb"])
     assert outputs_of(interpreter.program, trace) == [weighting is Weighting.LEFTMOST]
     assert trace.layers[0].rows["h"].maxima.tolist() == [[3, 3, 3]]

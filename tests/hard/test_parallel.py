@@ -24,10 +24,10 @@ from hardsim.lang import ast
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
 from hardsim.lang.predicate import user_predicates
-from hardsim.program.model import Affine, Head, Program, ProgramLayer, Unit, Weighting
+from hardsim.program.model import Affine, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.regimes import REGIMES, expression
 from tests.counting_strategies import ALL_SIDES, counting_formulas
-from tests.hard_runs import hard_runs
+from tests.hard_runs import hard_runs, since, with_head
 from tests.sources import load
 from tests.strategies import formulas
 
@@ -97,17 +97,6 @@ def test_random_counting_formulas(regime: str, counting: Any, n: int, data: st.D
     hold(program, some_words("ab", n))
 
 
-def since(regime: str = "temperature") -> Program:
-    return lower(desugar(parse_expression("a S b", ["a", "b", "c"])), REGIMES[regime])
-
-
-def with_head(program: Program, **changes: Any) -> Program:
-    """The program with its only head changed."""
-    layer = program.layers[0]
-    head: Head = replace(layer.heads[0], **changes)
-    return replace(program, layers=(replace(layer, heads=(head,)),))
-
-
 def run(program: Program, words: Sequence[str]) -> parallel.ParallelTrace:
     model = ParallelHard(program)
     return model.run(model.symbols(words))
@@ -124,19 +113,22 @@ def test_long_words_whose_rows_are_not_kept(regime: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"decay": expression("2/n")}, r"at position 2 of 2 the score gap is 1/4, less than the declared 1 "),
+        (
+            {"decay": expression("2/n")},
+            r"at position 2 of 2 the score gap is 1/4, less than the declared 1 \(the maximum is at position 2\)",
+        ),
         ({"score": ((Affine.coordinate("1"), Affine.constant(1)),)}, "the score gap is 0, less than"),
         ({"weighting": Weighting.LEFTMOST, "decay": None}, "leftmost position that it looks for is 1"),
     ],
 )
-@pytest.mark.parametrize("bits", [True, False])
+@pytest.mark.parametrize("how", ["bits", "numbers", "exact"])
 def test_broken_promises_are_errors(
-    changes: dict[str, Any], message: str, bits: bool, monkeypatch: pytest.MonkeyPatch
+    changes: dict[str, Any], message: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not bits:
+    if how == "numbers":
         monkeypatch.setattr(parallel, "MOST_BITS", -1)
     with pytest.raises(InvariantError, match=message):
-        run(with_head(since(), **changes), ["bb"])
+        (hard_runs if how == "exact" else run)(with_head(since(), **changes), ["bb"])
 
 
 def test_a_defect_of_one_interpreter_alone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

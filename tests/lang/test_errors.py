@@ -14,7 +14,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.parse import parse_expression, parse_text, parse_word
 from hardsim.lang.pretty import format_file
 from hardsim.lang.vocabulary import FORMULAS, RESERVED
-from tests.mistakes import marked, raised
+from tests.mistakes import marked, raised, read_or_refused
 from tests.sources import load
 
 AB = "alphabet: a b\n"
@@ -161,6 +161,9 @@ def test_the_alphabet_is_named() -> None:
     assert caught("c", long).expected == f"a symbol of the alphabet ({first} ...)"
 
 
+OPERATORS = "is reserved: operators, constants and predicates are never names"
+ARGUMENTS = "a predicate has two different arguments, the position and the length"
+
 # text of a file, line, column, marked text, message
 FILES = [
     ("", 1, 1, " ", "the file is empty"),
@@ -197,14 +200,8 @@ FILES = [
     (AB + "let x = a\nlet x = b\nx", 3, 5, "x", "duplicate definition of x"),
     (AB + "let x = a\npred x(i, n) = 1\nx", 3, 6, "x", "duplicate definition of x"),
     (AB + "let a = b\na", 2, 5, "a", "a is a symbol of the alphabet"),
-    (AB + "let U = b\na", 2, 5, "U", "U is reserved: operators, constants and predicates are never names"),
-    (
-        AB + "pred EVEN(i, n) = 1\na",
-        2,
-        6,
-        "EVEN",
-        "EVEN is reserved: operators, constants and predicates are never names",
-    ),
+    (AB + "let U = b\na", 2, 5, "U", f"U {OPERATORS}"),
+    (AB + "pred EVEN(i, n) = 1\na", 2, 6, "EVEN", f"EVEN {OPERATORS}"),
     (AB + "let Q_x = b\na", 2, 5, "Q_x", "Q_x is reserved: Q_ begins the name of a symbol"),
     (AB + "let 1x = b\na", 2, 5, "1x", "'1x' is not a name"),
     (AB + "let f(i) = b\na", 2, 5, "f(i)", "'f(i)' is not a name"),
@@ -219,15 +216,9 @@ FILES = [
     (AB + "let x = a\nx = 1", 3, 1, "x", "x is a formula, and a number is needed here"),
     (AB + "let x = pos\nx * x = 1", 3, 3, "*", "a product of two terms that are no integers: x * x"),
     ("alphabet: 0 1\nlet k = 1\nk < 2", 3, 1, "k", "k is a formula, and a number is needed here"),
-    (AB + "pred P(i) = 1\na", 2, 7, "(i)", "a predicate has two different arguments, the position and the length"),
-    (
-        AB + "pred P(i, i) = 1\na",
-        2,
-        7,
-        "(i, i)",
-        "a predicate has two different arguments, the position and the length",
-    ),
-    (AB + "pred P = 1\na", 2, 7, " ", "a predicate has two different arguments, the position and the length"),
+    (AB + "pred P(i) = 1\na", 2, 7, "(i)", ARGUMENTS),
+    (AB + "pred P(i, i) = 1\na", 2, 7, "(i, i)", ARGUMENTS),
+    (AB + "pred P = 1\na", 2, 7, " ", ARGUMENTS),
     (AB + "pred P(i, n)\na", 2, 13, " ", "missing = after pred P(...)"),
     (AB + "pred P(i, n) =\na", 2, 15, " ", "nothing stands after ="),
     (AB + "pred (i, n) = 1\na", 2, 6, "(", "missing name"),
@@ -294,13 +285,9 @@ def test_a_device_without_an_end_is_refused() -> None:
     raised(InputError, load, "/dev/zero", match="is a device, not a file")
 
 
-# ---- nesting, files, words, noise ----
-
+# ---- nesting ----
 
 DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k in range(250))]
-
-
-# ---- nesting ----
 
 
 @pytest.mark.parametrize(
@@ -337,9 +324,6 @@ def test_nesting_after_expansion() -> None:
         "  let x201 = x200 & x200\n"
         "             ^^^^\n"
     )
-
-
-def test_nesting_of_an_expanded_name_in_the_formula() -> None:
     caught = raised(SourceError, parse_text, "\n".join([*DOUBLING[:152], "a | " + "!" * 50 + "x150"]), "f")
     first = str(caught).split("\n")[0]
     assert first == "f:153:55: error: nesting beyond 200 levels: x150 has 150 levels, and 51 more are around it"
@@ -408,68 +392,42 @@ def test_words_of_the_command_line(text: str, alphabet: str, column: int, carets
 # ---- how errors are shown ----
 
 
-def test_long_lines_are_shown_in_part() -> None:
-    text = "x" * 1000 + "?" + "y" * 1000
-    lines = str(SourceError(Source("f", text), Span(1000, 1001), "m")).split("\n")
-    assert lines[0] == "f:1:1001: error: m"
-    assert lines[1] == f"  ...{'x' * 80}?{'y' * 79}..."
-    assert lines[2] == " " * (2 + 3 + 80) + "^"
-
-
-def test_both_ends_of_a_long_line() -> None:
-    text = "?" + "y" * 200 + "!"
-    first = str(SourceError(Source("f", text), Span(0, 1), "m")).split("\n")
-    assert first[1:] == [f"  ?{'y' * 159}...", "  ^"]
-    last = str(SourceError(Source("f", text), Span(201, 202), "m")).split("\n")
-    assert last[1:] == [f"  ...{'y' * 159}!", " " * (2 + 3 + 159) + "^"]
-
-
-def test_control_characters_are_not_printed() -> None:
-    shown = str(SourceError(Source("f", "a\x1b[2J\tb\x00"), Span(6, 7), "m")).split("\n")[1:]
-    assert shown == [r"  a\x1b[2J b\x00", " " * 11 + "^"]
+@pytest.mark.parametrize(
+    ("text", "place", "shown", "before"),
+    [
+        ("x" * 1000 + "?" + "y" * 1000, 1000, f"...{'x' * 80}?{'y' * 79}...", 3 + 80),
+        ("?" + "y" * 200 + "!", 0, f"?{'y' * 159}...", 0),
+        ("?" + "y" * 200 + "!", 201, f"...{'y' * 159}!", 3 + 159),
+        ("a\x1b[2J\tb\x00", 6, r"a\x1b[2J b\x00", 9),
+    ],
+    ids=["amid a long line", "its beginning", "its end", "control characters"],
+)
+def test_long_lines_are_shown_in_part_and_no_control_characters(text: str, place: int, shown: str, before: int) -> None:
+    lines = str(SourceError(Source("f", text), Span(place, place + 1), "m")).split("\n")
+    assert lines == [f"f:1:{place + 1}: error: m", f"  {shown}", "  " + " " * before + "^"]
 
 
 # ---- noise ----
 
 PIECES = st.sampled_from(
-    [
-        *sorted(RESERVED),
-        *FORMULAS,
-        "a",
-        "b",
-        "x",
-        "'a'",
-        "'",
-        "0",
-        "12",
-        "#L[",
-        "#[",
-        "[",
-        "//",
-        "\n",
-        "\n  ",
-        ":",
-    ]
+    [*sorted(RESERVED), *FORMULAS, "a", "b", "x", "'a'", "'", "0", "12", "#L[", "#[", "[", "//", "\n", "\n  ", ":"]
 )
 
 
-def error_of(parse: Callable[[], FormulaFile]) -> SourceError | None:
-    """The error of a text, None if it has a meaning; then its printed form has the same."""
-    try:
-        file = parse()
-    except SourceError as error:
-        return error
-    assert parse_text(format_file(file)) == file
-    return None
+def hold(parse: Callable[[], FormulaFile]) -> None:
+    """A text has a meaning, and its printed form has the same, or it has one error with a place."""
+    found = read_or_refused(parse)
+    if isinstance(found, SourceError):
+        assert 0 <= found.span.start < found.span.end
+        assert found.span.start <= len(found.source.text)
+        assert str(found)
+    else:
+        assert parse_text(format_file(found)) == found
 
 
 @given(st.lists(st.one_of(PIECES, st.characters()), max_size=12).map(" ".join))
 def test_noise_in_a_formula(text: str) -> None:
-    error = error_of(lambda: parse_expression(text, "a b 0"))
-    if error:
-        assert 0 <= error.span.start < error.span.end
-        assert error.span.start <= len(error.source.text)
-        assert str(error)
+    hold(lambda: parse_expression(text, "a b 0"))
 
 
 KEYS = st.sampled_from(
@@ -479,8 +437,4 @@ KEYS = st.sampled_from(
 
 @given(st.lists(st.one_of(KEYS, PIECES), max_size=14).map("".join))
 def test_noise_in_a_file(text: str) -> None:
-    error = error_of(lambda: parse_text(text))
-    if error:
-        assert 0 <= error.span.start < error.span.end
-        assert error.span.start <= len(error.source.text)
-        assert str(error)
+    hold(lambda: parse_text(text))

@@ -17,7 +17,7 @@ from hardsim.lang.parse import parse_text
 from hardsim.lang.predicate import OwnPredicate, compile_predicate, user_predicates
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle
-from tests.mistakes import raised
+from tests.mistakes import raised, read_or_refused
 
 HEAD = "// A title\nalphabet: a b\npred P(i, n) = "
 COLUMN = 16
@@ -153,11 +153,9 @@ def test_the_arguments_have_the_same_bound() -> None:
     holds = predicate("n > i")
     assert not holds(MAX_INTEGER, 1)
     assert holds(-MAX_INTEGER, 1)
-    with pytest.raises(
-        SourceError, match="the argument is larger than 10\\^18 in absolute value, at i = -1000000"
-    ) as error:
-        holds(-MAX_INTEGER - 1, 1)
-    assert error.value.span == Span(len(HEAD) + 4, len(HEAD) + 5)
+    larger = r"the argument is larger than 10\^18 in absolute value, at i = -1000000"
+    error = raised(SourceError, holds, -MAX_INTEGER - 1, 1, match=larger)
+    assert error.span == Span(len(HEAD) + 4, len(HEAD) + 5)
 
 
 def test_the_largest_values() -> None:
@@ -254,11 +252,8 @@ def test_a_predicate_can_be_pickled() -> None:
 
 def test_the_oracle_uses_the_predicates_of_the_file() -> None:
     middle = parse_text("alphabet: a b\npred MIDDLE(i, n) = 2*i == n + 1\nO(MIDDLE & b)")
-    assert [word for word in ("b", "aba", "bab", "bb", "aabaa") if Oracle(middle).accepts(word)] == [
-        "b",
-        "aba",
-        "aabaa",
-    ]
+    accepted = [word for word in ("b", "aba", "bab", "bb", "aabaa") if Oracle(middle).accepts(word)]
+    assert accepted == ["b", "aba", "aabaa"]
     given = {"MIDDLE": lambda value, n: value == 1}
     assert not Oracle(middle, given).accepts("aba")
     assert Oracle(middle, given).accepts("bab")
@@ -281,31 +276,20 @@ def test_a_predicate_that_has_no_value_at_some_counts_only() -> None:
 def test_a_predicate_without_a_place_is_cited_by_its_own_text() -> None:
     own = UserPredicate("Q", ("i", "n"), "i ==\n n div 0")
     file = FormulaFile(("a",), Predicate("Q", (), None), predicates=(own,))
-    with pytest.raises(SourceError) as caught:
-        Oracle(file).accepts("a")
-    assert str(caught.value).startswith("<pred Q>:2:4: error: Q: division by zero in 1 div 0, at i = 1, n = 1\n")
-    with pytest.raises(SourceError, match="the condition is empty") as caught:
-        compile_predicate(Source("x", ""), UserPredicate("Q", ("i", "n"), " "))
-    assert caught.value.span == Span(0, 1)
+    caught = raised(SourceError, Oracle(file).accepts, "a")
+    assert str(caught).startswith("<pred Q>:2:4: error: Q: division by zero in 1 div 0, at i = 1, n = 1\n")
+    empty = Source("x", ""), UserPredicate("Q", ("i", "n"), " ")
+    assert raised(SourceError, compile_predicate, *empty, match="the condition is empty").span == Span(0, 1)
 
 
 @given(st.text(st.sampled_from("in12 ()+-*=<>!&|/%^.,#'\n\t²٣") | st.characters(), max_size=20))
 def test_noise_is_a_condition_or_one_clear_error(text: str) -> None:
     source = Source("noise", "# " + text)
     own = UserPredicate("P", ("i", "n"), text, span=Span(2, 2 + len(text)))
-    error = error_at(source, own, 1, 2)
-    if error is not None:
+    error = read_or_refused(lambda: compile_predicate(source, own)(1, 2))
+    if isinstance(error, SourceError):
         assert 2 <= error.span.start < error.span.end <= len(source.text) + 1
         assert str(error)
-
-
-def error_at(source: Source, own: UserPredicate, value: int, n: int) -> SourceError | None:
-    """The error of a condition, or of its value; None if it has one."""
-    try:
-        compile_predicate(source, own)(value, n)
-    except SourceError as error:
-        return error
-    return None
 
 
 # ---- Python's own evaluation of the same text ----

@@ -182,16 +182,12 @@ def bracket_pairs(text: str) -> list[tuple[int, int]]:
 
 
 def test_deep_trees_are_printed() -> None:
-    deep = "!" * 200 + "a"
-    assert format_formula(parse_expression(deep, "a").formula) == deep
+    for text in ("!" * 200 + "a", "(a -> " * 99 + "b" + ") -> a" * 99, "(" * 199 + "a" + " U b)" * 199 + " U a"):
+        assert format_formula(parse_expression(text, "a b").formula) == text
     tree: ast.Formula = Symbol("a")
     for _ in range(20_000):
         tree = ast.Unary("X", tree)
     assert format_formula(tree) == "X " * 20_000 + "a"
-    both = "(a -> " * 99 + "b" + ") -> a" * 99
-    assert format_formula(parse_expression(both, "a b").formula) == both
-    left = "(" * 199 + "a" + " U b)" * 199 + " U a"
-    assert format_formula(parse_expression(left, "a b").formula) == left
 
 
 # ---- files ----

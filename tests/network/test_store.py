@@ -15,48 +15,49 @@ from hardsim.errors import HardsimError, InputError
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
 from hardsim.lang.words import unprintable
+from hardsim.network.model import Transformer
 from hardsim.network.reader import Reader
 from hardsim.network.store import read_transformer, transformer_json
 from hardsim.program.assemble import assemble
 from hardsim.program.file import program_json, read_program
+from hardsim.program.model import Program
 from hardsim.program.regimes import PROVEN, REGIMES
 from hardsim.program.sharpness import choose
+from tests.damage import at, edited
 
 TEXT = "(Y a -> O (b & !first)) & (b S a ^ a)"
 
 
-def documents(regime: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def compiled(regime: str) -> tuple[Transformer, Program]:
     program = lower(desugar(parse_expression(TEXT, ["a", "b"])), REGIMES[regime])
-    return transformer_json(assemble(program, choose(program))), program_json(program)
+    return assemble(program, choose(program)), program
+
+
+def documents(regime: str = "temperature") -> tuple[dict[str, Any], dict[str, Any]]:
+    model, program = compiled(regime)
+    return transformer_json(model), program_json(program)
 
 
 @pytest.mark.parametrize("regime", PROVEN)
 def test_round_trip(regime: str) -> None:
-    program = lower(desugar(parse_expression(TEXT, ["a", "b"])), REGIMES[regime])
-    model = assemble(program, choose(program))
-    net, hard = (json.loads(json.dumps(document)) for document in (transformer_json(model), program_json(program)))
+    model, program = compiled(regime)
+    net, hard = json.loads(json.dumps(documents(regime)))
     assert read_transformer(Reader(net, "m")) == model
     assert read_program(Reader(hard, "m")) == program
 
 
-def edit(document: dict[str, Any], path: list[str | int], value: Any) -> None:
-    place: Any = document
-    for key in path[:-1]:
-        place = place[key]
-    if value is ...:
-        del place[path[-1]]
-    else:
-        place[path[-1]] = value
-
-
-NETWORK = [
+Place = list[str | int]
+HEAD: Place = ["layers", 1, "heads", 0]
+FIRST: Place = ["layers", 0, "heads", 0]
+LETTER: Place = ["letters", 0]
+NETWORK: list[tuple[Place, Any, str]] = [
     (["layers"], ..., "expected an object with the key 'layers'"),
-    (["layers", 0, "heads", 0, "mask"], "causal", "at layers[0].heads[0].mask: expected one of none, future, past"),
-    (["layers", 1, "heads", 0, "w_q", "shape"], [1, 2], "at layers[1].heads[0].w_q.shape: expected [any, "),
-    (["layers", 1, "heads", 0, "w_k", "entries", 0, 2], 0.5, "expected a rational as a string"),
-    (["layers", 1, "heads", 0, "w_k", "entries", 0, 2], "1/0", "expected a rational as a string"),
-    (["layers", 1, "heads", 0, "w_k", "entries", 0, 1], 999, "expected an integer from 0 to "),
-    (["layers", 1, "heads", 0, "w_v", "entries", 0], [0, 1], "expected an array of 3, found [0, 1]"),
+    ([*FIRST, "mask"], "causal", "at layers[0].heads[0].mask: expected one of none, future, past"),
+    ([*HEAD, "w_q", "shape"], [1, 2], "at layers[1].heads[0].w_q.shape: expected [any, "),
+    ([*HEAD, "w_k", "entries", 0, 2], 0.5, "expected a rational as a string"),
+    ([*HEAD, "w_k", "entries", 0, 2], "1/0", "expected a rational as a string"),
+    ([*HEAD, "w_k", "entries", 0, 1], 999, "expected an integer from 0 to "),
+    ([*HEAD, "w_v", "entries", 0], [0, 1], "expected an array of 3, found [0, 1]"),
     (["layers", 0, "ffn", "b2"], ["0"], "at layers[0].ffn.b2: expected an array of "),
     (["output"], "nowhere", "at output: expected one of the coordinates, found 'nowhere'"),
     (["alphabet"], [], "at alphabet: expected distinct symbols, at least one"),
@@ -65,62 +66,42 @@ NETWORK = [
     (["encodings", 0, "value"], "i/", "m: encodings[0].value:1:"),
 ]
 
-PROGRAM = [
+PROGRAM: list[tuple[Place, Any, str]] = [
     (["output"], "nowhere", "at output: expected a coordinate of the program"),
-    (
-        ["layers", 1, "heads", 0, "values"],
-        {"Y2.even": {"later": "1"}},
-        "expected coordinates that are known here (not 'lat",
-    ),
-    (["layers", 1, "heads", 0, "values"], {"Y2.even": []}, "expected an object from coordinates to rationals"),
-    (
-        ["layers", 1, "heads", 0, "values"],
-        {"1": {}},
-        "expected the name of a new coordinate, not that of the constant 1",
-    ),
-    (["layers", 0, "heads", 0, "weighting"], "softmax", "expected one of average, leftmost, rightmost"),
+    ([*HEAD, "values"], {"Y2.even": {"later": "1"}}, "expected coordinates that are known here (not 'lat"),
+    ([*HEAD, "values"], {"Y2.even": []}, "expected an object from coordinates to rationals"),
+    ([*HEAD, "values"], {"1": {}}, "expected the name of a new coordinate, not that of the constant 1"),
+    ([*FIRST, "weighting"], "softmax", "expected one of average, leftmost, rightmost"),
     (["layers", 0, "units", 0, "outs"], {"first": 2}, "at layers[0].units[0].outs.first: expected a rational"),
-    (["letters", 0, "symbols"], "a", "at letters[0].symbols: expected an array"),
+    ([*LETTER, "symbols"], "a", "at letters[0].symbols: expected an array"),
     (["meanings"], [], "at meanings: expected an object"),
     (["regime"], 3, "at regime: expected a string, found 3"),
-    (["letters", 0, "symbols"], ["a", "a"], "at letters[0].symbols[1]: expected symbols of the alphabet, each once"),
-    (["letters", 0, "symbols"], ["c"], "at letters[0].symbols[0]: expected symbols of the alphabet, each once"),
-    (
-        ["letters", 0, "name"],
-        "1",
-        "at letters[0].name: expected the name of a new coordinate, not that of the constant",
-    ),
-    (["letters", 0, "name"], "", "at letters[0].name: expected the name of a new coordinate"),
-    (
-        ["layers", 1, "heads", 0, "score", 0, 1],
-        {},
-        "at layers[1].heads[0].score[0][1]: expected a form that is not zero",
-    ),
-    (
-        ["layers", 1, "heads", 0, "score", 0, 0],
-        {"1": "0"},
-        "at layers[1].heads[0].score[0][0]: expected a form that is",
-    ),
-    (["layers", 1, "heads", 0, "scale"], "2", "at layers[1].heads[0]: expected keys among name, mask, weighting"),
-    (["layers", 1, "heads", 0, "decay"], None, "at layers[1].heads[0]: expected a head with a decay or a gap"),
-    (["layers", 0, "heads", 0, "weighting"], "rightmost", "at layers[0].heads[0].weighting: expected average"),
-    (["layers", 0, "heads", 0, "gap"], "1/n", "at layers[0].heads[0].gap: expected null, since the scores of a uni"),
-    (["layers", 0, "heads", 0, "decay"], "1", "at layers[0].heads[0].decay: expected null, since the scores of a uni"),
+    ([*LETTER, "symbols"], ["a", "a"], "at letters[0].symbols[1]: expected symbols of the alphabet, each once"),
+    ([*LETTER, "symbols"], ["c"], "at letters[0].symbols[0]: expected symbols of the alphabet, each once"),
+    ([*LETTER, "name"], "1", "at letters[0].name: expected the name of a new coordinate, not that of the constant"),
+    ([*LETTER, "name"], "", "at letters[0].name: expected the name of a new coordinate"),
+    ([*HEAD, "score", 0, 1], {}, "at layers[1].heads[0].score[0][1]: expected a form that is not zero"),
+    ([*HEAD, "score", 0, 0], {"1": "0"}, "at layers[1].heads[0].score[0][0]: expected a form that is"),
+    ([*HEAD, "scale"], "2", "at layers[1].heads[0]: expected keys among name, mask, weighting"),
+    ([*HEAD, "decay"], None, "at layers[1].heads[0]: expected a head with a decay or a gap"),
+    ([*FIRST, "weighting"], "rightmost", "at layers[0].heads[0].weighting: expected average"),
+    ([*FIRST, "gap"], "1/n", "at layers[0].heads[0].gap: expected null, since the scores of a uni"),
+    ([*FIRST, "decay"], "1", "at layers[0].heads[0].decay: expected null, since the scores of a uni"),
     (["layers", 0, "units", 0, "bias"], "1", "at layers[0].units[0]: expected keys among outs, pre, clip, counts"),
     (["layers", 0, "biases"], {"later": "1"}, "at layers[0].biases.later: expected coordinates that hidden units of "),
     (["layers", 0, "ones"], [], "at layers[0]: expected keys among heads, units, biases"),
-    (["layers", 1, "heads", 0, "out"], "x", "at layers[1].heads[0]: expected keys among name, mask"),
+    ([*HEAD, "out"], "x", "at layers[1].heads[0]: expected keys among name, mask"),
     (["coordinates", 1], "other", "at letters[0].name: expected one of the coordinates"),
-    (["letters", 0, "scale"], "1", "at letters[0]: expected keys among name, symbols"),
+    ([*LETTER, "scale"], "1", "at letters[0]: expected keys among name, symbols"),
     (["encodings", 0, "scale"], "1", "at encodings[0]: expected keys among name, value"),
     (["layers", 0, "bias"], [], "at layers[0]: expected keys among heads, units, biases"),
     (["treshold"], "1", "at the top level: expected keys among regime, alphabet"),
 ]
 
-VERSION_1 = [
-    (["layers", 1, "heads", 0, "value"], {"later": "1"}, "expected coordinates that are known here (not 'later')"),
-    (["layers", 1, "heads", 0, "value"], [], "expected an object from coordinates to rationals"),
-    (["layers", 1, "heads", 0, "values"], {}, "at layers[1].heads[0]: expected keys among name, mask"),
+VERSION_1: list[tuple[Place, Any, str]] = [
+    ([*HEAD, "value"], {"later": "1"}, "expected coordinates that are known here (not 'later')"),
+    ([*HEAD, "value"], [], "expected an object from coordinates to rationals"),
+    ([*HEAD, "values"], {}, "at layers[1].heads[0]: expected keys among name, mask"),
     (["layers", 0, "clips", 0, "weight"], 2, "expected an integer from -1 to 1, found 2"),
     (["layers", 0, "clips", 0, "weight"], 0, "at layers[0].clips[0].weight: expected 1 or -1"),
     (["layers", 0, "clips", 0, "bias"], "1", "at layers[0].clips[0]: expected keys among out, pre, weight, counts"),
@@ -155,28 +136,20 @@ def test_version_1_of_a_program_is_read(regime: str) -> None:
     assert read_program(Reader(version_1(document), "m")) == read_program(Reader(document, "m"))
 
 
-@pytest.mark.parametrize(("path", "value", "message"), VERSION_1)
-def test_a_damaged_program_of_version_1_is_named_by_its_place(path: list[str | int], value: Any, message: str) -> None:
-    _, document = documents("temperature")
-    check_damage(version_1(document), path, value, message, read_program)
-
-
-@pytest.mark.parametrize(("path", "value", "message"), NETWORK)
-def test_a_damaged_network_is_named_by_its_place(path: list[str | int], value: Any, message: str) -> None:
-    document, _ = documents("temperature")
-    check_damage(document, path, value, message, read_transformer)
-
-
-@pytest.mark.parametrize(("path", "value", "message"), PROGRAM)
-def test_a_damaged_program_is_named_by_its_place(path: list[str | int], value: Any, message: str) -> None:
-    _, document = documents("temperature")
-    check_damage(document, path, value, message, read_program)
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [(kind, case) for kind, cases in (("network", NETWORK), ("program", PROGRAM), ("v1", VERSION_1)) for case in cases],
+)
+def test_a_damaged_document_is_named_by_its_place(kind: str, case: tuple[Place, Any, str]) -> None:
+    network, program = documents()
+    document = {"network": network, "program": program, "v1": version_1(program)}[kind]
+    check_damage(document, *case, read_transformer if kind == "network" else read_program)
 
 
 @given(st.data())
 def test_no_two_coordinates_of_a_program_have_one_name(data: st.DataObject) -> None:
     document = version_1(documents(data.draw(st.sampled_from(PROVEN)))[1])
-    names: list[list[str | int]] = [["letters", n, "name"] for n in range(len(document["letters"]))]
+    names: list[Place] = [["letters", n, "name"] for n in range(len(document["letters"]))]
     names += [["encodings", n, "name"] for n in range(len(document["encodings"]))]
     for number, layer in enumerate(document["layers"]):
         for kind in ("heads", "clips"):
@@ -185,16 +158,14 @@ def test_no_two_coordinates_of_a_program_have_one_name(data: st.DataObject) -> N
             names += [["layers", number, kind, n, "out"] for n in members]
     places = data.draw(st.lists(st.sampled_from(range(len(names))), min_size=2, max_size=2, unique=True).map(sorted))
     earlier, later = (names[place] for place in places)
-    taken: Any = document
-    for key in earlier:
-        taken = taken[key]
     path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in later).removeprefix(".")
-    check_damage(document, later, taken, f"at {path}: expected the name of a new coordinate", read_program)
+    message = f"at {path}: expected the name of a new coordinate"
+    check_damage(document, later, at(document, tuple(earlier)), message, read_program)
 
 
 @given(st.text(min_size=1))
 def test_symbols_may_be_called_anything_that_can_be_printed(symbol: str) -> None:
-    _, document = documents("temperature")
+    _, document = documents()
     document["alphabet"][0] = symbol
     for letter in document["letters"]:
         letter["symbols"] = [symbol if one == "a" else one for one in letter["symbols"]]
@@ -206,17 +177,16 @@ def test_symbols_may_be_called_anything_that_can_be_printed(symbol: str) -> None
 
 
 def check_damage(
-    document: dict[str, Any], path: list[str | int], value: Any, message: str, read: Callable[[Reader], Any]
+    document: dict[str, Any], path: Place, value: Any, message: str, read: Callable[[Reader], Any]
 ) -> None:
-    edit(document, path, value)
     with pytest.raises(HardsimError) as caught:
-        read(Reader(document, "m"))
+        read(Reader(edited(document, path, value), "m"))
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
 
 
 def test_a_repeated_matrix_entry_is_refused() -> None:
-    document, _ = documents("temperature")
+    document, _ = documents()
     entries = document["layers"][1]["heads"][0]["w_k"]["entries"]
     entries.append(entries[0])
     with pytest.raises(HardsimError, match="expected each entry once"):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
-from dataclasses import replace
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -19,74 +18,64 @@ from hardsim.network.numbers import Mask
 from hardsim.network.reader import Reader
 from hardsim.program.assemble import assemble
 from hardsim.program.file import AhatFile, ahat_json, read_ahat, read_json, schema
-from hardsim.program.model import Affine, Program, Unit, Weighting
+from hardsim.program.model import Affine, Unit, Weighting
+from tests.damage import edited
 from tests.networks import HardNetwork, hard_transformers
+from tests.simulations import unique
 
 VALIDATOR = Draft202012Validator(schema())
 
 
+DOCUMENT = """{
+  "$schema": "ahat.schema.json", "format": "hardsim-ahat", "schema_version": 1, "version": "1.0",
+  "title": "A test", "source": "Nobody 2000", "notes": ["anything"],
+  "predicates": ["MIDDLE(i, n) = 2*i == n + 1"], "examples": {"accept": ["ab", "b a"], "reject": ["bb"]},
+  "alphabet": ["a", "b"], "bos": true, "coordinates": ["1", "a", "place", "out"],
+  "embedding": {"a": {"1": "1", "a": "1"}, "b": ["1", "0", "0", "0"], "BOS": {"1": "1"}},
+  "encodings": [
+    {"coordinate": "place", "value": "i/n"},
+    {"coordinate": "place", "value": {"start": 0, "values": ["1/2", "-3"], "otherwise": "2"}},
+    {"coordinate": "out", "value": "MIDDLE(2*i - n)"},
+    {"coordinate": "out", "value": "PRIME(i)"}
+  ],
+  "layers": [
+    {"heads": [
+       {"name": "h", "mask": "strict-future", "weighting": "average", "gap": "1/(2*n)",
+        "w_q": [{"1": "1"}, ["0", "1/2", "0", "0"]],
+        "w_k": {"shape": [2, 4], "entries": [[0, 2, "1"], [1, 3, "-2"]]},
+        "w_v": {"out": {"a": "2/4"}}},
+       {"name": "k", "mask": "none", "weighting": "leftmost", "w_q": [], "w_k": [], "w_v": {}}],
+     "ffn": {"w1": [{"out": "1"}, ["0", "0", "0", "1"]], "b1": ["0", "-1"],
+             "w2": {"out": ["1", "-1"]}, "b2": ["0", "0", "0", "1/3"]}},
+    {"heads": []}
+  ],
+  "output": "out", "threshold": "1/2", "reading": "first"
+}"""
+"""A small model in which everything occurs."""
+
+
 def document() -> dict[str, Any]:
-    """A small model in which everything occurs."""
-    return {
-        "$schema": "ahat.schema.json",
-        "format": "hardsim-ahat",
-        "schema_version": 1,
-        "version": "1.0",
-        "title": "A test",
-        "source": "Nobody 2000",
-        "notes": ["anything"],
-        "predicates": ["MIDDLE(i, n) = 2*i == n + 1"],
-        "examples": {"accept": ["ab", "b a"], "reject": ["bb"]},
-        "alphabet": ["a", "b"],
-        "bos": True,
-        "coordinates": ["1", "a", "place", "out"],
-        "embedding": {"a": {"1": "1", "a": "1"}, "b": ["1", "0", "0", "0"], "BOS": {"1": "1"}},
-        "encodings": [
-            {"coordinate": "place", "value": "i/n"},
-            {"coordinate": "place", "value": {"start": 0, "values": ["1/2", "-3"], "otherwise": "2"}},
-            {"coordinate": "out", "value": "MIDDLE(2*i - n)"},
-            {"coordinate": "out", "value": "PRIME(i)"},
-        ],
-        "layers": [
-            {
-                "heads": [
-                    {
-                        "name": "h",
-                        "mask": "strict-future",
-                        "weighting": "average",
-                        "gap": "1/(2*n)",
-                        "w_q": [{"1": "1"}, ["0", "1/2", "0", "0"]],
-                        "w_k": {"shape": [2, 4], "entries": [[0, 2, "1"], [1, 3, "-2"]]},
-                        "w_v": {"out": {"a": "2/4"}},
-                    },
-                    {"name": "k", "mask": "none", "weighting": "leftmost", "w_q": [], "w_k": [], "w_v": {}},
-                ],
-                "ffn": {
-                    "w1": [{"out": "1"}, ["0", "0", "0", "1"]],
-                    "b1": ["0", "-1"],
-                    "w2": {"out": ["1", "-1"]},
-                    "b2": ["0", "0", "0", "1/3"],
-                },
-            },
-            {"heads": []},
-        ],
-        "output": "out",
-        "threshold": "1/2",
-        "reading": "first",
-    }
+    data: dict[str, Any] = json.loads(DOCUMENT)
+    return data
 
 
 def soft_document() -> dict[str, Any]:
     """The same with softmax."""
     data = document()
     for head in data["layers"][0]["heads"]:
-        head["hardmax"] = head["weighting"]
-        head["weighting"] = "softmax"
+        head["hardmax"], head["weighting"] = head["weighting"], "softmax"
     return data | {"temperature": ["1", "1/2", "1/3"]}
 
 
 def read(data: Any) -> AhatFile:
     return read_ahat(Reader(json.loads(json.dumps(data)), "m"))
+
+
+def written(file: AhatFile) -> dict[str, Any]:
+    """The document of a model, as it is in a file; it follows the schema."""
+    data: dict[str, Any] = json.loads(json.dumps(ahat_json(file)))
+    VALIDATOR.validate(data)
+    return data
 
 
 def test_everything_is_read() -> None:
@@ -96,10 +85,8 @@ def test_everything_is_read() -> None:
     model = assemble(program, parse_arith("1"))
     assert (file.title, file.source, file.temperature) == ("A test", "Nobody 2000", None)
     assert file.examples == ((("a", "b"), True), (("b", "a"), True), (("b", "b"), False))
-    assert model.bos
-    assert program.bos
-    assert (model.reading, model.threshold, model.output) == ("first", Fraction(1, 2), 3)
-    assert (program.reading, program.threshold, program.output) == ("first", Fraction(1, 2), "out")
+    assert (model.bos, model.reading, model.threshold, model.output) == (True, "first", Fraction(1, 2), 3)
+    assert (program.bos, program.reading, program.threshold, program.output) == (True, "first", Fraction(1, 2), "out")
     assert model.embedding == Matrix.of(3, 4, {(0, 0): 1, (0, 1): 1, (1, 0): 1, (2, 0): 1})
     first, second = model.heads
     hard, other = program.heads
@@ -139,26 +126,15 @@ def test_a_softmax_file_is_read_as_the_hard_model_that_it_stands_for() -> None:
 @given(hard_transformers())
 def test_what_is_written_is_read_again(hard: HardNetwork) -> None:
     file = AhatFile(unique(hard.program), "title", "source", (), (((*"ab",), True), ((*"ccb",), False)))
-    written = json.loads(json.dumps(ahat_json(file)))
-    VALIDATOR.validate(written)
-    assert ahat_json(read(written)) == ahat_json(file)
-    assert read(written) == file
-
-
-def unique(model: Program) -> Program:
-    """The heads renamed by layer, as a file must have them."""
-    layers = tuple(
-        replace(layer, heads=tuple(replace(head, name=f"{number}.{head.name}") for head in layer.heads))
-        for number, layer in enumerate(model.layers)
-    )
-    return replace(model, layers=layers)
+    again = read(written(file))
+    assert ahat_json(again) == ahat_json(file)
+    assert again == file
 
 
 def test_both_documents_are_written_as_they_were_read() -> None:
     for data in (document(), soft_document()):
         file = read(data)
-        again = ahat_json(file)
-        VALIDATOR.validate(again)
+        again = written(file)
         assert read(again) == file
         assert again["examples"] == {"accept": ["ab", "ba"], "reject": ["bb"]}
 
@@ -201,9 +177,12 @@ def test_one_weighting_for_all_heads() -> None:
     assert [head.weighting for head in read(data).program.heads] == [Weighting.RIGHTMOST] * 2
 
 
+Case = tuple[list[str | int], Any, str]
+"""The path of a value, another one, the error."""
 HEAD: list[str | int] = ["layers", 0, "heads", 0]
 FFN: list[str | int] = ["layers", 0, "ffn"]
-BOTH: list[tuple[list[str | int], Any, str]] = [
+ROWS = "at layers[0].heads[0].w_q: expected an array of rows, or an object with shape"
+BOTH: list[Case] = [
     (["format"], "hardsim-model", "m: at format: expected one of hardsim-ahat, found 'hardsim-model'"),
     (["format"], ..., "m: at the top level: expected an object with the key 'format'"),
     (["schema_version"], 3, "m: at schema_version: expected an integer from 1 to 2, found 3"),
@@ -251,11 +230,7 @@ BOTH: list[tuple[list[str | int], Any, str]] = [
     ([*HEAD, "gpa"], "1", "at layers[0].heads[0]: expected keys among name, mask"),
     ([*HEAD, "gap"], 1, "at layers[0].heads[0].gap: expected a string"),
     ([*HEAD, "name"], ..., "at layers[0].heads[0]: expected an object with the key 'name'"),
-    (
-        [*HEAD, "w_q"],
-        {"1": {"1": "1"}},
-        "at layers[0].heads[0].w_q: expected an array of rows, or an object with shape",
-    ),
+    ([*HEAD, "w_q"], {"1": {"1": "1"}}, ROWS),
     ([*HEAD, "w_q", 0], "1", "at layers[0].heads[0].w_q[0]: expected an array of 4"),
     ([*HEAD, "w_k", "shape"], [2], "at layers[0].heads[0].w_k.shape: expected an array of 2"),
     ([*HEAD, "w_k", "shape", 0], -1, "at layers[0].heads[0].w_k.shape[0]: expected an integer from 0"),
@@ -276,7 +251,7 @@ BOTH: list[tuple[list[str | int], Any, str]] = [
 ]
 """Refused by the loader and by the schema."""
 
-LOADER: list[tuple[list[str | int], Any, str]] = [
+LOADER: list[Case] = [
     (["predicates", 0], "MIDDLE(i, n) = 2*i ==", "at predicates: expected definitions of predicates ("),
     (["predicates", 0], "EVEN(i, n) = i > 1", "at predicates: expected definitions of predicates ("),
     (["predicates"], ..., "encodings[2].value:1:1"),
@@ -301,11 +276,7 @@ LOADER: list[tuple[list[str | int], Any, str]] = [
     ([*HEAD, "w_k", "entries", 0, 1], 4, "at layers[0].heads[0].w_k.entries[0][1]: expected an integer from 0 to 3"),
     ([*HEAD, "w_k", "entries", 1], [0, 2, "3"], "at layers[0].heads[0].w_k.entries[1]: expected each entry once"),
     ([*HEAD, "w_k"], [{"1": "1"}], "at layers[0].heads[0].w_k: expected an array of 2"),
-    (
-        [*HEAD, "w_v"],
-        {"nowhere": {}},
-        "at layers[0].heads[0].w_v: expected rows named 1, a, place, out (not 'nowhere')",
-    ),
+    ([*HEAD, "w_v"], {"x": {}}, "at layers[0].heads[0].w_v: expected rows named 1, a, place, out (not 'x')"),
     ([*FFN, "b1"], ["0"], "at layers[0].ffn.b1: expected an array of 2"),
     ([*FFN, "w2"], {"out": ["1"]}, "at layers[0].ffn.w2.out: expected an array of 2"),
     (["output"], "nowhere", "at output: expected one of the coordinates, found 'nowhere'"),
@@ -314,60 +285,42 @@ LOADER: list[tuple[list[str | int], Any, str]] = [
 """Refused by the loader; beyond what a schema can say."""
 
 
-def damaged(data: dict[str, Any], path: list[str | int], value: Any) -> dict[str, Any]:
-    data = deepcopy(data)
-    place: Any = data
-    for key in path[:-1]:
-        place = place[key]
-    if value is ...:
-        del place[path[-1]]
-    else:
-        place[path[-1]] = value
-    return data
+SOFT: list[Case] = [
+    (["temperature"], ..., "m: at the top level: expected an object with the key 'temperature'"),
+    (["temperature"], ["1", 2], "at temperature[1]: expected a rational"),
+    ([*HEAD, "weighting"], "average", "at layers: expected heads that are all softmax, or all average"),
+    ([*HEAD, "hardmax"], "softmax", "at layers[0].heads[0].hardmax: expected one of average, leftmost, rightmost"),
+]
+"""Refused by the loader and by the schema, in a softmax model."""
 
 
-@pytest.mark.parametrize(("path", "value", "message"), BOTH)
-def test_what_loader_and_schema_refuse(path: list[str | int], value: Any, message: str) -> None:
-    data = damaged(document(), path, value)
-    check_refused(data, message)
-    assert not VALIDATOR.is_valid(data)
-
-
-@pytest.mark.parametrize(("path", "value", "message"), LOADER)
-def test_what_the_loader_alone_can_refuse(path: list[str | int], value: Any, message: str) -> None:
-    data = damaged(document(), path, value)
-    check_refused(data, message)
-    VALIDATOR.validate(data)
-
-
-def check_refused(data: Any, message: str) -> None:
+def check_refused(data: Any, message: str, valid: bool) -> None:
+    """The loader refuses a document with a message; whether the schema lets it pass."""
     with pytest.raises(HardsimError) as caught:
         read(data)
     assert message in str(caught.value)
     assert caught.value.exit_code == 2
+    assert VALIDATOR.is_valid(data) is valid
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "message"),
+    ("make", "case", "valid"),
     [
-        (["temperature"], ..., "m: at the top level: expected an object with the key 'temperature'"),
-        (["temperature"], ["1", 2], "at temperature[1]: expected a rational"),
-        ([*HEAD, "weighting"], "average", "at layers: expected heads that are all softmax, or all average"),
-        ([*HEAD, "hardmax"], "softmax", "at layers[0].heads[0].hardmax: expected one of average, leftmost, rightmost"),
+        *((document, case, False) for case in BOTH),
+        *((document, case, True) for case in LOADER),
+        *((soft_document, case, False) for case in SOFT),
     ],
 )
-def test_what_is_refused_in_a_softmax_model(path: list[str | int], value: Any, message: str) -> None:
-    data = damaged(soft_document(), path, value)
-    check_refused(data, message)
-    assert not VALIDATOR.is_valid(data)
+def test_what_loader_and_schema_refuse(make: Callable[[], dict[str, Any]], case: Case, valid: bool) -> None:
+    path, value, message = case
+    check_refused(edited(make(), path, value), message, valid)
 
 
 def test_a_common_softmax_needs_a_temperature_too() -> None:
     data = document() | {"weighting": "softmax"}
     for head in data["layers"][0]["heads"]:
         del head["weighting"]
-    check_refused(data, "expected an object with the key 'temperature'")
-    assert not VALIDATOR.is_valid(data)
+    check_refused(data, "expected an object with the key 'temperature'", False)
     data["temperature"] = "1/n"
     assert str(read(data).temperature) == "1/n"
     VALIDATOR.validate(data)
@@ -375,8 +328,7 @@ def test_a_common_softmax_needs_a_temperature_too() -> None:
 
 @pytest.mark.parametrize("data", [[], "text", None, 3])
 def test_a_document_is_an_object(data: Any) -> None:
-    check_refused(data, "m: at the top level: expected an object")
-    assert not VALIDATOR.is_valid(data)
+    check_refused(data, "m: at the top level: expected an object", False)
 
 
 @pytest.mark.parametrize(
@@ -415,4 +367,4 @@ def test_the_schema_is_one_and_explains_itself() -> None:
 
 def test_a_blank_leaves_a_symbol_for_words() -> None:
     only: dict[str, Any] = {"alphabet": ["a"], "embedding": {}, "examples": None, "blank": "a"}
-    check_refused(document() | only, "at blank: expected a symbol beside which the alphabet has others")
+    check_refused(document() | only, "at blank: expected a symbol beside which the alphabet has others", True)

@@ -4,14 +4,12 @@ written and read back."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from hardsim.checking.open import compile_formula, read_input
 from hardsim.checking.sharpening import scaled
@@ -19,39 +17,35 @@ from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import Unsupported
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.parse import parse_text
 from hardsim.lang.semantics import Oracle
 from hardsim.network.model import Matrix
-from hardsim.network.reader import Reader
 from hardsim.program.assemble import assemble
-from hardsim.program.file import AhatFile, ahat_json, named_predicates, read_ahat, schema
+from hardsim.program.file import AhatFile, ahat_json, named_predicates
 from hardsim.program.model import Affine, Kind, Weighting
 from hardsim.program.regimes import PROVEN
 from hardsim.sharpening.measure import measure
 from tests.hard_runs import outputs_of
+from tests.program.test_file import read, written
 from tests.sources import load
+from tests.subjects import compiled
 
 pytestmark = pytest.mark.sweep
 
 FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
 WORDS = 130
 """How many words of a length are tried: those to length 7 over two symbols, to length 3 over five."""
-VALIDATOR = Draft202012Validator(schema())
-
-
-def compiled(path: Path) -> Iterator[Subject]:
-    """The formula in every regime that has a construction."""
-    for regime in PROVEN:
-        try:
-            yield compile_formula(load(path), ModelOptions(regime))
-        except Unsupported:
-            continue
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_hard_model_of_a_formula(path: Path, tmp_path: Path) -> None:
+    """In every regime that has a construction."""
     count = 0
-    for subject in compiled(path):
+    for regime in PROVEN:
+        try:
+            subject = compile_formula(load(path), ModelOptions(regime))
+        except Unsupported:
+            continue
         check_language(subject)
         check_document(subject, tmp_path)
         count += 1
@@ -86,9 +80,8 @@ def check_document(subject: Subject, directory: Path) -> None:
         examples=tuple((example.word, example.accept) for example in subject.file.examples),
         sharpness=subject.budget,
     )
-    document = json.loads(json.dumps(ahat_json(file)))
-    VALIDATOR.validate(document)
-    again = read_ahat(Reader(document, "m"))
+    document = written(file)
+    again = read(document)
     assert ahat_json(again) == ahat_json(file)
     assert again.program == model
     assert again.sharpness == subject.budget
@@ -107,18 +100,12 @@ def check_document(subject: Subject, directory: Path) -> None:
 
 @pytest.mark.parametrize("regime", PROVEN)
 def test_a_softmax_model_is_written_with_the_hard_attention_that_it_stands_for(regime: str) -> None:
-    subject = since(regime)
+    subject = compiled("a S b", regime, letters="abc")
     program = replace(subject.program, threshold=Fraction(1, 2))
     file = AhatFile(scaled(program, subject.budget), temperature=subject.budget.temperature)
-    document = json.loads(json.dumps(ahat_json(file)))
+    document = written(file)
     assert document["temperature"] == str(subject.budget.temperature)
-    VALIDATOR.validate(document)
-    again = read_ahat(Reader(document, "m"))
-    assert again == file
-
-
-def since(regime: str = "temperature", beta: Fraction | None = None) -> Subject:
-    return compile_formula(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime, beta))
+    assert read(document) == file
 
 
 def times(matrix: Matrix, factor: Fraction) -> Matrix:
@@ -126,13 +113,14 @@ def times(matrix: Matrix, factor: Fraction) -> Matrix:
 
 
 def test_heads_have_the_weighting_and_the_gap_of_the_program() -> None:
-    document = ahat_json(AhatFile(since().program, sharpness=since().budget))
+    subject = compiled("a S b", letters="abc")
+    document = ahat_json(AhatFile(subject.program, sharpness=subject.budget))
     ((head,),) = (layer["heads"] for layer in document["program"]["layers"])
     assert head["weighting"] == "rightmost"
     assert head["decay"] == "1/(2*n)"
     assert "threshold" not in document["program"]
     assert "temperature" not in document
-    again = read_ahat(Reader(document, "m")).program
+    again = read(document).program
     assert again.heads[0].weighting is Weighting.RIGHTMOST
     assert [str(head.promise) for head in again.heads] == ["1/(2*n)"]
 
@@ -140,7 +128,7 @@ def test_heads_have_the_weighting_and_the_gap_of_the_program() -> None:
 @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(7)])
 def test_softmax_at_one_over_beta_of_the_temperature_is_the_compiled_network(beta: Fraction) -> None:
     """A query is multiplied by beta in the network, and softmax divides by tau: the same logits."""
-    subject = since(beta=beta)
+    subject = compiled("a S b", beta=beta, letters="abc")
     tau = parse_arith(f"({subject.budget.temperature})/({beta})")
     soft = assemble(scaled(subject.program, subject.budget), tau)
     for ours, theirs in zip(soft.heads, subject.model.heads, strict=True):
@@ -154,7 +142,7 @@ def test_softmax_at_one_over_beta_of_the_temperature_is_the_compiled_network(bet
 
 def test_scores_and_gaps_of_heads_with_a_beta_of_their_own_are_scaled() -> None:
     """Look-ups whose errors add up are sharper than the budget says; nothing else changes."""
-    subject = compile_formula(parse_expression("9 * #L[a] > 5 * #L[b] & Y a", ["a", "b"]), ModelOptions())
+    subject = compiled("9 * #L[a] > 5 * #L[b] & Y a")
     found = scaled(subject.program, subject.budget)
     factors = {head.name: subject.budget.beta_of(head) / subject.budget.beta for head in subject.program.heads}
     assert max(factors.values()) > 1

@@ -26,10 +26,19 @@ from tests.sources import load_program
 
 pytestmark = pytest.mark.sweep
 
+Word = tuple[str, ...]
 EVERY = 40_000
 """More than there are words to length 5 for any program."""
 MOST = 20_000
 """Words for one program at most, where there may be more."""
+
+
+LONGER = [False, pytest.param(True, marks=pytest.mark.slow)]
+
+
+def all_words(name: str, longer: bool, most: int) -> Iterator[Word]:
+    """All words to length 5, or longer; at most so many."""
+    return words_of(program_of(name), 5 if not longer else 7 if name in ACCEPTORS else 6, most)
 
 
 @pytest.fixture(params=NAMES)
@@ -83,13 +92,9 @@ def test_the_examples_hold_for_program_and_function(name: str) -> None:
     assert not verdicts or min(verdicts.count(True), verdicts.count(False)) >= 3
 
 
-def test_all_short_words(name: str) -> None:
-    agree(name, words_of(program_of(name), 5, EVERY))
-
-
-@pytest.mark.slow
-def test_all_words(name: str) -> None:
-    agree(name, words_of(program_of(name), 7 if name in ACCEPTORS else 6, MOST))
+@pytest.mark.parametrize("longer", LONGER)
+def test_all_words(name: str, longer: bool) -> None:
+    agree(name, all_words(name, longer, MOST if longer else EVERY))
 
 
 def test_long_words_some_of_them_nearly_in_the_language(name: str) -> None:
@@ -161,9 +166,6 @@ def test_every_construct_of_the_language_is_shown_somewhere() -> None:
 # ---- softmax ----
 
 
-Word = tuple[str, ...]
-
-
 def judged_by_function(name: str) -> Subject:
     """A program whose semantics is the independent function."""
     subject, _ = compile_srasp(program_of(name), name, "")
@@ -201,14 +203,9 @@ def compare(subject: Subject, words: Iterable[Word]) -> Iterator[Tally]:
         yield tally
 
 
-def test_softmax_on_all_short_words(name: str) -> None:
-    words = list(words_of(program_of(name), 5, MOST))
-    assert sum(tally.words for tally in compare(judged_by_function(name), words)) == len(words)
-
-
-@pytest.mark.slow
-def test_softmax_on_all_words(name: str) -> None:
-    words = list(words_of(program_of(name), 7 if name in ACCEPTORS else 6, MOST))
+@pytest.mark.parametrize("longer", LONGER)
+def test_softmax_on_all_words(name: str, longer: bool) -> None:
+    words = list(all_words(name, longer, MOST))
     assert sum(tally.words for tally in compare(judged_by_function(name), words)) == len(words)
 
 

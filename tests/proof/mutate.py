@@ -10,16 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 from hardsim.checking.subject import Subject
 from hardsim.errors import HardsimError
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.columns import PositionFunction, PredicateColumn
-from hardsim.network.model import AttentionHead, LengthTable, Matrix, PositionTable, Transformer
+from hardsim.network.model import LengthTable, Matrix, PositionTable, Transformer
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Affine, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
-from tests.proof.perturb import perturbed
+from tests.networks import put, scaled
+from tests.proof.perturb import perturbed, with_one
 
 NUMBERS: tuple[Rational, ...] = (
     0, 1, -1, 2, -2, 3, Fraction(1, 2), Fraction(-1, 2), Fraction(3, 2), Fraction(9, 10), 20, 2**53 + 1, 10**20,
@@ -129,25 +131,23 @@ def _program(program: Program, rng: Random) -> tuple[str, Program]:
     if what == "head" and layer.heads:
         place = rng.randrange(len(layer.heads))
         part, changed = _head(layer.heads[place], names, rng)
-        heads = tuple(changed if index == place else old for index, old in enumerate(layer.heads))
-        layers[number] = replace(layer, heads=heads)
+        layers[number] = replace(layer, heads=with_one(layer.heads, place, changed))
         return f"head {part}", replace(program, layers=tuple(layers))
     if what == "clip" and layer.units:
         place = rng.randrange(len(layer.units))
-        units = tuple(_unit(old, names, rng) if index == place else old for index, old in enumerate(layer.units))
+        units = with_one(layer.units, place, _unit(layer.units[place], names, rng))
         layers[number] = replace(layer, units=units)
         return what, replace(program, layers=tuple(layers))
     if what == "encoding" and program.encodings:
         place = rng.randrange(len(program.encodings))
-        changed_ones = tuple(replace(old, value=_encoding(old.value, rng)) if index == place else old
-                             for index, old in enumerate(program.encodings))  # fmt: skip
-        return what, replace(program, encodings=changed_ones)
+        encoding = program.encodings[place]
+        encoding = replace(encoding, value=_encoding(encoding.value, rng))
+        return what, replace(program, encodings=with_one(program.encodings, place, encoding))
     if what == "letter" and program.letters:
         place = rng.randrange(len(program.letters))
         symbols = frozenset(symbol for symbol in program.alphabet if rng.random() < 0.5)
-        letters = tuple(Letter(old.name, symbols) if index == place else old for index, old in
-                        enumerate(program.letters))  # fmt: skip
-        return what, replace(program, letters=letters)
+        letter = Letter(program.letters[place].name, symbols)
+        return what, replace(program, letters=with_one(program.letters, place, letter))
     if what == "ones":
         outs = sorted({unit.out for unit in layer.units})
         biases = tuple((name, 1) for name in outs if rng.random() < 0.5)
@@ -189,15 +189,14 @@ def renamed(program: Program, old: str, new: str) -> Program:
 
 def _entry(matrix: Matrix, rng: Random) -> Matrix:
     """A matrix with an entry changed or added, by numbers beyond float64 among others."""
-    entries: dict[tuple[int, int], Rational] = {(row, column): value for row, column, value in matrix.entries}
+    entries = {(row, column): value for row, column, value in matrix.entries}
     rows, columns = matrix.shape
     if not rows or not columns:
         return matrix
     place = rng.choice(sorted(entries)) if entries and rng.random() < 0.6 else (
         rng.randrange(rows), rng.randrange(columns))  # fmt: skip
     value = rng.choice(NUMBERS)
-    entries[place] = entries[place] * value if place in entries and rng.random() < 0.6 else value
-    return Matrix.of(rows, columns, entries)
+    return put(matrix, *place, entries[place] * value if place in entries and rng.random() < 0.6 else value)
 
 
 def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
@@ -211,19 +210,10 @@ def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
         place = rng.randrange(len(layer.heads))
         factor = rng.choice(NUMBERS)
         part = rng.choice(("w_q", "w_k")) if what == "scale" else what
-
-        def edit(matrix: Matrix) -> Matrix:
-            if what != "scale":
-                return _entry(matrix, rng)
-            return Matrix.of(*matrix.shape, {(r, c): v * factor for r, c, v in matrix.entries})
-
-        def change(head: AttentionHead) -> AttentionHead:
-            if part == "w_q":
-                return replace(head, w_q=edit(head.w_q))
-            return replace(head, w_k=edit(head.w_k)) if part == "w_k" else replace(head, w_v=edit(head.w_v))
-
-        heads = tuple(change(old) if index == place else old for index, old in enumerate(layer.heads))
-        new = replace(layer, heads=heads)
+        head = layer.heads[place]
+        matrix = getattr(head, part)
+        edit: dict[str, Any] = {part: scaled(matrix, factor) if what == "scale" else _entry(matrix, rng)}
+        new = replace(layer, heads=with_one(layer.heads, place, replace(head, **edit)))
     elif what in ("w1", "w2"):
         ffn = layer.ffn
         changed = replace(ffn, w1=_entry(ffn.w1, rng)) if what == "w1" else replace(ffn, w2=_entry(ffn.w2, rng))
@@ -233,17 +223,14 @@ def _model(model: Transformer, rng: Random) -> tuple[str, Transformer]:
     elif what == "encoding" and model.encodings:
         place = rng.randrange(len(model.encodings))
         coordinate, value = model.encodings[place]
-        other = (coordinate, _encoding(value, rng))
-        encodings = tuple(other if index == place else old for index, old in enumerate(model.encodings))
-        return what, replace(model, encodings=encodings)
+        return what, replace(model, encodings=with_one(model.encodings, place, (coordinate, _encoding(value, rng))))
     elif what == "more":
         coordinate = rng.randrange(model.dimension)
         added = (coordinate, parse_arith(rng.choice(ENCODINGS).format("i")))
         return what, replace(model, encodings=(*model.encodings, added))
     else:
         return "tau", replace(model, temperature=parse_arith(rng.choice(TEMPERATURES).format(model.temperature)))
-    layers = tuple(new if index == number else old for index, old in enumerate(model.layers))
-    return what, replace(model, layers=layers)
+    return what, replace(model, layers=with_one(model.layers, number, new))
 
 
 def mutated(subject: Subject, rng: Random) -> Mutant | None:

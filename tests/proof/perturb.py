@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+from typing import TypeVar
 
 from hardsim.lang.arith import parse_arith
 from hardsim.network.columns import PositionFunction, PredicateColumn
-from hardsim.network.model import AttentionHead, Layer, Matrix, Transformer
+from hardsim.network.model import Layer, Matrix, Transformer
 from hardsim.network.numbers import Mask, Rational
+from tests.networks import put, scaled
 
 FACTORS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10), Fraction(11, 10), Fraction(2), Fraction(-1))
+Item = TypeVar("Item")
 STEPS = (Fraction(-1), Fraction(-1, 4), Fraction(1, 10), Fraction(1))
 
 
@@ -26,32 +29,28 @@ def changed(value: Rational, rng: Random) -> Rational:
 
 def changed_entry(matrix: Matrix, rng: Random) -> Matrix:
     """One entry changed, mostly one that is not 0."""
-    entries: dict[tuple[int, int], Rational] = {(row, column): value for row, column, value in matrix.entries}
+    entries = {(row, column): value for row, column, value in matrix.entries}
     rows, columns = matrix.shape
     if entries and rng.random() < 0.85:
         place = rng.choice(sorted(entries))
     else:
         place = (rng.randrange(rows), rng.randrange(columns))
-    entries[place] = changed(entries.get(place, 0), rng)
-    return Matrix.of(rows, columns, entries)
+    return put(matrix, *place, changed(entries.get(place, 0), rng))
+
+
+def with_one(items: Sequence[Item], place: int, item: Item) -> tuple[Item, ...]:
+    """Items with another one at a place."""
+    return (*items[:place], item, *items[place + 1 :])
 
 
 def changed_one(numbers: tuple[Rational, ...], rng: Random) -> tuple[Rational, ...]:
     """One number changed."""
     place = rng.randrange(len(numbers))
-    return tuple(changed(value, rng) if index == place else value for index, value in enumerate(numbers))
-
-
-def _with_head(
-    model: Transformer, layer: int, head: int, change: Callable[[AttentionHead], AttentionHead]
-) -> Transformer:
-    old = model.layers[layer]
-    heads = tuple(change(item) if index == head else item for index, item in enumerate(old.heads))
-    return _with_layer(model, layer, replace(old, heads=heads))
+    return with_one(numbers, place, changed(numbers[place], rng))
 
 
 def _with_layer(model: Transformer, number: int, layer: Layer) -> Transformer:
-    return replace(model, layers=tuple(layer if index == number else old for index, old in enumerate(model.layers)))
+    return replace(model, layers=with_one(model.layers, number, layer))
 
 
 def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None:
@@ -60,22 +59,18 @@ def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None
     kind = rng.choice(("query", "key", "value", "ffn", "ffn", "bias", "embedding", "encoding", "mask", "tau", "beta"))
     if kind in ("query", "key", "value", "mask") and places:
         number, index = rng.choice(places)
-
-        def change(head: AttentionHead) -> AttentionHead:
-            if kind == "mask":
-                return replace(
-                    head, mask=rng.choice([mask for mask in Mask if mask is not head.mask and not mask.strict])
-                )
-            if kind == "value":
-                return replace(head, w_v=changed_entry(head.w_v, rng))
-            if not head.scores:
-                return head
-            if kind == "query":
-                return replace(head, w_q=changed_entry(head.w_q, rng))
-            return replace(head, w_k=changed_entry(head.w_k, rng))
-
-        result = _with_head(model, number, index, change)
-        return None if result == model else (kind, result)
+        layer = model.layers[number]
+        old = new = layer.heads[index]
+        if kind == "mask":
+            new = replace(old, mask=rng.choice([mask for mask in Mask if mask is not old.mask and not mask.strict]))
+        elif kind == "value":
+            new = replace(old, w_v=changed_entry(old.w_v, rng))
+        elif old.scores and kind == "query":
+            new = replace(old, w_q=changed_entry(old.w_q, rng))
+        elif old.scores:
+            new = replace(old, w_k=changed_entry(old.w_k, rng))
+        layer = replace(layer, heads=with_one(layer.heads, index, new))
+        return None if new == old else (kind, _with_layer(model, number, layer))
     if kind in ("ffn", "bias"):
         choices = [number for number, layer in enumerate(model.layers) if layer.ffn.b1]
         if not choices:
@@ -103,8 +98,7 @@ def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None
         else:
             text = rng.choice(("({})*11/10", "({})*9/10", "({})+1/10", "({})*i/(i+1)", "-({})", "({})^2"))
             other = parse_arith(text.format(value))
-        encodings = tuple((coordinate, other) if index == place else item for index, item in enumerate(model.encodings))
-        return kind, replace(model, encodings=encodings)
+        return kind, replace(model, encodings=with_one(model.encodings, place, (coordinate, other)))
     if kind == "tau":
         text = rng.choice(("({})*2", "({})*3", "({})/2", "({})*11/10", "({})*9/10", "({})*10"))
         return kind, replace(model, temperature=parse_arith(text.format(model.temperature)))
@@ -112,10 +106,7 @@ def perturbed(model: Transformer, rng: Random) -> tuple[str, Transformer] | None
         factor = rng.choice((Fraction(1, 4), Fraction(1, 2), Fraction(3, 5), Fraction(3, 4), Fraction(2)))
         layers = []
         for layer in model.layers:
-            heads = [
-                replace(head, w_q=Matrix.of(*head.w_q.shape, {(r, c): v * factor for r, c, v in head.w_q.entries}))
-                for head in layer.heads
-            ]
-            layers.append(replace(layer, heads=tuple(heads)))
+            heads = tuple(replace(head, w_q=scaled(head.w_q, factor)) for head in layer.heads)
+            layers.append(replace(layer, heads=heads))
         return kind, replace(model, layers=tuple(layers))
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, inf
 
@@ -20,6 +21,15 @@ def weights(rate: Fraction, visible: int, count: int) -> list[float]:
     logits = [-float(rate) * (j - count) ** 2 for j in range(1, visible + 1)]
     raw = [exp(logit - max(logits)) for logit in logits]
     return [value / sum(raw) for value in raw]
+
+
+def shares(rate: Fraction, column: Sequence[Rational], size: int, value: int) -> list[float]:
+    """What other values weigh in a table read at each count up to `size` that has a value."""
+    return [
+        sum(w for w, own in zip(weights(rate, len(column), count), column, strict=True) if own != value)
+        for count in range(size + 1)
+        if column[max(count, 1) - 1] == value
+    ]
 
 
 @given(st.fractions(Fraction(1, 8), 8, max_denominator=8), st.integers(1, 12))
@@ -45,13 +55,10 @@ def test_a_table_is_off_by_at_most_the_bound(rate: Fraction, column: list[int], 
     n = len(column)
     found = table_errors(Sites((n,)), [rate] * n, column, [n] * n, [size] * n)
     assert (found == found[:, :1]).all()
-    bounds = found[:, 0]
     for value in (0, 1):
-        counts = [count for count in range(size + 1) if column[max(count, 1) - 1] == value]
-        assert (bounds[value] >= 0) == bool(counts)
-        for count in counts:
-            wrong = sum(w for w, own in zip(weights(rate, len(column), count), column, strict=True) if own != value)
-            assert bounds[value] >= wrong - 1e-12
+        wrong = shares(rate, column, size, value)
+        assert (found[value, 0] >= 0) == bool(wrong)
+        assert found[value, 0] >= max(wrong, default=-inf) - 1e-12
 
 
 @given(
@@ -92,13 +99,7 @@ def test_tables_of_several_lengths_and_rates_are_each_their_own(
     found = table_errors(sites, rates, values, visible, sites.i)
     for n, start, end in sites.words():
         for site in range(start, end):
-            i, seen = sites.i[site], visible[site]
-            column = values[start : start + seen]
             for value in (0, 1):
-                shares = [
-                    sum(w for w, own in zip(weights(rates[site], seen, count), column, strict=True) if own != value)
-                    for count in range(i + 1)
-                    if column[max(count, 1) - 1] == value
-                ]
-                assert (found[value, site] >= 0) == bool(shares), n
-                assert found[value, site] >= max(shares, default=-inf) - 1e-12
+                wrong = shares(rates[site], values[start : start + visible[site]], sites.i[site], value)
+                assert (found[value, site] >= 0) == bool(wrong), n
+                assert found[value, site] >= max(wrong, default=-inf) - 1e-12

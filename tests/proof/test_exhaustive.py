@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice, product
 from pathlib import Path
 
 import pytest
 
-from hardsim.checking.open import compile_formula
 from hardsim.checking.prove import prove_subject
 from hardsim.checking.result import Verdict
-from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.errors import InputError
+from hardsim.checking.subject import Subject
 from hardsim.lang.semantics import Oracle
-from hardsim.program.regimes import PROVEN
 from hardsim.run.float64 import FloatForward
 from hardsim.run.soft import SoftModel, rounded
 from tests.sources import load
+from tests.subjects import FORMULAS, in_regimes
 
 pytestmark = pytest.mark.sweep
 
-FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
+FILES = sorted(FORMULAS.glob("*.ltl"))
 LONGEST = 10
-MOST = 100_000
-QUICK = 150
-"""Words of each formula and regime in the quick test."""
-
-
-def subjects(path: Path) -> Iterator[Subject]:
-    """A formula in every regime that has a construction."""
-    for regime in PROVEN:
-        try:
-            yield compile_formula(load(path), ModelOptions(regime=regime))
-        except InputError:
-            continue
+QUICK, MOST = 150, 100_000
+"""Words of each formula and regime, in the quick test and in the slow one."""
 
 
 def lengths(symbols: int, most: int) -> int:
@@ -68,20 +55,11 @@ def certified(subject: Subject, longest: int) -> int:
     return seen
 
 
-def agree(path: Path, most: int) -> None:
-    for subject in subjects(path):
+@pytest.mark.parametrize("most", [QUICK, pytest.param(MOST, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_proofs_agree_with_all_words(path: Path, most: int) -> None:
+    for subject in in_regimes(load(path)):
         longest = lengths(len(subject.file.alphabet), most)
         proof = prove_subject(subject, longest, search=0)
         assert proof.verdict is Verdict.PROVED
         assert certified(subject, longest) == sum(len(subject.file.alphabet) ** n for n in range(1, longest + 1))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_proofs_agree_with_all_short_words(path: Path) -> None:
-    agree(path, QUICK)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_proofs_agree_with_all_words(path: Path) -> None:
-    agree(path, MOST)

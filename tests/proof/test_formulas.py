@@ -10,51 +10,32 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import Input, compile_formula, read_input
-from hardsim.checking.subject import ModelOptions, Subject, own_predicates
+from hardsim.checking.open import compile_formula
+from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.desugar import desugar
 from hardsim.program.regimes import PROVEN, REGIMES
-from hardsim.proof.general import prove_general
-from hardsim.proof.network import prove
 from hardsim.proof.result import Proof
 from tests.counting_strategies import ALL_SIDES, counting_formulas
+from tests.sources import load
 from tests.strategies import formulas
+from tests.subjects import FORMULAS, general_proof, in_regimes, known, proof_of
 
-FORMULAS = sorted((Path(__file__).resolve().parents[2] / "formulas").glob("*.ltl"))
 CALM = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 
-def proof_of(subject: Subject, max_n: int) -> Proof:
-    """The proof of a subject against its formula."""
-    return prove(subject.model, subject.program, max_n, desugar(subject.file), own_predicates(subject.file))
-
-
-def general_proof(subject: Subject) -> Proof:
-    """The proof of a subject for every length."""
-    return prove_general(subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))
-
-
 def reasons(proof: Proof) -> list[str | None]:
     """Why a proof is missing."""
-    assert proof.meaning is not None
-    return [link.reason for link in (proof.network, proof.meaning) if not link.holds]
+    return [link.reason for link in (proof.network, known(proof.meaning)) if not link.holds]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", FORMULAS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FORMULAS.glob("*.ltl")), ids=lambda path: path.stem)
 def test_every_shipped_formula_is_proved_to_length_64(path: Path) -> None:
     # How long it takes is measured in benchmarks/.
-    given_file = read_input(str(path))
-    assert isinstance(given_file, Input)
-    for regime in PROVEN:
-        try:
-            subject = given_file.compile(ModelOptions(regime))
-        except Unsupported:
-            continue
+    for subject in in_regimes(load(path)):
         assert reasons(proof_of(subject, 64)) == []
 
 

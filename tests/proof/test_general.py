@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from math import exp, isclose
-from random import Random
 
 import pytest
 
@@ -14,35 +13,23 @@ from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression, parse_text
-from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask
 from hardsim.program.regimes import PROVEN
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove
-from hardsim.proof.result import Proof
-from tests.proof.perturb import perturbed
-from tests.proof.test_perturbed import refuting_word, subjects
+from tests.networks import edited_head
+from tests.proof.test_perturbed import perturbations, refuting_word, subjects
+from tests.subjects import compiled, general_proof, known
 
 pytestmark = pytest.mark.sweep
-
-
-def general(subject: Subject, model: Transformer | None = None) -> Proof:
-    """The proof for every length of a subject, or of another network in its place."""
-    return prove_general(model or subject.model, subject.program, desugar(subject.file), own_predicates(subject.file))
 
 
 def sweep(count: int, longest: int, seed: int) -> Counter[str]:
     """How many changed networks were proved for every length, refuted by a word, or neither; fails on one that is
     both, or that is proved for every length though the finite prover finds no proof for a few."""
-    rng = Random(seed)
     found: Counter[str] = Counter()
-    while found.total() < count:
-        subject = rng.choice(subjects())
-        case = perturbed(subject.model, rng)
-        if case is None:
-            continue
-        kind, model = case
-        proof = general(subject, model)
+    for subject, kind, model in perturbations(count, seed):
+        proof = general_proof(subject, model)
         if proof.proved:
             found[f"proved, {kind} changed"] += 1
             assert refuting_word(subject, model, longest) is None, (kind, subject.formula, subject.program.regime)
@@ -70,37 +57,35 @@ def test_no_changed_network_of_a_thousand_is_proved_for_every_length_and_refuted
     assert found["refuted by a word"] >= 300
 
 
-def since(beta: Fraction, regime: str = "temperature", text: str = "a S b", symbols: str = "abc") -> Subject:
-    return compile_formula(parse_expression(text, list(symbols)), ModelOptions(regime=regime, beta=beta))
+def since(beta: Fraction, regime: str = "temperature", text: str = "a S b") -> Subject:
+    return compiled(text, regime, beta, "abc")
 
 
 @pytest.mark.parametrize("regime", PROVEN)
 def test_since_is_right_at_every_length_from_two_ln_four_on(regime: str) -> None:
     # e^(-beta/2) <= 1/4 iff beta >= 2 ln 4 = 2.772588...; Lemma 6 alone, 2x/(1 + x) <= 1/4, needs 2 ln 7 = 3.89182...
     assert exp(-2.7726 / 2) < 0.25 < exp(-2.7725 / 2)
-    assert general(since(Fraction(27726, 10000), regime)).proved
-    proof = general(since(Fraction(4), regime))
+    assert general_proof(since(Fraction(27726, 10000), regime)).proved
+    proof = general_proof(since(Fraction(4), regime))
     (head,) = proof.heads
-    assert head.argument is not None
-    assert head.argument.rate is not None
-    assert head.argument.lemma_error is not None
+    argument = known(head.argument)
+    assert argument.rate is not None
     if regime != "causal-temperature":
-        assert not general(since(Fraction(27725, 10000), regime)).proved
-        assert head.argument.rate == 2
+        assert not general_proof(since(Fraction(27725, 10000), regime)).proved
+        assert argument.rate == 2
     # The rate at which the position lost by a whole q falls behind is no less than that of the tie.
-    assert head.argument.rate >= 2
-    x = exp(-float(head.argument.rate))
-    assert isclose(head.argument.error, x, rel_tol=1e-12)
-    assert head.argument.error >= x * (1 - 1e-15)
-    assert isclose(head.argument.lemma_error, 2 * x / (1 + x), rel_tol=1e-9)
-    assert proof.margin is not None
-    assert isclose(float(proof.margin), 0.5 - 2 * x, rel_tol=1e-9)
+    assert argument.rate >= 2
+    x = exp(-float(argument.rate))
+    assert isclose(argument.error, x, rel_tol=1e-12)
+    assert argument.error >= x * (1 - 1e-15)
+    assert isclose(known(argument.lemma_error), 2 * x / (1 + x), rel_tol=1e-9)
+    assert isclose(float(known(proof.margin)), 0.5 - 2 * x, rel_tol=1e-9)
 
 
 def test_the_bound_for_every_length_covers_the_worst_cases_of_each() -> None:
     compared = 0
     for subject in subjects():
-        proof = general(subject)
+        proof = general_proof(subject)
         assert proof.proved, (subject.formula, subject.program.regime, proof.reason)
         finite = {head.name: head for head in prove(subject.model, subject.program, 12).heads}
         for head in proof.heads:
@@ -109,8 +94,7 @@ def test_the_bound_for_every_length_covers_the_worst_cases_of_each() -> None:
             if head.argument is not None and case is not None and case.margin is not None:
                 # The finite prover shows the worst margin, whose error is the largest there up to its own slack.
                 assert float(case.error) <= head.argument.error * (1 + 1e-9) + 1e-12
-                assert head.margin is not None
-                assert head.margin <= case.margin + Fraction(1, 10**9)
+                assert known(head.margin) <= case.margin + Fraction(1, 10**9)
                 compared += 1
     assert compared > 40
 
@@ -118,7 +102,7 @@ def test_the_bound_for_every_length_covers_the_worst_cases_of_each() -> None:
 def test_sums_of_look_ups_are_bounded_by_their_closed_forms() -> None:
     for subject, kind in ((since(Fraction(3), text="#L[a] > #L[b]"), "number"),
                           (since(Fraction(3), text="PRIME(#L[a])"), "table")):  # fmt: skip
-        proof = general(subject)
+        proof = general_proof(subject)
         heads = [head.argument for head in proof.heads if head.argument and "count" in head.argument.shape]
         assert heads
         x = exp(-3.0)
@@ -136,18 +120,17 @@ OWN = "alphabet: a b\npred third(k, n) = k * 3 == n\n{}\n"
 @pytest.mark.parametrize("formula", ["#L[third(pos)] > #L[a]", "third(#L[a])", "a & third(pos)", "pos * 2 > len + 3"])
 def test_own_predicates_count_as_booleans(formula: str) -> None:
     subject = compile_formula(parse_text(OWN.format(formula)), ModelOptions())
-    proof = general(subject)
+    proof = general_proof(subject)
     assert proof.proved, proof.reason
     assert any("third" in text for text in proof.predicates) == ("third" in formula)
 
 
 def test_a_predicate_with_another_definition_is_not_the_formulas() -> None:
-    subject = compile_formula(parse_text(OWN.format("third(#L[a])")), ModelOptions())
-    other = compile_formula(parse_text(OWN.format("third(#L[a])").replace("k * 3", "k * 2")), ModelOptions())
-    proof = prove_general(subject.model, subject.program, desugar(subject.file), own_predicates(other.file))
+    subject = compile_formula(file := parse_text(OWN.format("third(#L[a])")), ModelOptions())
+    users = own_predicates(parse_text(OWN.format("third(#L[a])").replace("k * 3", "k * 2")))
+    proof = prove_general(subject.model, subject.program, desugar(file), users)
     assert proof.network.holds
-    assert proof.meaning is not None
-    assert not proof.meaning.holds
+    assert not known(proof.meaning).holds
 
 
 @pytest.mark.parametrize("regime", ["temperature", "position"])
@@ -155,8 +138,7 @@ def test_a_predicate_with_another_definition_is_not_the_formulas() -> None:
 @pytest.mark.parametrize("side", ["L", "R", ""])
 def test_predicates_of_counts_that_are_the_same_for_every_word(body: str, side: str, regime: str) -> None:
     for name in ("EVEN", "PRIME"):
-        subject = compile_formula(parse_expression(f"{name}(#{side}[{body}])", ["a", "b"]), ModelOptions(regime))
-        assert general(subject).reason is None
+        assert general_proof(compiled(f"{name}(#{side}[{body}])", regime)).reason is None
 
 
 def test_another_formula_is_not_proved() -> None:
@@ -165,32 +147,25 @@ def test_another_formula_is_not_proved() -> None:
         other = desugar(parse_expression(text, list("abc")))
         proof = prove_general(subject.model, subject.program, other, {})
         assert proof.network.holds
-        assert proof.reason
-        assert "not proved to be the formula" in proof.reason
+        assert "not proved to be the formula" in known(proof.reason)
 
 
 def test_what_is_not_proved_for_every_length_says_why() -> None:
-    proof = general(since(Fraction(4), "none"))
-    assert proof.reason
-    assert "no positive rate" in proof.reason
+    proof = general_proof(since(Fraction(4), "none"))
+    assert "no positive rate" in known(proof.reason)
     assert proof.network.head == "S4.read"
-    proof = general(since(Fraction(2)))
-    assert proof.reason
-    assert "can be so far off" in proof.reason
-    proof = general(since(Fraction(3), text="9 * #L[a] > 8 * #L[b]"))
-    assert proof.reason
-    assert "errors of the counts can add up" in proof.reason
+    assert "can be so far off" in known(general_proof(since(Fraction(2))).reason)
+    sums = since(Fraction(3), text="9 * #L[a] > 8 * #L[b]")
+    assert "errors of the counts can add up" in known(general_proof(sums).reason)
 
 
 def test_what_no_compiled_formula_has_is_refused() -> None:
     subject = since(Fraction(4))
-    head = subject.model.layers[0].heads[0]
-    strict = replace(subject.model.layers[0], heads=(replace(head, mask=Mask.STRICT_FUTURE),))
     for model in (
         replace(subject.model, bos=True),
         replace(subject.model, threshold=0),
         replace(subject.model, reading="first"),
-        replace(subject.model, layers=(strict,)),
+        edited_head(subject.model, 0, mask=Mask.STRICT_FUTURE),
     ):
-        assert not general(subject, model).network.holds
+        assert not general_proof(subject, model).network.holds
         assert not prove(model, subject.program, 3).network.holds

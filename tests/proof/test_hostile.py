@@ -7,15 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from math import exp, inf, nan
 from random import Random
-from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import Accepts, compile_formula
-from hardsim.checking.subject import ModelOptions, Subject, own_predicates
+from hardsim.checking.subject import Subject, own_predicates
 from hardsim.errors import HardsimError, SourceError
 from hardsim.lang.arith import Arith, Constant, Expression, Indicator, Negation, Operation, Variable, parse_arith
 from hardsim.lang.desugar import desugar
@@ -31,14 +29,10 @@ from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove, prove_network
 from hardsim.proof.ratios import NoRatio, Ratio, ratio_of
 from hardsim.proof.sites import Classes, SiteClass, Sites
+from tests.networks import edited_head, put
 from tests.proof.mutate import mutated, renamed
 from tests.proof.test_perturbed import refuting_word, subjects
-
-Counting = Literal["lookup", "sign"] | None
-
-
-def subject_of(text: str, regime: str = "temperature", symbols: str = "ab", counting: Counting = None) -> Subject:
-    return compile_formula(parse_expression(text, list(symbols)), ModelOptions(regime, counting=counting))
+from tests.subjects import compiled, said_to_be
 
 
 def proved(subject: Subject, model: Transformer, program: Program | None = None, max_n: int = 6) -> list[str]:
@@ -96,7 +90,7 @@ def test_what_is_no_rational_function_is_refused(part: str) -> None:
 @given(st.integers(2, 70), st.sampled_from(["n mod {} + 1", "1 + 99*[n > {}]", "1 + 99*[n mod {} = 1]"]))
 @settings(max_examples=12)
 def test_a_temperature_that_is_wrong_at_some_lengths_alone_is_not_proved_for_every_length(n: int, text: str) -> None:
-    subject = subject_of("a S b", symbols="abc")
+    subject = compiled("a S b", letters="abc")
     model = replace(subject.model, temperature=parse_arith(f"({subject.model.temperature})*({text.format(n)})"))
     assert "every" not in proved(subject, model, max_n=1)
 
@@ -113,7 +107,7 @@ def with_encoding(model: Transformer, name: str, value: PositionFunction) -> Tra
 def test_a_key_or_value_that_depends_on_symbol_and_position_is_proved_where_it_is_right(
     regime: str, value: str
 ) -> None:
-    subject = subject_of("a S b", regime, "abc")
+    subject = compiled("a S b", regime, letters="abc")
     for letter in subject.program.letters:
         model = with_encoding(subject.model, letter.name, parse_arith(value))
         found = proved(subject, model, max_n=5)
@@ -123,7 +117,7 @@ def test_a_key_or_value_that_depends_on_symbol_and_position_is_proved_where_it_i
 @given(st.fractions(-2, 2, max_denominator=4).filter(bool), st.sampled_from(["i/n", "n", "i", "1/n"]))
 @settings(max_examples=20)
 def test_a_key_that_undoes_the_tie_break_is_not_proved(factor: Fraction, value: str) -> None:
-    subject = subject_of("a S b", symbols="abc")
+    subject = compiled("a S b", letters="abc")
     key = next(name for name, _ in subject.program.heads[-1].score[0][1].terms
                if name in {letter.name for letter in subject.program.letters})  # fmt: skip
     model = with_encoding(subject.model, key, parse_arith(f"({factor})*{value}"))
@@ -140,20 +134,16 @@ def test_a_key_that_undoes_the_tie_break_is_not_proved(factor: Fraction, value: 
 @pytest.mark.parametrize(("text", "regime"), [("a S b", regime) for regime in PROVEN] + [
     ("#L[a] > #L[b]", "causal-position"), ("#L[a] > #L[b]", "temperature"), ("PRIME(#L[a])", "position")])  # fmt: skip
 def test_values_that_depend_on_the_position_are_refused(text: str, regime: str) -> None:
-    subject = subject_of(text, regime)
+    subject = compiled(text, regime)
     # What a sign test reads depends on the parity anyway.
     places = [place for place, value in subject.model.encodings
               if "i" in value.variables and str(value) != "(-1)^i"]  # fmt: skip
-    for head in subject.model.heads[-1:]:
-        for place in places:
-            entries = {(row, column): value for row, column, value in head.w_v.entries}
-            out = next(iter(entries))[0]
-            changed = replace(head, w_v=Matrix.of(*head.w_v.shape, {**entries, (out, place): 1000}))
-            model = replace(subject.model, layers=tuple(
-                replace(layer, heads=tuple(changed if one is head else one for one in layer.heads))
-                for layer in subject.model.layers))  # fmt: skip
-            if changed != head:
-                assert not proved(subject, model, max_n=3), (text, place)
+    w_v = subject.model.heads[-1].w_v
+    out = w_v.entries[0][0]
+    for place in places:
+        model = edited_head(subject.model, -1, w_v=put(w_v, out, place, 1000))
+        if model != subject.model:
+            assert not proved(subject, model, max_n=3), (text, place)
 
 
 # ---- caches ----
@@ -223,13 +213,12 @@ SIZES = st.sampled_from([Fraction(1, 10**400), Fraction(1, 10**320), Fraction(1,
 @given(SIZES, SIZES, st.integers(0, 6), st.booleans())
 @settings(max_examples=40)
 def test_numbers_of_any_size_prove_nothing_wrong(query: Fraction, key: Fraction, place: int, both: bool) -> None:
-    subject = subject_of("a S b", symbols="abc")
+    subject = compiled("a S b", letters="abc")
     head = subject.model.heads[-1]
     rows = {(row, column): value for row, column, value in head.w_k.entries}
     rows[0, place] = (rows.get((0, place), 0) if both else 0) - key
-    changed = replace(head, w_q=Matrix.of(*head.w_q.shape, {(0, 0): query}), w_k=Matrix.of(*head.w_k.shape, rows))
-    *rest, last = subject.model.layers
-    model = replace(subject.model, layers=(*rest, replace(last, heads=(changed,))))
+    w_q, w_k = Matrix.of(*head.w_q.shape, {(0, 0): query}), Matrix.of(*head.w_k.shape, rows)
+    model = edited_head(subject.model, -1, w_q=w_q, w_k=w_k)
     if proved(subject, model, max_n=3):
         assert refuting_word(subject, model, 3) is None
 
@@ -239,7 +228,7 @@ def test_numbers_of_any_size_prove_nothing_wrong(query: Fraction, key: Fraction,
 
 @pytest.mark.parametrize("text", ["a S b & Y a", "PRIME(#L[a]) & first"])
 def test_a_name_with_two_meanings_proves_nothing(text: str) -> None:
-    subject = subject_of(text)
+    subject = compiled(text)
     names = subject.program.coordinates
     for place, new in enumerate(names):
         for old in names[place + 1 :]:
@@ -249,7 +238,7 @@ def test_a_name_with_two_meanings_proves_nothing(text: str) -> None:
 
 
 def test_two_heads_of_one_name_prove_nothing() -> None:
-    subject = subject_of("a S b & b S a")
+    subject = compiled("a S b & b S a")
     heads = subject.program.heads
 
     def layer(one: ProgramLayer) -> ProgramLayer:
@@ -278,7 +267,7 @@ def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
     # key is 0, or that a second row takes away again.
     text, wanted = kind.format("#L[a]"), parse_expression(kind.format("pos"), ["a", "b"])
     try:
-        subject = subject_of(text, regime, counting="lookup")
+        subject = compiled(text, regime, counting="lookup")
     except HardsimError:
         return  # no construction
     names = {"[a]": ONE}
@@ -301,13 +290,13 @@ def test_a_row_of_another_count_is_not_taken_for_that_of_the_count(
                    for layer in subject.program.layers)  # fmt: skip
     program = replace(subject.program, layers=layers, coordinates=())
     model = assemble(program, subject.budget)
-    assert refuting_word(replace(subject, formula=wanted, oracle=Accepts(wanted)), model, 4)
+    assert refuting_word(said_to_be(subject, kind.format("pos")), model, 4)
     assert not prove(model, program, 4, desugar(wanted)).proved
     assert not prove_general(model, program, desugar(wanted)).proved
 
 
 def test_two_clips_of_counts_that_write_one_coordinate_are_not_taken_for_one() -> None:
-    subject = subject_of("#L[a] >= 2", counting="lookup")
+    subject = compiled("#L[a] >= 2", counting="lookup")
     layer = subject.program.layers[-1]
     (clip,) = (item for item in layer.units if item.counts)
     less = Unit(((clip.out, -clip.weight),), clip.pre - Affine.constant(2), counts=clip.counts)
@@ -322,7 +311,7 @@ def test_two_clips_of_counts_that_write_one_coordinate_are_not_taken_for_one() -
 @pytest.mark.parametrize("regime", ["temperature", "position"])
 @pytest.mark.parametrize("value", ["(-1)^i*(1-2*[i=n])", "(-1)^i*(1-2*[i=1])", "-(-1)^i", "(-1)^i*[i<n]"])
 def test_a_sign_test_whose_neighbours_are_alike_somewhere_is_not_proved(regime: str, value: str) -> None:
-    subject = subject_of("O(#R[a] > #R[b])", regime, counting="sign")
+    subject = compiled("O(#R[a] > #R[b])", regime, counting="sign")
     (parity,) = (item.name for item in subject.program.encodings if str(item.value) == "(-1)^i")
     names = {parity: "alike"}
 
@@ -345,7 +334,7 @@ def test_a_sign_test_whose_neighbours_are_alike_somewhere_is_not_proved(regime: 
 
 
 def test_a_coordinate_called_symbol_is_no_symbol_of_a_word() -> None:
-    subject = subject_of("a S Y b")
+    subject = compiled("a S Y b")
     step = next(name for name in subject.program.coordinates if name.startswith("Y") and "." not in name)
     program = renamed(subject.program, step, "symbol")
     cases = prove(assemble(program, replace(subject.budget, beta=Fraction(1))), program, 4).network.cases
@@ -355,7 +344,7 @@ def test_a_coordinate_called_symbol_is_no_symbol_of_a_word() -> None:
 
 def test_the_constant_is_no_letter() -> None:
     assert ONE == "1"
-    subject = subject_of("a S b")
+    subject = compiled("a S b")
     letter = subject.program.letters[0]
     program = renamed(subject.program, letter.name, ONE)
     link, _ = prove_network(subject.model, program, Sites((1, 2)))
@@ -369,28 +358,22 @@ LEVELS = st.one_of(st.fractions(-3, 3), st.integers(50, 300).map(lambda power: F
 
 def with_level(model: Transformer, number: int, level: Fraction) -> Transformer:
     """The same network with a constant added to the first key of a head: its softmax is the same."""
-    head = model.heads[number]
-    entries = {(row, column): value for row, column, value in head.w_k.entries} | {(0, 0): plain(level)}
-    key = Matrix.of(*head.w_k.shape, entries)
-    changed = replace(head, w_k=key)
-    layers = tuple(replace(layer, heads=tuple(changed if other is head else other for other in layer.heads))
-                   for layer in model.layers)  # fmt: skip
-    return replace(model, layers=layers)
+    return edited_head(model, number, w_k=put(model.heads[number].w_k, 0, 0, plain(level)))
 
 
-@given(LEVELS, st.sampled_from(["temperature", "causal-temperature"]), st.sampled_from(["a S b", "b U a", "Y a"]))
-@settings(max_examples=12)
-def test_a_nearest_head_is_proved_with_any_constant_in_its_keys(level: Fraction, regime: str, text: str) -> None:
-    subject = subject_of("a S b" if regime.startswith("causal") else text, regime, "abc")
-    number = next(k for k, head in enumerate(subject.program.heads) if head.kind is Kind.NEAREST)
-    assert proved(subject, with_level(subject.model, number, level)) == ["finite", "every"]
+CASES = [
+    *[("temperature", text, Kind.NEAREST) for text in ("a S b", "b U a", "Y a")],
+    ("causal-temperature", "a S b", Kind.NEAREST),
+    *[("temperature", text, Kind.LOOKUP) for text in ("#L[a] > #L[b]", "2*#L[a] >= 3*#[b]", "#[a] = #[b]")],
+]
 
 
-@given(LEVELS, st.sampled_from(["#L[a] > #L[b]", "2*#L[a] >= 3*#[b]", "#[a] = #[b]"]))
-@settings(max_examples=12)
-def test_a_look_up_is_proved_with_any_constant_in_its_keys(level: Fraction, text: str) -> None:
-    subject = subject_of(text)
-    number = next(k for k, head in enumerate(subject.program.heads) if head.kind is Kind.LOOKUP)
+@given(LEVELS, st.sampled_from(CASES))
+@settings(max_examples=24)
+def test_a_head_is_proved_with_any_constant_in_its_keys(level: Fraction, case: tuple[str, str, Kind]) -> None:
+    regime, text, kind = case
+    subject = compiled(text, regime, letters="abc" if kind is Kind.NEAREST else "ab")
+    number = next(k for k, head in enumerate(subject.program.heads) if head.kind is kind)
     assert proved(subject, with_level(subject.model, number, level)) == ["finite", "every"]
 
 

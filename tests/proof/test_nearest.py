@@ -43,12 +43,7 @@ def brute(reading: NearestReading, n: int, i: int, value: int) -> float:
 
 
 TYPES = st.sets(
-    st.builds(
-        LocalType,
-        st.tuples(st.sampled_from([F(0), F(1), F(-1, 2)])),
-        st.booleans(),
-        st.sampled_from([0, 1]),
-    ),
+    st.builds(LocalType, st.tuples(st.sampled_from([F(0), F(1), F(-1, 2)])), st.booleans(), st.sampled_from([0, 1])),
     min_size=1,
     max_size=3,
 ).map(tuple)
@@ -82,15 +77,14 @@ def test_the_worst_case_is_that_of_all_choices(case: tuple[int, NearestReading],
         assert (found.winner[i - 1] > 0) == (wanted >= 0)
 
 
+SINCE = (LocalType((F(0),), False, 0), LocalType((F(1),), True, 1), LocalType((F(1),), True, 0))
+"""The types of `a S b`: of a, which is neither !a nor b, of b and of c."""
+
+
 def since_reading(beta: Fraction, n: int) -> NearestReading:
-    """`a S b` over {a, b, c} in regime `temperature`: logits beta (n q + j/2), types of a, b and c."""
-    types = (
-        LocalType((F(0),), False, 0),  # a: neither !a nor b
-        LocalType((F(1),), True, 1),  # b
-        LocalType((F(1),), True, 0),  # c
-    )
+    """`a S b` over {a, b, c} in regime `temperature`: logits beta (n q + j/2)."""
     keys = tuple(F(j, 2 * n) for j in range(1, n + 1))
-    return NearestReading(Mask.FUTURE, True, ((beta * n,) * n,), (keys,), (0,) * n, (types,))
+    return NearestReading(Mask.FUTURE, True, ((beta * n,) * n,), (keys,), (0,) * n, (SINCE,))
 
 
 def test_the_supremum_of_since_is_the_geometric_series() -> None:
@@ -107,10 +101,9 @@ def test_the_supremum_of_since_is_the_geometric_series() -> None:
 def test_hundreds_of_nats_between_neighbours_neither_overflow_nor_underflow() -> None:
     # Regime causal-temperature at i = 400: the logits are beta i^2 (q - 1/(2j)), 320,000 nats from first to second.
     n, beta = 400, 4
-    types = (LocalType((F(0),), False, 0), LocalType((F(1),), True, 1), LocalType((F(1),), True, 0))
     queries = tuple(F(beta * i * i) for i in range(1, n + 1))
     keys = tuple(F(-1, 2 * j) for j in range(1, n + 1))
-    reading = NearestReading(Mask.FUTURE, True, (queries,), (keys,), (0,) * n, (types,))
+    reading = NearestReading(Mask.FUTURE, True, (queries,), (keys,), (0,) * n, (SINCE,))
     q = exp(-beta / 2)
     for value in (0, 1):
         wrong = head_worst_case(Sites((n,)), reading)[value].wrong
@@ -122,8 +115,7 @@ def test_hundreds_of_nats_between_neighbours_neither_overflow_nor_underflow() ->
 def test_an_impossible_value_has_no_worst_case() -> None:
     reading = NearestReading(Mask.FUTURE, True, ((F(1),),), ((F(0),),), (0,), ((LocalType((F(0),), True, 1),),))
     found = head_worst_case(Sites((1,)), reading)[0]
-    assert list(found.wrong) == [-inf]
-    assert list(found.winner) == [0]
+    assert (list(found.wrong), list(found.winner)) == ([-inf], [0])
 
 
 def slow_worst_case(reading: NearestReading, sites: Sites, site: int, value: int) -> mp.mpf:

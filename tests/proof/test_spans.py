@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from hardsim.checking.open import read_expression, read_input
-from hardsim.checking.subject import ModelOptions, Subject, own_predicates
-from hardsim.errors import InputError, Unsupported
+from hardsim.errors import InputError
 from hardsim.lang.desugar import desugar
 from hardsim.program.regimes import PROVEN
 from hardsim.proof.network import LARGEST, hold_size, positions, prove, sites_up_to
-from hardsim.proof.result import Proof
-
-FORMULAS = Path(__file__).resolve().parents[2] / "formulas"
-
-
-def proof_of(subject: Subject, min_n: int, max_n: int) -> Proof:
-    """The proof of a subject for some lengths."""
-    return prove(subject.model, subject.program, max_n, desugar(subject.file), own_predicates(subject.file), min_n)
+from tests.sources import load
+from tests.subjects import FORMULAS, compiled, in_regimes, proof_of, shipped
 
 
 @pytest.mark.parametrize("name", ["since", "flipflop", "mod3", "majority", "parity_no_predicate", "ones_divide_length"])
 def test_lengths_together_are_the_lengths_one_by_one(name: str) -> None:
-    formula = read_input(str(FORMULAS / f"{name}.ltl"))
-    for regime in PROVEN:
-        try:
-            subject = formula.compile(ModelOptions(regime))
-        except Unsupported:
-            continue
-        together = proof_of(subject, 7, 9)
-        apart = [proof_of(subject, n, n) for n in (7, 8, 9)]
-        assert together.proved
-        assert all(proof.proved for proof in apart)
+    for subject in in_regimes(load(FORMULAS / f"{name}.ltl")):
+        together, *apart = (proof_of(subject, max_n, min_n) for min_n, max_n in ((7, 9), (7, 7), (8, 8), (9, 9)))
+        assert all(proof.proved for proof in (together, *apart))
         assert together.span == (7, 9)
         margins = [proof.margin for proof in apart if proof.margin is not None]
         assert len(margins) in (0, 3)
@@ -44,8 +27,7 @@ def test_lengths_together_are_the_lengths_one_by_one(name: str) -> None:
 
 
 def test_what_is_read_where() -> None:
-    since = read_expression("a S b", "a b c")
-    subject = since.compile(ModelOptions("temperature"))
+    subject = compiled("a S b", letters="abc")
     core = desugar(subject.file)
     sites, prefix = sites_up_to(subject.model, subject.program, 6, core, 4)
     assert (sites.lengths, prefix) == ((4, 5, 6), False)
@@ -53,7 +35,7 @@ def test_what_is_read_where() -> None:
     alone, _ = sites_up_to(subject.model, subject.program, 6, core, 6)
     assert [(alone.i[site], alone.n[site]) for site in alone.read_at()] == [(6, 6)]
     # Where one length stands for all, the output is read at the last position of every prefix that is meant.
-    causal = since.compile(ModelOptions("causal-position"))
+    causal = compiled("a S b", "causal-position", letters="abc")
     sites, prefix = sites_up_to(causal.model, causal.program, 6, core, 4)
     assert (sites.lengths, prefix) == ((6,), True)
     assert [(sites.i[site], sites.n[site]) for site in sites.read_at()] == [(4, 6), (5, 6), (6, 6)]
@@ -66,15 +48,14 @@ def test_too_many_positions_are_refused_before_any_work() -> None:
     hold_size(1, 1413)
     with pytest.raises(InputError, match="1,000,405 positions"):
         hold_size(1, 1414)
-    subject = read_expression("a S b", "a b c").compile(ModelOptions("temperature"))
     with pytest.raises(InputError, match="every length from 2 to 90,000"):
-        proof_of(subject, 2, 90_000)
+        proof_of(compiled("a S b", letters="abc"), 90_000, 2)
     # One length stands for all of them here.
-    assert proof_of(read_expression("a S b", "a b c").compile(ModelOptions("causal-position")), 1, 1500).proved
+    assert proof_of(compiled("a S b", "causal-position", letters="abc"), 1500).proved
 
 
 def test_progress_counts_the_heads() -> None:
-    subject = read_input(str(FORMULAS / "flipflop.ltl")).compile(ModelOptions("position"))
+    subject = shipped("flipflop.ltl", regime="position")
     told: list[tuple[int, int]] = []
     prove(subject.model, subject.program, 3, report=lambda done, total: told.append((done, total)))
     heads = len(subject.program.heads)
@@ -85,6 +66,6 @@ def test_progress_counts_the_heads() -> None:
 @pytest.mark.parametrize("regime", PROVEN)
 def test_flipflop_at_great_lengths(regime: str) -> None:
     # What it takes is measured in benchmarks/.
-    subject = read_input(str(FORMULAS / "flipflop.ltl")).compile(ModelOptions(regime))
+    subject = shipped("flipflop.ltl", regime=regime)
     for min_n, max_n in ((1, 256), (4096, 4096)):
-        assert proof_of(subject, min_n, max_n).proved
+        assert proof_of(subject, max_n, min_n).proved

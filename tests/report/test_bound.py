@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,8 +13,8 @@ from hardsim.checking.result import Growth, HeadResult, ModelFacts, Tie, Verdict
 from hardsim.report.bound import gap_row, head_row, length_row, print_bound, print_gaps, print_summary, summary_row
 from hardsim.report.json import bound_json, schema
 from hardsim.report.plot import draw, name_of
-from hardsim.report.screen import Screen
 from tests.mistakes import raised
+from tests.report.screens import printed
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)
 
@@ -40,33 +39,17 @@ RESULT = BoundResult(
     growth=(Growth("gap", -1.25, 2.0, (2, 3)),), asymptotics="O(n)", ties=(Tie("wide", 2, ("a", "a"), 1, 2),),
     verdict=Verdict.CERTIFIED, reach="all",
 )  # fmt: skip
+VIOLATION = Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF)
 FORMULA = replace(RESULT, name="dir/f.ltl", kind="ltl", regime="position", ties=())
 
 
 def shown(result: BoundResult, tables: bool = True) -> str:
-    target = io.StringIO()
-    print_bound(Screen(target), result, ("a", "b"), tables)
-    return target.getvalue()
+    return printed(print_bound, result, ("a", "b"), tables)
 
 
 def test_rows() -> None:
-    row = [
-        "2",
-        "all 4",
-        "0.5",
-        "0.125",
-        "1",
-        "0.0625",
-        "0.5",
-        "0.5",
-        "0.25",
-        "0.0625",
-        "0.25",
-        "0.375",
-        "24",
-        "2",
-        "ab",
-    ]
+    row = ["2", "all 4", "0.5", "0.125", "1", "0.0625", "0.5", "0.5"]
+    row += ["0.25", "0.0625", "0.25", "0.375", "24", "2", "ab"]
     assert length_row(length(2), ("a", "b")) == row
     # Where no two scores differ any temperature will do.
     flat = length_row(replace(length(1, None), right=None, wrong=None, word=None), ("a", "b"))
@@ -99,26 +82,19 @@ def test_a_block() -> None:
 
 def test_what_is_wrong_stands_alone() -> None:
     refuted = replace(RESULT, verdict=Verdict.REFUTED, refuted=("b", "a"))
-    lines = shown(refuted, tables=False).splitlines()
-    assert lines[lines.index("The word, on a line of its own:") + 1] == "ba"
-    assert "lower --tau" in lines[-2]
-    violated = replace(refuted, violation=Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF))
-    lines = shown(violated, tables=False).splitlines()
-    assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
-    assert "correct the gap" in lines[-2]
+    violated = replace(refuted, violation=VIOLATION)
+    for result, word, next_step in ((refuted, "ba", "lower --tau"), (violated, "ab", "correct the gap")):
+        lines = shown(result, tables=False).splitlines()
+        assert lines[lines.index("The word, on a line of its own:") + 1] == word
+        assert next_step in lines[-2]
 
 
 def test_short_reports() -> None:
-    target = io.StringIO()
-    violated = replace(RESULT, violation=Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF))
-    print_gaps(Screen(target), [RESULT, violated])
-    assert target.getvalue().splitlines()[-1] == (
-        "2 results: 1 with a declared gap that does not hold on the words tried"
-    )
-    assert [line.split()[2] for line in target.getvalue().splitlines() if line.startswith("dir/")] == ["yes", "NO"]
-    target = io.StringIO()
-    print_summary(Screen(target), [RESULT, replace(RESULT, lengths=())])
-    assert target.getvalue().count("dir/model") == 1  # nothing to show of the other
+    lines = printed(print_gaps, [RESULT, replace(RESULT, violation=VIOLATION)]).splitlines()
+    assert lines[-1] == "2 results: 1 with a declared gap that does not hold on the words tried"
+    assert [line.split()[2] for line in lines if line.startswith("dir/")] == ["yes", "NO"]
+    text = printed(print_summary, [RESULT, replace(RESULT, lengths=())])
+    assert text.count("dir/model") == 1  # nothing to show of the other
 
 
 def test_json_meets_the_schema() -> None:

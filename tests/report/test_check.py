@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -36,8 +35,8 @@ from hardsim.report.check import (
     summary_row,
 )
 from hardsim.report.json import check_json, compile_json, document, encode, eval_json, schema, words_json
-from hardsim.report.screen import Screen
 from tests.mistakes import raised
+from tests.report.screens import printed
 
 ALPHABET = ("a", "b")
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)
@@ -99,9 +98,7 @@ MISMATCH = Mismatch(("a", "b") * 200, True, True, None, Fraction(3, 4))
 
 def text_of(result: CheckResult, tables: bool = True) -> str:
     """The block of a result where nobody looks."""
-    target = io.StringIO()
-    print_check(Screen(target), result, ALPHABET, tables)
-    return target.getvalue()
+    return printed(print_check, result, ALPHABET, tables)
 
 
 def test_a_row_says_how_many_words_of_how_many() -> None:
@@ -142,28 +139,25 @@ def test_the_verdict_has_its_reach() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mismatch", "regime", "expected"),
+    ("mismatch", "regime", "engine", "verdict", "expected"),
     [
-        (MISMATCH, "temperature", "raise --beta or lower --tau"),
-        (MISMATCH, "none", "hardsim check --regime all"),
-        (replace(MISMATCH, hard=False), "temperature", "a defect of hardsim"),
+        (MISMATCH, "temperature", "auto", Verdict.REFUTED, "raise --beta or lower --tau"),
+        (MISMATCH, "none", "auto", Verdict.REFUTED, "hardsim check --regime all"),
+        (replace(MISMATCH, hard=False), "temperature", "auto", Verdict.REFUTED, "a defect of hardsim"),
+        # What mpmath saw is to be certified next.
+        (MISMATCH, "temperature", "mpmath", Verdict.OBSERVED, "--engine ball certifies it"),
     ],
 )
-def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(mismatch: Mismatch, regime: str, expected: str) -> None:
+def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(
+    mismatch: Mismatch, regime: str, engine: str, verdict: Verdict, expected: str
+) -> None:
     facts = replace(FACTS, regime=regime)
-    result = replace(RESULT, engine="auto", verdict=Verdict.REFUTED, mismatch=mismatch, model=facts)
+    result = replace(RESULT, engine=engine, verdict=verdict, mismatch=mismatch, model=facts)
     lines = text_of(result).splitlines()
     place = lines.index("ab" * 200)
-    assert lines[place - 2] == "REFUTED: the words of this test"
+    assert lines[place - 2] == f"{verdict.name}: the words of this test"
     assert "softmax: undecided (output 0.75, neither 0 nor 1)" in lines[place + 1]
     assert expected in lines[place + 2]
-
-
-def test_what_mpmath_saw_is_to_be_certified_next() -> None:
-    lines = text_of(replace(RESULT, mismatch=MISMATCH)).splitlines()
-    place = lines.index("ab" * 200)
-    assert lines[place - 2] == "OBSERVED: the words of this test"
-    assert "--engine ball certifies it" in lines[place + 2]
 
 
 def test_a_mismatch_without_an_answer_of_the_network_says_so() -> None:
@@ -178,9 +172,7 @@ def test_the_summary_counts_and_shows_extremes() -> None:
     assert row[2:] == ["OBSERVED (partial)", "25", "3", "0.75", "-0.1", "0.0125", "0.125", "0.2", "29"]
     empty = replace(RESULT, lengths=(), verdict=Verdict.UNDECIDED)
     assert summary_row(empty)[3:] == ["0", "0", "–", "–", "–", "–", "–", "–"]
-    target = io.StringIO()
-    print_summary(Screen(target), [RESULT, empty, RESULT])
-    assert target.getvalue().endswith("3 results: 2 OBSERVED, 1 UNDECIDED\n")
+    assert printed(print_summary, [RESULT, empty, RESULT]).endswith("3 results: 2 OBSERVED, 1 UNDECIDED\n")
 
 
 def envelope(result: CheckResult, **changes: object) -> dict[str, object]:
@@ -241,6 +233,7 @@ MODEL = CheckResult(
     reach="28 words", mismatch=None, ties=(Tie("h", 3, ("a", "b", "b"), 2, 2),),
     growth=(Growth("gap", -1.0, 2.0, (2, 4)),),
 )  # fmt: skip
+UNDECIDED = "hard attention: undecided; softmax: undecided (output 0.5)"
 LINE = "1 layer, 1 head, dimension 3, 4,000 parameters, with a beginning of sequence, ties broken in h, k"
 
 
@@ -250,24 +243,8 @@ def valid(result: CheckResult) -> None:
 
 
 def test_rows_show_every_number() -> None:
-    row = [
-        "3",
-        "all 8",
-        "3",
-        "0",
-        "0",
-        None,
-        None,
-        "0.143",
-        "3",
-        "0.125 to 0.25",
-        "0.25",
-        "1e-9",
-        "2e-9",
-        "38",
-        None,
-        None,
-    ]
+    row = ["3", "all 8", "3", "0", "0", None, None, "0.143", "3"]
+    row += ["0.125 to 0.25", "0.25", "1e-9", "2e-9", "38", None, None]
     assert length_row(LENGTHS[1], replace(MODEL, kind="srasp")) == row
     assert length_row(LENGTHS[1], MODEL) == [*row[:4], "–", *row[5:]]  # a model has no oracle
     sampled = replace(LENGTHS[1], exhaustive=False, words=5, temperature=(HALF, HALF), score_gap=None)
@@ -329,9 +306,8 @@ def test_assumptions_say_where_they_are_made() -> None:
     two = (*one, tempered(4, assumption="the sizes measured on 7 words"))
     assert assumptions(two) == "gap and sizes measured on samples at lengths 3 to 4 (an assumption)"
     assert assumptions((tempered(2),)) == ""
-    assert "  bounds   Theorem 26, with gap and sizes measured on samples at length 3" in text_of(
-        replace(MODEL, lengths=one)
-    )
+    text = text_of(replace(MODEL, lengths=one))
+    assert "  bounds   Theorem 26, with gap and sizes measured on samples at length 3" in text
     assert "Theorem 26" not in text_of(RESULT)
 
 
@@ -341,11 +317,7 @@ def test_assumptions_say_where_they_are_made() -> None:
         (Mismatch(("a",), None, True, False), "hard attention: accept; softmax: reject", "lower --tau"),
         (Mismatch(("a",), True, False, False), "oracle: accept; hard attention: reject", "defect of hardsim"),
         (Mismatch(("a",), None, None, None), "hard attention: undecided", "move the threshold"),
-        (
-            Mismatch(("a",), None, None, None, HALF),
-            "hard attention: undecided; softmax: undecided (output 0.5)",
-            "move",
-        ),
+        (Mismatch(("a",), None, None, None, HALF), UNDECIDED, "move"),
         (Mismatch(("a",), None, ("b",), (None,)), "hard attention: b; softmax: ?", "lower --tau"),
         (Mismatch(("a",), None, ("b", None), ("b", "a")), "hard attention: b?; softmax: ba", "threshold"),
     ],
@@ -364,10 +336,8 @@ def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: st
 
 
 def test_a_violation_says_what_to_do() -> None:
-    for what, next_step in (
-        ("the declared gap of head h", "correct the gap"),
-        ("the error bound", "defect of hardsim"),
-    ):
+    steps = {"the declared gap of head h": "correct the gap", "the error bound": "defect of hardsim"}
+    for what, next_step in steps.items():
         violation = Violation(what, 3, ("a", "b"), Fraction(1, 3), HALF)
         result = replace(MODEL, violation=violation, verdict=Verdict.REFUTED, reach="it does not hold")
         text = text_of(result, tables=False)
@@ -419,11 +389,10 @@ ROUNDING = [
 ]
 
 
-def printed(found: list[Evaluation]) -> list[list[str]]:
+def cells(found: list[Evaluation]) -> list[list[str]]:
     """The table, cell by cell."""
-    target = io.StringIO()
-    print_evaluations(Screen(target), found, "ab")
-    return [[cell.strip() for cell in line.split("   ") if cell.strip()] for line in target.getvalue().splitlines()]
+    lines = printed(print_evaluations, found, "ab").splitlines()
+    return [[cell.strip() for cell in line.split("   ") if cell.strip()] for line in lines]
 
 
 def valid_of(command: str, result: dict[str, Any]) -> dict[str, Any]:
@@ -434,7 +403,7 @@ def valid_of(command: str, result: dict[str, Any]) -> dict[str, Any]:
 
 def test_words_of_a_model_stand_beside_the_theorem() -> None:
     assert [one.agree for one in TEMPERED] == [True, False, False, None]
-    header, _, *rows = printed(TEMPERED)
+    header, _, *rows = cells(TEMPERED)
     assert header == ["agree", "oracle", "hard", "soft", "error", "bound", "digits", "word"]
     assert rows == [
         ["yes", "–", "accept", "accept", "1e-9", "0.5", "38", "ab"],
@@ -442,24 +411,23 @@ def test_words_of_a_model_stand_beside_the_theorem() -> None:
         ["NO", "b", "b", "?", "0.5", "0.5", "154", "bb"],
         ["–", "–", "accept", "not decided", "–", "0.5", "154", "a"],
     ]
-    assert printed([TEMPERED[3]])[0] == header
+    assert cells([TEMPERED[3]])[0] == header
 
 
 def test_words_of_a_formula_have_an_output_and_its_margin() -> None:
-    header, _, *rows = printed(ROUNDING)
+    header, _, *rows = cells(ROUNDING)
     assert header == ["agree", "oracle", "hard", "soft", "output", "unrounded", "margin", "digits", "word"]
     assert rows == [
         ["yes", "accept", "accept", "accept", "1 - 1e-9", "0.5", "1e-9", "39", "a"],
         ["NO", "reject", "reject", "undecided", "0.5", "–", "–", "39", "b"],
         ["–", "reject", "reject", "not decided", "–", "–", "–", "39", "ba"],
     ]
-    assert printed([ROUNDING[2]])[0] == header
+    assert cells([ROUNDING[2]])[0] == header
 
 
 def test_the_semantics_alone() -> None:
-    target = io.StringIO()
-    print_oracle_words(Screen(target), [(("a",), True), (("b", "a"), ("b",))], "ab")
-    assert [line.split() for line in target.getvalue().splitlines()[2:]] == [["accept", "a"], ["b", "ba"]]
+    lines = printed(print_oracle_words, [(("a",), True), (("b", "a"), ("b",))], "ab").splitlines()
+    assert [line.split() for line in lines[2:]] == [["accept", "a"], ["b", "ba"]]
 
 
 def test_json_meets_the_schema() -> None:

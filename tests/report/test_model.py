@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -18,7 +17,7 @@ from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program,
 from hardsim.program.sharpness import Budget
 from hardsim.report.json import document, schema
 from hardsim.report.model import ModelReport, describe, print_model, reading, show_json
-from hardsim.report.screen import Screen
+from tests.report.screens import printed
 
 HALF = Fraction(1, 2)
 ONE = Affine.constant(1)
@@ -76,9 +75,7 @@ def model(program: Program = MODEL, warnings: Sequence[str] = ()) -> ModelReport
 
 def lines_of(report: ModelReport) -> list[str]:
     """What is printed."""
-    target = io.StringIO()
-    print_model(Screen(target), report)
-    return [line.rstrip() for line in target.getvalue().splitlines()]
+    return [line.rstrip() for line in printed(print_model, report).splitlines()]
 
 
 def test_a_formula_in_a_regime(formula: ModelReport) -> None:

@@ -36,40 +36,29 @@ def test_short(value: Fraction | None, text: str) -> None:
 
 def test_an_output_next_to_0_or_1_never_looks_like_it() -> None:
     tiny = Fraction(1, 10**30)
-    assert numbers.output_text(Fraction(1)) == "1"
-    assert numbers.output_text(1 - tiny) == "1 - 1e-30"
-    assert numbers.output_text(1 + tiny) == "1 + 1e-30"
-    assert numbers.output_text(tiny) == "1e-30"
-    assert numbers.output_text(Fraction(1, 2)) == "0.5"
+    found = [numbers.output_text(value) for value in (Fraction(1), 1 - tiny, 1 + tiny, tiny, Fraction(1, 2))]
+    assert found == ["1", "1 - 1e-30", "1 + 1e-30", "1e-30", "0.5"]
 
 
 def test_decimals_have_twenty_digits_and_rationals_are_exact() -> None:
-    assert numbers.decimal(None) is None
-    assert numbers.decimal(Fraction(0)) == "0"
-    assert numbers.decimal(Fraction(2, 3)) == "0.66666666666666666667"
-    assert numbers.decimal(Fraction(1, 3 * 10**30)) == "3.3333333333333333333E-31"
-    assert numbers.rational(None) is None
-    assert numbers.rational(Fraction(6, 4)) == "3/2"
-    assert numbers.rational(4) == "4"
+    found = [numbers.decimal(value) for value in (None, Fraction(0), Fraction(2, 3), Fraction(1, 3 * 10**30))]
+    assert found == [None, "0", "0.66666666666666666667", "3.3333333333333333333E-31"]
+    assert [numbers.rational(value) for value in (None, Fraction(6, 4), 4)] == [None, "3/2", "4"]
 
 
 def test_counts() -> None:
-    assert numbers.count(999_999_999) == "999,999,999"
-    assert numbers.count(10**9) == "about 10^9"
-    assert numbers.count(5**100_000) == "about 10^69897"  # 100000 log10(5) = 69897.0004
+    found = [numbers.count(value) for value in (999_999_999, 10**9, 5**100_000)]
+    assert found == ["999,999,999", "about 10^9", "about 10^69897"]  # 100000 log10(5) = 69897.0004
     assert numbers.digits(10**5000) == "1" + "0" * 5000
-    assert numbers.plural(1, "word") == "1 word"
-    assert numbers.plural(0, "word") == "0 words"
+    assert [numbers.plural(count, "word") for count in (1, 0)] == ["1 word", "0 words"]
 
 
 def test_words_and_answers() -> None:
     assert numbers.word_text(("a", "b"), ("a", "b")) == "ab"
     assert numbers.word_text(("a", "b"), ("a", "b", "cc")) == "a b"
-    answers = [numbers.answer_text(answer, "ab") for answer in (True, False, None)]
-    assert answers == ["accept", "reject", "undecided"]
-    assert numbers.answer_text(("a", None, "b"), "ab") == "a?b"
+    answers = [numbers.answer_text(answer, "ab") for answer in (True, False, None, ("a", None, "b"), ())]
+    assert answers == ["accept", "reject", "undecided", "a?b", "(empty)"]
     assert numbers.answer_text(("aa", "b"), ("aa", "b")) == "aa b"
-    assert numbers.answer_text((), "ab") == "(empty)"
 
 
 # ---- the screen ----

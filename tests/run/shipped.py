@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hardsim.checking.open import read_input
 from hardsim.checking.result import Word
 from hardsim.checking.sharpening import plan_length, prepare_words
-from hardsim.checking.subject import ModelOptions, Subject, tempered
+from hardsim.checking.subject import Subject, tempered
 from hardsim.network.model import Transformer
-from tests.programs.shipped import DIRECTORY
-
-
-def subject_of(file: str) -> Subject:
-    """The subject of a file in `formulas/`."""
-    return read_input(str(DIRECTORY / file)).compile(ModelOptions())
 
 
 def network_of(subject: Subject, words: Sequence[Word]) -> Transformer:

@@ -12,36 +12,21 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions
-from hardsim.errors import Undecided
+from hardsim.errors import InputError, Undecided
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_expression
 from hardsim.network.model import FeedForward, Layer, Matrix, Transformer
 from hardsim.program.model import Kind
 from hardsim.run.arithmetic import Column
-from hardsim.run.ball import (
-    TINY,
-    BallArithmetic,
-    bound_of,
-    lower,
-    upper,
-)
+from hardsim.run.ball import TINY, BallArithmetic, bound_of, lower, upper
 from hardsim.run.forward import HALF, Forward, Trace
 from hardsim.run.forward import margin as margin_of
 from hardsim.run.forward import settled as is_settled
 from hardsim.run.soft import ROUNDING_LIMIT, SoftModel, SoftTrace, bounds, output_settled, rounded, side
-from tests.networks import ALPHABET, context, dense_forward, one_head, transformers
+from tests.networks import ALPHABET, clipped_at, context, dense_forward, fraction, one_head, transformers
+from tests.subjects import compiled
 
 SLACK = Fraction(1, 10**45)
 """Twice what 60 digits leave of the dense pass on these networks."""
-
-
-def fraction(value: Any) -> Fraction:
-    """The rational that an mpmath number is."""
-    mantissa, exponent = (int(part) for part in value.man_exp)
-    size = mantissa * Fraction(2, 1) ** exponent
-    return -size if value < 0 else size
 
 
 def ball_run(model: Transformer, word: Any, limit: int | None = None) -> SoftTrace:
@@ -181,17 +166,9 @@ def test_order_statistics_of_an_unbounded_value_are_unbounded() -> None:
     assert not BallArithmetic(64).ranked([arb(1), arb("nan")], 1).is_finite()
 
 
-def shifted(threshold: Fraction, temperature: str = "1") -> Transformer:
-    """`one_head` with the clip `2 (x - threshold)`."""
-    model = one_head(temperature)
-    layer = model.layers[0]
-    bias = -2 * threshold
-    return replace(model, layers=(Layer(layer.heads, replace(layer.ffn, b1=(bias, bias - 1))),))
-
-
 def flat(threshold: Fraction) -> Transformer:
     """Equal weights that are balls: the key form is 0 in value, though not in structure."""
-    model = shifted(threshold)
+    model = clipped_at(threshold)
     head = replace(model.layers[0].heads[0], w_k=Matrix.of(1, 4, {(0, 3): 1}))
     return replace(model, layers=(Layer((head,), model.layers[0].ffn),))
 
@@ -208,9 +185,8 @@ def test_an_output_on_its_threshold_meets_the_limit() -> None:
     model = one_head()
     # The output coordinate is the value read, with no clip: values of 5/3, no dyadic rational, have the mean 1.
     linear = replace(flat(Fraction(1, 2)), output=2)
-    third = replace(
-        linear, layers=(Layer(linear.layers[0].heads, FeedForward(Matrix((0, 4)), (), Matrix((4, 0)), (0,) * 4)),)
-    )
+    none = FeedForward(Matrix((0, 4)), (), Matrix((4, 0)), (0,) * 4)
+    third = replace(linear, layers=(Layer(linear.layers[0].heads, none),))
     assert rounded(ball_run(third, "aba").output) is None
     scaled = replace(third.layers[0].heads[0], w_v=Matrix.of(4, 4, {(2, 0): Fraction(5, 3)}))
     with pytest.raises(Undecided, match="whether the output is 0, is 1, or is neither"):
@@ -223,12 +199,12 @@ def test_precision_is_doubled_until_a_narrow_margin_is_decided() -> None:
     context.dps = 60
     near = fraction(1 / (1 + context.exp(-6)))
     step = Fraction(1, 10**40)
-    below, above = (ball_run(shifted(near + sign * step), "ba") for sign in (-1, 1))
+    below, above = (ball_run(clipped_at(near + sign * step), "ba") for sign in (-1, 1))
     assert rounded(below.output) is None  # 2 step, strictly between 0 and 1
     assert rounded(above.output) is False
     assert below.bits == above.bits == 2 * SoftModel(one_head(), rounds=True).bits(2)
     with pytest.raises(Undecided, match="with 100 bits"):
-        ball_run(shifted(near + step), "ba", limit=100)
+        ball_run(clipped_at(near + step), "ba", limit=100)
 
 
 def test_a_first_precision_may_be_asked_for() -> None:
@@ -245,33 +221,31 @@ def test_when_an_output_is_settled(value: Any, settled: bool) -> None:
 
 
 def test_a_temperature_of_zero_is_no_verdict() -> None:
-    from hardsim.errors import InputError
-
     model = replace(one_head(), temperature=parse_arith("2 - n", ("i", "n"), "test"))
     with pytest.raises(InputError, match="is 0 at i = 2, n = 2"):
         ball_run(model, "ab")
     assert ctx.prec == 53
 
 
-@pytest.mark.parametrize("bits", [16, 40, 128])
-def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
-    subject = compile_formula(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
-    head = next(head for head in subject.program.heads if head.kind is Kind.LOOKUP)
-    out = subject.model.coordinates.index(head.out)
+def looked_up(bits: int, cutoff: int | None = None) -> list[Any]:
+    """What a look-up reads where keys so many nats below the best may be left out (None: as many as usual)."""
 
-    class Complete(BallArithmetic):
+    class Cut(BallArithmetic):
         @property
         def negligible(self) -> int:
-            return 10**9
+            return super().negligible if cutoff is None else cutoff
 
-    word = ("a", "b", "a", "a", "b", "a", "b", "b") * 2
-    short, whole = BallArithmetic(bits), Complete(300)
-    with short.precision():
-        found = Forward(subject.model, short).run(word).attended[head.name][out].values
-    with whole.precision():
-        wanted = Forward(subject.model, whole).run(word).attended[head.name][out].values
+    subject, arithmetic = compiled("#L[a] > #R[b]"), Cut(bits)
+    head = next(head for head in subject.program.heads if head.kind is Kind.LOOKUP)
+    with arithmetic.precision():
+        trace = Forward(subject.model, arithmetic).run(("a", "b", "a", "a", "b", "a", "b", "b") * 2)
+    return list(trace.attended[head.name][subject.model.coordinates.index(head.out)].values)
+
+
+@pytest.mark.parametrize("bits", [16, 40, 128])
+def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
     kept = 0
-    for a, b in zip(found, wanted, strict=True):
+    for a, b in zip(looked_up(bits), looked_up(300, 10**9), strict=True):
         assert lower(a) <= lower(b)
         assert upper(b) <= upper(a)
         assert upper(a) - lower(a) < Fraction(2**18, 2**bits)
@@ -282,21 +256,8 @@ def test_weights_left_out_of_a_look_up_are_enclosed(bits: int) -> None:
 @pytest.mark.parametrize("nats", [1, 3, 8])
 def test_weights_of_any_size_may_be_left_out(nats: int) -> None:
     """With a cutoff so early that what is left out shows: the enclosure grows by just that."""
-    subject = compile_formula(parse_expression("#L[a] > #R[b]", ["a", "b"]), ModelOptions())
-    head = next(head for head in subject.program.heads if head.kind is Kind.LOOKUP)
-    out = subject.model.coordinates.index(head.out)
-
-    class Early(BallArithmetic):
-        @property
-        def negligible(self) -> int:
-            return nats
-
-    word = ("a", "b", "a", "a", "b", "a", "b", "b") * 2
-    early, usual = Early(128), BallArithmetic(128)
-    with early.precision():
-        found = Forward(subject.model, early).run(word).attended[head.name][out].values
-        wanted = Forward(subject.model, usual).run(word).attended[head.name][out].values
-    for a, b in zip(found, wanted, strict=True):
+    found = looked_up(128, nats)
+    for a, b in zip(found, looked_up(128), strict=True):
         assert lower(a) <= lower(b)
         assert upper(b) <= upper(a)
     assert any(upper(a) - lower(a) > Fraction(1, 10**10) for a in found)
@@ -316,7 +277,7 @@ def test_what_is_not_finite_decides_nothing(value: arb) -> None:
     with pytest.raises(Undecided):
         bounds(value)
     assert side(value, Fraction(1, 2)) is None
-    subject = compile_formula(parse_expression("a", ["a", "b"]), ModelOptions())
+    subject = compiled("a")
     columns = [Column([value], exact=False)] * subject.model.dimension
     assert not subject.is_settled(Trace(columns))
     if not value.is_exact():
@@ -345,7 +306,7 @@ def test_bounds_of_theory_are_rounded_up(above: int, below: int) -> None:
 )
 def test_an_exact_ball_answers_as_the_number_it_is(value: arb, answer: bool | None) -> None:
     """An output that balls find to be exactly 1 is a yes, whether it is written as an integer or as a ball."""
-    subject = compile_formula(parse_expression("a", ["a", "b"]), ModelOptions())
+    subject = compiled("a")
     columns = [Column([value], exact=False)] * subject.model.dimension
     assert subject.soft_answer(Trace(columns)) is answer
     assert subject.is_settled(Trace(columns)) is (answer is not None or value in (Fraction(1, 2), arb("0.5")))

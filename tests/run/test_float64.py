@@ -13,10 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided, Unsupported
-from hardsim.lang.parse import parse_expression
 from hardsim.lang.pretty import format_formula
 from hardsim.network.model import Layer, Matrix, Transformer
 from hardsim.program.regimes import PROVEN
@@ -28,8 +26,18 @@ from hardsim.run.float_rows import Views
 from hardsim.run.soft import SoftModel, SoftTrace, rounded
 from hardsim.run.unrounded import unrounded_output
 from tests.counting_strategies import counting_formulas
-from tests.networks import ALPHABET, EXTREME, context, hostile_transformers, one_head, transformers
+from tests.networks import (
+    ALPHABET,
+    EXTREME,
+    clipped_at,
+    context,
+    fraction,
+    hostile_transformers,
+    one_head,
+    transformers,
+)
 from tests.strategies import formulas
+from tests.subjects import compiled
 
 pytestmark = pytest.mark.sweep
 
@@ -121,7 +129,7 @@ def subjects(text: str, alphabet: str, beta: Fraction | None = None) -> list[Sub
     found = []
     for regime in (*PROVEN, "none"):
         try:
-            found.append(compile_formula(parse_expression(text, list(alphabet)), ModelOptions(regime, beta)))
+            found.append(compiled(text, regime, beta, alphabet))
         except Unsupported:
             continue
     assert found
@@ -164,13 +172,13 @@ def test_enclosures_contain_the_balls_on_formulas(text: str, beta: Fraction | No
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(formulas("ab", 3), counting_formulas("ab")), st.sampled_from(["temperature", "position"]), batches())
 def test_enclosures_contain_the_balls_on_random_formulas(formula: Any, regime: str, words: list[Any]) -> None:
-    subject = compile_formula(parse_expression(format_formula(formula), list(ALPHABET)), ModelOptions(regime))
+    subject = compiled(format_formula(formula), regime, letters="abc")
     assert compare(subject.model, words) == len(words)
 
 
 @pytest.mark.parametrize("regime", PROVEN)
 def test_long_words_in_which_the_weights_underflow(regime: str) -> None:
-    subject = compile_formula(parse_expression("a S b", ["a", "b", "c"]), ModelOptions(regime))
+    subject = compiled("a S b", regime, letters="abc")
     words = ["a" * 64, "b" + "a" * 63, "c" * 3 + "b" + "a" * 60, "cab" * 21 + "a"]
     assert compare(subject.model, [tuple(word) for word in words]) == len(words)
 
@@ -205,18 +213,9 @@ def test_results_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> 
     assert (np.concatenate([trace.accepted for trace, _ in parts]) == whole.accepted).all()
 
 
-def near_threshold(step: Fraction) -> Transformer:
-    """`one_head` with a clip `2 (x - threshold)`, the value read over `ba` being 1/(1 + e^-6) = threshold + step."""
-    mantissa, exponent = (int(part) for part in (1 / (1 + context.exp(-6))).man_exp)
-    bias = -2 * (mantissa * Fraction(2, 1) ** exponent - step)
-    model = one_head()
-    layer = model.layers[0]
-    return replace(model, layers=(Layer(layer.heads, replace(layer.ffn, b1=(bias, bias - 1))),))
-
-
 @pytest.mark.parametrize(("step", "decided"), [("1e-6", True), ("-1e-6", True), ("1e-17", False), ("-1e-17", False)])
 def test_what_float64_cannot_tell_is_undecided_and_balls_can(step: str, decided: bool) -> None:
-    model = near_threshold(Fraction(step))
+    model = clipped_at(fraction(1 / (1 + context.exp(-6))) - Fraction(step))  # what is read over `ba` less the step
     ((trace, rows),) = FloatForward(model).passes(["ba"])
     assert rows.tolist() == [[0, 0]]
     assert bool(trace.decided[0]) is decided
@@ -246,9 +245,8 @@ def test_only_the_words_that_need_it_are_run_again() -> None:
 def test_numbers_beyond_float64_decide_nothing_and_raise_nothing() -> None:
     model = one_head()
     layer = model.layers[0]
-    huge = replace(
-        model, layers=(Layer(layer.heads, replace(layer.ffn, b1=(Fraction(10) ** 400, Fraction(10) ** 400))),)
-    )
+    loud = replace(layer.ffn, b1=(Fraction(10) ** 400, Fraction(10) ** 400))
+    huge = replace(model, layers=(Layer(layer.heads, loud),))
     ((trace, _),) = FloatForward(huge).passes(["ba"])
     assert not trace.decided.any()
     steep = replace(layer.heads[0], w_q=replace(layer.heads[0].w_q, entries=((0, 1, Fraction(10) ** 400),)))

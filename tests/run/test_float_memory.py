@@ -9,9 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.lang.parse import parse_expression
+from hardsim.checking.subject import Subject
 from hardsim.network.numbers import Mask
 from hardsim.program.regimes import PROVEN
 from hardsim.run import float_attention, float_rows
@@ -21,13 +19,9 @@ from hardsim.run.float_attention import ExpTable, Tables
 from hardsim.run.float_rows import Views, softmax_rows
 from tests.networks import ALPHABET, context, one_head
 from tests.run.shipped import network_of
-from tests.run.shipped import subject_of as shipped
+from tests.subjects import compiled, shipped
 
 MASKS = [Mask.NONE, Mask.FUTURE, Mask.PAST]
-
-
-def subject_of(text: str, regime: str) -> Subject:
-    return compile_formula(parse_expression(text, ["a", "b"]), ModelOptions(regime))
 
 
 def words_of(n: int, count: int) -> list[tuple[str, ...]]:
@@ -53,7 +47,7 @@ def assert_same(one: BatchTrace, other: BatchTrace) -> None:
 
 @pytest.mark.parametrize("regime", PROVEN)
 def test_tables_that_are_not_kept_are_made_in_blocks(regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject, words = subject_of("(a S b) ^ Y Y a", regime), words_of(70, 6)
+    subject, words = compiled("(a S b) ^ Y Y a", regime), words_of(70, 6)
     kept = the_trace(subject, words)
     monkeypatch.setattr(float_attention, "TABLES", 0)
     monkeypatch.setattr(float_attention, "ONE_BLOCK", 0)
@@ -97,7 +91,7 @@ def test_heads_with_the_same_scores_share_a_table_and_the_budget_is_kept(monkeyp
 
 @pytest.mark.parametrize("text", ["ODD(#[a])", "#L[a] = #R[a] + 1", "#L[a] > #L[b]"])
 def test_look_ups_that_are_kept_and_that_are_not_agree(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject, words = subject_of(text, "temperature"), words_of(40, 9)
+    subject, words = compiled(text, "temperature"), words_of(40, 9)
     direct = the_trace(subject, words)
     monkeypatch.setattr(float_attention, "DIRECT", 0)
     forward = FloatForward(subject.model)
@@ -110,7 +104,7 @@ def test_look_ups_that_are_kept_and_that_are_not_agree(text: str, monkeypatch: p
 @pytest.mark.parametrize(("text", "n"), [("(a S b) & Y a & O b", 1200), ("ODD(#[a])", 1200)])
 def test_long_words_take_little_memory(text: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of all pairs has 11 megabytes at n = 1200; work space and tables together stay below the stated sums."""
-    subject, words = subject_of(text, "temperature"), words_of(n, 3)
+    subject, words = compiled(text, "temperature"), words_of(n, 3)
     monkeypatch.setattr(float_attention, "TABLES", 12 * 10**6)
     forward = FloatForward(subject.model)
     tracemalloc.start()

@@ -12,8 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.open import read_input
-from hardsim.checking.subject import ModelOptions
 from hardsim.checking.words import sample_words
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.semantics import Oracle
@@ -22,9 +20,9 @@ from hardsim.network.numbers import Mask
 from hardsim.run.ball import BallArithmetic, lower, upper
 from hardsim.run.float64 import FloatForward
 from hardsim.run.forward import Forward
-from tests.networks import ALPHABET, RATIONALS, READINGS, hostile_transformers, transformers
-from tests.programs.shipped import DIRECTORY
-from tests.run.shipped import network_of, subject_of
+from tests.networks import ALPHABET, RATIONALS, READINGS, hostile_transformers, one_head, transformers
+from tests.run.shipped import network_of
+from tests.subjects import shipped
 
 BITS = 200
 
@@ -78,10 +76,7 @@ HUGE = ("1/10^300", "1/10^302", "1/10^310", "1/10^400")
 @pytest.mark.parametrize("score", [-1, 1, -(10**8), Fraction(1, 10**8)])
 def test_logits_beyond_any_float(tau: str, mask: Mask, score: int | Fraction) -> None:
     """A key that is not seen never has a weight, however low the logits of those that are."""
-    model = one_head(1, mask)
-    (layer,) = model.layers
-    head = replace(layer.heads[0], w_q=Matrix.of(1, 4, {(0, 1): score}))
-    hostile = replace(model, layers=(replace(layer, heads=(head,)),), temperature=parse_arith(tau))
+    hostile = replace(scored(score, mask), temperature=parse_arith(tau))
     check(hostile, [tuple("abab"), tuple("bbba"), tuple("aaaa")], 3000)
     found = FloatForward(hostile).trace([tuple("baaa"), tuple("abbb")])
     read = found.attended["h"][2]
@@ -130,7 +125,7 @@ def test_powers_beyond_integers_of_float64_are_not_exact(base: int) -> None:
 
 @pytest.mark.parametrize("name", ["dyck2", "map_reverse", "induction_head_2hop", "majority_rules"])
 def test_programs_at_the_theorem_s_temperature(name: str) -> None:
-    subject = subject_of(f"{name}.srasp")
+    subject = shipped(f"{name}.srasp")
     words = [tuple(subject.alphabet[(3 * i + k) % len(subject.alphabet)] for i in range(5)) for k in range(4)]
     assert check(network_of(subject, words), [subject.prepared(word) for word in words]) < 1e-6
 
@@ -139,72 +134,49 @@ def test_programs_at_the_theorem_s_temperature(name: str) -> None:
     "name", ["ties", "majority_ties", "tieless_until_7", "dyck1_uniform", "no_repeats", "same_ends", "flipflop"]
 )
 def test_models_with_ties_strict_masks_and_either_reading(name: str) -> None:
-    subject = subject_of(f"{name}.ahat.json")
+    subject = shipped(f"{name}.ahat.json")
     words = [tuple(subject.alphabet[(i * i + k) % len(subject.alphabet)] for i in range(6)) for k in range(5)]
     network = network_of(subject, words)
     assert check(network, words) < 1e-9
     assert check(replace(network, temperature=parse_arith("1")), words) < 1e-9
 
 
-def one_head(score: int, mask: Mask = Mask.NONE) -> Transformer:
-    """Logits `score i j` at temperature 1, values [a], a clip 2x - 1/2 of what was read."""
-    head = AttentionHead(
-        "h", mask, Matrix.of(1, 4, {(0, 1): score}), Matrix.of(1, 4, {(0, 1): 1}), Matrix.of(4, 4, {(2, 0): 1})
-    )
-    ffn = FeedForward(
-        Matrix.of(2, 4, {(0, 2): 2, (1, 2): 2}),
-        (Fraction(-1, 2), Fraction(-3, 2)),
-        Matrix.of(4, 2, {(3, 0): 1, (3, 1): -1}),
-        (0, 0, 0, 0),
-    )
-    position = (1, parse_arith("i"))
-    names = ("[a]", "i", "read", "out")
-    embedding = Matrix.of(2, 4, {(0, 0): 1})
-    return Transformer(("a", "b"), names, embedding, (position,), (Layer((head,), ffn),), parse_arith("1"), 3)
+def scored(score: int | Fraction, mask: Mask = Mask.NONE) -> Transformer:
+    """`one_head` with the score `score i j` and any mask."""
+    model = one_head()
+    (layer,) = model.layers
+    head = replace(layer.heads[0], mask=mask, w_q=Matrix.of(1, 4, {(0, 1): score}))
+    return replace(model, layers=(replace(layer, heads=(head,)),))
 
 
 def test_a_settled_clip_is_exact_and_an_unsettled_one_keeps_its_radius() -> None:
-    found = FloatForward(one_head(3)).trace([tuple("ba"), tuple("ab")])
+    found = FloatForward(scored(3)).trace([tuple("ba"), tuple("ab")]).columns[3]
     # Query 2 reads 1/(1 + e^-6) and e^-6/(1 + e^-6): clips at 1 and 0.
-    assert found.columns[3].mid[:, 1].tolist() == [1, 0]
-    assert found.columns[3].radius[:, 1].tolist() == [0, 0]
-    flat = FloatForward(one_head(0)).trace([tuple("ab")])
-    assert flat.columns[3].mid[0].tolist() == pytest.approx([0.5, 0.5])
-    assert (flat.columns[3].radius[0] > 0).all()
+    assert (found.mid[:, 1].tolist(), found.radius[:, 1].tolist()) == ([1, 0], [0, 0])
+    flat = FloatForward(scored(0)).trace([tuple("ab")]).columns[3]
+    assert flat.mid[0].tolist() == pytest.approx([0.5, 0.5])
+    assert (flat.radius[0] > 0).all()
 
 
 def test_logits_beyond_what_float64_can_exponentiate() -> None:
     """Logits up to 4 * 10^6: all but the last position underflow, and the shift by the maximum keeps the rest."""
-    found = FloatForward(one_head(10**6)).trace([tuple("ba")])
-    assert found.columns[3].mid[0].tolist() == [1, 1]
-    assert found.columns[3].radius[0].tolist() == [0, 0]
+    found = FloatForward(scored(10**6)).trace([tuple("ba")]).columns[3]
+    assert (found.mid[0].tolist(), found.radius[0].tolist()) == ([1, 1], [0, 0])
 
 
 def test_a_lone_position_is_read_exactly() -> None:
-    found = FloatForward(one_head(3, Mask.FUTURE)).trace([tuple("ab")])
-    assert (found.columns[2].mid[0, 0], found.columns[2].radius[0, 0]) == (1, 0)
+    found = FloatForward(scored(3, Mask.FUTURE)).trace([tuple("ab")]).columns[2]
+    assert (found.mid[0, 0], found.radius[0, 0]) == (1, 0)
 
 
 def test_an_uncertain_logit_widens_the_mean() -> None:
     """An uncertain activation under a large score: the enclosure is as wide as the values allow, never less."""
-    model = one_head(1)
+    model = scored(1)
     second = AttentionHead(
-        "g",
-        Mask.NONE,
-        Matrix.of(1, 4, {(0, 1): 2**60}),
-        Matrix.of(1, 4, {(0, 2): 1}),
-        Matrix.of(4, 4, {(3, 0): 1}),
+        "g", Mask.NONE, Matrix.of(1, 4, {(0, 1): 2**60}), Matrix.of(1, 4, {(0, 2): 1}), Matrix.of(4, 4, {(3, 0): 1})
     )
     none = FeedForward(Matrix.of(0, 4, {}), (), Matrix.of(4, 0, {}), (0, 0, 0, 0))
-    deep = Transformer(
-        model.alphabet,
-        model.coordinates,
-        model.embedding,
-        model.encodings,
-        (*model.layers, Layer((second,), none)),
-        model.temperature,
-        3,
-    )
+    deep = replace(model, layers=(*model.layers, Layer((second,), none)))
     # All queries of the first layer read nearly the same at n = 2 for "bb": exactly 0 everywhere.
     assert check(deep, [tuple("bb")]) < 1e-9
     assert check(deep, [tuple("ab")]) >= 0
@@ -214,7 +186,7 @@ def test_an_uncertain_logit_widens_the_mean() -> None:
 @pytest.mark.parametrize("regime", ["temperature", "position"])
 def test_the_booleans_of_rounded_networks_are_exact(name: str, regime: str) -> None:
     """Every clip of attention is certainly at most 0 or at least 1, so no Boolean has a radius, and no word is left."""
-    subject = read_input(str(DIRECTORY / f"{name}.ltl")).compile(ModelOptions(regime))
+    subject = shipped(f"{name}.ltl", regime=regime)
     oracle = Oracle(subject.file)
     words = sample_words(subject.file.alphabet, 14, 60, 0, oracle.accepts, [one.word for one in subject.file.examples])
     found = FloatForward(subject.model).trace(words)
@@ -224,7 +196,7 @@ def test_the_booleans_of_rounded_networks_are_exact(name: str, regime: str) -> N
 
 
 def test_every_word_of_the_flip_flop_program_is_decided() -> None:
-    subject = subject_of("flipflop.srasp")
+    subject = shipped("flipflop.srasp")
     assert subject.oracle is not None
     oracle = subject.oracle
     words = sample_words(

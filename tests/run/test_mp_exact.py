@@ -24,12 +24,8 @@ def test_exact_is_exact(mantissa: int, exponent: int) -> None:
     assert exact(number) == mantissa * Fraction(2) ** exponent
 
 
-def test_what_is_exact_stays() -> None:
-    assert exact(3) == 3
-    assert exact(Fraction(-2, 3)) == Fraction(-2, 3)
-
-
-def test_numbers_too_small_to_write_become_zero() -> None:
+def test_what_is_exact_stays_and_numbers_too_small_to_write_become_zero() -> None:
+    assert [exact(3), exact(Fraction(-2, 3))] == [3, Fraction(-2, 3)]
     assert exact(context.mpf(2) ** (-TINY - 2)) == 0
     assert exact(-(context.mpf(2) ** (-TINY + 2))) == -Fraction(1, 2 ** (TINY - 2))
     assert exact(context.exp(context.mpf(-((10) ** 30)))) == 0

@@ -10,11 +10,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_expression
 from hardsim.network.numbers import Mask
 from hardsim.run import float64, float_attention, prefixes
 from hardsim.run.enclosure import Block, Integers, bits, fixed
@@ -23,13 +21,10 @@ from hardsim.run.float_rows import Views, mean
 from hardsim.run.prefixes import causal, fork, join
 from hardsim.run.soft import SoftModel
 from tests.run.test_float64 import assert_contains
+from tests.subjects import compiled
 
 CAUSAL = ["causal-temperature", "causal-position"]
 Passes = list[tuple[BatchTrace, Integers]]
-
-
-def subject_of(text: str, regime: str, beta: Fraction | None = None, alphabet: str = "ab") -> Subject:
-    return compile_formula(parse_expression(text, list(alphabet)), ModelOptions(regime, beta))
 
 
 def both_ways(
@@ -84,7 +79,7 @@ def assert_same(passes: tuple[Passes, Passes], words: int) -> None:
     ],
 )
 def test_sharing_prefixes_changes_no_answer(text: str, regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = subject_of(text, regime)
+    subject = compiled(text, regime)
     words = [tuple(word) for word in product("ab", repeat=8)]
     passes = both_ways(subject, words, monkeypatch)
     assert_same(passes, len(words))
@@ -110,7 +105,7 @@ def test_words_that_the_first_pass_does_not_decide_are_run_again(
     regime: str, beta: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a small beta heads read values in between: whole subtrees of words are left to the second pass."""
-    subject = subject_of("a S b", regime, beta, "abc")
+    subject = compiled("a S b", regime, beta, "abc")
     words = [tuple(word) for word in product("abc", repeat=5)]
     passes = both_ways(subject, words, monkeypatch)
     assert_same(passes, len(words))
@@ -133,14 +128,14 @@ def test_the_dense_way_reads_the_prefixes_too(monkeypatch: pytest.MonkeyPatch) -
     for text in ("a S b", "#L[a] > 2"):
         words = [tuple(word) for word in product("ab", repeat=6)]
         with monkeypatch.context() as patch:
-            passes = both_ways(subject_of(text, "causal-temperature"), words, patch)
+            passes = both_ways(compiled(text, "causal-temperature"), words, patch)
         assert passes[0][0][0].shared > 0
         assert_same(passes, len(words))
 
 
 def test_weights_that_underflow_far_behind_the_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last b of `b c^n` lies so far back that its weight underflows in the table of the others."""
-    subject = subject_of("(a | c) S b", "causal-position", Fraction(200), "abc")
+    subject = compiled("(a | c) S b", "causal-position", Fraction(200), "abc")
     tails = [tuple(word) for word in product("ac", repeat=4)]
     words = [("c", "b", *"c" * 10, *tail) for tail in tails]
     passes = both_ways(subject, words, monkeypatch)
@@ -155,7 +150,7 @@ def test_sharing_happens_where_it_pays_and_nowhere_else() -> None:
     scattered = [tuple(rng.choice(["a", "b"], 64)) for _ in range(256)]
 
     def shared(regime: str, words: Sequence[Sequence[str]]) -> int:
-        return max(trace.shared for trace, _ in FloatForward(subject_of("a S b", regime).model).passes(words))
+        return max(trace.shared for trace, _ in FloatForward(compiled("a S b", regime).model).passes(words))
 
     for regime in CAUSAL:
         assert shared(regime, exhaustive) > 4
@@ -168,7 +163,7 @@ def test_sharing_happens_where_it_pays_and_nowhere_else() -> None:
 def test_causal_batches_are_larger_and_no_word_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(float64, "BATCH", 64 * 9)
     monkeypatch.setattr(prefixes, "STAGE", 8)
-    forward = FloatForward(subject_of("a S b", "causal-position").model)
+    forward = FloatForward(compiled("a S b", "causal-position").model)
     words = [tuple(word) for word in product("ab", repeat=9)]
     passes = list(forward.passes(words))
     assert [trace.words for trace, _ in passes] == [256, 256]
@@ -179,7 +174,7 @@ def test_causal_batches_are_larger_and_no_word_is_lost(monkeypatch: pytest.Monke
 
 
 def test_what_makes_a_network_causal() -> None:
-    model = subject_of("a S b", "causal-position").model
+    model = compiled("a S b", "causal-position").model
     assert causal(model)
     assert not causal(replace(model, temperature=parse_arith("1/n")))
     assert not causal(replace(model, encodings=(*model.encodings, (0, parse_arith("i/n")))))

@@ -19,7 +19,7 @@ from hardsim.program.file import read_ahat, read_json
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.soft import BITS, SoftModel, bounds, side
 from tests.attention_models import Document, some_a, with_head, write
-from tests.networks import transformers
+from tests.networks import fraction, transformers
 
 context = MPContext()
 context.dps = 120
@@ -40,9 +40,7 @@ def value_of(model: SoftModel, word: str) -> tuple[Fraction, Fraction]:
 def exactly(word: str, tau: Fraction) -> Fraction:
     """k / (k + (n - k) e^(-1/tau)) to 120 digits."""
     k, n = word.count("a"), len(word)
-    value = context.mpf(k) / (k + (n - k) * context.exp(context.mpf(-tau.denominator) / tau.numerator))
-    sign, mantissa, exponent, _ = value._mpf_
-    return Fraction(int(-mantissa if sign else mantissa)) * Fraction(2) ** int(exponent)
+    return fraction(context.mpf(k) / (k + (n - k) * context.exp(context.mpf(-tau.denominator) / tau.numerator)))
 
 
 @pytest.mark.parametrize("tau", ["1", "1/3", "1/40", "17/5"])

@@ -124,10 +124,5 @@ def test_the_gap_of_a_length_is_that_of_its_worst_head() -> None:
 
 def test_the_lesser_of_what_is_there() -> None:
     one, two = Fraction(1), Fraction(2)
-    assert [lower(one, two), lower(two, one), lower(None, two), lower(one, None), lower(None, None)] == [
-        1,
-        1,
-        2,
-        1,
-        None,
-    ]
+    pairs = ((one, two), (two, one), (None, two), (one, None), (None, None))
+    assert [lower(*pair) for pair in pairs] == [1, 1, 2, 1, None]

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hardsim.network.model import FeedForward, Matrix
 from hardsim.network.numbers import Mask, Rational
 from hardsim.program.model import Affine, Program, Unit, Weighting
-from hardsim.sharpening.measure import LengthFacts
-from hardsim.sharpening.recursion import declared_gaps, error_bounds, row_distance
+from hardsim.sharpening.recursion import Gaps, LayerBounds, declared_gaps, error_bounds, row_distance
 from hardsim.theory.perturbation import FARTHEST, weight_distance
 from tests.networks import ffns
 from tests.simulations import models, one_head, run_hard, tieless
@@ -49,55 +48,47 @@ def test_a_row_with_one_maximum_is_lemma_33() -> None:
     assert row_distance(1, 1, 1, None, Fraction(3), Fraction(1, 8)) == 0
 
 
-def bounds_of(model: Program, n: int, inverse: int) -> tuple[LengthFacts, list[tuple[Fraction, Fraction]]]:
-    """Facts, and for the last coordinate the bounds after attention and at the end of each layer."""
-    facts = run_hard(model, n)[-1].facts
-    found = error_bounds(model, facts, [Fraction(inverse)] * n, declared_gaps(model, facts))
-    return facts, [(layer.attended["free"], layer.final["free"]) for layer in found.layers]
+MODEL = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
+
+
+def bounds_of(model: Program, inverse: int) -> tuple[Gaps, list[LayerBounds]]:
+    """The declared gaps at length 3, and the bounds of each layer."""
+    facts = run_hard(model, 3)[-1].facts
+    gaps = declared_gaps(model, facts)
+    return gaps, list(error_bounds(model, facts, [Fraction(inverse)] * 3, gaps).layers)
 
 
 def test_a_head_moves_its_value_by_half_its_spread() -> None:
     """The value [a] is 0 or 1, so that 1/2 is in the middle: weights that are D apart move it by D/2."""
-    _, found = bounds_of(one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE), 3, 2)
+    _, (layer,) = bounds_of(MODEL, 2)
     # The last of three positions has score 3, gap 1 and two others.
-    assert found == [(weight_distance(3, 1, Fraction(1), ZERO, HALF) / 2,) * 2]
+    assert layer.attended["free"] == layer.final["free"] == weight_distance(3, 1, Fraction(1), ZERO, HALF) / 2
 
 
 def two_heads(gain: int) -> Program:
     """The head of `one_head` twice, the second layer with `gain` times what the first read in its keys."""
-    model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
-    (head,) = model.layers[0].heads
     second = replace(
-        head,
+        MODEL.layers[0].heads[0],
         name="k",
         score=((Affine.constant(1), Affine.of({"place": 2, "free": gain})),),
         values=(("free", Affine.of({"free": Fraction(1, 3)})),),
     )
-    return replace(model, layers=(*model.layers, replace(model.layers[0], heads=(second,))))
+    return replace(MODEL, layers=(*MODEL.layers, replace(MODEL.layers[0], heads=(second,))))
 
 
 def test_errors_of_one_layer_enter_the_scores_and_values_of_the_next() -> None:
     """The query is the constant 1, without error, so a score is off by the gain times what the key is off by."""
     model = two_heads(1)
-    facts = run_hard(model, 3)[-1].facts
-    gaps = declared_gaps(model, facts)
-    inverse = Fraction(16)
-    first, second = error_bounds(model, facts, [inverse] * 3, gaps).layers
+    gaps, (first, second) = bounds_of(model, 16)
     delta = first.final["free"]
     assert 0 < delta < Fraction(1, 1000)
     assert second.etas["k"] == delta
-    distance = max(row_distance(n, 1, 1, gap, inverse, delta) for n, gap in enumerate(gaps["k"], start=1))
+    distance = max(row_distance(n, 1, 1, gap, Fraction(16), delta) for n, gap in enumerate(gaps["k"], start=1))
     assert second.distances["k"] == distance
     # Values are a third of what the first head read, 0 or 1.
     wanted = delta + delta / 3 + distance * Fraction(1, 6)
     assert wanted <= second.final["free"] <= wanted * (1 + Fraction(1, 2**80))
     assert all(bounds.final[name] == 0 for bounds in (first, second) for name in model.coordinates if name != "free")
-
-
-def with_units(units: list[Unit]) -> Program:
-    """The head of `one_head` and hidden units."""
-    model = one_head([0], [2], Mask.FUTURE, Weighting.AVERAGE)
-    return replace(model, layers=(replace(model.layers[0], units=tuple(units)),))
 
 
 def of_read(weight: Rational, bias: Rational, factor: int, clip: bool = True) -> Unit:
@@ -107,9 +98,7 @@ def of_read(weight: Rational, bias: Rational, factor: int, clip: bool = True) ->
 
 def placed(unit: Unit, inverse: int = 8) -> tuple[Fraction, Fraction]:
     """The bounds of the head's value, which is 0 or 1 in the hard model, and of what the unit writes."""
-    model = with_units([unit])
-    facts = run_hard(model, 3)[-1].facts
-    (layer,) = error_bounds(model, facts, [Fraction(inverse)] * 3, declared_gaps(model, facts)).layers
+    _, (layer,) = bounds_of(replace(MODEL, layers=(replace(MODEL.layers[0], units=(unit,)),)), inverse)
     return layer.attended["free"], layer.final["place"]
 
 
@@ -134,9 +123,8 @@ def test_a_hidden_unit_that_is_never_active_has_no_error() -> None:
     error, found = placed(of_read(1, -2, 5, clip=False))
     assert error < 1
     assert found == 0
-    assert (
-        placed(of_read(1, -1, 5, clip=False))[1] == 5 * error
-    )  # its input reaches 0, so that an error may make it active
+    # Its input reaches 0, so that an error may make it active.
+    assert placed(of_read(1, -1, 5, clip=False))[1] == 5 * error
     assert placed(of_read(1, 0, -5, clip=False))[1] == 5 * error
 
 

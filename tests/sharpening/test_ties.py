@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
-from hardsim.network.model import LengthTable, Schedule, Transformer
+from hardsim.network.model import LengthTable, Schedule
 from hardsim.program.assemble import assemble
 from hardsim.program.file import read_ahat, read_json
 from hardsim.program.model import Program
@@ -93,8 +94,10 @@ def test_other_heads_are_left_alone(tmp_path: Path) -> None:
     assert max(found.heads["other"].most) == 3
 
 
-def softened(model: Program, temperature: Schedule) -> Transformer:
-    return assemble(model, temperature)
+def soft_side(soft: SoftModel, word: Sequence[str]) -> bool | None:
+    """The side of 1/2 on which the output of softmax is."""
+    run = soft.run(word, lambda trace: True)
+    return side(run.trace.columns[soft.model.output].values[run.trace.index], HALF)
 
 
 @pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
@@ -104,18 +107,13 @@ def test_softmax_at_the_theorem_s_temperature_is_right(tmp_path: Path, weighting
     for n in range(1, LONGEST + 1):
         facts = facts_of(model, n)
         solution = solve(model, facts, DEFAULT_EPSILON, declared_gaps(model, facts))
-        soft = SoftModel(softened(model, LengthTable((solution.tau,) * n)))
-        for word in words(n):
-            run = soft.run(word, lambda trace: True)
-            value = run.trace.columns[soft.model.output].values[run.trace.index]
-            assert side(value, HALF) is expected(weighting, word)
+        soft = SoftModel(assemble(model, LengthTable((solution.tau,) * n)))
+        assert [soft_side(soft, word) for word in words(n)] == [expected(weighting, word) for word in words(n)]
 
 
 def test_without_breaking_them_softmax_shares_its_weight(tmp_path: Path) -> None:
     """What the tests above rest on: at any temperature the tie of aab has the mean 2/3, of abb 1/3."""
     model = load(tmp_path, sided("leftmost"))
-    soft = SoftModel(softened(model, LengthTable((Fraction(1, 100),) * 3)))
-    for word, above in (("aab", True), ("abb", False)):
-        run = soft.run(word, lambda trace: True)
-        assert side(run.trace.columns[soft.model.output].values[run.trace.index], HALF) is above
+    soft = SoftModel(assemble(model, LengthTable((Fraction(1, 100),) * 3)))
+    assert [soft_side(soft, word) for word in ("aab", "abb")] == [True, False]
     assert expected("leftmost", tuple("abb"))

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.lang.parse import parse_expression
+from hardsim.checking.subject import Subject
 from hardsim.program.model import Head, Kind
 from hardsim.program.regimes import REGIMES, expression
 from hardsim.program.sharpness import DEFAULT_BETA, look_up_beta
 from hardsim.theory.lemmas import halved_look_up_error, look_up_error, ramp_sign_error, sign_error, table_error
 from tests.networks import context, number, softmax
+from tests.subjects import compiled as subject
 
 pytestmark = pytest.mark.sweep
 
@@ -49,10 +48,6 @@ def test_the_two_sides_are_the_definition(g: Fraction) -> None:
             alpha = softmax([g * (2 * j * c - j * j) for j in range(1, n + 1)])
             attended = context.fsum(a * j for j, a in enumerate(alpha, start=1))
             assert abs(abs(attended - c) - Tails(g, n).error(c, n)) < context.mpf(10) ** -45
-
-
-def subject(text: str, regime: str, counting: Any = None) -> Subject:
-    return compile_formula(parse_expression(text, ["a", "b"]), ModelOptions(regime, counting=counting))
 
 
 def the_head(compiled: Subject, kind: Kind) -> Head:
@@ -227,7 +222,7 @@ def halves(m: int) -> list[Fraction]:
 
 @pytest.mark.parametrize(("regime", "side"), CASES)
 def test_the_sign_test_at_its_rate_for_every_half_integer(regime: str, side: str) -> None:
-    compiled = subject(f"#{side}[a] >= 2", regime, "sign")
+    compiled = subject(f"#{side}[a] >= 2", regime, counting="sign")
     head = the_head(compiled, Kind.SIGN)
     causal = REGIMES[regime].causal
     key = expression(REGIMES[regime].sign_key)
@@ -299,11 +294,11 @@ def test_look_up_beta_is_the_least_sufficient_integer_for_every_weight_to_10000(
 
 def test_a_comparison_of_many_counts_gets_a_larger_beta_and_a_users_beta_stays() -> None:
     text = "200*#L[a] - 99*#R[b] >= 3"
-    compiled = subject(text, "temperature")
+    compiled = subject(text)
     betas = {compiled.budget.beta_of(head) for head in compiled.program.heads if head.kind is Kind.LOOKUP}
     # 299 * 2 e^-8 (1 + 1/16) = 0.213... <= 1/4 < 299 * 2 e^-7 (1 + 1/14) = 0.584...
     assert betas == {Fraction(8)}
     others = {compiled.budget.beta_of(head) for head in compiled.program.heads if head.kind is Kind.NEAREST}
     assert others == {DEFAULT_BETA}
-    own = compile_formula(parse_expression(text, ["a", "b"]), ModelOptions(beta=Fraction(3)))
+    own = subject(text, beta=Fraction(3))
     assert {own.budget.beta_of(head) for head in own.program.heads if not head.uniform} == {Fraction(3)}

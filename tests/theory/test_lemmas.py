@@ -51,10 +51,8 @@ def test_attended_value_is_off_by_at_most_half_of_lemma_6(
 ) -> None:
     scores, g = case
     winner = scores.index(max(scores))
-    weighted = [a * number(v) for a, v in zip(softmax(scores), values, strict=False)]
-    attended = context.fsum(weighted)
-    wanted = number(values[winner])
-    assert abs(attended - wanted) <= attended_error(g, context)
+    attended = context.fsum(a * number(v) for a, v in zip(softmax(scores), values, strict=False))
+    assert abs(attended - number(values[winner])) <= attended_error(g, context)
 
 
 def test_beta_4_is_enough_and_3_is_not() -> None:

@@ -28,6 +28,7 @@ Matrix: TypeAlias = list[Vector]
 KEY, WIDTH, HIDDEN, LENGTH = 2, 3, 5, 7
 
 ZERO, ONE = Fraction(0), Fraction(1)
+IDENTITY = [[Fraction(j == k) for k in range(WIDTH)] for j in range(WIDTH)]
 seeds = st.integers(0, 2**32)
 
 
@@ -50,7 +51,6 @@ class Draw:
         return [self.vector(columns) for _ in range(rows)]
 
     def moved(self, x: Vector, delta: Fraction) -> Vector:
-        """x, off by at most delta."""
         return moved(x, [self.source.choice([ONE, -ONE, Fraction(self.source.randint(-6, 6), 6)]) for _ in x], delta)
 
     def convex(self) -> Vector:
@@ -195,12 +195,11 @@ def test_lemma_31(seed: int) -> None:
 
 
 def test_lemma_31_is_attained() -> None:
-    identity = [[Fraction(j == k) for k in range(WIDTH)] for j in range(WIDTH)]
     activations, delta = [[Fraction(j)] * WIDTH for j in range(LENGTH)], Fraction(3, 5)
     others = [moved(x, [ONE] * WIDTH, delta) for x in activations]
     alpha = convex([ONE] * LENGTH)
-    error = apart(attention(alpha, [identity], activations, 2), attention(alpha, [identity], others, 2))
-    assert error == uniform_error(row_norm(identity), delta) == 2 * delta
+    error = apart(attention(alpha, [IDENTITY], activations, 2), attention(alpha, [IDENTITY], others, 2))
+    assert error == uniform_error(row_norm(IDENTITY), delta) == 2 * delta
 
 
 # ---- Lemma 32 ----
@@ -251,12 +250,11 @@ def test_lemma_34(seed: int) -> None:
 
 
 def test_lemma_34_is_attained() -> None:
-    identity = [[Fraction(j == k) for k in range(WIDTH)] for j in range(WIDTH)]
     size, delta, lost = Fraction(2), Fraction(1, 9), Fraction(1, 5)
     activations = [[size if j == 3 else -size] * WIDTH for j in range(LENGTH)]
     others = [moved(x, [-ONE] * WIDTH, delta) for x in activations]
     hard = [Fraction(j == 3) for j in range(LENGTH)]
     soft = [1 - lost if j == 3 else lost / (LENGTH - 1) for j in range(LENGTH)]
-    error = apart(attention(hard, [identity], activations, 3), attention(soft, [identity], others, 3))
+    error = apart(attention(hard, [IDENTITY], activations, 3), attention(soft, [IDENTITY], others, 3))
     # 1/9 + (1/9 + 2 * 2/5)
     assert error == attention_error(ONE, size, delta, 2 * lost) == Fraction(2, 9) + Fraction(4, 5)

@@ -26,17 +26,6 @@ def round_boolean(x: Fraction) -> Fraction:
     return max(zero, 2 * x - Fraction(1, 2)) - max(zero, 2 * x - Fraction(3, 2))
 
 
-def rounded_error(error: Fraction) -> Fraction:
-    """How far the rounded value is from a Boolean, if the value was off by at most `error`: `2 error - 1/2`, but at
-    least 0 and at most 1.
-
-    For the Boolean 0 this is `round_boolean(error)`, the largest value that can come out since rounding is monotone;
-    for 1 it is the same by the symmetry `round(1 - x) = 1 - round(x)`. So it is attained, and 1/4 is the largest
-    error that vanishes.
-    """
-    return round_boolean(error)
-
-
 @given(st.fractions(-3, 3))
 @example(QUARTER)
 @example(3 * QUARTER)
@@ -55,16 +44,17 @@ def test_rounding_is_exact_on_approximate_booleans_and_rises_between(x: Fraction
 
 @given(st.fractions(0, 2), st.fractions(-1, 1), st.sampled_from([0, 1]))
 def test_the_rounded_error_holds_and_is_attained(error: Fraction, share: Fraction, boolean: int) -> None:
-    assert abs(round_boolean(boolean + share * error) - boolean) <= rounded_error(error)
+    """A Boolean that is off by at most `error` is off by `round_boolean(error)` afterwards: the largest value that can
+    come out of 0, since rounding is monotone, and the same for 1 by the symmetry `round(1 - x) = 1 - round(x)`."""
+    assert abs(round_boolean(boolean + share * error) - boolean) <= round_boolean(error)
     inwards = 1 - 2 * boolean
-    assert abs(round_boolean(boolean + inwards * error) - boolean) == rounded_error(error)
+    assert abs(round_boolean(boolean + inwards * error) - boolean) == round_boolean(error)
 
 
 def test_a_quarter_is_the_largest_error_that_vanishes() -> None:
-    largest = Fraction(1, 4)
-    assert rounded_error(largest) == 0 < rounded_error(largest + Fraction(1, 10**9))
-    assert rounded_error(Fraction(1, 3)) == Fraction(1, 6)  # 2/3 - 1/2
-    assert rounded_error(Fraction(5)) == 1
+    assert round_boolean(QUARTER) == 0 < round_boolean(QUARTER + Fraction(1, 10**9))
+    assert round_boolean(Fraction(1, 3)) == Fraction(1, 6)  # 2/3 - 1/2
+    assert round_boolean(Fraction(5)) == 1
 
 
 # ---- Lemma 27: pieces ----
@@ -78,11 +68,8 @@ Region = tuple[Fraction | None, Fraction | None, list[Line]]
 
 
 def affine(layer: Layer, lines: list[Line]) -> list[Line]:
-    return [
-        (sum((w * a for w, (a, _) in zip(row, lines, strict=True)), Fraction(0)),
-         sum((w * b for w, (_, b) in zip(row, lines, strict=True)), bias))
-        for row, bias in layer
-    ]  # fmt: skip
+    slopes, intercepts = zip(*lines, strict=True)
+    return [(dot(row, slopes), dot(row, intercepts) + bias) for row, bias in layer]
 
 
 def relu(region: Region) -> list[Region]:
@@ -125,13 +112,11 @@ def dot(row: Sequence[Fraction], values: Sequence[Fraction]) -> Fraction:
 
 
 def random_layer(source: random.Random, width: int, inputs: int) -> Layer:
-    return [
-        (
-            [Fraction(source.randint(-9, 9), source.randint(1, 4)) for _ in range(inputs)],
-            Fraction(source.randint(-9, 9), 4),
-        )
-        for _ in range(width)
-    ]
+    def unit() -> tuple[list[Fraction], Fraction]:
+        weights = [Fraction(source.randint(-9, 9), source.randint(1, 4)) for _ in range(inputs)]
+        return weights, Fraction(source.randint(-9, 9), 4)
+
+    return [unit() for _ in range(width)]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ Lemma 6 with g = 1/2. All refuse no scores, a gap below 1, and positions outside
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
@@ -22,19 +22,13 @@ from hardsim.theory.lemmas import geometric_distance
 from tests.mistakes import raised
 from tests.networks import context, softmax
 
-DECAY = Fraction(1, 2)
+Row: TypeAlias = tuple[Fraction, ...]
+"""Scores without ties, one for each visible position."""
+HALF = Fraction(1, 2)
 """g of Lemma 6 after Lemma 8, in nats per position, for beta = 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """Scores without ties, one for each visible position, and their g of Lemma 6 in nats per position."""
-
-    scores: tuple[Fraction, ...]
-    decay: Fraction = DECAY
-
-
-def causal_rightmost(scores: Sequence[Fraction]) -> Broken:
+def causal_rightmost(scores: Sequence[Fraction]) -> Row:
     """Lemma 8a, without n: `i^2 (s_j - 1/(2j))`, j = 1..i, i the query's position and the number of scores.
 
     For j < j* the tie-breaks differ by `(j* - j)/(2 j j*)`, at least `(j* - j)/(2 i (i - 1))`; for j > j*,
@@ -43,10 +37,10 @@ def causal_rightmost(scores: Sequence[Fraction]) -> Broken:
     """
     _check_gap(scores)
     i = len(scores)
-    return Broken(tuple(i * i * (score - Fraction(1, 2 * j)) for j, score in enumerate(scores, start=1)))
+    return tuple(i * i * (score - Fraction(1, 2 * j)) for j, score in enumerate(scores, start=1))
 
 
-def rightmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Broken:
+def rightmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Row:
     """Lemma 8b: `n (s_j + j/(2n))` at positions j = first, first + 1, ... of a word of length n.
 
     For j < j* the tie-break alone gives (j* - j)/2; for j > j*, s_j <= s_j* - 1, and `n - (j - j*)/2 >= (j - j*)/2`.
@@ -54,17 +48,17 @@ def rightmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Broken:
     return _broken(scores, n, first, 1)
 
 
-def leftmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Broken:
+def leftmost(scores: Sequence[Fraction], n: int, first: int = 1) -> Row:
     """Lemma 8c: `n (s_j - j/(2n))`, the mirror image of Lemma 8b."""
     return _broken(scores, n, first, -1)
 
 
-def _broken(scores: Sequence[Fraction], n: int, first: int, side: int) -> Broken:
+def _broken(scores: Sequence[Fraction], n: int, first: int, side: int) -> Row:
     _check_gap(scores)
     last = first + len(scores) - 1
     if first < 1 or last > n:
         raise InputError(f"the visible positions {first} to {last} do not lie in a word of length {n}")
-    return Broken(tuple(n * score + Fraction(side * j, 2) for j, score in enumerate(scores, start=first)))
+    return tuple(n * score + Fraction(side * j, 2) for j, score in enumerate(scores, start=first))
 
 
 def _check_gap(scores: Sequence[Fraction]) -> None:
@@ -78,11 +72,10 @@ def _check_gap(scores: Sequence[Fraction]) -> None:
 
 pytestmark = pytest.mark.sweep
 
-Break = Callable[[Sequence[Fraction]], Broken]
-HALF = Fraction(1, 2)
+Break = Callable[[Sequence[Fraction]], Row]
 
 
-def exactly_long(side: Callable[[Sequence[Fraction], int], Broken]) -> Break:
+def exactly_long(side: Callable[[Sequence[Fraction], int], Row]) -> Break:
     """The lemma with n where all positions are visible."""
     return lambda scores: side(scores, len(scores))
 
@@ -105,14 +98,13 @@ def holds(name: str, scores: Sequence[Fraction]) -> Fraction | None:
     breaking, side = BREAKS[name]
     broken = breaking(scores)
     best = max(scores)
-    assert broken.decay == HALF
-    assert broken.scores.count(max(broken.scores)) == 1
+    assert broken.count(max(broken)) == 1
     winner = side([j for j, score in enumerate(scores) if score == best])
-    assert broken.scores.index(max(broken.scores)) == winner
+    assert broken.index(max(broken)) == winner
     if len(scores) == 1:
         return None
-    steep = steepness(broken.scores)
-    assert steep >= broken.decay
+    steep = steepness(broken)
+    assert steep >= HALF
     return steep
 
 
@@ -150,31 +142,31 @@ def test_masked_rows_see_some_positions_of_a_longer_word(row: list[Fraction], da
     for breaking, side in ((rightmost, max), (leftmost, min)):
         broken = breaking(row, n, first)
         tie = 1 if breaking is rightmost else -1
-        assert list(broken.scores) == [n * (s + Fraction(tie * (first + k), 2 * n)) for k, s in enumerate(row)]
-        assert broken.scores.index(max(broken.scores)) == side(j for j, s in enumerate(row) if s == max(row))
-        assert len(row) == 1 or steepness(broken.scores) >= HALF
+        assert list(broken) == [n * (s + Fraction(tie * (first + k), 2 * n)) for k, s in enumerate(row)]
+        assert broken.index(max(broken)) == side(j for j, s in enumerate(row) if s == max(row))
+        assert len(row) == 1 or steepness(broken) >= HALF
 
 
 def test_the_scores_are_those_of_the_statement() -> None:
     row = [Fraction(x) for x in (1, 0, 1, 0, 0)]
-    assert causal_rightmost(row).scores == tuple(25 * (s - Fraction(1, 2 * j)) for j, s in enumerate(row, start=1))
-    assert rightmost(row, 7).scores == tuple(7 * (s + Fraction(j, 14)) for j, s in enumerate(row, start=1))
-    assert leftmost(row, 7, 3).scores == tuple(7 * (s - Fraction(j, 14)) for j, s in enumerate(row, start=3))
+    assert causal_rightmost(row) == tuple(25 * (s - Fraction(1, 2 * j)) for j, s in enumerate(row, start=1))
+    assert rightmost(row, 7) == tuple(7 * (s + Fraction(j, 14)) for j, s in enumerate(row, start=1))
+    assert leftmost(row, 7, 3) == tuple(7 * (s - Fraction(j, 14)) for j, s in enumerate(row, start=3))
 
 
 def test_the_half_of_8a_is_approached_and_those_of_8b_and_8c_attained() -> None:
     """Two neighbouring maxima at the end, and a row of ones."""
     for n in (2, 3, 10, 1000):
         for row in ([Fraction(1)] * n, [*[Fraction(0)] * (n - 2), Fraction(1), Fraction(1)]):
-            assert steepness(causal_rightmost(row).scores) == Fraction(n, 2 * (n - 1))
-            assert steepness(rightmost(row, n).scores) == HALF
-            assert steepness(leftmost(row, n).scores) == HALF
+            assert steepness(causal_rightmost(row)) == Fraction(n, 2 * (n - 1))
+            assert steepness(rightmost(row, n)) == HALF
+            assert steepness(leftmost(row, n)) == HALF
 
 
 def test_8a_with_a_lower_power_of_i_falls_off_too_slowly() -> None:
     """i^2 over i, that is i times the scores: the decay of a row of ones vanishes."""
     for i in (10, 100, 1000):
-        scores = causal_rightmost([Fraction(1)] * i).scores
+        scores = causal_rightmost([Fraction(1)] * i)
         assert steepness([score / i for score in scores]) == Fraction(1, 2 * (i - 1))
 
 
@@ -190,17 +182,17 @@ def test_lemma_6_applies_to_the_broken_scores(row: list[Fraction], beta: int) ->
     """What the lemmas are for: the distance from the rightmost or leftmost hardmax."""
     for breaking, _ in BREAKS.values():
         broken = breaking(row)
-        best = max(broken.scores)
-        weights = softmax([beta * score for score in broken.scores])
+        best = max(broken)
+        weights = softmax([beta * score for score in broken])
         # The winner lacks what the others have.
-        distance = 2 * context.fsum(w for w, s in zip(weights, broken.scores, strict=True) if s != best)
-        assert distance <= geometric_distance(beta * broken.decay, context)
+        distance = 2 * context.fsum(w for w, s in zip(weights, broken, strict=True) if s != best)
+        assert distance <= geometric_distance(beta * HALF, context)
 
 
 def test_lemma_6_is_approached_after_8b() -> None:
     """A row of ones: the weights left of the last fall off by exactly 1/2, to one side only: half of Lemma 6's mass."""
     for beta in (2, 8, 40):
-        scores = rightmost([Fraction(1)] * 400, 400).scores
+        scores = rightmost([Fraction(1)] * 400, 400)
         x = context.exp(-context.mpf(beta) / 2)
         mass = context.fsum(x**k for k in range(1, len(scores)))
         distance = 2 * mass / (1 + mass)

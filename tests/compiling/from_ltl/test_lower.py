@@ -12,8 +12,8 @@ from hardsim.program.model import Affine, Program
 from hardsim.program.regimes import REGIMES
 
 
-def program(text: str, regime: str = "temperature", alphabet: str = "abc", single_head: bool = False) -> Program:
-    return lower(desugar(parse_expression(text, list(alphabet))), REGIMES[regime], single_head)
+def program(text: str, regime: str = "temperature") -> Program:
+    return lower(desugar(parse_expression(text, ["a", "b", "c"])), REGIMES[regime])
 
 
 @pytest.mark.parametrize(
@@ -43,15 +43,6 @@ def test_depth_and_heads(text: str, layers: int, heads: int) -> None:
 def test_first_is_compiled_as_once_first_and() -> None:
     file = parse_text("alphabet: a b\nat: first\nF a\n")
     assert len(lower(desugar(file), REGIMES["temperature"]).heads) == 3  # F, first, O
-
-
-def test_no_coordinate_is_written_twice() -> None:
-    found = program("(Y a S X b) <-> (H (a | Y Y b) ^ !G X a)")
-    heads = [head.out for head in found.heads]
-    clips = {(number, unit.out) for number, layer in enumerate(found.layers) for unit in layer.units}
-    assert len(set(heads)) == len(heads)
-    assert len({out for _, out in clips}) == len(clips)
-    assert not set(heads) & {out for _, out in clips}
 
 
 @pytest.mark.parametrize("regime", ["causal-temperature", "causal-position"])

@@ -61,7 +61,7 @@ def agree(
     for batch in batches(compiled, words):
         trace = model.run([padded_word(compiled.program, word) for word in batch])
         for number, word in enumerate(batch):
-            if beyond or _in_range(compiled, trace, number, word):
+            if beyond or not any(guard.measure.outside(trace)[number].any() for guard in compiled.guards):
                 findings.compared += 1
                 check_word(compiled, model, oracle, trace, number, word)
             else:
@@ -69,11 +69,6 @@ def agree(
         if not findings.out_of_range:
             check_gaps(compiled, trace, findings.gaps)
     return findings
-
-
-def _in_range(compiled: Compiled, trace: HardTrace, number: int, word: Word) -> bool:
-    """Whether one word of a batch stays in range, asked of the guards alone."""
-    return not any(guard.measure.outside(trace)[number].any() for guard in compiled.guards)
 
 
 def check_word(

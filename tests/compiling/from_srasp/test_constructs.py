@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
 
 from hardsim.compiling.from_srasp.compile import compile_program
+from hardsim.lang.ast import SraspProgram
 from hardsim.lang.srasp.parse import parse_program
 from tests.compiling.from_srasp.harness import agree, words_to
 
@@ -93,32 +95,33 @@ def test_what_one_position_or_a_prefix_computes(text: str) -> None:
     assert agree(program, words_to(program, 5)).compared == 62
 
 
+def attending(masks: Sequence[str], *attentions: str) -> SraspProgram:
+    """A vector for every attention under every mask."""
+    texts = (attention.replace("{mask}", mask) for attention in attentions for mask in masks)
+    lines = [f"x{number}(i) := {text}\n" for number, text in enumerate(texts)]
+    return parse_program(HEAD + "".join(lines) + "Y(i) := x0(i) = x0(i)\n")
+
+
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("side", ["leftmost", "rightmost"])
 def test_attention_under_every_mask(side: str, score: str) -> None:
-    lines = [f"x{number}(i) := {score.format(side=side, mask=mask)}" for number, mask in enumerate(MASKS)]
-    program = parse_program(HEAD + "\n".join(lines) + "\nY(i) := x0(i) = x0(i)\n")
-    found = agree(program, words_to(program, 4), beyond=True)
-    assert found.compared == 30
+    program = attending(MASKS, score.replace("{side}", side))
+    assert agree(program, words_to(program, 4), beyond=True).compared == 30
 
 
 @pytest.mark.parametrize("op", ["<", "<=", ">", ">="])
 @pytest.mark.parametrize(("side", "masks"), [("leftmost", ("1", "j<i", "j<=i")), ("rightmost", ("1", "j>i", "j>=i"))])
 def test_order_inside_scores(side: str, masks: tuple[str, ...], op: str) -> None:
     """m reaches -1 at least, and s every value of [-n, n]."""
-    lines = [f"x{number}(i) := {side}_j[{mask}, s(j) {op} m(i)] pos(j) : -3" for number, mask in enumerate(masks)]
-    lines += [f"y{number}(i) := {side}_j[{mask}, s(i) {op} 0 - s(j)] in(j) : 'a'" for number, mask in enumerate(masks)]
-    lines += [f"z{number}(i) := {side}_j[{mask}, pos(j) {op} c(i)] Q_a(j) : 0" for number, mask in enumerate(masks)]
-    program = parse_program(HEAD + "\n".join(lines) + "\nY(i) := x0(i) = x0(i)\n")
+    scores = (f"s(j) {op} m(i)] pos(j) : -3", f"s(i) {op} 0 - s(j)] in(j) : 'a'", f"pos(j) {op} c(i)] Q_a(j) : 0")
+    program = attending(masks, *(f"{side}_j[{{mask}}, {score}" for score in scores))
     assert agree(program, words_to(program, 5)).compared == 62
 
 
 @pytest.mark.parametrize("side", ["leftmost", "rightmost"])
 def test_inequality_inside_scores(side: str) -> None:
-    lines = [f"x{number}(i) := {side}_j[{mask}, s(j) != m(i)] pos(j) : -3" for number, mask in enumerate(MASKS)]
-    lines += [f"y{number}(i) := {side}_j[{mask}, c(i) != c(j)] in(j) : t(i)" for number, mask in enumerate(MASKS)]
-    lines += [f"z{number}(i) := {side}_j[{mask}, !(s(i) = 3 * s(j))] q(j) : 1" for number, mask in enumerate(MASKS)]
-    program = parse_program(HEAD + "\n".join(lines) + "\nY(i) := x0(i) = x0(i)\n")
+    scores = ("s(j) != m(i)] pos(j) : -3", "c(i) != c(j)] in(j) : t(i)", "!(s(i) = 3 * s(j))] q(j) : 1")
+    program = attending(MASKS, *(f"{side}_j[{{mask}}, {score}" for score in scores))
     assert agree(program, words_to(program, 5), beyond=True).compared == 62
 
 

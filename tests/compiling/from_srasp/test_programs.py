@@ -28,7 +28,6 @@ from tests.srasp_strategies import Shape, programs
 
 pytestmark = pytest.mark.sweep
 
-MOST = 1500
 DYCK2 = """alphabet: ( ) [ ]
 rel mismatch = { '(' ']', '[' ')' }
 opens(i)  := in(i) in { '(' , '[' }
@@ -43,11 +42,14 @@ Y(i)      := ok(i) & nl(i) = nr(i)
 """
 
 
+@pytest.mark.parametrize(
+    ("longest", "of_square", "most"), [(5, 4, 1500), pytest.param(7, 5, 10_000, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", NAMES)
-def test_shipped_programs(name: str) -> None:
-    """Every word to length 5, or the drawn ones where there are more; no shipped program leaves its range."""
+def test_shipped_programs(name: str, longest: int, of_square: int, most: int) -> None:
+    """Every word to a length, or the drawn ones where there are more; no shipped program leaves its range."""
     program = program_of(name)
-    words = list(words_of(program, 4 if name == "marked_square" else 5, MOST))
+    words = list(words_of(program, of_square if name == "marked_square" else longest, most))
     found = agree(program, words)
     assert (found.compared, found.out_of_range) == (len(words), 0)
 
@@ -60,15 +62,6 @@ def test_a_compiled_program_can_be_written_and_read(name: str) -> None:
     soft = assemble(model, parse_arith("1/n"))
     text = json.dumps(transformer_json(soft))
     assert read_transformer(Reader(json.loads(text), "model")) == soft
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_shipped_programs_on_longer_words(name: str) -> None:
-    program = program_of(name)
-    words = list(words_of(program, 5 if name == "marked_square" else 7, 10_000))
-    found = agree(program, words)
-    assert (found.compared, found.out_of_range) == (len(words), 0)
 
 
 def test_dyck_2() -> None:
@@ -123,42 +116,29 @@ def test_activations_are_bounded() -> None:
     assert max(largest.values()) <= 2
 
 
-def check_random(program: SraspProgram, longest: int, seen: Counter[str]) -> None:
+@pytest.mark.parametrize(
+    ("shape", "examples", "words"),
+    [(Shape(vectors=5), 150, 30), pytest.param(Shape(vectors=7, depth=3), 3000, 0, marks=pytest.mark.slow)],
+)
+def test_random_programs(shape: Shape, examples: int, words: int) -> None:
     """A random program agrees with the oracle wherever it compiles and stays in range."""
-    try:
-        compiled = compile_program(program)
-    except Unsupported:
-        seen["refused"] += 1
-        return
-    found = agree(program, words_to(program, longest), compiled)
-    seen["compiled"] += 1
-    seen["words"] += found.compared
-
-
-def test_random_programs() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(programs(Shape(vectors=5)))
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(programs(shape))
     def check(program: SraspProgram) -> None:
-        check_random(program, 5, seen)
+        try:
+            compiled = compile_program(program)
+        except Unsupported:
+            seen["refused"] += 1
+            return
+        found = agree(program, words_to(program, 5), compiled)
+        seen["compiled"] += 1
+        seen["words"] += found.compared
 
     check()
     assert seen["compiled"] > 2 * seen["refused"]
-    assert seen["words"] > 30 * seen["compiled"]
-
-
-@pytest.mark.slow
-def test_many_random_programs() -> None:
-    seen: Counter[str] = Counter()
-
-    @settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(programs(Shape(vectors=7, depth=3)))
-    def check(program: SraspProgram) -> None:
-        check_random(program, 5, seen)
-
-    check()
-    assert seen["compiled"] > 2 * seen["refused"]
+    assert seen["words"] > words * seen["compiled"]
 
 
 def test_random_programs_without_integers_always_compile() -> None:

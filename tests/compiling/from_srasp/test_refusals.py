@@ -7,6 +7,7 @@ import pytest
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.compiling.from_srasp.scores import MAX_CASES
 from hardsim.errors import Unsupported
+from hardsim.lang.ast import SraspProgram
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.parse import parse_program
 
@@ -91,16 +92,16 @@ def test_integers_that_mix_both_positions() -> None:
 
 def test_the_number_of_cases_is_limited() -> None:
     """Nine Booleans at i, each beside its own at j, have 2^9 cases; eight have 256, which is the limit."""
-    for count, refused in ((8, False), (9, True)):
+
+    def program(count: int) -> SraspProgram:
         vectors = "".join(f"v{number}(i) := pos(i) = {number}\n" for number in range(count))
         score = " ^ ".join(f"v{number}(i) & v{number}(j)" for number in range(count))
-        program = parse_program(f"{HEAD}{vectors}Y(i) := leftmost_j[1, {score}] 1 : 0\n")
-        assert MAX_CASES == 256
-        if refused:
-            with pytest.raises(Unsupported, match="more than 256 cases of truth values and symbols at i"):
-                compile_program(program)
-        else:
-            compile_program(program)
+        return parse_program(f"{HEAD}{vectors}Y(i) := leftmost_j[1, {score}] 1 : 0\n")
+
+    assert MAX_CASES == 256
+    compile_program(program(8))
+    with pytest.raises(Unsupported, match="more than 256 cases of truth values and symbols at i"):
+        compile_program(program(9))
 
 
 def test_what_is_constant_or_reads_one_position_is_no_obstacle() -> None:

@@ -13,6 +13,7 @@ from hardsim.lang import ast
 from hardsim.lang.ast import walk
 from hardsim.lang.srasp.interpreter import ProgramOracle
 from hardsim.lang.srasp.parse import parse_program
+from tests.mistakes import read_or_refused
 from tests.srasp_definitions import run_by_tables
 from tests.srasp_strategies import Shape, programs
 from tests.srasp_text import format_program
@@ -75,14 +76,6 @@ PIECES = [
 ]  # fmt: skip
 
 
-def read(text: str) -> ast.SraspProgram | SourceError:
-    """The program of a text, or the error that refuses it; anything else that is raised is a defect."""
-    try:
-        return parse_program(text)
-    except SourceError as error:
-        return error
-
-
 @settings(QUICK, max_examples=150)
 @given(programs(Shape(vectors=2)), st.lists(st.tuples(st.sampled_from(PIECES), st.integers(0, 400)), max_size=4))
 def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: list[tuple[str, int]]) -> None:
@@ -90,7 +83,7 @@ def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: 
     for piece, place in pieces:
         at = place % (len(text) + 1)
         text = text[:at] + piece + text[at + place % 3 :]
-    found = read(text)
+    found = read_or_refused(lambda: parse_program(text))
     if isinstance(found, SourceError):
         line, column, _ = found.source.line_of(found.span.start)
         assert str(found).startswith(f"<text>:{line}:{column}: error: ")
@@ -102,5 +95,5 @@ def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: 
 @settings(QUICK, max_examples=150)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_any_text_is_refused_or_read(right: str) -> None:
-    found = read(f"alphabet: a b\nP := Q_a\nY := {right}")
+    found = read_or_refused(lambda: parse_program(f"alphabet: a b\nP := Q_a\nY := {right}"))
     assert isinstance(found, ast.SraspProgram) or found.expected or found.hint

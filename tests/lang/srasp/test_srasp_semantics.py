@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from itertools import product
 
 import pytest
 
@@ -12,6 +10,8 @@ from hardsim.errors import InputError, SourceError
 from hardsim.lang.srasp.interpreter import LONGEST_PADDED, ProgramOracle, check_program_examples
 from hardsim.lang.srasp.parse import parse_program
 from tests.mistakes import raised
+from tests.programs.reference import dyck, regex
+from tests.strategies import all_words
 
 DYCK1_DEPTH2 = """\
 P_l:=▶[j<i,1]Q_l(j):0
@@ -52,10 +52,6 @@ Y(i)      := ok(i) & nl(i) = nr(i)
 """
 
 
-def words(alphabet: str, longest: int) -> list[tuple[str, ...]]:
-    return [word for n in range(1, longest + 1) for word in product(alphabet, repeat=n)]
-
-
 def shallow(word: str) -> bool:
     depth = 0
     for letter in word:
@@ -65,27 +61,13 @@ def shallow(word: str) -> bool:
     return depth == 0
 
 
-def balanced(word: str) -> bool:
-    stack: list[str] = []
-    for letter in word:
-        if letter in "([":
-            stack.append(letter)
-        elif not stack or stack.pop() + letter not in ("()", "[]"):
-            return False
-    return not stack
-
-
-def alternating(word: str) -> bool:
-    return re.fullmatch("(ab)+", word) is not None
-
-
 @pytest.mark.parametrize(
     ("text", "alphabet", "longest", "language"),
     [
         (DYCK1_DEPTH2, "lr", 10, shallow),
-        (AB_PLUS, "ab", 10, alternating),
-        (SIMULATOR, "ab", 10, alternating),
-        (DYCK2, "()[]", 6, balanced),
+        (AB_PLUS, "ab", 10, regex("(ab)+")),
+        (SIMULATOR, "ab", 10, regex("(ab)+")),
+        (DYCK2, "()[]", 6, dyck("()", "[]")),
     ],
     ids=["Dyck-1 of depth 2", "(ab)+", "(ab)+ as in the simulator", "Dyck-2"],
 )
@@ -93,7 +75,7 @@ def test_programs_of_the_papers(text: str, alphabet: str, longest: int, language
     program = parse_program(text)
     assert program.alphabet == tuple(alphabet)
     oracle = ProgramOracle(program)
-    tested = words(alphabet, longest)
+    tested = all_words(alphabet, longest)
     wrong = [word for word in tested if oracle.accepts(word) is not language("".join(word))]
     assert wrong == []
     assert any(language("".join(word)) for word in tested)
@@ -213,9 +195,8 @@ def test_padding() -> None:
 
 
 def test_blanks_are_positions_and_are_dropped() -> None:
-    oracle = ProgramOracle(
-        parse_program("alphabet: a b\npad: len + 2\nY := pos = len ? '#' : Q_'#' ? 'b' : Q_# ? 'a' : in")
-    )
+    text = "alphabet: a b\npad: len + 2\nY := pos = len ? '#' : Q_'#' ? 'b' : Q_# ? 'a' : in"
+    oracle = ProgramOracle(parse_program(text))
     assert oracle.run("aa")["Y"] == ["a", "a", "b", "#"]
     assert oracle.output("aa") == tuple("aab")
     longer = ProgramOracle(parse_program("alphabet: a\npad: (len*len + len) / 2\nY := len = 6"))
@@ -251,32 +232,16 @@ def test_words_that_are_none() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        (
-            "alphabet: a b\naccept: a ab\nreject: b\nY := Q_a",
-            2,
-            "the program rejects 'ab', which is listed under 'accept:'",
-        ),
-        (
-            "alphabet: a b\naccept: a\nreject: b ba\nY := Q_a",
-            3,
-            "the program accepts 'ba', which is listed under 'reject:'",
-        ),
-        ("alphabet: a b\nmap: a -> a  ab -> ba\nY := in", 2, "the program maps 'ab' to 'ab', and 'map:' says 'ba'"),
-        ("alphabet: a b\nmap: a ->\nY := in", 2, "the program maps 'a' to 'a', and 'map:' says ''"),
-        (
-            "alphabet: on off\nmap: on off -> off\nY := in",
-            2,
-            "the program maps 'on off' to 'on off', and 'map:' says 'off'",
-        ),
-        (
-            "alphabet: a b\npad: len-1\nmap: ab -> b\nY := in",
-            3,
-            "pad: len-1 is 1 for the word 'ab' of length 2: shorter",
-        ),
+        ("a b\naccept: a ab\nreject: b\nY := Q_a", 2, "the program rejects 'ab', which is listed under 'accept:'"),
+        ("a b\naccept: a\nreject: b ba\nY := Q_a", 3, "the program accepts 'ba', which is listed under 'reject:'"),
+        ("a b\nmap: a -> a  ab -> ba\nY := in", 2, "the program maps 'ab' to 'ab', and 'map:' says 'ba'"),
+        ("a b\nmap: a ->\nY := in", 2, "the program maps 'a' to 'a', and 'map:' says ''"),
+        ("on off\nmap: on off -> off\nY := in", 2, "the program maps 'on off' to 'on off', and 'map:' says 'off'"),
+        ("a b\npad: len-1\nmap: ab -> b\nY := in", 3, "pad: len-1 is 1 for the word 'ab' of length 2: shorter"),
     ],
 )
 def test_examples_that_are_wrong(text: str, line: int, message: str) -> None:
-    caught = raised(SourceError, check_program_examples, parse_program(text, "f"))
+    caught = raised(SourceError, check_program_examples, parse_program(f"alphabet: {text}", "f"))
     assert str(caught).startswith(f"f:{line}:")
     assert caught.message.startswith(message)
 
