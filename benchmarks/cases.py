@@ -15,9 +15,10 @@ from hardsim.checking.open import read_input
 from hardsim.checking.result import BALL, Answer, Word
 from hardsim.checking.result import MPMATH as MP
 from hardsim.checking.sharpening import plan_length, prepare_words
-from hardsim.checking.subject import ModelOptions, Subject, tempered
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import sample_words
 from hardsim.network.model import Transformer
+from hardsim.program.assemble import assemble
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
@@ -82,7 +83,7 @@ def network_passes(subject: Subject, n: int, effort: Effort) -> tuple[list[Pass]
     parts = [list(words)]
     if network is None:
         found = prepare_words(subject, {n: words}, {n: False}, keep=False)[0]
-        network, program = tempered(found.program, plan_length(found, subject, n).schedule), found.program
+        network, program = assemble(found.program, plan_length(found, subject, n).schedule), found.program
         parts = list(batches(words, n + network.bos))
     runner = HardRunner(subject, program)
     watched = Watched(program, network, streams=subject.stored is None)

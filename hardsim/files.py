@@ -22,7 +22,7 @@ from hardsim.errors import InputError
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
-except ImportError:  # not on every system: there no draft is known to be nobody's
+except ImportError:  # not on every system: there no draft is known to be nobody's, and the name is no function
     flock = None  # type: ignore[assignment]
 
 LARGEST_FILE = 64 * 2**20

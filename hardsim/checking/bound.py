@@ -49,11 +49,12 @@ from hardsim.checking.result import (
     settled,
 )
 from hardsim.checking.sharpening import LengthPlan, Preparation, plan_length, scaled
-from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally
 from hardsim.checking.words import changed_once
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.model import Schedule
+from hardsim.program.assemble import assemble
 from hardsim.program.model import Head, Program
 from hardsim.program.sharpness import Budget
 from hardsim.run.ball import BallArithmetic
@@ -118,7 +119,7 @@ class Hunter:
     def wrong_word(self, factor: Fraction) -> Word | None:
         """A word that softmax certainly answers wrongly at a temperature, if one is found; `stuck` says that some word
         had no answer at this or an earlier temperature."""
-        soft = SoftEngine(self.subject, tempered(self.program, self.make(factor)), self.program)
+        soft = SoftEngine(self.subject, assemble(self.program, self.make(factor)), self.program)
         margins = self._margins(soft, self.words)
         if isinstance(margins, tuple):
             return margins

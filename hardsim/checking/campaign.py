@@ -55,11 +55,12 @@ from hardsim.checking.sharpening import (
     refuted_gap,
     unpacked,
 )
-from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.subject import Subject
 from hardsim.checking.tally import COUNTS, Recompute, Tally, first_of, settle, settle_mismatch
 from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort, WordPlan, count_words, plan_words, planned_count
 from hardsim.errors import InputError
 from hardsim.hard.exact import HardTrace
+from hardsim.program.assemble import assemble
 from hardsim.program.model import Program
 from hardsim.run.mp import choose_digits
 from hardsim.sharpening.measure import HeadFacts, measure
@@ -411,7 +412,7 @@ class Judge:
     ) -> None:
         self.subject, self.program, self.plan = subject, program, plan
         self.hard = HardRunner(subject, program)
-        network = subject.model if plan is None else tempered(program, plan.schedule)
+        network = subject.model if plan is None else assemble(program, plan.schedule)
         self.soft = SoftEngine(subject, network, program, engine, dps, subject.budget if plan is None else None)
 
     def __call__(self, shard: Shard) -> Tally:

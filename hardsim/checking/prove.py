@@ -19,11 +19,12 @@ from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.result import Mismatch, Verdict, Word, settled, span_text
 from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, refuted_gap
-from hardsim.checking.subject import HALF, Subject, own_predicates, tempered
+from hardsim.checking.subject import HALF, Subject, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, Undecided
 from hardsim.lang.desugar import desugar
 from hardsim.network.model import Transformer
+from hardsim.program.assemble import assemble
 from hardsim.program.model import Program
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import Report, prove
@@ -351,13 +352,13 @@ def _settle(subject: Subject, program: Program, facts: LengthFacts, n: int, how:
             solution = solve(program, facts, subject.epsilon or min(DEFAULT_EPSILON, distance / 2), gaps)
             bounds, tau = solution.bounds, solution.tau
         else:
-            inverse = inverses(tempered(program, schedule), facts.n)
+            inverse = inverses(assemble(program, schedule), facts.n)
             bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / min(inverse)
     except Undecided as failure:
         return LengthProof(n, "", reason=str(failure))
     bound = output_bound(subject, bounds)
     if bound == 0 or (bound < distance and not subject.exact):
-        return LengthProof(n, how, tau, bound, distance, network=tempered(program, schedule or constant(tau)))
+        return LengthProof(n, how, tau, bound, distance, network=assemble(program, schedule or constant(tau)))
     reason = "the bound of the output's error is not smaller than its distance from the threshold"
     return LengthProof(n, "", tau, bound, distance, reason)
 

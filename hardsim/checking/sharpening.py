@@ -14,11 +14,12 @@ from functools import partial
 from hardsim.checking.engines import HardRunner, batches, hard_answers
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
 from hardsim.checking.result import Answer, Tie, Violation, Word
-from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.model import LengthTable, Schedule
+from hardsim.program.assemble import assemble
 from hardsim.program.model import Head, Program, Weighting
 from hardsim.program.sharpness import Budget
 from hardsim.sharpening.measure import LengthFacts, measure
@@ -274,7 +275,7 @@ def plan_length(prepared: Preparation, subject: Subject, n: int) -> LengthPlan:
     if schedule is None:
         assert solution is not None
         schedule = constant(solution.tau)
-    inverse = tuple(inverses(tempered(program, schedule), facts.n))
+    inverse = tuple(inverses(assemble(program, schedule), facts.n))
     own = solution is not None and subject.schedule is None
     return LengthPlan(
         program=program,

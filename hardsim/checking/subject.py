@@ -167,7 +167,7 @@ class Subject:
     def facts(self) -> ModelFacts:
         """The network in numbers."""
         budget, program = self.sharpness, self.program
-        network = self.stored or tempered(program, parse_arith("1"))
+        network = self.stored or assemble(program, parse_arith("1"))
         temperature = "that of Theorem 26 at each length" if self.schedule is None else str(self.schedule)
         return ModelFacts(
             layers=len(network.layers),
@@ -225,11 +225,6 @@ class Subject:
             certain = len(chosen) == 1 and all(above is not None for _, above in here)
             found.append(chosen[0] if certain else None)
         return tuple(symbol for symbol in found if symbol is None or symbol != self.blank)
-
-
-def tempered(program: Program, schedule: Schedule) -> Transformer:
-    """Softmax with the same scores at a temperature in place of hardmax (Theorem 26)."""
-    return assemble(program, schedule)
 
 
 def counting_of(program: Program) -> str | None:

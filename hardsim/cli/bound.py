@@ -24,9 +24,6 @@ from hardsim.report.bound import critical_json, print_bound, print_critical, pri
 from hardsim.report.json import bound_json
 from hardsim.report.plot import draw
 
-BITS = "a bound report finds for itself how many bits settle every answer"
-BALLS = "the least beta is found by the prover, in one process and in arithmetic of its own"
-
 
 def command(request: Request) -> None:
     """The command."""

@@ -301,6 +301,7 @@ def taking(manual: Manual, command: Callable[[Request], None]) -> Callable[..., 
 
     taken = [parameter(name, manual.defaults.get(name, DEFAULTS[name])) for name in manual.options.split()]
     taken.append(Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context))
+    # What inspect, and so typer, reads; the type of functions does not tell of it.
     run.__signature__ = Signature(taken)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in taken}
     return run

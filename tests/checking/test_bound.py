@@ -26,8 +26,9 @@ from hardsim.checking.bound import (
 from hardsim.checking.campaign import CheckOptions, Progress
 from hardsim.checking.engines import HardRunner, SoftEngine
 from hardsim.checking.result import Verdict
-from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.subject import Subject
 from hardsim.lang.arith import parse_arith
+from hardsim.program.assemble import assemble
 from hardsim.theory.rounding import least_width
 from tests.attention_models import Document, critical, some_a, with_head
 from tests.subjects import at_temperature, compiled, known, subject_of
@@ -101,7 +102,7 @@ def test_what_is_found_hard_stays(tmp_path: Path) -> None:
 
 
 def soft_at(subject: Subject, tau: str) -> SoftEngine:
-    return SoftEngine(subject, tempered(subject.program, parse_arith(tau)), subject.program, "ball")
+    return SoftEngine(subject, assemble(subject.program, parse_arith(tau)), subject.program, "ball")
 
 
 def test_the_bits_that_settle_every_answer(tmp_path: Path) -> None:
@@ -203,7 +204,7 @@ def test_the_network_of_a_formula_is_what_is_reported_on(regime: str, text: str)
     subject = compiled(text, regime)
     target = bound_subject(subject)
     tau = parse_arith(f"({known(target.used)})*({target.schedule})")
-    network = tempered(target.subject.program, tau)
+    network = assemble(target.subject.program, tau)
     for mine, theirs in zip(network.heads, subject.model.heads, strict=True):
         for n, i in ((5, 2), (5, 5)):
             factor = network.inverse_temperature(i, n) / subject.model.inverse_temperature(i, n)

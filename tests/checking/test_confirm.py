@@ -18,9 +18,10 @@ from hardsim.checking.confirm import Confirmation, affordable, confirm, first_le
 from hardsim.checking.engines import FloatEngine
 from hardsim.checking.prove import confirmed, prove_attention
 from hardsim.checking.result import Verdict
-from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.subject import Subject
 from hardsim.errors import Contradiction
 from hardsim.lang.arith import parse_arith
+from hardsim.program.assemble import assemble
 from tests.attention_models import critical, some_a
 from tests.subjects import compiled, known, program_of, said_to_be, subject_of
 
@@ -155,7 +156,7 @@ def test_softmax_at_too_high_a_temperature_contradicts_any_proof(
     tmp_path_factory: pytest.TempPathFactory, tenths: int
 ) -> None:
     subject = subject_of(tmp_path_factory.mktemp("model"), some_a())
-    networks = dict.fromkeys((1, 2, 3), tempered(subject.program, parse_arith(f"{tenths}/10")))
+    networks = dict.fromkeys((1, 2, 3), assemble(subject.program, parse_arith(f"{tenths}/10")))
     if tenths / 10 > critical(3):
         with pytest.raises(Contradiction, match="hard attention: accept; softmax: reject"):
             confirm(subject, 1, 3, networks=networks)
@@ -167,7 +168,7 @@ def test_the_networks_that_were_proved_are_run(tmp_path: Path) -> None:
     for subject in (subject_of(tmp_path, some_a()), program_of(tmp_path, SOME_A)):
         proof = prove_attention(subject, 4)
         assert confirmed(proof).confirmed == Confirmation(2 + 4 + 8 + 16, 4, 4)
-        warm = tempered(subject.program, parse_arith("100"))
+        warm = assemble(subject.program, parse_arith("100"))
         wrong = replace(proof, lengths=tuple(replace(length, network=warm) for length in proof.lengths))
         with pytest.raises(Contradiction, match="temperature 100"):
             confirmed(wrong)

@@ -17,11 +17,12 @@ from hardsim.checking.evaluate import accepted_words
 from hardsim.checking.execution import LocalCrew
 from hardsim.checking.result import CheckResult, Mismatch, Verdict, Violation, Word, settled
 from hardsim.checking.sharpening import Preparation, constant, packed, plan_length, prepare_words, unpacked
-from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Extreme, Tally, first_of
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
+from hardsim.program.assemble import assemble
 from hardsim.run.soft import SoftModel
 from tests.attention_models import HEAD, critical, majority, sided, some_a, with_head
 from tests.subjects import at_temperature, evaluations, known, program_of, shipped, subject_of
@@ -43,7 +44,7 @@ def prepared(subject: Subject, some: dict[int, list[Word]], whole: bool = True) 
 
 def soft_answers(subject: Subject, tau: str, some: list[Word]) -> list[Any]:
     """What softmax answers at a temperature, in balls, on words as they are read."""
-    soft = SoftEngine(subject, tempered(subject.program, parse_arith(tau)), subject.program, "ball")
+    soft = SoftEngine(subject, assemble(subject.program, parse_arith(tau)), subject.program, "ball")
     return [answer for _, answer in soft.decisions(some)]
 
 

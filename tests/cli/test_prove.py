@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from hardsim.checking.engines import FloatEngine
 from hardsim.checking.prove import LengthProof
-from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.subject import Subject
+from hardsim.program.assemble import assemble
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove
 from hardsim.proof.result import LinkProof, Proof
@@ -472,7 +473,7 @@ def test_a_word_that_contradicts_the_proof_of_a_model_is_exit_code_4(
 ) -> None:
     def believe(subject: Subject, n: int, every: int) -> tuple[LengthProof, None]:
         assert subject.schedule is not None
-        return LengthProof(n, "every word", network=tempered(subject.program, subject.schedule)), None
+        return LengthProof(n, "every word", network=assemble(subject.program, subject.schedule)), None
 
     monkeypatch.setattr("hardsim.checking.prove.prove_length", believe)
     hardsim("prove", model, "--tau", "1", "--max-n", "3").refused(

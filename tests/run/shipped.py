@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from hardsim.checking.result import Word
 from hardsim.checking.sharpening import plan_length, prepare_words
-from hardsim.checking.subject import Subject, tempered
+from hardsim.checking.subject import Subject
 from hardsim.network.model import Transformer
+from hardsim.program.assemble import assemble
 
 
 def network_of(subject: Subject, words: Sequence[Word]) -> Transformer:
     """For these words, all of one length."""
     n = len(words[0])
     prepared, _, _ = prepare_words(subject, {n: words}, {n: False}, keep=False)
-    return tempered(prepared.program, plan_length(prepared, subject, n).schedule)
+    return assemble(prepared.program, plan_length(prepared, subject, n).schedule)
