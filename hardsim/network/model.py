@@ -140,6 +140,12 @@ class AttentionHead:
         """The rows of W_V that are not 0, by output coordinate."""
         return tuple((row, tuple(form.items())) for row, form in enumerate(self.w_v.rows()) if form)
 
+    @cached_property
+    def reads(self) -> tuple[int, ...]:
+        """The coordinates that scores and values depend on."""
+        forms = [*(form for pair in self.scores for form in pair), *(form for _, form in self.values)]
+        return tuple(sorted({place for form in forms for place, _ in form}))
+
 
 @dataclass(frozen=True, slots=True)
 class HiddenUnit:
@@ -200,8 +206,26 @@ class Layer:
     ffn: FeedForward
 
 
+class Placed:
+    """What follows from where words begin and are read, for networks and programs alike."""
+
+    bos: bool
+    """Whether there is a position 0, a beginning of sequence."""
+    reading: Literal["first", "last"]
+    """The position at which the output is read: 1, or n."""
+
+    @property
+    def first(self) -> int:
+        """The first position: 0 with a beginning of sequence, else 1."""
+        return 0 if self.bos else 1
+
+    def reading_index(self, n: int) -> int:
+        """The index of the reading position among the positions of a word of length n."""
+        return (n if self.reading == "last" else 1) - self.first
+
+
 @dataclass(frozen=True)
-class Transformer:
+class Transformer(Placed):
     """The whole network. `coordinates` names the d coordinates, for readers; the arithmetic uses indices only."""
 
     alphabet: tuple[str, ...]
@@ -217,7 +241,6 @@ class Transformer:
     bos: bool = False
     threshold: Rational | None = None
     reading: Literal["first", "last"] = "last"
-    """The position at which the output is read: n, or 1."""
 
     @property
     def dimension(self) -> int:
@@ -228,15 +251,6 @@ class Transformer:
     def heads(self) -> tuple[AttentionHead, ...]:
         """All heads in order of the layers."""
         return tuple(head for layer in self.layers for head in layer.heads)
-
-    @property
-    def first(self) -> int:
-        """The first position: 0 with a beginning of sequence, else 1."""
-        return 0 if self.bos else 1
-
-    def reading_index(self, n: int) -> int:
-        """The index of the reading position among the positions of a word of length n."""
-        return (n if self.reading == "last" else 1) - self.first
 
     @cached_property
     def attended(self) -> frozenset[int]:

@@ -16,6 +16,7 @@ from typing import Literal
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
 from hardsim.network.columns import PositionFunction
+from hardsim.network.model import Placed
 from hardsim.network.numbers import ONE, Mask, Rational, plain
 
 
@@ -216,7 +217,7 @@ class ProgramLayer:
 
 
 @dataclass(frozen=True)
-class Program:
+class Program(Placed):
     """Hard attention over exact rational coordinates, positions 1..n, and 0 with a beginning of sequence (`bos`).
 
     It accepts a word iff coordinate `output` at the reading position is 1 (without a `threshold`: anything but 0 and 1
@@ -251,15 +252,6 @@ class Program:
     def heads(self) -> tuple[Head, ...]:
         """All heads in order of the layers."""
         return tuple(head for layer in self.layers for head in layer.heads)
-
-    @property
-    def first(self) -> int:
-        """The first position: 0 with a beginning of sequence, else 1."""
-        return 0 if self.bos else 1
-
-    def reading_index(self, n: int) -> int:
-        """The index of the reading position among the positions of a word of length n."""
-        return (n if self.reading == "last" else 1) - self.first
 
     def verdict(self, output: Rational) -> bool | None:
         """Whether an output means accepted; None where it is neither above nor below the threshold (or 0 or 1)."""

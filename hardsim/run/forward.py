@@ -128,10 +128,8 @@ class Forward(Generic[T]):
     def _attention(self, number: int, layer: Layer, heads: Sequence[WordHead[T]], trace: Trace[T]) -> None:
         outputs: list[tuple[int, Column]] = []
         for index, (head, means) in enumerate(zip(layer.heads, heads, strict=True)):
-            forms = [*(form for pair in head.scores for form in pair), *(form for _, form in head.values)]
-            reads = sorted({place for form in forms for place, _ in form})
             made = partial(self._means, head, means, trace.columns)
-            attended = self._remembered(("head", number, index), reads, trace.columns, made)
+            attended = self._remembered(("head", number, index), head.reads, trace.columns, made)
             trace.attended[head.name] = {out: column for (out, _), column in zip(head.values, attended, strict=True)}
             outputs += trace.attended[head.name].items()
         for out, column in outputs:
