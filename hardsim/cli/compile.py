@@ -31,8 +31,6 @@ def command(request: Request) -> None:
     if file and is_directory(file):
         raise InputError(f"{file} is a directory, and one file holds one network", "Name one formula file.")
     with Sink(output, "-o") as target, session("compile", request, target=target) as current:
-        if current.sink is not None and current.sink.same(target):
-            raise InputError(f"-o and --json both write {output}", "Give one of them another name.")
 
         def write(subject: Subject) -> None:
             if request.hard and subject.formula is None:

@@ -37,8 +37,6 @@ def command(request: Request) -> None:
         session("prove", request, target=target) as current,
     ):
         current.without("engine dps workers", "a proof is one process, in rigorous arithmetic of its own")
-        if target is not None and current.sink is not None and current.sink.same(target):
-            raise InputError(f"--certificate and --json both write {path}", "Name two files.")
         given = list(current.read())
         if current.several(given) and target is not None:
             raise InputError("one certificate is of one input, and there are several", "Give one of them.")

@@ -216,6 +216,8 @@ def session(command: str, request: Request, seed: int | None = None, target: Sin
     with held():
         current = Session(command, request, seed, target)
         with current.sink or nullcontext():
+            if target is not None and current.sink is not None and current.sink.same(target):
+                raise InputError(f"{target.option} and --json both write {target.path}", "Name two files.")
             try:
                 with interruptible():
                     yield current

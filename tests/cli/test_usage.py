@@ -171,11 +171,13 @@ def test_an_input_is_never_overwritten(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.ltl", "since.ltl"]
 
 
-@pytest.mark.parametrize("command", [("compile", "-o"), ("check", "--resume")])
-def test_a_model_and_its_report_are_two_files(
+@pytest.mark.parametrize(
+    "command", [("compile", "-o"), ("check", "--resume"), ("prove", "--certificate"), ("bound", "--plot")]
+)
+def test_a_file_and_the_report_are_two_files(
     hardsim: Any, since: Path, tmp_path: Path, command: tuple[str, str]
 ) -> None:
-    outcome = hardsim(command[0], since, command[1], tmp_path / "one", "--json", tmp_path / "." / "one")
+    outcome = hardsim(command[0], since, command[1], tmp_path / "one.svg", "--json", tmp_path / "." / "one.svg")
     outcome.refused(f"{command[1]} and --json both write")
     assert [path.name for path in tmp_path.iterdir()] == ["since.ltl"]
 
