@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from hardsim.checking.result import Answer, Word
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
-from hardsim.errors import HardsimError, InputError, SourceError, Unsupported
+from hardsim.errors import Contradiction, HardsimError, InputError, InvariantError, SourceError, Unsupported
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes
 from hardsim.lang import ast, parse
 from hardsim.lang.ast import FormulaFile
@@ -56,6 +57,8 @@ OTHER = (
     "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
     "error bounds, declared gaps and what the heads are for of the specification"
 )
+
+CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,18 @@ class Input:
             return _sharpened(self.made, options)
         _hold_options(self.made, options)
         return self.made
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """What is false about a network that was read is a matter of its file (an InputError); no file contradicts a
+        proof."""
+        try:
+            yield
+        except InvariantError as error:
+            if self.made is None or self.kind == "srasp" or isinstance(error, Contradiction):
+                raise
+            told = f"{self.name}: the specification in this model does not hold: {error}"
+            raise InputError(told, CHANGED) from error
 
 
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
