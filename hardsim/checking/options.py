@@ -300,7 +300,7 @@ def _rational(value: object) -> str:
         raise _other("a number, or text such as '7/2'", value)
     if isinstance(value, Rational):
         return str(Fraction(_short(int(value.numerator)), _short(int(value.denominator))))
-    if not isfinite(value):
+    if not (value.is_finite() if isinstance(value, Decimal) else isfinite(value)):
         return str(value)
     if isinstance(value, Decimal):
         if not -LONGEST_NUMBER < value.adjusted() < LONGEST_NUMBER:
