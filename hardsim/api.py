@@ -487,7 +487,7 @@ class Model:
         fault."""
         with _in_python() as remark, self._input.answering() if self._read else nullcontext():
             named = {renamed.get(name, name): value for name, value in values.items() if name != "words"}
-            written = {name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)}
+            written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
             meant = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
             request = Request(**meant, written=frozenset(written))
             hold_one_regime(request, "one result is of one network")

@@ -141,8 +141,8 @@ def test_bound_is_the_command(inputs: dict[str, Path], command: Command, kind: s
 
 def test_a_critical_beta_is_the_command(inputs: dict[str, Path], command: Command) -> None:
     for kind in ("formula", "network"):
-        found = hardsim.load(inputs[kind]).bound(critical=True, max_n=3)
-        assert plain(critical_json(found)) == command("bound", inputs[kind], "--critical", "--max-n", 3)
+        found = hardsim.load(inputs[kind]).bound(critical=True, max_n=1)
+        assert plain(critical_json(found)) == command("bound", inputs[kind], "--critical", "--max-n", 1)
 
 
 @EACH
@@ -208,7 +208,8 @@ def test_a_mapping_of_words_has_outputs() -> None:
     reverse = hardsim.load(SHIPPED / "reverse.srasp")
     word = reverse.alphabet[:2]
     assert reverse.eval(word)[0].soft == word[::-1]
-    raised(InputError, reverse.words, max_n=2, match="maps words to words")
+    for by in ("oracle", "soft"):
+        raised(InputError, reverse.words, max_n=2, by=by, match="maps words to words")
 
 
 def test_every_length_and_a_certificate(since: Model, tmp_path: Path) -> None:
@@ -675,10 +676,13 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", (SHIPPED.parent / "docs" / "pytho
 
 
 def test_the_page_on_python_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its examples, one after the other, as they stand."""
+    """Its examples, one after the other, as they stand; and the tour of the module."""
     shutil.copytree(SHIPPED, tmp_path / "formulas")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__docs__"}
     for block in BLOCKS:
         exec(compile(block, "docs/python.md", "exec"), names)
+    tour = "".join(line[4:] + "\n" for line in (api.__doc__ or "").splitlines() if line.startswith("    "))
+    exec(compile(tour, "hardsim/api.py", "exec"), {})
+    assert all(f".{method}(" in tour for method in METHODS)
     assert all(any(f".{method}(" in block for block in BLOCKS) for method in METHODS)
