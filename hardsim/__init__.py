@@ -9,16 +9,47 @@ from hardsim.version import __version__
 
 TYPE_CHECKING = False  # importing typing would be most of the cost
 if TYPE_CHECKING:
-    from typing import Any
+    from hardsim.api import (
+        BoundResult,
+        CheckResult,
+        CriticalResult,
+        Evaluation,
+        InputError,
+        Interrupted,
+        Model,
+        ProofResult,
+        Remark,
+        Verdict,
+        load,
+        parse,
+    )
 
-    from hardsim.api import CheckOptions, CheckResult, Formula, Model, check, load, parse
+__all__ = [
+    "BoundResult",
+    "CheckResult",
+    "CriticalResult",
+    "Evaluation",
+    "InputError",
+    "Interrupted",
+    "Model",
+    "ProofResult",
+    "Remark",
+    "Verdict",
+    "__version__",
+    "load",
+    "parse",
+]
 
-__all__ = ["CheckOptions", "CheckResult", "Formula", "Model", "__version__", "check", "load", "parse"]
+
+if not TYPE_CHECKING:  # a checker of types shall know every other name as wrong
+
+    def __getattr__(name: str) -> object:
+        if name in __all__:
+            from hardsim import api
+
+            return getattr(api, name)
+        raise AttributeError(f"module 'hardsim' has no attribute '{name}'")
 
 
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from hardsim import api
-
-        return getattr(api, name)
-    raise AttributeError(f"module 'hardsim' has no attribute '{name}'")
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

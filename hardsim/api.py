@@ -1,165 +1,680 @@
-"""The Python interface: load a formula, program or model, compile it, run it, check it.
+"""The Python interface: open anything that hardsim reads, and ask of it what the commands ask.
 
-import hardsim
+    import hardsim
 
-formula = hardsim.load("formulas/since.ltl")
-model = formula.compile(regime="position")
-model.accepts("acb")
-result = hardsim.check(formula, max_n=6)
-result.verdict, result.reach
+    since = hardsim.load("formulas/since.ltl")      # or .srasp, .ahat.json, model.json
+    since.check(max_n=6).verdict                    # every word up to length 6, tried and proved
+    since.prove(all_n=True).reach                   # every word of every length
+    since.eval("cba", "bc")                         # formula, hard attention and softmax on two words
+    list(since.words(max_n=3, by="soft"))           # the language of the network
+    since.bound(max_n=4).lengths                    # what theory allows, beside what happens
+    since.compile(regime="position").save("since.model.json")
+
+    hardsim.load("a S b", alphabet="a b c")         # the text of a formula, as `-e` and `--alphabet`
+
+A method takes the options of the command of its name, with the same defaults, and refuses what the command refuses, as
+`hardsim.errors.InputError`. What a command says on standard error is a warning (`hardsim.errors.Remark`). Ctrl-C is
+`hardsim.errors.Interrupted`, a KeyboardInterrupt that has what was found until then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
-from itertools import product
+from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
-from hardsim.checking import combined, evaluate
-from hardsim.checking import open as opening
-from hardsim.checking.campaign import CheckOptions, Progress
-from hardsim.checking.open import Input
-from hardsim.checking.result import Answer, CheckResult, Evaluation, Word
+from hardsim.checking import bound as bounds
+from hardsim.checking import critical as criticals
+from hardsim.checking import prove as proving
+from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
+from hardsim.checking.campaign import CheckOptions, Progress, default_workers
+from hardsim.checking.certificate import certificate as certified
+from hardsim.checking.certificate import certificate_text
+from hardsim.checking.checkpoint import checkpoint_of, remembering
+from hardsim.checking.combined import check_with_proof
+from hardsim.checking.crews import crews
+from hardsim.checking.critical import CriticalResult
+from hardsim.checking.engines import few_digits
+from hardsim.checking.evaluate import compiled_text, evaluate
+from hardsim.checking.language import hold_affordable, language, language_meant, observed_words
+from hardsim.checking.open import Input, of_document, of_formula, read_expression, read_input
+from hardsim.checking.options import DEFAULTS, Judge, Request, hold_one_regime, of_python
+from hardsim.checking.prove import ProofResult
+from hardsim.checking.result import CheckResult, Evaluation, ModelFacts, Verdict, Word, plural
 from hardsim.checking.subject import At, ModelOptions, Subject, digest
 from hardsim.compiling.from_ltl.lower import Method
-from hardsim.errors import InputError
-from hardsim.lang.arith import Arith, parse_arith
-from hardsim.lang.parse import parse_text, parse_word
-from hardsim.lang.semantics import Oracle
+from hardsim.errors import HardsimError, InputError, Interrupted, Remark, SourceError, WorkerFailure
+from hardsim.files import STDOUT, Sink, is_directory
+from hardsim.lang.parse import parse_text
+from hardsim.lang.pretty import format_formula
+from hardsim.lang.vocabulary import brief
+from hardsim.lang.words import check_word, parse_word
+from hardsim.run.float_trust import reasons
+from hardsim.visible import visible
 
-__all__ = ["CheckOptions", "CheckResult", "Formula", "Model", "check", "load", "parse"]
+__all__ = [
+    "BoundResult",
+    "CheckResult",
+    "CriticalResult",
+    "Evaluation",
+    "InputError",
+    "Interrupted",
+    "Model",
+    "ProofResult",
+    "Remark",
+    "Verdict",
+    "load",
+    "parse",
+]
+
+Number: TypeAlias = int | float | Fraction | Decimal | str
+"""An exact number: an integer, a fraction, a decimal, text such as `7/2` or `3.9`, or a float that is the very number
+that it prints (0.5 is, 0.1 is not)."""
+Told: TypeAlias = Callable[[int, int], None]
+"""What is told how much of how much is done: of words, heads or lengths."""
+
+SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".json")
+"""Of the files that are opened."""
+KINDS = {"ltl": "formula", "srasp": "program", "ahat": "hard-attention model"}
+LONGEST_SHOWN = 60
+"""Characters of a formula, title or alphabet in a repr."""
+INSIDE = (str(Path(__file__).parent) + os.sep, contextmanager.__code__.co_filename)
+"""How the names of files begin whose lines are not the caller's."""
+PROVED_TO = 64
+"""The length up to which is proved where nothing else is asked for."""
+T = TypeVar("T")
+_OPTION = re.compile(rf"(?<![\w/-])--({'|'.join(name.replace('_', '-') for name in DEFAULTS)})(?![\w-])( (?=\d))?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Model:
-    """Hard attention with the softmax transformer that is made of it."""
+    """A formula, an S-RASP program, a hard-attention model, or the network that one of them was compiled into.
 
-    subject: Subject
+    Made by `load`, `parse` and `compile`. The methods take the options of the commands of their names
+    (`hardsim check --help` says what each means), and compile anew with the options of a model: `regime`, `beta`,
+    `tau`, `at`, `single_head`, `counting`, `epsilon`. Numbers are exact (see `Number`), words are text, or sequences of
+    symbols.
 
-    def evaluate(self, word: str | Sequence[str], dps: int | None = None) -> Evaluation:
-        """What the semantics, hard attention and the network say of a word (text, or a sequence of symbols)."""
-        options = CheckOptions(max_n=len(word), dps=dps)
-        return next(evaluate.evaluate(self.subject, [_word(word, self.subject.alphabet)], options))
+    Raises (all methods):
+        hardsim.errors.InputError: if an option is out of range or does not apply, the formula has no construction in
+            the regime (Unsupported), or a word leaves the range of a program's construction (OutOfRange).
+        TypeError: if an option is of another type than it can have.
+    """
 
-    def accepts(self, word: str | Sequence[str]) -> Answer:
-        """Whether the softmax network accepts (or the symbols it writes); None for an output that is no answer."""
-        return self.evaluate(word).soft
+    _input: Input
+    _read: bool = True
+    """Whether it was read: what is false about a network that was compiled here is no matter of its file."""
 
-    def words(self, max_n: int, by: Literal["oracle", "hard", "soft"] = "oracle") -> Iterator[Word]:
-        """The accepted words of length 1 to max_n, shortest first, in the order of the alphabet."""
-        for n in range(1, max_n + 1):
-            words = product(self.subject.alphabet, repeat=n)
-            yield from evaluate.accepted_words(self.subject, words, by, CheckOptions(max_n=n))
+    # ---- what it is ----
 
-    def to_json(self) -> str:
-        """The text of a `model.json` or `.ahat.json`: exact rationals, with what the heads are for."""
-        store = opening.store_program if self.subject.formula is None else opening.store_text
-        return store(self.subject)
+    @property
+    def name(self) -> str:
+        """The path it was read from, or `<expression>`; a network has that of what was compiled."""
+        return self._input.name
 
-
-@dataclass(frozen=True)
-class Formula:
-    """A formula with its alphabet and examples, a program, or a model read back."""
-
-    input: Input
+    @property
+    def kind(self) -> Literal["ltl", "srasp", "ahat"]:
+        """What it is: a formula (or its network), a program, or a hard-attention model."""
+        return self._input.kind
 
     @property
     def alphabet(self) -> tuple[str, ...]:
-        """The symbols, in order."""
-        return self.input.alphabet
+        """The symbols of words, in order."""
+        return self._input.alphabet
 
-    def accepts(self, word: str | Sequence[str], at: At | None = None) -> bool:
-        """Whether the formula holds of a word, by the semantics alone.
+    @property
+    def text(self) -> str:
+        """The text of the formula or program; of a hard-attention model its JSON."""
+        return self._input.text
 
-        Raises:
-            hardsim.errors.InputError: if it is no formula.
-        """
-        return Oracle(self.input.file).accepts(_word(word, self.alphabet), at)
+    @property
+    def title(self) -> str:
+        """What the file says of itself."""
+        return self._input.title
 
-    def compile(
+    @property
+    def sha256(self) -> str:
+        """The digest of what was read, or of the document of the network."""
+        return self._input.sha256
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on what was read, which `load` gives as warnings."""
+        return self._input.notes
+
+    @cached_property
+    def network(self) -> ModelFacts | None:
+        """The network in numbers; None of a formula that is compiled only when it is asked about, and of a program for
+        which there is no construction."""
+        return None if self._input.made is None else self._input.made.facts
+
+    def __repr__(self) -> str:
+        return visible(f"<hardsim.Model {self.name}: {', '.join(text for _, text in self._shown())}>")
+
+    def _repr_html_(self) -> str:
+        rows = [("name", self.name), *self._shown()]
+        cells = (f"<tr><th>{escape(key)}</th><td>{escape(visible(text))}</td></tr>" for key, text in rows)
+        return f"<table>{''.join(cells)}</table>"
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        """What it is, in a few words each."""
+        formula, facts = self._input.formula, self.network
+        kind, title = KINDS[self.kind], self.title if formula is None else format_formula(formula.formula)
+        yield "kind", f"network of a {kind}" if formula is not None and facts is not None else kind
+        if title:
+            yield "formula" if formula else "title", _shortened(title)
+        yield "alphabet", _shortened(f"over {' '.join(self.alphabet)}")
+        if facts is not None:
+            size = f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}"
+            yield "network", size if facts.regime is None else f"{size}, regime {facts.regime}, beta {facts.beta}"
+
+    # ---- what is asked of it ----
+
+    def check(
         self,
-        regime: str = "temperature",
         *,
-        beta: Fraction | int | str | None = None,
-        tau: Arith | str | None = None,
+        max_n: int = 8,
+        exhaustive: int = 1024,
+        samples: int | None = None,
+        seed: int = 0,
+        regime: str = "temperature",
+        beta: Number | None = None,
+        tau: Number | None = None,
         at: At | None = None,
         single_head: bool = False,
         counting: Method | None = None,
-    ) -> Model:
-        """Compile into a softmax transformer.
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+        workers: int | None = None,
+        backend: str = "local",
+        scheduler: str | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        progress: Told | None = None,
+    ) -> CheckResult:
+        """Is the network right, word by word? Semantics, hard attention and softmax are compared on the words of length
+        1 to `max_n`; `progress` is told how many of how many words are done.
 
         Raises:
-            hardsim.errors.InputError: if the regime has no construction for the formula, or an option does not apply.
+            hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
+            hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        return Model(self.input.compile(_options(regime, beta, tau, at, single_head, counting)))
+        with self._asked(locals()) as asked:
+            request, given = asked.request, self._input
+            kept = checkpoint_of(request, [(given.name, given.sha256, given.alphabet)])
+            with crews(request, asked.remark) as staff:
+                if kept is None or not kept.complete:
+                    staff.join()
+                subject = asked.subject()
+                asked.precision(subject, request.max_n)
+                options = asked.effort(request.dps)
+                with _passing(progress) as told, remembering(kept, subject.name, subject.regime) as memory:
+                    result = memory.result
+                    if result is None:
+                        crew = staff.crew(lambda: default_workers(subject, options))
+                        result = check_with_proof(subject, replace(options, workers=crew.workers), told, crew, memory)
+                        if not result.partial:
+                            memory.finish(result)
+            if kept is not None and not result.partial:
+                kept.finish()
+        return _whole(result, result.partial)
+
+    def prove(
+        self,
+        *,
+        max_n: int | None = None,
+        min_n: int = 1,
+        all_n: bool = False,
+        heads_only: bool = False,
+        search: int = 2000,
+        certificate: str | os.PathLike[str] | None = None,
+        regime: str = "temperature",
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+        workers: int | None = None,
+        progress: Told | None = None,
+    ) -> ProofResult:
+        """Is it right on every word of length `min_n` to `max_n` (None: 64, or as far as can be proved), or of every
+        length? `progress` is told how many of how many heads, or lengths, are proved.
+
+        `engine`, `dps` and `workers` have no use here, as on the command line.
+
+        Raises:
+            hardsim.errors.Undecided: if there is a proof, but the checker of certificates does not follow it.
+            KeyboardInterrupt: at Ctrl-C before there is a verdict; Interrupted, with a result, after.
+        """
+        with self._asked(locals(), {"max_n": PROVED_TO}) as asked:
+            request = asked.request
+            proving.hold_provable(request)
+            asked.unused(*proving.UNUSED)
+            path = request.certificate
+            with nullcontext() if path is None else Sink(path, "--certificate") as target:
+                if target is not None:
+                    target.spare(self.name)
+                subject = asked.subject()
+                plan = proving.plan_proof(subject, request)
+                asked.remark(plan.remark)
+                result = proving.confirmed(plan.prove(progress))
+                if target is not None and result.verdict is Verdict.PROVED:
+                    target.write(certificate_text(certified(subject, request.max_n, request.min_n)))
+        return _whole(result, result.confirmed is not None and result.confirmed.partial)
+
+    def eval(
+        self,
+        *words: str | Iterable[str],
+        regime: str = "temperature",
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+    ) -> tuple[Evaluation, ...]:
+        """What is answered on given words, one by one: by the semantics, by hard attention, and by softmax."""
+        with self._asked(locals()) as asked:
+            if not words:
+                raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
+            given = [_word(word, self.alphabet) for word in words]
+            subject, longest = asked.subject(), max(map(len, given))
+            asked.precision(subject, longest)
+            options = CheckOptions(max_n=longest, dps=asked.request.dps, engine=asked.request.engine)
+            return tuple(evaluate(subject, given, options))
+
+    def words(
+        self,
+        *,
+        max_n: int = 8,
+        by: Judge = "oracle",
+        exhaustive: int = 100_000,
+        regime: str = "temperature",
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+    ) -> Iterator[Word]:
+        """The accepted words of length 1 to `max_n`, as they are found: shortest first, then in the order of the
+        alphabet. More than `exhaustive` words are not tried.
+
+        Raises:
+            hardsim.errors.Undecided: while they are found, if softmax reaches no answer on a word.
+        """
+        with self._asked(locals(), renamed={"exhaustive": "budget"}) as asked:
+            request, given = asked.request, self._input
+            hold_affordable(given, request)
+            if given.refusal is not None and request.by == "oracle":
+                return language_meant(given, request.max_n)
+            subject = asked.subject()
+            found = language(subject, request)
+            if request.by == "soft":
+                asked.precision(subject, request.max_n)
+                asked.remark(observed_words(request))
+        return self._later(found)
+
+    @overload
+    def bound(
+        self,
+        *,
+        critical: Literal[True],
+        max_n: int = 8,
+        regime: str = "temperature",
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        progress: Told | None = None,
+    ) -> CriticalResult: ...
+
+    @overload
+    def bound(
+        self,
+        *,
+        gap: bool = False,
+        critical: Literal[False] = False,
+        max_n: int = 8,
+        exhaustive: int = 256,
+        samples: int | None = None,
+        seed: int = 0,
+        regime: str = "temperature",
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+        workers: int | None = None,
+        backend: str = "local",
+        scheduler: str | None = None,
+        progress: Told | None = None,
+    ) -> BoundResult: ...
+
+    def bound(
+        self,
+        *,
+        gap: bool = False,
+        critical: bool = False,
+        max_n: int = 8,
+        exhaustive: int = 256,
+        samples: int | None = None,
+        seed: int = 0,
+        regime: str = "temperature",
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+        workers: int | None = None,
+        backend: str = "local",
+        scheduler: str | None = None,
+        progress: Told | None = None,
+    ) -> BoundResult | CriticalResult:
+        """What the theory allows, and what happens: gaps, temperatures and errors by length; with `critical` how small
+        beta may be instead. `progress` is told how many of how many words, or lengths, are done.
+
+        Raises:
+            hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
+            hardsim.errors.Undecided: if no temperature gives the wanted error.
+            hardsim.errors.WorkerFailure: if workers are lost again and again.
+        """
+        with self._asked(locals()) as asked:
+            request, given = asked.request, self._input
+            criticals.hold_critical(request)
+            asked.unused(*(criticals.UNUSED if request.critical else bounds.UNUSED))
+            with crews(request, asked.remark) as staff:
+                if request.critical:
+                    least = criticals.critical(asked.subject(given.formula is None), request.max_n, progress)
+                    return _whole(least, least.partial)
+                staff.join()
+                target = bound_subject(
+                    replace(asked.subject(given.formula is None), epsilon=request.epsilon), request.gap
+                )
+                options = asked.effort()
+                crew = staff.crew(lambda: 1 if request.gap else default_workers(target.subject, options))
+                wanted = BoundOptions(gap=request.gap)
+                with _passing(progress) as told:
+                    result = bound_report(target, options, wanted, told, crew)
+        return _whole(result, result.partial)
+
+    def compile(
+        self,
+        *,
+        regime: str = "temperature",
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        hard: bool = False,
+        max_n: int = 8,
+    ) -> Model:
+        """The softmax network, as if `hardsim compile` had written it and it had been read again; with `hard` the
+        hard-attention model. Of a program or a hard-attention model the softmax model for lengths up to `max_n`.
+
+        Raises:
+            hardsim.errors.Undecided: if no temperature gives the wanted error.
+        """
+        with self._asked(locals()) as asked:
+            subject = asked.subject()
+            if hard and subject.formula is None:
+                asked.remark(asked.request.softening())
+            text = compiled_text(subject, asked.request.hard, asked.request.max_n)
+            return Model(of_document(text.encode("utf-8", "backslashreplace"), self.name), _read=False)
+
+    # ---- as a file ----
+
+    def to_json(self) -> str:
+        """The text of the `model.json` or `.ahat.json`, exact rationals and all.
+
+        Raises:
+            hardsim.errors.InputError: if it is a formula or program, which is no network yet.
+        """
+        if not self._input.document:
+            raise InputError(f"{self.name} is not compiled, so it has no JSON", "Compile it first: .compile().")
+        return self._input.document
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, which appears whole or not at all; `load` opens it if it is called `*.json`.
+
+        Raises:
+            hardsim.errors.InputError: if it is not compiled, or the file cannot be written, or is the one that was
+                read.
+        """
+        text, name = self.to_json(), _path(path, "save takes a path,")
+        if name == STDOUT:
+            raise InputError(f"save {name}: no name of a file", "For its text: print(model.to_json()).")
+        with Sink(name, "save") as target:
+            target.spare(self.name)
+            target.write(text)
+
+    # ---- how it is asked ----
+
+    @contextmanager
+    def _asked(
+        self,
+        values: Mapping[str, Any],
+        otherwise: Mapping[str, Any] = {},
+        renamed: Mapping[str, str] = {},
+    ) -> Iterator[_Asked]:
+        """The request that the parameters of a method make (`otherwise`: what None stands for), while it is answered:
+        errors and remarks name options as Python does, and the network of a file that contradicts itself is the file's
+        fault."""
+        with _in_python() as remark, self._input.answering() if self._read else nullcontext():
+            named = {renamed.get(name, name): value for name, value in values.items() if name != "words"}
+            written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
+            meant = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
+            request = Request(**meant, written=frozenset(written))
+            hold_one_regime(request, "one result is of one network")
+            yield _Asked(self._input, request, request.options()[0], remark)
+
+    def _later(self, found: Iterator[Word]) -> Iterator[Word]:
+        """Words that are found while they are asked for."""
+        with _in_python(), self._input.answering() if self._read else nullcontext():
+            yield from found
 
 
-def load(path: str | Path) -> Formula:
-    """Read a formula, an S-RASP program, a hard-attention model or a compiled formula.
+@dataclass(frozen=True)
+class _Asked:
+    """What a method was asked, and where remarks go."""
+
+    given: Input
+    request: Request
+    options: ModelOptions
+    told: Callable[[str], None]
+
+    def remark(self, text: str | None) -> None:
+        """A remark, if there is anything to say."""
+        if text is not None:
+            self.told(text)
+
+    def unused(self, options: str, reason: str) -> None:
+        """A remark on those of the options that were given and have no use, if there are any."""
+        named = self.request.given(options)
+        self.remark(f"{named}: not used; {reason}" if named else None)
+
+    def subject(self, remarked: bool = True) -> Subject:
+        """What is compiled with the options of a model; with a remark on those that do not apply."""
+        given, request = self.given, self.request
+        for text in given.remarks(request.at):
+            if text not in given.notes:  # which were told when it was read
+                self.remark(text)
+        if remarked:
+            self.remark(request.idle(given))
+        return given.compile(self.options)
+
+    def precision(self, subject: Subject, max_n: int) -> None:
+        """A remark on digits that were asked for, where they are fewer than mpmath needs."""
+        if subject.stored is not None:
+            self.remark(few_digits(subject.stored, max_n, self.request.dps, self.request.engine))
+
+    def effort(self, dps: int | None = None) -> CheckOptions:
+        """Which words are tried, and how."""
+        asked = self.request
+        return CheckOptions(asked.max_n, asked.exhaustive, asked.samples, asked.seed, dps, engine=asked.engine)
+
+
+# ---- opening ----
+
+
+def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = None) -> Model:
+    """Open a formula (`.ltl`), an S-RASP program (`.srasp`), a hard-attention model (`.ahat.json`) or a compiled
+    network (`model.json`) by its path; or, with an alphabet (symbols, or one text of symbols separated by spaces), the
+    text of a formula. The text of a whole `.ltl` file is for `parse`.
 
     Raises:
-        hardsim.errors.InputError: if it cannot be read or is wrong (SourceError, with the place).
+        hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
+        TypeError: if it is neither a path nor text.
     """
-    return Formula(opening.read_input(str(path)))
+    if alphabet is not None:
+        return _opened(
+            read_expression(_text(source, "load with an alphabet takes the text of a formula,"), _alphabet(alphabet))
+        )
+    name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
+    if not name.endswith(SUFFIXES) and not is_directory(name):
+        raise InputError(
+            f"{brief(name)} is no file that hardsim opens (*{', *'.join(SUFFIXES)})",
+            "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
+        )
+    return _opened(read_input(name))
 
 
-def parse(text: str, name: str = "<text>") -> Formula:
-    """Read the text of a `.ltl` file.
+def parse(text: str, name: str = "<text>") -> Model:
+    """Read the text of a `.ltl` file; errors cite it as `name`.
 
     Raises:
         hardsim.errors.SourceError: if it is wrong.
+        TypeError: if it is no text.
     """
-    return Formula(opening.of_formula(parse_text(text, name), digest(text.encode())))
+    data = _text(text, "parse takes the text of a formula file,").encode("utf-8", "surrogatepass")
+    return _opened(of_formula(parse_text(text, name), digest(data)))
 
 
-def check(
-    formula: Formula | Model | str | Path,
-    *,
-    regime: str = "temperature",
-    beta: Fraction | int | str | None = None,
-    tau: Arith | str | None = None,
-    at: At | None = None,
-    single_head: bool = False,
-    counting: Method | None = None,
-    options: CheckOptions | None = None,
-    max_n: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> CheckResult:
-    """Compare the semantics, hard attention and the network on words of length 1 to max_n; the data that `hardsim
-    check` renders.
-
-    A Model is checked as it is compiled; a Formula or a path is compiled with the model options first.
-
-    Raises:
-        hardsim.errors.InputError: as `load` and `Formula.compile`.
-    """
-    if isinstance(formula, str | Path):
-        formula = load(formula)
-    if isinstance(formula, Formula):
-        formula = formula.compile(regime, beta=beta, tau=tau, at=at, single_head=single_head, counting=counting)
-    elif _options(regime, beta, tau, at, single_head, counting) != ModelOptions():
-        raise InputError("a compiled model has its own regime, beta, tau, at and single_head")
-    chosen = options or CheckOptions()
-    if max_n is not None:
-        chosen = replace(chosen, max_n=max_n)
-    return combined.check_with_proof(formula.subject, chosen, progress)
+def _opened(given: Input) -> Model:
+    for text in given.notes:
+        _warn(text)
+    return Model(given)
 
 
-def _options(
-    regime: str,
-    beta: Fraction | int | str | None,
-    tau: Arith | str | None,
-    at: At | None,
-    single_head: bool,
-    counting: Method | None,
-) -> ModelOptions:
-    exact = None if beta is None else Fraction(beta)
-    schedule = parse_arith(tau, ("i", "n"), "tau") if isinstance(tau, str) else tau
-    return ModelOptions(regime, exact, schedule, at, single_head, counting)
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
-def _word(word: str | Sequence[str], alphabet: tuple[str, ...]) -> Word:
-    return parse_word(word, alphabet) if isinstance(word, str) else tuple(word)
+def _text(value: object, wanted: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{wanted} not {type(value).__name__}")
+    return value
+
+
+def _path(value: object, wanted: str) -> str:
+    return _text(os.fspath(value) if isinstance(value, os.PathLike) else value, wanted)
+
+
+def _alphabet(given: object) -> str | tuple[str, ...]:
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, Sequence) or not all(isinstance(symbol, str) for symbol in given):
+        raise TypeError(f"an alphabet is text, or a sequence of symbols, not {type(given).__name__}")
+    return tuple(given)
+
+
+def _word(given: object, alphabet: tuple[str, ...]) -> Word:
+    if isinstance(given, str):
+        return parse_word(given, alphabet)
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"a word is text, or a sequence of symbols, not {type(given).__name__}")
+    symbols = tuple(given)
+    if not all(isinstance(symbol, str) for symbol in symbols):
+        raise TypeError("the symbols of a word are text")
+    return check_word(symbols, alphabet)
+
+
+# ---- what is raised, and what is said ----
+
+
+class _Failed(BaseException):
+    """An error of the caller's own `progress`, which is no sign of anything here."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+
+@contextmanager
+def _passing(progress: Told | None) -> Iterator[Callable[[Progress], None] | None]:
+    """What tells the caller how far it is."""
+
+    def told(at: Progress) -> None:
+        try:
+            if progress is not None:
+                progress(at.done, at.total)
+        except Exception as error:
+            raise _Failed(error) from None
+
+    try:
+        yield None if progress is None else told
+    except _Failed as failed:
+        raise failed.error from None
+
+
+def _whole(result: T, partial: bool) -> T:
+    """A result, which is raised where an interruption made it partial: loops around it are ended too."""
+    if partial:
+        raise Interrupted(result)
+    return result
+
+
+@contextmanager
+def _in_python() -> Iterator[Callable[[str], None]]:
+    """What is raised names options as Python does. What is remarked inside becomes warnings at the end, with that
+    float64 is not trusted here, if that was found."""
+    remarks: list[str] = []
+    try:
+        yield remarks.append
+    except HardsimError as error:
+        if isinstance(error, InputError | WorkerFailure):
+            error.message, error.hint = spoken(error.message), spoken(error.hint)
+        if isinstance(error, SourceError):
+            error.source = replace(error.source, name=spoken(error.source.name))
+        raise
+    finally:
+        for text in dict.fromkeys([*remarks, *reasons()]):
+            _warn(spoken(text))
+
+
+def spoken(text: str) -> str:
+    """A text of the command line for Python: `--max-n` is `max_n`, and `--max-n 8` is `max_n=8`."""
+    return _OPTION.sub(lambda found: found[1].replace("-", "_") + ("=" if found[2] else ""), text)
+
+
+def _warn(text: str) -> None:
+    """A warning at the line that called hardsim."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, Remark, stacklevel=level)

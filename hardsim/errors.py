@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from typing import Any
 
 from hardsim.visible import visible
 
@@ -99,6 +100,18 @@ class Undecided(HardsimError):
     """No verdict could be reached within a named limit: exit code 3."""
 
     exit_code = 3
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in the Python interface: `result` is what was found until then, marked partial."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("interrupted: `result` is what was found until then")
+        self.result = result
+
+
+class Remark(UserWarning):
+    """What the command line would say on standard error, as a warning of the Python interface."""
 
 
 class WorkerFailure(_Advised):

@@ -1,59 +1,688 @@
-"""The Python interface."""
+"""The Python interface: every method on everything that can be opened, beside the command of its name."""
 
 from __future__ import annotations
 
+import inspect
+import json
+import pickle
+import re
+import shutil
+import signal
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, assert_type, get_overloads
 
+import numpy as np
 import pytest
 
 import hardsim
-from hardsim.checking.result import Verdict
-from hardsim.errors import InputError
-from tests.mistakes import raised
+from hardsim import api
+from hardsim.api import Model, spoken
+from hardsim.checking.options import DEFAULTS
+from hardsim.checking.result import CheckResult, Evaluation
+from hardsim.cli.app import run
+from hardsim.cli.manual import COMMANDS
+from hardsim.cli.options import OPTIONS
+from hardsim.errors import InputError, Interrupted, InvariantError, Remark, SourceError, Unsupported
+from hardsim.examples import formulas_directory
+from hardsim.report.bound import critical_json
+from hardsim.report.json import bound_json, check_json, eval_json
+from hardsim.report.prove import prove_json
+from tests.cli.conftest import interrupt, written
+from tests.mistakes import marked, raised
 from tests.strategies import all_words
+
+SHIPPED = formulas_directory()
+METHODS = ("check", "prove", "eval", "words", "bound", "compile")
+LEFT_OUT = {
+    "files": "what is asked has been opened",
+    "file": "what is asked has been opened",
+    "words": "of eval: they are its arguments",
+    "expression": "hardsim.load takes the text of a formula",
+    "alphabet": "hardsim.load takes it",
+    "json": "results are data already",
+    "tables": "of what is printed",
+    "plot": "of what is drawn beside what is printed",
+    "require": "of the exit code: a verdict can be asked what it reaches",
+    "output": "Model.save",
+}
+"""The options that only a command has, each with the reason."""
 
 
 @pytest.fixture
-def formula() -> hardsim.Formula:
+def since() -> Model:
     return hardsim.parse("alphabet: a b c\naccept: b cba\nreject: a bc\na S b\n")
 
 
-def test_formula(formula: hardsim.Formula) -> None:
-    assert formula.alphabet == ("a", "b", "c")
-    assert formula.accepts("cbaa") is True
-    assert formula.accepts(["b", "c"]) is False
-    assert formula.accepts("bc", at="first") is True
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict[str, Path]:
+    """A file of each of the four kinds."""
+    for name in ("since.ltl", "dyck1.srasp", "flipflop.ahat.json"):
+        shutil.copy(SHIPPED / name, tmp_path)
+    network = tmp_path / "since.model.json"
+    hardsim.load(tmp_path / "since.ltl").compile(regime="causal-temperature").save(network)
+    return {"formula": tmp_path / "since.ltl", "program": tmp_path / "dyck1.srasp",
+            "model": tmp_path / "flipflop.ahat.json", "network": network}  # fmt: skip
 
 
-def test_model(formula: hardsim.Formula) -> None:
-    model = formula.compile(regime="position")
-    assert model.accepts("cba") is True
-    assert model.accepts("bc") is False
-    assert model.evaluate("cba").mismatch is None
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """The only result in the JSON document of a command."""
+
+    def result(*arguments: object) -> Any:
+        capsys.readouterr()
+        run([*map(str, arguments), "--json", "-"])
+        (found,) = json.loads(capsys.readouterr().out)["results"]
+        return found
+
+    return result
+
+
+def plain(data: Any) -> Any:
+    """JSON data as it is read again."""
+    return json.loads(json.dumps(data))
+
+
+EACH = pytest.mark.parametrize("kind", ["formula", "program", "model", "network"])
+
+
+# ---- the same as on the command line ----
+
+
+@EACH
+def test_check_is_the_command(inputs: dict[str, Path], command: Command, kind: str) -> None:
+    result = hardsim.load(inputs[kind]).check(max_n=4, seed=7, exhaustive=20)
+    asked = "check", inputs[kind], "--max-n", 4, "--seed", 7, "--exhaustive", 20
+    assert plain(check_json(result)) == command(*asked)
+    assert result.agreed
+
+
+@EACH
+def test_prove_is_the_command(inputs: dict[str, Path], command: Command, kind: str) -> None:
+    result = hardsim.load(inputs[kind]).prove(max_n=4, min_n=2)
+    assert plain(prove_json(result)) == command("prove", inputs[kind], "--max-n", 4, "--min-n", 2)
+    assert result.verdict is hardsim.Verdict.PROVED
+
+
+@EACH
+def test_eval_is_the_command(inputs: dict[str, Path], command: Command, kind: str) -> None:
+    given = hardsim.load(inputs[kind])
+    one, two = given.alphabet[:2]
+    found = given.eval(f"{one} {two}", [two], engine="ball")
+    network = given.network or given.compile().network
+    assert network is not None
+    there = command("eval", inputs[kind], "--engine", "ball", f"{one} {two}", two)
+    assert plain(eval_json(given.name, given.kind, network, "ball", found)) == there
+    assert [evaluation.word for evaluation in found] == [(one, two), (two,)]
+
+
+@EACH
+@pytest.mark.parametrize("by", ["oracle", "hard", "soft"])
+def test_words_are_the_command(inputs: dict[str, Path], command: Command, kind: str, by: Any) -> None:
+    found = hardsim.load(inputs[kind]).words(max_n=3, by=by)
+    accepted = command("words", inputs[kind], "--max-n", 3, "--by", by)["accepted"]
+    assert [list(word) for word in found] == accepted != []
+
+
+@EACH
+def test_bound_is_the_command(inputs: dict[str, Path], command: Command, kind: str) -> None:
+    given = hardsim.load(inputs[kind])
+    assert plain(bound_json(given.bound(max_n=3))) == command("bound", inputs[kind], "--max-n", 3)
+    assert plain(bound_json(given.bound(gap=True, max_n=3))) == command("bound", inputs[kind], "--gap", "--max-n", 3)
+
+
+def test_a_critical_beta_is_the_command(inputs: dict[str, Path], command: Command) -> None:
+    for kind in ("formula", "network"):
+        found = hardsim.load(inputs[kind]).bound(critical=True, max_n=1)
+        assert plain(critical_json(found)) == command("bound", inputs[kind], "--critical", "--max-n", 1)
+
+
+@EACH
+@pytest.mark.parametrize("hard", [False, True])
+def test_compile_is_the_command(
+    inputs: dict[str, Path], command: Command, tmp_path: Path, kind: str, hard: bool
+) -> None:
+    target = tmp_path / "there.json"
+    document = command("compile", inputs[kind], "-o", target, "--max-n", 3, *["--hard"] * hard)
+    network = hardsim.load(inputs[kind]).compile(max_n=3, hard=hard)
+    assert network.to_json() == target.read_text(encoding="utf-8")
+    assert network.sha256 == document["sha256"]
+
+
+@EACH
+def test_a_compiled_network_is_the_file_that_is_written(inputs: dict[str, Path], tmp_path: Path, kind: str) -> None:
+    here, target = hardsim.load(inputs[kind]).compile(max_n=3), tmp_path / "there.json"
+    here.save(target)
+    there = hardsim.load(target)
+    assert there.to_json() == here.to_json()
+    word = here.alphabet[:2]
+    assert here.eval(word) == there.eval(word)
+    assert replace(here.check(max_n=3), name="") == replace(there.check(max_n=3), name="")
+    assert here.prove(max_n=3).verdict is there.prove(max_n=3).verdict is hardsim.Verdict.PROVED
+    assert list(here.words(max_n=2)) == list(there.words(max_n=2))
+    assert here.bound(max_n=2).lengths == there.bound(max_n=2).lengths
+    assert here.compile(max_n=3).check(max_n=2).agreed
+
+
+def test_a_network_answers_as_its_formula(since: Model) -> None:
+    options: Any = {"regime": "position", "beta": "7/2", "single_head": True, "at": "first"}
+    with pytest.warns(Remark, match="accept: and reject: words were written for at: last, so with at first"):
+        network = since.compile(**options)
+    facts = network.network
+    assert facts is not None
+    assert (facts.regime, facts.beta, facts.single_head, facts.at) == ("position", Fraction(7, 2), True, "first")
+    assert [found.oracle for found in network.eval("bc", "cb")] == [True, False]
+    with pytest.warns(Remark, match="so with at first"):
+        wanted = since.check(max_n=3, **options)
+    found = network.check(max_n=3)
+    assert (found.lengths, found.verdict) == (wanted.lengths, wanted.verdict)
+
+
+def test_what_is_said_is_right(since: Model) -> None:
+    # A word is accepted if it ends in b, ba, baa, ...
     expected = [word for word in all_words("abc", 3) if "".join(word).rstrip("a").endswith("b")]
-    assert list(model.words(3)) == list(model.words(3, by="soft")) == expected
+    assert list(since.words(max_n=3)) == list(since.words(max_n=3, by="soft", regime="position")) == expected
+    accepted, rejected = since.eval("cba", ["b", "c"])
+    assert (accepted.oracle, accepted.hard, accepted.soft) == (True, True, True)
+    assert (rejected.oracle, rejected.hard, rejected.soft) == (False, False, False)
+    (undecided,) = since.eval("ba", beta="1/2")
+    assert undecided.soft is None
+    result = since.check(max_n=5)
+    assert (result.verdict, result.agreed, result.words) == (
+        hardsim.Verdict.PROVED,
+        True,
+        sum(3**n for n in range(1, 6)),
+    )
+    assert since.check(max_n=3, beta="1/2").verdict is hardsim.Verdict.REFUTED
 
 
-def test_an_undecided_output_is_none(formula: hardsim.Formula) -> None:
-    assert formula.compile(beta="1/2").accepts("ba") is None
+def test_a_mapping_of_words_has_outputs() -> None:
+    reverse = hardsim.load(SHIPPED / "reverse.srasp")
+    word = reverse.alphabet[:2]
+    assert reverse.eval(word)[0].soft == word[::-1]
+    for by in ("oracle", "soft"):
+        raised(InputError, reverse.words, max_n=2, by=by, match="maps words to words")
 
 
-def test_check(formula: hardsim.Formula) -> None:
-    result = hardsim.check(formula, max_n=5)
-    assert (result.verdict, result.agreed, result.max_n) == (Verdict.PROVED, True, 5)
-    assert hardsim.check(formula.compile(), max_n=5) == result
-    assert hardsim.check(formula, beta=Fraction(1, 2), options=hardsim.CheckOptions(max_n=3)).verdict is Verdict.REFUTED
-    raised(InputError, hardsim.check, formula.compile(), regime="position", match="a compiled model has its own regime")
+def test_every_length_and_a_certificate(since: Model, tmp_path: Path) -> None:
+    assert since.prove(all_n=True).every_length
+    target = tmp_path / "since.cert.json"
+    with pytest.warns(Remark, match=r"^engine: not used; a proof is one process"):
+        since.prove(max_n=4, certificate=target, engine="ball")
+    assert run(["verify", str(target)]) == 0
 
 
-def test_files(formula: hardsim.Formula, tmp_path: Path) -> None:
-    path = tmp_path / "since.model.json"
-    path.write_text(formula.compile(regime="causal-temperature").to_json(), encoding="utf-8")
-    assert hardsim.check(path, max_n=4).model.regime == "causal-temperature"
-    assert hardsim.load(path).compile().accepts("cba") is True
+def test_a_check_is_resumed_from_its_file(inputs: dict[str, Path], tmp_path: Path, command: Command) -> None:
+    kept = tmp_path / "since.run"
+    given = hardsim.load(str(inputs["formula"]))
+    first = given.check(max_n=4, resume=kept)
+    assert given.check(max_n=4, resume=str(kept)) == first
+    # It is the file of the command.
+    assert plain(check_json(first)) == command("check", inputs["formula"], "--max-n", 4, "--resume", kept)
+    raised(InputError, given.check, max_n=5, resume=kept, match="of another request: max_n=4 there, 5 here")
+    raised(InputError, given.check, resume=inputs["formula"], match="would overwrite what is read")
 
 
-def test_unknown_names_are_attribute_errors() -> None:
+# ---- the options ----
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_takes_the_options_of_its_command(name: str) -> None:
+    manual = COMMANDS[name]
+
+    def called(option: str) -> str:
+        return OPTIONS[option][0][-1 if option == "output" else 0].removeprefix("--").replace("-", "_")
+
+    options = [option for option in manual.options.split() if option not in LEFT_OUT]
+    expected = {called(option): manual.defaults.get(option, DEFAULTS[option]) for option in options}
+    if name == "prove":  # there it makes a difference whether a largest length was asked for
+        assert expected["max_n"] == api.PROVED_TO
+        expected["max_n"] = None
+    method = getattr(Model, name)
+    assert defaults(method) == expected
+    for overload in get_overloads(method):
+        found = defaults(overload)
+        assert found.items() <= (expected | {"critical": found.get("critical")}).items()
+
+
+def defaults(method: Callable[..., object]) -> dict[str, Any]:
+    """The options of a method."""
+    found = inspect.signature(method).parameters.values()
+    return {one.name: one.default for one in found if one.kind is one.KEYWORD_ONLY and one.name != "progress"}
+
+
+def test_nothing_is_left_out_that_is_no_option() -> None:
+    options = {option for name in METHODS for option in COMMANDS[name].options.split()}
+    assert LEFT_OUT.keys() <= options
+
+
+@pytest.mark.parametrize("beta", [4, 4.0, "4", "4.00", Fraction(4), Decimal(4), np.int64(4), np.float32(4)])
+def test_a_number_may_be_of_any_type(since: Model, beta: Any) -> None:
+    facts = since.compile(beta=beta).network
+    assert facts is not None
+    assert facts.beta == 4
+    assert type(facts.beta) is Fraction
+
+
+@pytest.mark.parametrize(("beta", "exact"), [(0.5, "1/2"), (2.75, "11/4"), (Decimal("0.1"), "1/10"), ("0.1", "1/10")])
+def test_a_number_is_exact(since: Model, beta: Any, exact: str) -> None:
+    assert since.check(max_n=1, beta=beta).model.beta == Fraction(exact)
+
+
+def test_temperature_and_error_are_numbers_too(since: Model) -> None:
+    texts: list[Any] = ["1/(2*n)", "1/2", 0.5, Fraction(1, 2), 1]
+    found = [since.compile(tau=tau, beta=100).network for tau in texts]
+    assert [facts and facts.temperature for facts in found] == ["1/(2*n)", "1/2", "1/2", "1/2", "1"]
+    report = hardsim.load(SHIPPED / "flipflop.ahat.json").bound(max_n=2, epsilon=0.125)
+    assert {row.epsilon for row in report.lengths} == {Fraction(1, 8)}
+
+
+def test_integers_may_be_of_numpy(since: Model) -> None:
+    result = since.check(max_n=np.int64(3), seed=np.uint8(7))  # type: ignore[arg-type]
+    assert result == since.check(max_n=3, seed=7)
+    assert (type(result.max_n), type(result.seed)) == (int, int)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "typed", "message"),
+    [
+        ("check", {"max_n": 0}, "--max-n 0", "0 is out of range"),
+        ("check", {"max_n": -1}, "--max-n=-1", "-1 is out of range"),
+        ("check", {"max_n": np.int64(-1)}, "--max-n=-1", "-1 is out of range"),
+        ("check", {"workers": 257}, "--workers 257", "257 is out of range"),
+        ("check", {"samples": -1}, "--samples=-1", "-1 is out of range"),
+        ("check", {"beta": 0}, "--beta 0", "beta must be positive and at most 1000000, not 0"),
+        ("check", {"beta": -1}, "--beta=-1", "'-1' is not a positive rational number"),
+        ("check", {"beta": "7/0"}, "--beta 7/0", "'7/0' divides by zero"),
+        ("check", {"beta": float("nan")}, "--beta nan", "'nan' is not a positive rational number"),
+        ("check", {"beta": float("inf")}, "--beta inf", "'inf' is not a positive rational number"),
+        ("check", {"epsilon": Fraction(3, 2)}, "--epsilon 3/2", "'3/2' is no such error"),
+        ("check", {"regime": "cold"}, "--regime cold", "unknown regime 'cold'"),
+        ("check", {"at": "middle"}, "--at middle", "at must be first or last, not 'middle'"),
+        ("check", {"counting": "up"}, "--counting up", "counting must be lookup or sign, not 'up'"),
+        ("check", {"engine": "abacus"}, "--engine abacus", "unknown engine 'abacus'"),
+        ("check", {"backend": "cloud"}, "--backend cloud", "unknown backend 'cloud'"),
+        ("check", {"backend": "dask"}, "--backend dask", "backend dask needs scheduler"),
+        ("check", {"scheduler": "tcp://x:1"}, "--scheduler tcp://x:1", "scheduler goes with backend dask"),
+        ("check", {"tau": "1/m"}, "--tau 1/m", "unknown name 'm'"),
+        ("check", {"tau": "1/i"}, "--tau 1/i", "depends on i"),
+        ("check", {"resume": "/nowhere/x"}, "--resume /nowhere/x", "resume /nowhere/x: cannot be written"),
+        ("prove", {"min_n": 9, "max_n": 4}, "--min-n 9 --max-n 4", "min_n=9 is larger than max_n=4"),
+        ("prove", {"min_n": 65}, "--min-n 65", "min_n=65 is larger than the largest, 64 unless max_n says otherwise"),
+        ("prove", {"certificate": "c", "heads_only": True}, "--certificate c --heads-only", "heads_only claims"),
+        ("prove", {"certificate": "c", "max_n": 20000}, "--certificate c --max-n 20000", "certificates go up"),
+        ("words", {"by": "guess"}, "--by guess", "'guess' is not one of 'oracle', 'hard', 'soft'"),
+        ("words", {"max_n": 11}, "--max-n 11", "are 265,719 words, and at most 100,000 are tried"),
+        ("words", {"max_n": 9, "exhaustive": 9}, "--max-n 9 --exhaustive 9", "or allow more: exhaustive=29523"),
+        ("bound", {"critical": True, "beta": 3}, "--critical --beta 3", "so beta does not apply"),
+        ("bound", {"critical": True, "gap": True}, "--critical --gap", "so gap does not apply"),
+        ("compile", {"single_head": True, "counting": "sign", "regime": "none", "tau": "0"}, None, "tau"),
+    ],
+)  # fmt: skip
+def test_what_the_command_refuses_is_refused(
+    capsys: pytest.CaptureFixture[str], method: str, options: dict[str, Any], typed: str | None, message: str
+) -> None:
+    path = SHIPPED / "since.ltl"
+    error = raised(InputError, getattr(hardsim.load(path), method), **options)
+    assert message in str(error)
+    if typed is not None:
+        assert run([method, str(path), *typed.split()]) == error.exit_code
+        said = " ".join(spoken(capsys.readouterr().err).split())
+        name = f"{next(iter(options))}: "
+        assert " ".join(error.message.removeprefix(name).split()) in said
+        assert " ".join(error.hint.split()) in said
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("check", {"max_n": True}, "max_n must be an integer, not True (bool)"),
+        ("check", {"max_n": 8.0}, "max_n must be an integer, not 8.0 (float)"),
+        ("check", {"max_n": "8"}, "max_n must be an integer, not '8' (str)"),
+        ("check", {"max_n": None}, "max_n must be an integer, not None (NoneType)"),
+        ("check", {"max_n": Fraction(8)}, "max_n must be an integer, not Fraction(8, 1) (Fraction)"),
+        ("check", {"max_n": [8] * 99}, "max_n must be an integer, not [8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, ... (list)"),
+        ("check", {"beta": True}, "beta must be a number, or text such as '7/2', not True (bool)"),
+        ("check", {"beta": 4j}, "beta must be a number, or text such as '7/2', not 4j (complex)"),
+        ("check", {"tau": [1]}, "tau must be a number, or text such as '7/2', not [1] (list)"),
+        ("check", {"regime": None}, "regime must be text, not None (NoneType)"),
+        ("check", {"single_head": 1}, "single_head must be True or False, not 1 (int)"),
+        ("check", {"resume": b"x"}, "resume must be a path, not b'x' (bytes)"),
+        ("words", {"by": 1}, "by must be text, not 1 (int)"),
+        ("check", {"nothing": 1}, "unexpected keyword argument 'nothing'"),
+        ("check", {"json": "-"}, "unexpected keyword argument 'json'"),
+    ],
+)
+def test_what_is_of_no_such_type_is_refused(since: Model, method: str, options: dict[str, Any], message: str) -> None:
+    raised(TypeError, getattr(since, method), match=re.escape(message), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beta": 0.1}, "beta: the float 0.1 is not exactly 0.1\n  Write '1/10', which is."),
+        ({"epsilon": 1e-5}, "epsilon: the float 1e-05 is not exactly 1e-05\n  Write '1/100000', which is."),
+        ({"beta": np.float32(0.1)}, "beta: the float 0.10000000149011612 is not exactly 0.10000000149011612"),
+        ({"tau": 1 / 3}, "Write '3333333333333333/10000000000000000', which is."),
+        ({"seed": 10**1001}, "seed: a number of more than 1000 characters"),
+        ({"beta": 10**5000}, "beta: a number of more than 1000 characters"),
+        ({"beta": Fraction(1, 10**5000)}, "beta: a number of more than 1000 characters"),
+        ({"beta": Decimal("1e999999999")}, "beta: 1E+999999999 has more than 1000 digits"),
+        ({"regime": "all"}, "one result is of one network: regime all is several\n  Name one regime."),
+    ],
+)
+def test_what_only_python_can_say_is_refused_with_advice(since: Model, options: dict[str, Any], message: str) -> None:
+    assert message in str(raised(InputError, since.check, **options))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_regimes_at_once_are_refused(since: Model, method: str) -> None:
+    words = ["a"] if method == "eval" else []
+    raised(InputError, getattr(since, method), *words, regime="all", match="one result is of one network")
+
+
+def test_the_name_of_an_option_is_that_of_its_parameter() -> None:
+    text = "Use --max-n 64 or less, --single-head, or -o -; --max-nonsense, a--beta and /--tau/ are none"
+    assert spoken(text) == "Use max_n=64 or less, single_head, or -o -; --max-nonsense, a--beta and /--tau/ are none"
+
+
+def test_a_network_has_its_own_options(since: Model) -> None:
+    network = since.compile(regime="position")
+    raised(InputError, network.check, beta=3, match="is already compiled .* so beta=3 does not apply")
+    assert network.check(max_n=2, regime="position", beta=4).agreed
+
+
+# ---- what is opened ----
+
+
+def test_text_is_a_formula_with_its_alphabet(since: Model) -> None:
+    for alphabet in ("a b c", ["a", "b", "c"], ("a", "b", "c")):
+        given = hardsim.load("a S b", alphabet=alphabet)
+        assert (given.alphabet, given.kind, given.name) == (("a", "b", "c"), "ltl", "<expression>")
+        assert given.check(max_n=4).lengths == since.check(max_n=4).lengths
+    assert hardsim.load("O go", alphabet=["go", "stop"]).eval(["stop", "go"], "go stop")[0].oracle is True
+    assert hardsim.load("a", "ab a").alphabet == ("ab", "a")
+
+
+@pytest.mark.parametrize(
+    ("source", "alphabet", "kind", "message"),
+    [
+        ("a S b", None, InputError, "'a S b' is no file that hardsim opens"),
+        ("a S b", None, InputError, r"hardsim.load\('a S b', alphabet='a b c'\)"),
+        ("notes.txt", None, InputError, r"no file that hardsim opens \(\*.ltl, \*.srasp"),
+        ("gone.ltl", None, InputError, "gone.ltl: no such file"),
+        ("", None, InputError, "'' is no file"),
+        ("a\0b.ltl", None, InputError, "cannot be read"),
+        (str(SHIPPED), None, InputError, "is a directory, not a file"),
+        (SHIPPED, None, InputError, "is a directory, not a file"),
+        (b"since.ltl", None, TypeError, "load takes a path, .* not bytes"),
+        (None, None, TypeError, "not NoneType"),
+        (7, None, TypeError, "not int"),
+        (Path("since.ltl"), "a b", TypeError, "takes the text of a formula"),
+        ("a S b", "", InputError, "the alphabet is empty"),
+        ("a S b", [], InputError, "the alphabet is empty"),
+        ("a S b", ["a", "a"], InputError, "the symbol a stands twice"),
+        ("a S b", [1, 2], TypeError, "an alphabet is text, or a sequence of symbols, not list"),
+        ("a S b", {"a", "b"}, TypeError, "not set"),
+        ("a S b", b"a b", TypeError, "not bytes"),
+        ("a S", "a b", SourceError, "<expression>:1:"),
+        ("", "a b", SourceError, "missing formula"),
+        ("a \ud800", "a b", SourceError, "<expression>:1:3"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused(source: Any, alphabet: Any, kind: type[Exception], message: str) -> None:
+    raised(kind, hardsim.load, source, alphabet, match=message)
+
+
+def test_an_error_in_a_file_has_its_place(tmp_path: Path) -> None:
+    error = raised(SourceError, hardsim.load, written(tmp_path / "wrong.ltl", "alphabet: a b\na S q\n"))
+    assert marked(error) == "q"
+    raised(SourceError, hardsim.parse, "alphabet: a b\na S q\n", "mine", match="mine:2:5")
+    raised(TypeError, hardsim.parse, b"alphabet: a b", match="not bytes")
+    raised(InputError, hardsim.load, written(tmp_path / "model.json", "{}"), match="format")
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "message"),
+    [
+        ("abx", SourceError, "'x' is not a symbol of the alphabet"),
+        ("", SourceError, "the empty word is not allowed"),
+        ([], InputError, "the empty word is not allowed"),
+        (["ab"], InputError, "'ab' is not a symbol of the alphabet"),
+        (b"ab", TypeError, "a word is text, or a sequence of symbols, not bytes"),
+        (3, TypeError, "not int"),
+        ([1], TypeError, "the symbols of a word are text"),
+    ],
+)
+def test_what_is_no_word_is_refused(since: Model, word: Any, kind: type[Exception], message: str) -> None:
+    raised(kind, since.eval, word, match=message)
+    raised(kind, since.eval, "a", word, match=message)
+
+
+def test_there_must_be_a_word(since: Model) -> None:
+    raised(InputError, since.eval, match="no word to evaluate")
+
+
+def test_a_program_without_a_construction_has_its_semantics(tmp_path: Path, command: Command) -> None:
+    lines = ["alphabet: a b", "c(i) := psum_j[j<=i] Q_a(j)", "x(i) := leftmost_j[j>i, c(j) < pos(i)] 1 : 0"]
+    path = written(tmp_path / "refused.srasp", "\n".join([*lines, "Y(i) := x(i) = 1", ""]))
+    program = hardsim.load(path)
+    assert program.network is None
+    found = [list(word) for word in program.words(max_n=2)]
+    assert found == command("words", path, "--max-n", 2)["accepted"]
+    raised(Unsupported, program.words, by="soft", match="has no construction")
+    raised(Unsupported, program.check, match="has no construction")
+
+
+# ---- what it looks like, and where it is kept ----
+
+
+def test_it_says_what_it_is(since: Model) -> None:
+    assert repr(since) == "<hardsim.Model <text>: formula, a S b, over a b c>"
+    network = since.compile(regime="position")
+    shown = "network of a formula, a S b, over a b c, 1 layer, 1 head, regime position, beta 4"
+    assert repr(network) == f"<hardsim.Model <text>: {shown}>"
+    assert since.network is None
+    assert since.text.endswith("a S b\n")
+    assert since.notes == ()
+    program = hardsim.load(SHIPPED / "dyck1.srasp")
+    assert (program.kind, program.title) == ("srasp", "Dyck-1: balanced brackets of one kind")
+    long = hardsim.load(" | ".join(["a"] * 99), alphabet="a")
+    assert len(repr(long)) < 200
+
+
+def test_a_notebook_shows_a_table_of_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "<b>\u202e&.ltl"
+    given = hardsim.load(written(path, "alphabet: < b\nO b\n"))
+    html = given._repr_html_()
+    assert "&lt;b&gt;\\u202e&amp;.ltl" in html
+    assert "over &lt; b" in html
+    assert set(re.findall("<(/?[a-z]+)", html)) == {"table", "tr", "th", "td", "/table", "/tr", "/th", "/td"}
+    assert "\\u202e" in repr(given)
+
+
+def test_only_a_network_is_written(since: Model, tmp_path: Path) -> None:
+    raised(InputError, since.to_json, match="<text> is not compiled, so it has no JSON")
+    raised(InputError, since.save, tmp_path / "x.json", match=r"Compile it first: .compile\(\).")
+    assert list(tmp_path.iterdir()) == []
+    network = since.compile()
+    raised(InputError, network.save, tmp_path / "none" / "x.json", match="save .*cannot be written")
+    raised(InputError, network.save, tmp_path, match="it is a directory")
+    raised(InputError, network.save, "-", match="save -: no name of a file")
+    raised(TypeError, network.save, None, match="save takes a path, not NoneType")
+    path = written(tmp_path / "since.ltl", since.text)
+    raised(InputError, hardsim.load(path).compile().save, path, match="would overwrite what is read")
+    assert path.read_text(encoding="utf-8") == since.text
+
+
+def test_it_travels(since: Model) -> None:
+    for given in (since, since.compile(), hardsim.load(SHIPPED / "dyck1.srasp")):
+        assert pickle.loads(pickle.dumps(given)).check(max_n=2) == given.check(max_n=2)
+
+
+# ---- warnings, progress, interruptions ----
+
+
+def test_what_a_command_notes_is_a_warning(since: Model, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.warns(Remark, match="^epsilon: for hard-attention models and programs") as caught:
+        since.check(max_n=2, epsilon="1/8")
+    assert [one.filename for one in caught] == [__file__]
+    with pytest.warns(Remark, match=r"OBSERVED: mpmath encloses nothing; engine ball certifies"):
+        list(since.words(max_n=2, by="soft", engine="mpmath"))
+    with pytest.warns(Remark, match="2 decimal digits are fewer than"):
+        since.check(max_n=2, engine="mpmath", dps=2)
+    with pytest.warns(Remark, match="dps: not used; a bound report finds for itself"):
+        since.bound(max_n=2, dps=9)
+    with pytest.warns(Remark, match="tau: for softmax; hard attention has no temperature"):
+        hardsim.load(SHIPPED / "flipflop.ahat.json").compile(hard=True, tau=3)
+    with pytest.warns(Remark, match="regime position: for formulas; the temperature of a hard-attention model is"):
+        hardsim.load(SHIPPED / "flipflop.ahat.json").check(max_n=2, regime="position")
+    with pytest.warns(Remark, match="of that and longer ones there is no proof"):
+        hardsim.load(SHIPPED / "flipflop.ahat.json").prove(max_n=7, search=0)
+    with pytest.warns(Remark):
+        hardsim.parse("alphabet: a b\nF a\n")  # looks forward, read at the last position
+    assert capfd.readouterr() == ("", "")
+
+
+def test_nothing_is_said_where_there_is_nothing_to_say(since: Model, capfd: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        since.check(max_n=3)
+        since.prove(max_n=3)
+        since.eval("ab")
+        since.compile().bound(max_n=2)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_is_told(since: Model) -> None:
+    told: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> None:
+        told.append((done, total))
+
+    since.check(max_n=3, progress=progress)
+    assert told[-1] == (39, 39)  # 3 + 9 + 27
+    told.clear()
+    since.prove(max_n=3, progress=progress)
+    assert told[-1] == (1, 1)  # its one head
+    for options in ({}, {"critical": True}):
+        told.clear()
+        since.bound(max_n=2, progress=progress, **options)  # type: ignore[call-overload]
+        assert told
+        assert told[-1][0] == told[-1][1]
+
+
+def test_an_error_of_the_callers_own_is_the_callers(inputs: dict[str, Path], tmp_path: Path) -> None:
+    given, kept = hardsim.load(inputs["formula"]), tmp_path / "since.run"
+
+    def progress(done: int, total: int) -> None:
+        raise ValueError(f"{done} of {total}")
+
+    raised(ValueError, given.check, max_n=3, progress=progress, resume=kept, match="of 39")
+    raised(ValueError, given.check, max_n=3, progress=progress, resume=kept, match="of 39")
+    raised(ValueError, given.bound, max_n=3, progress=progress, match="of 39")
+    assert given.check(max_n=3, resume=kept) == given.check(max_n=3)
+
+
+def test_ctrl_c_is_raised_with_what_was_found(since: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        interrupt(patched, "hardsim.checking.campaign.Judge.__call__", 2)
+        result = raised(Interrupted, since.check, max_n=5).result
+    assert isinstance(result, CheckResult)
+    assert (result.partial, result.words, result.verdict) == (True, 3 + 9, hardsim.Verdict.CERTIFIED)
+    with monkeypatch.context() as patched:
+        interrupt(patched, "hardsim.checking.bound.Reporter.__call__", 1)
+        report = raised(Interrupted, since.bound, max_n=3).result
+    assert (report.partial, [row.n for row in report.lengths]) == (True, [1])
+    with monkeypatch.context() as patched:
+        interrupt(patched, "hardsim.checking.prove.prove_subject")
+        raised(KeyboardInterrupt, since.prove)
+    assert issubclass(Interrupted, KeyboardInterrupt)
+
+    def progress(done: int, total: int) -> None:
+        if done > 3:
+            signal.raise_signal(signal.SIGINT)
+
+    result = raised(Interrupted, since.check, max_n=5, progress=progress).result
+    assert (result.partial, result.words) == (True, 3 + 9)
+    assert since.check(max_n=3).verdict is hardsim.Verdict.PROVED
+
+
+def test_another_thread_is_as_good(since: Model) -> None:
+    def handlers() -> list[Any]:
+        return [signal.getsignal(number) for number in sorted(signal.valid_signals())]
+
+    before, found = handlers(), list[Any]()
+    thread = threading.Thread(target=lambda: found.extend([since.check(max_n=4, workers=2), handlers()]))
+    thread.start()
+    thread.join()
+    assert found == [since.check(max_n=4), before]
+    assert handlers() == before
+
+
+def test_a_false_specification_is_the_files_fault(
+    inputs: dict[str, Path], since: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise InvariantError("a claim is false")
+
+    read, made = hardsim.load(inputs["network"]), since.compile()
+    monkeypatch.setattr(api, "check_with_proof", broken)
+    raised(InputError, read.check, match="the specification in this model does not hold: a claim is false")
+    raised(InvariantError, made.check, match="^a claim is false$")
+
+
+def test_no_certificate_of_what_is_no_formula(since: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hard = since.compile(hard=True)
+    path = tmp_path / "hard.ahat.json"
+    hard.save(path)
+    error = raised(InputError, hard.prove, certificate=tmp_path / "c.json", max_n=2, match="is no formula")
+    assert run(["prove", str(path), "--certificate", str(tmp_path / "c.json"), "--max-n", "2"]) == error.exit_code
+    assert "is no formula, and certificates are of the networks of formulas" in capsys.readouterr().err
+    assert [found.name for found in tmp_path.iterdir()] == ["hard.ahat.json"]
+
+
+# ---- the package ----
+
+
+def test_everything_is_in_the_package(since: Model) -> None:
+    names: dict[str, Any] = {}
+    exec("from hardsim import *", names)
+    assert names.keys() - {"__builtins__"} == set(hardsim.__all__) == {*api.__all__, "__version__"}
+    assert set(hardsim.__all__) <= set(dir(hardsim))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        hardsim.nothing  # noqa: B018
+        hardsim.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_types_are_known(since: Model) -> None:
+    assert_type(since.check(max_n=1).verdict, hardsim.Verdict)
+    assert_type(since.prove(max_n=1), hardsim.ProofResult)
+    assert_type(since.eval("a"), tuple[Evaluation, ...])
+    assert_type(since.bound(max_n=1), hardsim.BoundResult)
+    assert_type(since.bound(max_n=1, critical=True), hardsim.CriticalResult)
+    assert_type(next(since.words()), tuple[str, ...])
+    assert_type(since.compile(), Model)
+
+
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", (SHIPPED.parent / "docs" / "python.md").read_text("utf-8"), re.M | re.S)
+
+
+def test_the_page_on_python_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its examples, one after the other, as they stand; and the tour of the module."""
+    shutil.copytree(SHIPPED, tmp_path / "formulas")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__docs__"}
+    for block in BLOCKS:
+        exec(compile(block, "docs/python.md", "exec"), names)
+    tour = "".join(line[4:] + "\n" for line in (api.__doc__ or "").splitlines() if line.startswith("    "))
+    exec(compile(tour, "hardsim/api.py", "exec"), {})
+    assert all(f".{method}(" in tour for method in METHODS)
+    assert all(any(f".{method}(" in block for block in BLOCKS) for method in METHODS)

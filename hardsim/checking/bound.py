@@ -66,6 +66,8 @@ STEP, GRID = Fraction(5, 4), 48
 """The grid: the first temperature times so many powers of 5/4."""
 KEPT, ROUNDS, TRIED = 4, 3, 12
 """Words of the least margin that are kept, how often they are changed, and how many neighbours of each are tried."""
+UNUSED = "dps", "a bound report finds for itself how many bits settle every answer"
+"""An option that does not apply, and why."""
 LEAST_BITS, BIT_STEP, MOST_BITS = 8, 8, 4096
 
 

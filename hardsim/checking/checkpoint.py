@@ -12,18 +12,19 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cache
 from types import GenericAlias, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from hardsim.checking.options import DECIDING, Request
 from hardsim.checking.result import CheckResult, Verdict
 from hardsim.checking.tally import Tally
-from hardsim.errors import InputError
-from hardsim.files import Draft, read_bytes, refusal, refusing, target_of
+from hardsim.errors import InputError, InvariantError
+from hardsim.files import Draft, read_bytes, refusal, refusing, same_file, target_of
 from hardsim.version import __version__
 
 SMALL = 2**53
@@ -140,6 +141,8 @@ writing took."""
 LARGEST = 256 * 2**20
 """Bytes of the largest checkpoint that is read: what was found of every length up to the largest is in it."""
 OPTION = "--resume"
+DAMAGED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What may be raised where a file holds something else than was left in it."""
 
 
 class Memory:
@@ -309,6 +312,35 @@ class Checkpoint:
         if not self.complete:
             self.write(COMPLETE, "", "")
             self.complete = True
+
+
+def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[str]]]) -> Checkpoint | None:
+    """The file of `--resume`, what it holds or a new one; None where none was asked for.
+
+    Raises:
+        InputError: as `Checkpoint`, and if it is one of the inputs.
+    """
+    if request.resume is None:
+        return None
+    for name, _, _ in inputs:
+        if same_file(request.resume, name):
+            raise InputError(f"{OPTION} {request.resume} would overwrite what is read, {name}", "Give it another name.")
+    asked = {f"--{name.replace('_', '-')}": getattr(request, name) for name in DECIDING.split()}
+    wanted = {name: str(value) if isinstance(value, Fraction) else value for name, value in asked.items()}
+    return Checkpoint(request.resume, wanted, inputs)
+
+
+@contextmanager
+def remembering(kept: Checkpoint | None, name: str, regime: str | None) -> Iterator[Memory]:
+    """What is known of an input from an earlier run; what cannot be gone on from is the file's fault."""
+    memory = Memory() if kept is None else kept.memory(name, regime)
+    known = memory.state is not None or memory.result is not None
+    try:
+        yield memory
+    except (*DAMAGED, InvariantError) as error:
+        if kept is None or not known:
+            raise
+        raise kept.unusable(name, error) from None
 
 
 def _digest(*row: str) -> str:

@@ -19,10 +19,12 @@ from functools import reduce
 
 from hardsim.checking.engines import SoftEngine
 from hardsim.checking.interrupts import to_the_report
+from hardsim.checking.options import Request
 from hardsim.checking.prove import words_of
 from hardsim.checking.result import ModelFacts, Word
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, enumerate_words
+from hardsim.errors import InputError
 from hardsim.lang.desugar import desugar
 from hardsim.network.model import AttentionHead, Transformer
 from hardsim.network.numbers import plain
@@ -42,6 +44,11 @@ LONGER, LARGEST_LENGTH = (2, 4), 64
 """Lengths tried beyond the longest, as multiples of it, up to this one."""
 FAR = (128, 512)
 """Lengths at which only words are tried, for the bracket of every length."""
+UNUSED = (
+    "dps engine workers backend",
+    "the least beta is found by the prover, in one process and in arithmetic of its own",
+)
+"""Options that do not apply, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,18 @@ class CriticalResult:
     partial: bool = False
 
 
+def hold_critical(request: Request) -> None:
+    """Refuse what does not go with a search for the least beta.
+
+    Raises:
+        InputError: naming the option.
+    """
+    for option in ("gap", "plot", "beta") if request.critical else ():
+        if getattr(request, option) not in (None, False):
+            told = f"--critical looks for the least beta, so --{option} does not apply"
+            raise InputError(told, f"Leave --{option} out.")
+
+
 def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | None = None) -> CriticalResult:
     """The brackets of lengths 1 to `max_n`, of a few longer ones, and of every length. `report` is told how many of how
     many lengths are done.
@@ -91,9 +110,13 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     A KeyboardInterrupt ends the search early; what was found is kept and marked partial.
 
     Raises:
-        InputError: if the temperature is not positive somewhere, or the network is another one than the specification
-            makes.
+        InputError: if it is no formula, the temperature is not positive somewhere, or the network is another one than
+            the specification makes.
     """
+    if subject.formula is None:
+        told = f"{subject.name} is no formula: --critical covers formulas and what was compiled from them"
+        hint = "Leave out --critical: the report gives the temperatures at which words tried are right and wrong."
+        raise InputError(told, hint)
     subject.hold_specified("a critical beta")
     search = _Search(subject)
     lengths = [*range(1, max_n + 1), *(factor * max_n for factor in LONGER if factor * max_n <= LARGEST_LENGTH)]

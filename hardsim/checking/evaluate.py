@@ -10,6 +10,7 @@ from typing import Literal
 
 from hardsim.checking.campaign import CheckOptions, Judge, theorem_length, words_of
 from hardsim.checking.engines import MARGIN, OUTPUT, UNROUNDED, HardRunner
+from hardsim.checking.open import store_program, store_text
 from hardsim.checking.result import AUTO, Answer, Evaluation, Word, settled, undecided_word
 from hardsim.checking.sharpening import Preparation, plan_length, prepare_words
 from hardsim.checking.subject import Subject
@@ -51,6 +52,23 @@ def temperatures(prepared: Preparation, subject: Subject) -> LengthTable:
     known = {found.n: plan_length(prepared, subject, n).theorem for n, found in prepared.facts.items()}
     lengths = sorted(known)
     return LengthTable(tuple(known[next(m for m in lengths if m >= n)] for n in range(1, lengths[-1] + 1)))
+
+
+def compiled_text(subject: Subject, hard: bool, max_n: int) -> str:
+    """The document of a subject: hard attention, or the softmax network, of a program or model with Theorem 26's
+    temperature at each length up to `max_n` unless it has another.
+
+    Raises:
+        Undecided: if no temperature gives the wanted error.
+        OutOfRange: if a program leaves the range that its construction covers.
+    """
+    if hard or (subject.sharpness is not None and subject.formula is None):
+        return store_program(subject)
+    if subject.formula is not None:
+        return store_text(subject)
+    prepared = preparation(subject, CheckOptions(max_n=max_n), range(1, max_n + 1))
+    schedule = subject.schedule or temperatures(prepared, subject)
+    return store_program(subject, schedule, prepared.program)
 
 
 def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> Callable[[int], Judge]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from hardsim.checking.result import Answer, Word
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
-from hardsim.errors import HardsimError, InputError, SourceError, Unsupported
+from hardsim.errors import Contradiction, HardsimError, InputError, InvariantError, SourceError, Unsupported
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes
 from hardsim.lang import ast, parse
 from hardsim.lang.ast import FormulaFile
@@ -57,6 +58,8 @@ OTHER = (
     "error bounds, declared gaps and what the heads are for of the specification"
 )
 
+CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
+
 
 @dataclass(frozen=True)
 class Input:
@@ -81,6 +84,8 @@ class Input:
     refusal: Unsupported | None = None
     oracle: Callable[[Word], Answer] | None = None
     """The semantics of a program."""
+    document: str = ""
+    """The JSON that a compiled formula or a model was read from."""
 
     @property
     def regimes(self) -> bool:
@@ -129,6 +134,18 @@ class Input:
             return _sharpened(self.made, options)
         _hold_options(self.made, options)
         return self.made
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """What is false about a network that was read is a matter of its file (an InputError); no file contradicts a
+        proof."""
+        try:
+            yield
+        except InvariantError as error:
+            if self.made is None or self.kind == "srasp" or isinstance(error, Contradiction):
+                raise
+            told = f"{self.name}: the specification in this model does not hold: {error}"
+            raise InputError(told, CHANGED) from error
 
 
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
@@ -182,13 +199,23 @@ def read_input(path: str) -> Input:
         return _read_srasp(data, path, sha256)
     if not path.endswith(".json"):
         return of_formula(parse.parse_text(data, path), sha256)
-    document = read_json(data, path)
+    return of_document(data, path)
+
+
+def of_document(data: bytes, name: str) -> Input:
+    """A compiled formula, or a hard-attention model.
+
+    Raises:
+        InputError: if it is none of them, naming the place inside the document.
+    """
+    sha256, document = digest(data), read_json(data, name)
     kind = document.field("format").choice({FORMAT: FORMAT, AHAT: AHAT}.__getitem__, f"{FORMAT}, {AHAT}")
+    text = data.decode("utf-8-sig")
     if kind == AHAT:
-        made = _of_ahat(read_ahat(document), path, sha256)
-        return Input(path, sha256, made.alphabet, "ahat", data.decode("utf-8-sig"), made.title, made=made)
-    stored = _read_model(document, path, sha256)
-    return replace(of_formula(stored.file, sha256, path), made=stored)
+        made = _of_ahat(read_ahat(document), name, sha256)
+        return Input(name, sha256, made.alphabet, "ahat", text, made.title, made=made, document=text)
+    stored = _read_model(document, name, sha256)
+    return replace(of_formula(stored.file, sha256, name), made=stored, document=text)
 
 
 def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
@@ -197,9 +224,9 @@ def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input
     return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, file.notes, formula=file)
 
 
-def read_expression(text: str, alphabet: str) -> Input:
-    """A formula given on the command line, with its alphabet as symbols separated by white space."""
-    return of_formula(parse.parse_expression(text, alphabet.split()), digest(text.encode("utf-8", "surrogateescape")))
+def read_expression(text: str, alphabet: str | Sequence[str]) -> Input:
+    """A formula given as text, with its alphabet: symbols, or one text of symbols separated by white space."""
+    return of_formula(parse.parse_expression(text, alphabet), digest(text.encode("utf-8", "surrogatepass")))
 
 
 def expand_paths(paths: Sequence[str]) -> list[str]:

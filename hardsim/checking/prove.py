@@ -8,20 +8,23 @@ leftmost and rightmost heads are broken only in the network that hardsim makes o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product, takewhile
 from math import log10
+from typing import Literal
 
 from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
+from hardsim.checking.options import Request, hold_one_regime
 from hardsim.checking.result import Mismatch, Verdict, Word, settled, span_text
-from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, refuted_gap
+from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, refuted_gap, without_budget
 from hardsim.checking.subject import HALF, Subject, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
-from hardsim.errors import Contradiction, Undecided
+from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.desugar import desugar
 from hardsim.network.model import Transformer
 from hardsim.program.assemble import assemble
@@ -29,10 +32,13 @@ from hardsim.program.model import Program
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import Report, prove
 from hardsim.proof.result import Proof, WorstCase
+from hardsim.sections import LARGEST
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, declared_gaps, error_bounds, inverses, solve
 from hardsim.sharpening.static import static_facts
 
+UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic of its own"
+"""Options that do not apply, and why."""
 LONGEST_SUGGESTED = 24
 """Words that failing worst cases suggest are tried up to so many,"""
 LONGEST_TRIED = 512
@@ -101,6 +107,89 @@ class ProofResult:
         """The length of a model up to which every length from `min_n` on is proved (0: not even that one)."""
         proved = takewhile(lambda length: length.how, self.lengths)
         return max((length.n for length in proved), default=0)
+
+
+# ---- what is asked, and how it is done ----
+
+
+def hold_provable(request: Request) -> None:
+    """Refuse lengths in the wrong order, and certificates of what has none.
+
+    Raises:
+        InputError: saying what to change.
+    """
+    min_n, max_n = request.min_n, request.max_n
+    if min_n > max_n:
+        largest = f"--max-n {max_n}" if bounded(request) else f"the largest, {max_n} unless --max-n says otherwise"
+        raise InputError(
+            f"--min-n {min_n} is larger than {largest}", f"For length {min_n:,} alone add --max-n {min_n}."
+        )
+    if request.certificate is None:
+        return
+    hold_one_regime(request, "one certificate is of one network")
+    if request.heads_only:
+        told = "a certificate says that the network computes the formula, and --heads-only claims nothing about it"
+        raise InputError(told, "Leave out one of --certificate and --heads-only.")
+    if max_n > LARGEST:
+        hint = f"Use --max-n {LARGEST} or less (the checker's exact arithmetic takes hours beyond), or leave out "
+        raise InputError(f"certificates go up to length {LARGEST}, not {max_n:,}", hint + "--certificate.")
+
+
+def bounded(request: Request) -> bool:
+    """Whether a largest length was asked for: then a proof up to it is an answer, also where every length was asked for
+    too and is not proved. Otherwise a model is proved as far as can be."""
+    return "max_n" in request.written
+
+
+@dataclass(frozen=True)
+class ProofPlan:
+    """How a subject is proved, up to length `max_n`: `prove` is told how many of how many `unit` are done. `remark`
+    says why it does not go as far as was asked."""
+
+    subject: Subject
+    unit: Literal["heads", "lengths"]
+    max_n: int
+    prove: Callable[[Report | None], ProofResult]
+    remark: str | None = None
+
+    @property
+    def by_heads(self) -> bool:
+        """Whether one proof speaks of all lengths, head by head."""
+        return self.unit == "heads"
+
+
+def plan_proof(subject: Subject, request: Request) -> ProofPlan:
+    """The proof of a formula, and of what has one network for every length, by its heads; of any other hard-attention
+    model or program by its lengths.
+
+    Raises:
+        InputError: if a certificate was asked for and there can be none.
+    """
+    min_n, max_n, formula = request.min_n, request.max_n, subject.formula is not None
+    if request.certificate is not None and not formula:
+        told = f"{subject.name} is no formula, and certificates are of the networks of formulas"
+        raise InputError(told, "Leave out --certificate.")
+    if subject.sharpness is not None and (formula or subject.structural):
+        asked = subject, max_n, request.heads_only or not formula, request.search, request.all_n
+        by_heads = partial(prove_subject, *asked, min_n=min_n, bounded=bounded(request))
+        return ProofPlan(subject, "heads", max_n, lambda report: by_heads(report=report))
+    plain = without_budget(subject)
+    if request.all_n and not bounded(request):
+        return ProofPlan(plain, "lengths", 0, lambda _: unproved_for_every_length(plain, max_n, min_n))
+    reach, remark = max_n, None
+    possible = longest(plain, max_n)
+    if possible < max_n:
+        limit = f"every word of a length is run for a proof, and length {possible + 1} has more than {EVERY:,}"
+        if bounded(request) or possible < min_n:
+            advice = f" (--max-n {possible} goes as far as there is)" if possible >= min_n else ""
+            remark = f"{limit}: of that and longer ones there is no proof{advice}"
+        else:
+            reach, remark = possible, f"{limit}: proved is up to length {possible}"
+    by_lengths = partial(prove_attention, plain, reach, request.search, min_n=min_n)
+    return ProofPlan(plain, "lengths", reach, lambda report: by_lengths(report=report), remark)
+
+
+# ---- after a proof ----
 
 
 def confirmed(result: ProofResult) -> ProofResult:

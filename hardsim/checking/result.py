@@ -8,6 +8,7 @@ of the score per nat, everything else in units of the activations.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import TypeAlias
@@ -22,6 +23,8 @@ ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
 OBSERVED_MISMATCH = "a mismatch in mpmath (no rigorous enclosure), which is not certified"
 CERTIFY = f"--engine {BALL} certifies it, or shows that there is none"
 UNSETTLED = "hard attention undecided"
+LARGEST_SHOWN = 10**9
+"""Counts from here on are shown as a power of ten."""
 
 
 def settled(answer: Answer) -> bool:
@@ -318,3 +321,15 @@ def undecided_word(word: Word) -> str:
 def span_text(min_n: int, max_n: int) -> str:
     """Lengths in words: `length 4,096`, or `length 1 to 64`."""
     return f"length {min_n:,}" + (f" to {max_n:,}" if max_n > min_n else "")
+
+
+def count(value: int) -> str:
+    """A count with thousands separators; beyond a thousand million as a power of ten, rounded down."""
+    if abs(value) < LARGEST_SHOWN:
+        return f"{value:,}"
+    return f"about 10^{Decimal(value).adjusted()}"
+
+
+def plural(value: int, noun: str) -> str:
+    """`1 word`, `2 words`."""
+    return f"{count(value)} {noun if value == 1 else noun + 's'}"

@@ -7,16 +7,18 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 
+from hardsim.checking import bound as bounds
 from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, default_workers
-from hardsim.checking.critical import critical
+from hardsim.checking.crews import Crews, crews
+from hardsim.checking.critical import UNUSED, critical, hold_critical
 from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.options import Request
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
-from hardsim.cli.crews import Crews, crews
 from hardsim.cli.estimate import Foresight, announce, bar, bound_cost
-from hardsim.cli.options import Request
 from hardsim.cli.session import Session, session
+from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
@@ -27,15 +29,12 @@ from hardsim.report.plot import draw
 
 def command(request: Request) -> None:
     """The command."""
-    for option in ("gap", "plot", "beta") if request.critical else ():
-        if getattr(request, option) not in (None, False):
-            told = f"--critical looks for the least beta, so --{option} does not apply"
-            raise InputError(told, f"Leave --{option} out.")
+    hold_critical(request)
     if request.gap and not request.files and request.expression is None:
         request = replace(request, files=[str(formulas_directory())])
     with (
         nullcontext() if request.plot is None else _target(request.plot) as target,
-        crews(request) as staff,
+        crews(request, note) as staff,
         session("bound", request, request.seed, target) as current,
     ):
         if request.critical:
@@ -58,7 +57,7 @@ def _target(path: str) -> Sink:
 def _reports(current: Session, staff: Crews) -> None:
     """The reports on all inputs, then a row for each where there are several or gaps alone were asked for."""
     gap = current.request.gap
-    current.without("dps", "a bound report finds for itself how many bits settle every answer")
+    current.without(*bounds.UNUSED)
     given = list(current.read())
     staff.join()
     current.all(given, partial(_report, current, staff, current.tables(given) and not gap))
@@ -89,16 +88,11 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
 
 def _critical(current: Session) -> None:
     """The least betas of all inputs, then a row for each where there are several."""
-    told = "the least beta is found by the prover, in one process and in arithmetic of its own"
-    current.without("dps engine workers backend", told)
+    current.without(*UNUSED)
     given = list(current.read())
     tables = current.tables(given)
 
     def brackets(subject: Subject) -> None:
-        if subject.formula is None:
-            told = f"{subject.name} is no formula: --critical covers formulas and what was compiled from them"
-            hint = "Leave out --critical: the report gives the temperatures at which words tried are right and wrong."
-            raise InputError(told, hint)
         with held():
             result = critical(subject, current.request.max_n, Foresight(subject.name, "lengths"))
             current.add(result, critical_json(result))

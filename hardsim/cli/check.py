@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from hardsim.checking.campaign import CheckOptions, default_workers
-from hardsim.checking.checkpoint import Checkpoint, Memory
+from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.checking.combined import check_with_proof
+from hardsim.checking.crews import Crews, crews
 from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.options import Request
 from hardsim.checking.result import AUTO, MPMATH, CheckResult, Verdict
 from hardsim.checking.subject import Subject
-from hardsim.cli.crews import Crews, crews
 from hardsim.cli.estimate import announce, bar, check_cost
-from hardsim.cli.manual import MODEL, TRIED
-from hardsim.cli.options import Request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import UNDECIDED, note
-from hardsim.errors import InputError, InvariantError
+from hardsim.errors import InputError
 from hardsim.files import same_file
 from hardsim.report.check import print_check, print_summary
 from hardsim.report.json import check_json
 
-DECIDING = f"{TRIED} engine dps {MODEL} epsilon"
-"""The options that decide what a run finds: one can be gone on from with the same ones alone."""
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
-DAMAGED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What may be raised where a file holds something else than was left in it."""
 
 
 def command(request: Request) -> None:
@@ -36,9 +28,9 @@ def command(request: Request) -> None:
     if request.require not in REQUIRED:
         told = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(told, "Write --require certified or --require proved.")
-    with crews(request) as staff, session("check", request, request.seed) as current:
+    with crews(request, note) as staff, session("check", request, request.seed) as current:
         given = list(current.read())
-        kept = None if request.resume is None else _checkpoint(request.resume, current)
+        kept = _checkpoint(current)
         if kept is None or not kept.complete:
             staff.join()
         current.all(given, _Work(current, staff, current.tables(given), kept).check)
@@ -48,21 +40,16 @@ def command(request: Request) -> None:
             kept.finish()
 
 
-def _checkpoint(path: str, current: Session) -> Checkpoint:
+def _checkpoint(current: Session) -> Checkpoint | None:
     """The file of --resume: what it holds, or a new one."""
     request = current.request
-    for name in (one["name"] for one in current.inputs):
-        if same_file(path, name):
-            raise InputError(f"--resume {path} would overwrite what is read, {name}", "Give it another name.")
-    if request.json is not None and same_file(path, request.json):
-        raise InputError(f"--resume and --json both write {path}", "Name two files.")
-    asked = {f"--{name.replace('_', '-')}": getattr(request, name) for name in DECIDING.split()}
-    wanted = {name: str(value) if isinstance(value, Fraction) else value for name, value in asked.items()}
-    found = Checkpoint(path, wanted, [(one["name"], one["sha256"], one["alphabet"]) for one in current.inputs])
-    if found.complete:
-        note(f"{path} is complete: nothing is run again")
-    elif found.runs:
-        note(f"going on from {path}")
+    if request.resume is not None and request.json is not None and same_file(request.resume, request.json):
+        raise InputError(f"--resume and --json both write {request.resume}", "Name two files.")
+    found = checkpoint_of(request, [(one["name"], one["sha256"], one["alphabet"]) for one in current.inputs])
+    if found is not None and found.complete:
+        note(f"{found.path} is complete: nothing is run again")
+    elif found is not None and found.runs:
+        note(f"going on from {found.path}")
     return found
 
 
@@ -75,18 +62,6 @@ class _Work:
     tables: bool
     kept: Checkpoint | None
 
-    @contextmanager
-    def _memory(self, name: str, regime: str | None) -> Iterator[Memory]:
-        """What is known of an input from an earlier run; what cannot be gone on from is the file's fault."""
-        memory = Memory() if self.kept is None else self.kept.memory(name, regime)
-        known = memory.state is not None or memory.result is not None
-        try:
-            yield memory
-        except (*DAMAGED, InvariantError) as error:
-            if self.kept is None or not known:
-                raise
-            raise self.kept.unusable(name, error) from None
-
     def check(self, subject: Subject) -> None:
         """Check one subject."""
         request = self.current.request
@@ -94,7 +69,7 @@ class _Work:
             request.max_n, request.exhaustive, request.samples, request.seed, request.dps, engine=request.engine
         )
         self.current.precision(subject, request.max_n)
-        with held(), self._memory(subject.name, subject.regime) as memory:
+        with held(), remembering(self.kept, subject.name, subject.regime) as memory:
             result = memory.result
             if result is None:
                 crew = self.staff.crew(lambda: default_workers(subject, options))

@@ -13,9 +13,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hardsim.checking.options import Request
 from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import Request, taking
+from hardsim.cli.options import taking
 from hardsim.cli.streams import CODES, note, say
 from hardsim.version import __version__
 from hardsim.visible import visible

@@ -10,10 +10,10 @@ from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import Input
+from hardsim.checking.options import Request
 from hardsim.checking.result import AUTO, FLOAT64, MPMATH, Evaluation
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce_words
-from hardsim.cli.options import Request
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hardsim.checking.open import Input, read_input
-from hardsim.cli.options import Request
+from hardsim.checking.options import Request
 from hardsim.cli.session import Session, session
 from hardsim.examples import example_file, example_files, example_name
 from hardsim.report.screen import Field, columns

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-MODEL, INPUT = "regime beta tau at single_head counting", "json expression alphabet"
-TRIED, CREW = "max_n exhaustive samples seed", "dps workers backend scheduler"
-"""What every command that compiles takes, where its input comes from, which words are tried, and by whom."""
+from hardsim.checking.options import MODEL, TRIED
+
+INPUT, CREW = "json expression alphabet", "dps workers backend scheduler"
+"""Where the input of a command comes from, and who tries words."""
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,18 @@ import typer
 from hardsim.checking.engines import few_digits
 from hardsim.checking.interrupts import held, interruptible, settle_signals
 from hardsim.checking.open import Input, expand_paths, read_expression, read_input
+from hardsim.checking.options import ALL, Request
 from hardsim.checking.subject import Subject
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
-from hardsim.cli.options import ALL, Request
 from hardsim.cli.streams import lost_stream, note, say
-from hardsim.errors import Contradiction, HardsimError, InputError, InvariantError
+from hardsim.errors import HardsimError, InputError
 from hardsim.files import STDOUT, Sink
 from hardsim.report.json import Json, document, encode
 from hardsim.report.screen import Screen
 from hardsim.run.float_trust import reasons
 
 EXPRESSION = "<expression>"
-CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
 
 
 class Session:
@@ -85,10 +84,8 @@ class Session:
 
     def without(self, options: str, reason: str) -> None:
         """A remark on those of the options that were given and have no use here, if there are any."""
-        default = Request()
-        given = [name for name in options.split() if getattr(self.request, name) != getattr(default, name)]
-        if given:
-            named, command = ", ".join(f"--{name}" for name in given), f"`hardsim {self.command}`"
+        named, command = self.request.given(options), f"`hardsim {self.command}`"
+        if named:
             self.remark(None, None, f"{named}: not used; {reason}", f"{named}: not used by {command}; {reason}")
 
     # ---- inputs ----
@@ -157,15 +154,10 @@ class Session:
                 break
             with self.guard(given.name):
                 try:
-                    action(given.compile(option))
+                    with given.answering():
+                        action(given.compile(option))
                 except InputError as error:
                     refusals.append((option.regime, error))
-                except InvariantError as error:
-                    # What is false about a network that was read is a matter of its file; no file contradicts a proof.
-                    if given.made is None or given.kind == "srasp" or isinstance(error, Contradiction):
-                        raise
-                    told = f"{given.name}: the specification in this model does not hold: {error}"
-                    refusals.append((option.regime, InputError(told, CHANGED)))
         if len(refusals) < len(options):
             for regime, refusal in refusals:
                 self.remark(given.name, regime, refusal.message)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from hardsim.checking.open import Input
+from hardsim.checking.options import Request
 from hardsim.checking.subject import Subject
-from hardsim.cli.options import Request
 from hardsim.cli.session import Session, session
 from hardsim.report.model import describe, print_model, show_json
 

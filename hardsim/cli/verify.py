@@ -8,8 +8,8 @@ from typing import Any
 
 from hardsim.checking.certificate import check_formula, check_labels, check_model, literal_text, node_lines
 from hardsim.checking.open import read_expression, read_input
+from hardsim.checking.options import Request
 from hardsim.checking.subject import Subject
-from hardsim.cli.options import Request
 from hardsim.cli.session import check_source, session
 from hardsim.cli.streams import MISMATCH, say
 from hardsim.errors import InputError

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial, reduce
-from itertools import chain, product
 
-from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.evaluate import accepted_words
 from hardsim.checking.interrupts import held, interruptible
+from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_up_to
 from hardsim.checking.open import Input
-from hardsim.checking.result import MPMATH, ModelFacts, Word
+from hardsim.checking.options import ALL, Request
+from hardsim.checking.result import ModelFacts, Word
 from hardsim.checking.subject import Subject
-from hardsim.cli.options import ALL, LARGEST_COUNT, By, Request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
-from hardsim.errors import InputError
 from hardsim.report.json import words_json
-from hardsim.report.numbers import count, plural, word_text
+from hardsim.report.numbers import word_text
 
 
 def command(request: Request) -> None:
@@ -27,45 +24,23 @@ def command(request: Request) -> None:
         show = partial(_print, current, request.regime == ALL or current.several(given))
         for one in given:
             with current.guard(one.name):
-                _afford(one, request)
-                if one.refusal is not None and request.by is By.ORACLE:
-                    show(one, None, _semantics(one, request.max_n))
+                hold_affordable(one, request)
+                if one.refusal is not None and request.by == "oracle":
+                    show(one, None, language_meant(one, request.max_n))
                 else:
                     current.each(one, lambda subject: show(subject, subject.facts, _model(current, subject)))
             if current.interrupted:
                 break
 
 
-def _afford(given: Input, request: Request) -> None:
-    """Refuse a request that means more words than are allowed."""
-    symbols, max_n = len(given.alphabet), request.max_n
-    needed = words_up_to(symbols, max_n)
-    if needed > request.budget:
-        more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
-        told = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
-        raise InputError(f"{told}and at most {count(request.budget)} are tried", f"Give a smaller --max-n{more}")
-
-
 def _model(current: Session, subject: Subject) -> Iterator[Word]:
     """The accepted words of one subject, as they are found."""
-    if not subject.acceptor:
-        raise _none(subject.name)
     request = current.request
-    if request.by is By.SOFT:
+    found = language(subject, request)
+    if request.by == "soft":
         current.precision(subject, request.max_n)
-        if request.engine == MPMATH:
-            told = "OBSERVED: mpmath encloses nothing; --engine ball certifies each answer"
-            current.remark(subject.name, subject.regime, told)
-    options = CheckOptions(max_n=request.max_n, dps=request.dps, engine=request.engine)
-    return accepted_words(subject, all_words(subject.alphabet, request.max_n), request.by.value, options)
-
-
-def _semantics(given: Input, max_n: int) -> Iterator[Word]:
-    """The words that a program accepts by its semantics, which needs no construction."""
-    oracle = given.oracle
-    if oracle is None or not isinstance(oracle((given.alphabet[0],)), bool):
-        raise _none(given.name)
-    return (word for word in all_words(given.alphabet, max_n) if oracle(word) is True)
+        current.remark(subject.name, subject.regime, observed_words(request))
+    return found
 
 
 def _print(
@@ -93,24 +68,10 @@ def _print(
         tried = words_up_to(len(alphabet), request.max_n)
         if current.interrupted:
             tried = place_of(kept[-1], alphabet) if kept else 0
-        by, max_n = request.by.value, request.max_n
+        by, max_n = request.by, request.max_n
         current.results.append(words_json(given.name, given.kind, facts, by, max_n, tried, kept, current.interrupted))
-
-
-def _none(name: str) -> InputError:
-    return InputError(f"{name} maps words to words, so it accepts none", "hardsim eval prints its outputs.")
-
-
-def all_words(alphabet: tuple[str, ...], max_n: int) -> Iterator[Word]:
-    """Every word of length 1 to `max_n`, shortest first, then in the order of the alphabet."""
-    return chain.from_iterable(product(alphabet, repeat=n) for n in range(1, max_n + 1))
 
 
 def place_of(word: Word, alphabet: tuple[str, ...]) -> int:
     """The place of a word among all words, from 1, in that order."""
     return reduce(lambda place, symbol: place * len(alphabet) + alphabet.index(symbol) + 1, word, 0)
-
-
-def words_up_to(size: int, max_n: int) -> int:
-    """How many words of length 1 to `max_n` there are over that many symbols."""
-    return max_n if size == 1 else (size ** (max_n + 1) - size) // (size - 1)

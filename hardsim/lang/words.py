@@ -101,6 +101,21 @@ def parse_word(text: str | Source, alphabet: Sequence[str]) -> tuple[str, ...]:
     return _symbols(source, pieces, alphabet)
 
 
+def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ...]:
+    """One word that is given as symbols. Raises InputError for a symbol that is not in the alphabet, and for an empty
+    word."""
+    if not symbols:
+        raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
+    for symbol in symbols:
+        if symbol not in alphabet:
+            raise InputError(f"{brief(symbol)} is not a symbol of the alphabet", _expected(alphabet))
+    return tuple(symbols)
+
+
+def _expected(alphabet: Sequence[str]) -> str:
+    return f"symbols of the alphabet: {' '.join(alphabet[:20])}{' ...' if len(alphabet) > 20 else ''}"
+
+
 def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
     """The runs without white space, with their places."""
     return [(match[0], Span(*match.span())) for match in _PIECE.finditer(source.text, region.start, region.end)]
@@ -112,8 +127,7 @@ def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Seque
     for text, span in pieces:
         for offset, symbol in enumerate([text] if long else text):
             if symbol not in alphabet:
-                expected = f"symbols of the alphabet: {' '.join(alphabet[:20])}{' ...' if len(alphabet) > 20 else ''}"
-                hint = _hint(text, symbol, alphabet)
+                expected, hint = _expected(alphabet), _hint(text, symbol, alphabet)
                 place = span if long else Span(span.start + offset, span.start + offset + 1)
                 raise SourceError(source, place, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)
     return tuple(symbol for text, _ in pieces for symbol in ([text] if long else text))

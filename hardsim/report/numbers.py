@@ -7,6 +7,8 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 from hardsim.checking.result import Answer
+from hardsim.checking.result import count as count
+from hardsim.checking.result import plural as plural
 
 SHORT_DIGITS = 3
 LONG_DIGITS = 20
@@ -14,9 +16,6 @@ KEPT_BITS = 4096
 """Leading bits of a numerator and a denominator that decide what is shown."""
 NOTHING = "–"
 """What a table shows where there is no number."""
-
-LARGEST_SHOWN = 10**9
-"""Counts from here on are shown as a power of ten."""
 
 
 def rounded(value: Fraction, digits: int) -> Decimal:
@@ -64,18 +63,6 @@ def rational(value: Fraction | int | None) -> str | None:
 def digits(value: int) -> str:
     """All digits of a count, however many (`str` stops at 4300)."""
     return f"{Decimal(value):f}"
-
-
-def count(value: int) -> str:
-    """A count with thousands separators; beyond a thousand million as a power of ten, rounded down."""
-    if abs(value) < LARGEST_SHOWN:
-        return f"{value:,}"
-    return f"about 10^{Decimal(value).adjusted()}"
-
-
-def plural(value: int, noun: str) -> str:
-    """`1 word`, `2 words`."""
-    return f"{count(value)} {noun if value == 1 else noun + 's'}"
 
 
 def word_text(word: Sequence[str], alphabet: Sequence[str]) -> str:

@@ -71,7 +71,7 @@ BASES: tuple[tuple[str, str, str, Callable[[Word], bool]], ...] = (
 def base(number: int) -> dict[str, Any]:
     """A compiled file, not changed yet."""
     formula, alphabet, regime, _ = BASES[number]
-    found: dict[str, Any] = json.loads(parse(f"alphabet: {alphabet}\n{formula}\n").compile(regime).to_json())
+    found: dict[str, Any] = json.loads(parse(f"alphabet: {alphabet}\n{formula}\n").compile(regime=regime).to_json())
     return found
 
 

@@ -11,32 +11,33 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
-from hardsim.checking.execution import DASK, LOCAL, RAY, Crew, DaskCrew, LocalCrew, RayCrew, need
+from hardsim.checking.execution import DASK, LOCAL, RAY, Crew, DaskCrew, LocalCrew, Lost, RayCrew, need
 from hardsim.checking.interrupts import held
-from hardsim.cli.options import Request
-from hardsim.cli.streams import note
+from hardsim.checking.options import Request
 
 
 @dataclass
 class Crews:
-    """Gives each check its crew: so many processes of this machine, or the cluster, which is joined once."""
+    """Gives each check its crew: so many processes of this machine, or the cluster, which is joined once. `lost` is
+    told when a worker goes away."""
 
     request: Request
+    lost: Lost
     _cluster: Crew | None = None
     _processes: Crew | None = None
 
     def join(self) -> None:
         """Reach the cluster, if one was asked for; InputError if it cannot be used."""
         if self.request.backend == DASK:
-            self._cluster = DaskCrew(self.request.scheduler or "", self.request.workers, note)
+            self._cluster = DaskCrew(self.request.scheduler or "", self.request.workers, self.lost)
         elif self.request.backend == RAY:
-            self._cluster = RayCrew(self.request.workers, note)
+            self._cluster = RayCrew(self.request.workers, self.lost)
 
     def crew(self, default: Callable[[], int]) -> Crew:
         """The crew of the next check; `default` says how many processes of this machine it is worth."""
         if self._cluster is not None:
             return self._cluster
-        crew = LocalCrew(self.request.workers or default(), note)
+        crew = LocalCrew(self.request.workers or default(), self.lost)
         if not crew.alone:
             self._processes = crew  # joblib has the same for all
         return crew
@@ -49,11 +50,11 @@ class Crews:
 
 
 @contextmanager
-def crews(request: Request) -> Iterator[Crews]:
+def crews(request: Request, lost: Lost) -> Iterator[Crews]:
     """The crews of one command, while it runs; InputError if the backend or the scheduler was named wrongly, or needs
     what is not installed."""
     need(request.backend, request.scheduler)
-    found = Crews(request)
+    found = Crews(request, lost)
     with quiet(whole=request.backend != LOCAL):
         try:
             yield found

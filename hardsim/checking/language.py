@@ -1,0 +1,74 @@
+"""The words that an input accepts, up to a length, as they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, product
+
+from hardsim.checking.campaign import CheckOptions
+from hardsim.checking.evaluate import accepted_words
+from hardsim.checking.open import Input
+from hardsim.checking.options import LARGEST_COUNT, Request
+from hardsim.checking.result import MPMATH, Word, count, plural
+from hardsim.checking.subject import Subject
+from hardsim.errors import InputError
+
+
+def hold_affordable(given: Input, request: Request) -> None:
+    """Refuse a request that means more words than are allowed.
+
+    Raises:
+        InputError: saying what to change.
+    """
+    symbols, max_n = len(given.alphabet), request.max_n
+    needed = words_up_to(symbols, max_n)
+    if needed > request.budget:
+        more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
+        told = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
+        raise InputError(f"{told}and at most {count(request.budget)} are tried", f"Give a smaller --max-n{more}")
+
+
+def language(subject: Subject, request: Request) -> Iterator[Word]:
+    """The words that the one who is asked accepts, shortest first, in the order of the alphabet.
+
+    Raises:
+        InputError: if it maps words to words.
+        Undecided: if softmax reaches no answer on a word.
+    """
+    if not subject.acceptor:
+        raise _none(subject.name)
+    options = CheckOptions(max_n=request.max_n, dps=request.dps, engine=request.engine)
+    return accepted_words(subject, all_words(subject.alphabet, request.max_n), request.by, options)
+
+
+def language_meant(given: Input, max_n: int) -> Iterator[Word]:
+    """The words that a program accepts by its semantics, which needs no construction.
+
+    Raises:
+        InputError: if it maps words to words.
+    """
+    oracle = given.oracle
+    if oracle is None or not isinstance(oracle((given.alphabet[0],)), bool):
+        raise _none(given.name)
+    return (word for word in all_words(given.alphabet, max_n) if oracle(word) is True)
+
+
+def observed_words(request: Request) -> str | None:
+    """What to say of words whose answers mpmath gave."""
+    if (request.by, request.engine) != ("soft", MPMATH):
+        return None
+    return "OBSERVED: mpmath encloses nothing; --engine ball certifies each answer"
+
+
+def all_words(alphabet: tuple[str, ...], max_n: int) -> Iterator[Word]:
+    """Every word of length 1 to `max_n`, shortest first, then in the order of the alphabet."""
+    return chain.from_iterable(product(alphabet, repeat=n) for n in range(1, max_n + 1))
+
+
+def words_up_to(size: int, max_n: int) -> int:
+    """How many words of length 1 to `max_n` there are over that many symbols."""
+    return max_n if size == 1 else (size ** (max_n + 1) - size) // (size - 1)
+
+
+def _none(name: str) -> InputError:
+    return InputError(f"{name} maps words to words, so it accepts none", "hardsim eval prints its outputs.")
