@@ -1,4 +1,4 @@
-"""Write the page of all options, `docs/options.md`, from the command line's own manual: `python -m docs.site.options`."""
+"""Write docs/options.md, the page of all options, from the command line's manual: `python -m docs.site.options`."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ def meanings() -> list[str]:
         of = listed if few is owners else f"all but {listed}" if listed else "all"
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in (f"`{' '.join(names)}`", of, text)) + " |")
     return rows
+
 
 if __name__ == "__main__":
     PAGE.write_text(render(), encoding="utf-8")

@@ -20,6 +20,7 @@ import pytest
 
 from docs.site import options
 from hardsim.checking.result import ENGINES, Verdict
+from hardsim.cli.manual import COMMANDS
 from hardsim.lang.vocabulary import FORMULAS
 from hardsim.program.regimes import REGIMES
 from tests.cli.conftest import Cli, Outcome, written
@@ -66,7 +67,8 @@ def of_kind(kind: str) -> list[Any]:
             return [pytest.mark.xfail(strict=True, reason=remark)]
         return [pytest.mark.slow] if remark == "slow" else []
 
-    return [pytest.param(block.text, id=block.place, marks=marks(block.remark)) for block in BLOCKS if block.kind == kind]
+    found = [block for block in BLOCKS if block.kind == kind]
+    return [pytest.param(block.text, id=block.place, marks=marks(block.remark)) for block in found]
 
 
 @pytest.fixture
@@ -78,8 +80,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(hardsim: Cli, line: str) -> Outcome | None:
-    """A command line without a shell; what `printf` prints and each command of a pipe goes to the next. None for what is
-    run elsewhere: a cluster, or another program."""
+    """A command line without a shell: what each part of a pipe prints goes to the next. None for what is run elsewhere,
+    a cluster or another program."""
     words = shlex.split(line, comments=True)
     parts = [list(part) for part in _between(words, "|")]
     outcome, given = None, ""
@@ -192,7 +194,8 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 def test_a_broken_link_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.cli.test_docs.ROOT", tmp_path)
-    page = written(tmp_path / "page.md", "# One\n## Two words\n[a](#two-words) [b](#three) [c](other.md) [d](page.md#one)\n")
+    links = "[a](#two-words) [b](#three) [c](other.md) [d](page.md#one)"
+    page = written(tmp_path / "page.md", f"# One\n## Two words\n{links}\n")
     assert broken_links(page) == ["#three", "other.md"]
 
 
@@ -263,7 +266,7 @@ def first_cells(page: str, title: str) -> list[str]:
 def test_tables_name_all_that_there_is() -> None:
     assert first_cells("commands.md", "verdict") == list(Verdict)
     assert first_cells("commands.md", "engine") == list(ENGINES)
-    assert first_cells("commands.md", "command") == list(options.COMMANDS)
+    assert first_cells("commands.md", "command") == list(COMMANDS)
     assert first_cells("theory.md", "regime") == list(REGIMES)
 
 
