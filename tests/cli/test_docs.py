@@ -281,7 +281,7 @@ def test_the_readme_agrees_with_the_page_of_commands() -> None:
 
 
 def test_every_spelling_of_an_operator_is_on_the_page_of_languages() -> None:
-    page = (DOCS / "languages.md").read_text(encoding="utf-8").replace("\\|", "|")
+    page = prose_of(DOCS / "languages.md").replace("\\|", "|")
     codes = " ".join(re.findall(r"`([^`]+)`", page)).split()
     brackets = {"LPAR", "RPAR", "RSQB", "COMMA"}
     spellings = {text for text, (terminal, _) in FORMULAS.items() if terminal not in brackets}
