@@ -8,8 +8,11 @@ code 0, unless a comment after it says another or its report says REFUTED.
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +26,7 @@ from hardsim.checking.result import ENGINES, Verdict
 from hardsim.cli.manual import COMMANDS
 from hardsim.lang.vocabulary import FORMULAS
 from hardsim.program.regimes import REGIMES
-from tests.cli.conftest import Cli, Outcome, written
+from tests.cli.conftest import Cli, Outcome, ended, process, written
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -291,3 +294,38 @@ def test_every_spelling_of_an_operator_is_on_the_page_of_languages() -> None:
 
 def test_the_page_of_options_is_that_of_the_manual() -> None:
     assert options.PAGE.read_text(encoding="utf-8") == options.render(), "make docs writes it"
+
+
+# ---- the recipe of CONTRIBUTING ----
+
+
+def entered(text: str, name: str, entry: str) -> str:
+    """A module with one entry more at the end of the list or dictionary of a name."""
+    lines = text.split("\n")
+    place = next(k for k, line in enumerate(lines) if re.match(rf'{name}\b|    \*\*spelled\("{name}"', line))
+    if lines[place].endswith("{"):
+        lines.insert(lines.index("}", place), f"    {entry}")
+    else:
+        end = max(map(lines[place].rfind, ")]"))
+        lines[place] = f"{lines[place][:end]}, {entry}{lines[place][end:]}"
+    return "\n".join(lines)
+
+
+@pytest.mark.slow
+def test_an_operator_is_added_as_it_is_written(tmp_path: Path) -> None:
+    (recipe,) = (block.text for block in BLOCKS if block.remark == "recipe")
+    for name in ("hardsim", "tests"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("formulas", "pyproject.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for line in recipe.splitlines():
+        file, name, entry = re.split(" {2,}", line)
+        path = tmp_path / file
+        written(path, entered(path.read_text(encoding="utf-8"), name, entry))
+    given = ("-e", "P b", "--alphabet", "a b")
+    here: dict[str, Any] = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(tmp_path)}}
+    process("check", *given, "--regime", "all", **here).clean("4 results: 4 PROVED")
+    process("prove", *given, "--all-n", "--max-n", "8", "--certificate", "p.json", **here).clean("word of every length")
+    process("verify", "p.json", **here).clean("VALID: every word of length 1 to 8")
+    tests = [f"tests/lang/test_{name}.py" for name in ("semantics", "parallel", "parse")]
+    ended(sys.executable, "-m", "pytest", "-q", "-k", "[P] or left_out", *tests, **here).exits(0, "passed")
