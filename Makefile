@@ -17,10 +17,12 @@ PYTEST_FLAGS ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
-# Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the tools.
+# Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the tools,
+# DOCS what builds the site.
 CREATED := $(VENV)/.created
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
+DOCS := $(VENV)/.installed-docs
 DESCRIPTION := pyproject.toml $(CONSTRAINTS)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
@@ -28,7 +30,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test lint slow bench bench-readme format clean
+.PHONY: help check bound test lint slow bench bench-docs docs format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -55,10 +57,14 @@ slow: $(DEV) ## the slow tests: longer lengths, more examples
 bench: $(DEV) ## measure costs beside their targets (BENCH_FLAGS), about ten minutes; the numbers go to BENCH_JSON too
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
 
-bench-readme: $(DEV) ## measure, and put the numbers into benchmarks/results.json and the README
-	@# A missed target is shown in the table too, and must not keep the README from being written.
+bench-docs: $(DEV) ## measure, and put the numbers into benchmarks/results.json and docs/benchmarks.md
+	@# A missed target is shown in the table too, and must not keep the page from being written.
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json benchmarks/results.json || test $$? -eq 1
-	$(BIN)/python -m benchmarks --readme
+	$(BIN)/python -m benchmarks --docs
+
+docs: $(DOCS) ## the documentation as a site, build/site/index.html; a link that leads nowhere fails
+	$(BIN)/python -m docs.site.options
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
 format: $(DEV) ## format the code and apply ruff's safe fixes
 	$(BIN)/ruff check --fix-only .
@@ -82,4 +88,8 @@ $(RUN): $(CREATED) $(DESCRIPTION)
 $(DEV): $(CREATED) $(DESCRIPTION)
 	$(PIP) hatchling
 	$(PIP) --no-build-isolation -e '.[dev]'
+	@touch $@ $(RUN)
+
+$(DOCS): $(CREATED) $(DESCRIPTION)
+	$(PIP) -e '.[docs]'
 	@touch $@ $(RUN)

@@ -3,7 +3,7 @@
     python -m benchmarks                      everything, about ten minutes on two idle cores
     python -m benchmarks --only prover        one group
     python -m benchmarks --quick              one length, few words: that the passes run and agree
-    python -m benchmarks --readme             the README's table from benchmarks/results.json, nothing is run
+    python -m benchmarks --docs               the table of docs/benchmarks.md from results.json, nothing is run
 
 The exit code is 0 if every target was reached, 1 if one was missed, 2 for bad usage.
 """
@@ -17,11 +17,11 @@ from pathlib import Path
 
 from benchmarks import exhaustive, prover, startup, throughput
 from benchmarks.results import Results, new_results
-from benchmarks.table import into_readme, render
+from benchmarks.table import into_page, render
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "benchmarks" / "results.json"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "benchmarks.md"
 
 GROUPS: dict[str, Callable[[], Results]] = {
     startup.GROUP: startup.measure,
@@ -37,8 +37,8 @@ QUICK: dict[str, Callable[[], Results]] = {startup.GROUP: startup.quick, through
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for; the exit code."""
     given = read_arguments(arguments)
-    if given.readme:
-        into_readme(README, Results.from_json(REFERENCE.read_text(encoding="utf-8")))
+    if given.docs:
+        into_page(PAGE, Results.from_json(REFERENCE.read_text(encoding="utf-8")))
         return 0
     runs = QUICK if given.quick else GROUPS
     groups: list[str] = given.only or list(runs)
@@ -63,10 +63,10 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one length, few words, no targets")
     parser.add_argument("--only", action="append", choices=list(GROUPS), metavar="GROUP", help=", ".join(GROUPS))
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the results here")
-    parser.add_argument("--readme", action="store_true", help=f"render {REFERENCE.relative_to(ROOT)} into the README")
+    parser.add_argument("--docs", action="store_true", help=f"render {REFERENCE.name} into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args(arguments)
-    if given.readme and (given.quick or given.only or given.json):
-        parser.error("--readme runs nothing: give it alone")
+    if given.docs and (given.quick or given.only or given.json):
+        parser.error("--docs runs nothing: give it alone")
     if given.quick and set(given.only or ()) - QUICK.keys():
         parser.error(f"of {', '.join(given.only)} only {', '.join(QUICK)} can be had with --quick")
     return given

@@ -1,4 +1,4 @@
-"""Results as Markdown, for the terminal and for the README alike."""
+"""Results as Markdown, for the terminal and for the documentation alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.results import Figure, PassCost, Results
 
-BEGIN = "<!-- benchmarks: made by `make bench-readme`, do not edit -->"
+BEGIN = "<!-- benchmarks: made by `make bench-docs`, do not edit -->"
 END = "<!-- end of benchmarks -->"
 
 PASS_NOTES = (
@@ -89,8 +89,8 @@ def grid(head: Sequence[str], rows: Iterable[tuple[str, ...]], right: Sequence[i
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def into_readme(path: Path, results: Results) -> None:
-    """Put the rendered results between the marks of a README.
+def into_page(path: Path, results: Results) -> None:
+    """Put the rendered results between the marks of a page.
 
     Raises:
         ValueError: if the marks are not there.

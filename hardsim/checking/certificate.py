@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, assert_never
 
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, node_coordinates
@@ -110,7 +110,8 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any
             return ["at least", lits(*(count.arg for _, count in terms)), counts, constant]
         case Numeric(name, params, scale, CountOf(side, arg), offset):
             return ["predicate", lits(arg), predicate_text(name, params, "x", users), [[scale, side]], offset]
-    raise AssertionError(node)
+        case _:
+            assert_never(node)
 
 
 # ---- the network ----

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
 from hardsim.errors import Source, Span
 
@@ -151,8 +151,10 @@ def operands(node: Node) -> tuple[int, ...]:
             return tuple(count.arg.node for _, count in terms)
         case Numeric(_, _, _, count):
             return (count.arg.node,)
-        case _:
+        case Letters() | Edge():
             return ()
+        case _:
+            assert_never(node)
 
 
 class CoreBuilder:

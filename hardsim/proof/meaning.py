@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from math import ceil, floor
-from typing import Any
+from typing import Any, assert_never
 
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor, operands
 from hardsim.network.numbers import ONE, Mask, Rational
@@ -88,7 +88,7 @@ class CoreMeaning:
                 everything = self.core.nodes[arg.node] == Letters(frozenset(self.core.alphabet)) and not arg.negated
                 return facts.predicate(node, (str(side), self.of(arg)), everything)
             case _:
-                raise AssertionError(node)
+                assert_never(node)
 
     def _at_least(self, terms: tuple[tuple[int, CountOf], ...], constant: int) -> Column:
         counts: dict[Count, Rational] = {}

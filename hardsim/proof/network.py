@@ -21,11 +21,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
-from hardsim.errors import InputError, InvariantError
+from hardsim.errors import InputError
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import BUILT_IN
 from hardsim.network.model import FeedForward, HiddenUnit, Transformer
@@ -144,16 +144,20 @@ def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
 def looks_ahead(node: Node) -> bool:
     """Whether the truth of a core node at a position can depend on what follows, or on the length."""
     match node:
-        case Letters() | And() | Xor() | Edge("first") | Step("Y") | Reach("S"):
+        case Letters() | And() | Xor():
             return False
-        case Edge("last") | Step("X") | Reach("U"):
-            return True
+        case Edge(which):
+            return which == "last"
+        case Step(op):
+            return op == "X"
+        case Reach(op):
+            return op == "U"
         case AtLeast(terms):
             return any(count.side != "L" for _, count in terms)
         case Numeric(name, _, _, count):  # a user's own predicate may depend on the length
             return count.side != "L" or (name not in BUILT_IN and name != "MOD")
         case _:
-            raise InvariantError(f"{node} is no node of a core formula")
+            assert_never(node)
 
 
 def walk(state: State, argument: Argument, report: Report | None) -> None:

@@ -14,7 +14,9 @@ than the lemma's):
  - the feed-forward network: relu does not expand, and a clip whose input is off by e gives the
    very same number if every hard z is at most -e or at least 1 + e, and moves by at most min(e, 1) otherwise.
 
-All bounds are exact rationals rounded up. Leftmost and rightmost hardmax with ties is made tieless first (Lemma 8).
+All bounds are exact rationals rounded up. Ties of average hardmax cost a second term of `weight_distance`, which
+vanishes with the temperature as the first does: eta starts at 0 and falls like e^(-gap/tau). Leftmost and rightmost
+hardmax with ties is made tieless first (Lemma 8).
 """
 
 from __future__ import annotations

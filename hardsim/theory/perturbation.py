@@ -2,6 +2,10 @@
 
 The functions take exact rationals and return a rational that is rigorously an upper bound. The other lemmas, 28 to 32
 and 34, are taken coordinate by coordinate in `sharpening.recursion`.
+
+Lemma 33 and Theorem 26, by their numbers in the paper's first version, are of rows with one maximum. The published
+version (TACL 14, 2026) covers general hard attention, ties included, at a temperature that depends on the same gap:
+between the maxima and the rest. The bound for ties here is ours, with its constants, and is proved here.
 """
 
 from __future__ import annotations

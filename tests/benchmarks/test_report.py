@@ -1,4 +1,4 @@
-"""Results, their table, the README's copy of it, and exit codes. No timing is judged here."""
+"""Results, their table, the documentation's copy of it, and exit codes. No timing is judged here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks import __main__ as command
 from benchmarks import prover, startup, throughput
 from benchmarks.cases import CASES, PASSES
 from benchmarks.results import Figure, PassCost, Results, Target, new_results
-from benchmarks.table import BEGIN, END, amount, into_readme, render
+from benchmarks.table import BEGIN, END, amount, into_page, render
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = Figure("g", "kept", "case", 2.0, "x", Target(3))
@@ -81,24 +81,24 @@ def test_numbers_are_short() -> None:
     ]  # fmt: skip
 
 
-def test_the_readme_shows_the_reference_run() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_documentation_shows_the_reference_run() -> None:
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     shown = text.partition(BEGIN)[2].partition(END)[0]
     reference = Results.from_json((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
-    assert shown.strip() == render(reference).strip(), "run python -m benchmarks --readme"
+    assert shown.strip() == render(reference).strip(), "run python -m benchmarks --docs"
     assert not reference.quick
     assert reference.groups == list(command.GROUPS)
 
 
-def test_the_readme_is_written_between_its_marks(tmp_path: Path) -> None:
-    path = tmp_path / "README.md"
+def test_the_page_is_written_between_its_marks(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
     path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
-    into_readme(path, results(KEPT))
+    into_page(path, results(KEPT))
     text = path.read_text(encoding="utf-8")
     assert text == f"before\n{BEGIN}\n\n{render(results(KEPT))}\n{END}\nafter\n"
     path.write_text("no marks\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"README\.md has no lines"):
-        into_readme(path, results(KEPT))
+    with pytest.raises(ValueError, match=r"page\.md has no lines"):
+        into_page(path, results(KEPT))
 
 
 @pytest.mark.parametrize(("figure", "code"), [(KEPT, 0), (MISSED, 1), (replace(KEPT, value=None), 1)])
@@ -114,7 +114,7 @@ def test_a_missed_target_is_exit_code_1(
     assert Results.from_json(path.read_text(encoding="utf-8")).figures == [figure]
 
 
-@pytest.mark.parametrize("arguments", [["--only", "nothing"], ["--quick", "--only", "prover"], ["--readme", "--quick"]])
+@pytest.mark.parametrize("arguments", [["--only", "nothing"], ["--quick", "--only", "prover"], ["--docs", "--quick"]])
 def test_bad_usage_is_exit_code_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         command.main(arguments)

@@ -64,9 +64,9 @@ def test_a_dask_cluster_gives_the_same_document(inputs: list[Path], alone: Any, 
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_readme_are_right(tmp_path: Path) -> None:
-    text = (FORMULAS.parent / "README.md").read_text(encoding="utf-8")
-    block = next(part for part in text.split("```") if part.startswith("\ndask scheduler"))
+def test_the_commands_of_the_documentation_are_right(tmp_path: Path) -> None:
+    text = (FORMULAS.parent / "docs" / "scaling.md").read_text(encoding="utf-8")
+    block = next(part for part in text.split("```sh\n") if part.startswith("dask scheduler")).partition("```")[0]
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     lines = [line.replace("8786", port).split() for line in block.strip().splitlines()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -46,13 +47,13 @@ def test_random_formulas(formula: ast.Formula, n: int) -> None:
     hold(ast.FormulaFile(("a", "b"), formula), n)
 
 
-@pytest.mark.parametrize("op", ["X", "WX", "Y", "WY", "O", "H", "F", "G"])
+@pytest.mark.parametrize("op", get_args(ast.UnaryOp))
 def test_every_unary_operator_at_every_position(op: str) -> None:
     for n in (1, 2, 7):
         hold(parse_expression(f"{op} a", ["a", "b"]), n)
 
 
-@pytest.mark.parametrize("op", ["U", "R", "W", "M", "S", "T", "&", "|", "^", "->", "<->"])
+@pytest.mark.parametrize("op", [op for ops in (ast.BinaryOp, ast.NaryOp, ast.ArrowOp) for op in get_args(ops)])
 def test_every_binary_operator_at_every_position(op: str) -> None:
     for n in (1, 2, 5):
         hold(parse_expression(f"a {op} b", ["a", "b", "c"]), n)

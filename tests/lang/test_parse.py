@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -86,6 +86,10 @@ OPERATORS: list[tuple[str, str, Formula]] = [
 @pytest.mark.parametrize(("loose", "tight", "tree"), OPERATORS)
 def test_temporal_operators_and_comparisons(loose: str, tight: str, tree: Formula) -> None:
     assert parse(loose) == parse(tight) == tree
+
+
+def test_no_operator_is_left_out_above() -> None:
+    assert [*UNARY, *BINARY, *COMPARE] == [*get_args(UnaryOp), *get_args(BinaryOp), *get_args(CompareOp)]
 
 
 @pytest.mark.parametrize(

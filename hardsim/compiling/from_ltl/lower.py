@@ -11,7 +11,7 @@ regime has no construction for is refused at the user's own operator.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, assert_never
 
 from hardsim.compiling.from_ltl import operators
 from hardsim.compiling.from_ltl.operators import HALF, SIZES, CountForms, OperatorBlock, Side
@@ -87,14 +87,20 @@ def _refusal(core: Core, node: Node, regime: Regime, method: Method) -> tuple[st
 
 def _looks_ahead(node: Node) -> bool:
     match node:
-        case Edge("last") | Step("X") | Reach("U"):
-            return True
+        case Letters() | And() | Xor():
+            return False
+        case Edge(which):
+            return which == "last"
+        case Step(op):
+            return op == "X"
+        case Reach(op):
+            return op == "U"
         case AtLeast(terms):
             return any(count.side != "L" for _, count in terms)
         case Numeric(_, _, _, count):
             return count.side != "L"
         case _:
-            return False
+            assert_never(node)
 
 
 def _is_true(core: Core, lit: Lit) -> bool:
@@ -248,6 +254,8 @@ class _Lowering:
                     layer, block = 1, OperatorBlock((), (Affine.coordinate(column),))
                 inner = "".join(f"{param}, " for param in params)
                 meaning = f"{predicate}({inner}{_sum([(node.scale, self._counted(node.count))], node.offset)})"
+            case _:
+                assert_never(node)
         return self.put(name, layer, block, meaning), layer
 
     def form(self, lit: Lit) -> Affine:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
+from hardsim.lang import ast
 from hardsim.lang.parse import parse_expression
 from hardsim.program.regimes import PROVEN, REGIMES
 from tests.strategies import all_words
@@ -19,6 +22,11 @@ BOOLEAN = (
     "a; !a; true; false; a & O b; a | H b; a -> Y b; Y a <-> O b; Y a ^ O b ^ first; !(Y a & !O b); O a & O b & !Y c; "
     "Y Y !a; !first; O first"
 )
+
+
+def test_no_operator_is_left_out() -> None:
+    words = set(" ".join([*PAST, *FUTURE]).replace("(", " ").split())
+    assert {*get_args(ast.UnaryOp), *get_args(ast.BinaryOp)} <= words
 
 
 @pytest.mark.sweep

@@ -1,0 +1,331 @@
+"""README, CONTRIBUTING and the pages of docs/: examples run as they stand, links lead somewhere, names exist.
+
+A fenced block is `console` (a command and what it prints), `sh` (commands), `python`, `json` (a network is checked) or
+text. A comment before it may say `slow`, or `awaits: NAME` for what is still to come. A command is to end with exit
+code 0, unless a comment after it says another or its report says REFUTED.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.site import options
+from hardsim.checking.result import ENGINES, Verdict
+from hardsim.cli.manual import COMMANDS
+from hardsim.lang.vocabulary import FORMULAS
+from hardsim.program.regimes import REGIMES
+from tests.cli.conftest import Cli, Outcome, ended, process, written
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+AWAITED = {"docs/json.md", "docs/python.md"}
+"""Pages that links lead to before they are there."""
+BLOCK = re.compile(r"^(?:<!-- (?P<remark>[^\n]*) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+NAMED = re.compile(r"`(?P<path>(?:hardsim|tests|formulas|benchmarks|docs)/[\w./]*)(?:::(?P<name>[\w.]+))?`")
+CODE = re.compile(r"exit code (\d+)")
+ELSEWHERE = {"pip", "make", "git", "cd", "dask", "ray", "RAY_ADDRESS=127.0.0.1:6379", "RAY_AUTH_MODE=token"}
+"""What commands begin with that are not run here."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    place: str
+    kind: str
+    text: str
+    remark: str
+
+
+def blocks_of(path: Path) -> Iterator[Block]:
+    """The blocks of a page, in order."""
+    text = path.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        place = f"{path.name}:{text.count(chr(10), 0, found.start('kind')) + 1}"
+        yield Block(place, found["kind"], found["text"], found["remark"] or "")
+
+
+BLOCKS = [block for path in PAGES for block in blocks_of(path)]
+
+
+def of_kind(kind: str) -> list[Any]:
+    """The parameters of a test of all blocks of a kind."""
+
+    def marks(remark: str) -> list[pytest.MarkDecorator]:
+        if remark.startswith("awaits: "):
+            return [pytest.mark.xfail(strict=True, reason=remark)]
+        return [pytest.mark.slow] if remark == "slow" else []
+
+    found = [block for block in BLOCKS if block.kind == kind]
+    return [pytest.param(block.text, id=block.place, marks=marks(block.remark)) for block in found]
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the shipped formulas in it, as a user has it after cloning."""
+    (tmp_path / "formulas").symlink_to(ROOT / "formulas")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(hardsim: Cli, line: str) -> Outcome | None:
+    """A command line without a shell: what each part of a pipe prints goes to the next. None for what is run elsewhere,
+    a cluster or another program."""
+    words = shlex.split(line, comments=True)
+    parts = [list(part) for part in _between(words, "|")]
+    outcome, given = None, ""
+    for part in parts:
+        if part[0] == "printf":
+            given = part[1].encode().decode("unicode_escape")
+        elif part[0] == "hardsim":
+            if "--backend" in part:
+                return None
+            outcome = hardsim(*part[1:], stdin=given.encode())
+            given = outcome.out
+        else:
+            assert part[0] in ELSEWHERE, line
+    return outcome
+
+
+def _between(words: list[str], mark: str) -> Iterator[list[str]]:
+    while mark in words:
+        yield words[: words.index(mark)]
+        words = words[words.index(mark) + 1 :]
+    yield words
+
+
+def wanted_code(command: str, output: str = "") -> int:
+    """The exit code that the page promises."""
+    said = CODE.search(command.partition("  # ")[2])
+    return int(said[1]) if said else int(bool(re.search("^REFUTED", output, re.MULTILINE)))
+
+
+# ---- examples ----
+
+
+@pytest.mark.parametrize("text", of_kind("console"))
+def test_a_console_example_prints_what_the_page_shows(text: str, hardsim: Cli, directory: Path) -> None:
+    prompt, _, output = text.partition("\n")
+    found = run(hardsim, prompt.removeprefix("$ "))
+    assert found is not None
+    assert found.out.strip("\n") == output.strip("\n")
+    assert found.code == wanted_code(prompt, output), found.err
+
+
+@pytest.mark.parametrize("text", of_kind("sh"))
+def test_commands_end_as_they_should(text: str, hardsim: Cli, directory: Path) -> None:
+    for command in text.splitlines():
+        found = run(hardsim, command)
+        assert found is None or found.code == wanted_code(command), (command, found.out, found.err)
+
+
+@pytest.mark.parametrize("text", of_kind("python"))
+def test_a_python_example_runs(text: str, directory: Path) -> None:
+    exec(compile(text, "example", "exec"), {"__name__": "example"})
+
+
+@pytest.mark.parametrize("text", of_kind("json"))
+def test_a_network_that_is_shown_is_right(text: str, hardsim: Cli, directory: Path) -> None:
+    if '"hardsim-ahat"' in text:
+        hardsim("check", written(directory / "shown.ahat.json", text), "--max-n", "3").clean("CERTIFIED")
+
+
+def test_the_pages_have_examples_of_each_kind() -> None:
+    kinds = [block.kind for block in BLOCKS]
+    assert min(map(kinds.count, ("console", "sh", "python", "json"))) >= 1
+    assert set(kinds) <= {"", "console", "sh", "python", "json"}
+
+
+def test_a_wrong_example_is_seen(hardsim: Cli, directory: Path) -> None:
+    found = run(hardsim, "hardsim eval formulas/since.ltl ab  # exit code 1")
+    assert found is not None
+    assert found.code != wanted_code("hardsim eval formulas/since.ltl ab  # exit code 1")
+    with pytest.raises(AssertionError, match="hardsmi"):
+        run(hardsim, "hardsmi check formulas/since.ltl")
+
+
+# ---- links and names ----
+
+
+def prose_of(path: Path) -> str:
+    """A page without its blocks and comments."""
+    return re.sub(r"<!--.*?-->", "", BLOCK.sub("", path.read_text(encoding="utf-8")), flags=re.DOTALL)
+
+
+@cache
+def anchors_of(path: Path) -> set[str]:
+    """The anchors of a page's headings, which the site and a repository's viewer must agree about."""
+    titles = re.findall(r"^#+ (.*)$", prose_of(path), re.MULTILINE)
+    slugs = [re.sub(r"[^\w\s-]", "", title).strip().lower() for title in titles]
+    assert [slug for slug in slugs if not re.fullmatch(r"[a-z0-9_]+([ -][a-z0-9_]+)*", slug)] == [], path.name
+    return {slug.replace(" ", "-") for slug in slugs}
+
+
+def broken_links(path: Path) -> list[str]:
+    """The relative links of a page that lead nowhere."""
+    broken = []
+    for found in LINK.finditer(prose_of(path)):
+        target, _, anchor = found["target"].partition("#")
+        if "://" in target:
+            continue
+        page = (path.parent / target).resolve() if target else path
+        if page.relative_to(ROOT).as_posix() in AWAITED:
+            assert not page.exists(), f"{page.name} is there: await it no more"
+        elif not page.exists() or (anchor and anchor not in anchors_of(page)):
+            broken.append(found["target"])
+    return broken
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    assert broken_links(path) == []
+
+
+def test_a_broken_link_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.cli.test_docs.ROOT", tmp_path)
+    links = "[a](#two-words) [b](#three) [c](other.md) [d](page.md#one)"
+    page = written(tmp_path / "page.md", f"# One\n## Two words\n{links}\n")
+    assert broken_links(page) == ["#three", "other.md"]
+
+
+def defined_in(path: Path) -> set[str]:
+    """The names of a module, those of methods behind their class."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+        outer = {getattr(target, "name", getattr(target, "id", "")) for target in targets}
+        inner = node.body if isinstance(node, ast.ClassDef) else []
+        names |= outer | {f"{name}.{getattr(one, 'name', '')}" for name in outer for one in inner}
+    return names
+
+
+def missing_names(text: str) -> list[str]:
+    """Files that are named and do not exist, and names (`file::name`) that their file does not define."""
+    missing = []
+    for found in NAMED.finditer(text):
+        path = ROOT / found["path"]
+        if not path.exists() or (found["name"] and found["name"] not in defined_in(path)):
+            missing.append(found[0])
+    return missing
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_files_and_functions_that_are_named_exist(path: Path) -> None:
+    assert missing_names(prose_of(path)) == []
+
+
+def test_a_name_that_does_not_exist_is_found() -> None:
+    assert missing_names("`hardsim/errors.py::Source` `hardsim/lang/core.py::CoreBuilder.both`") == []
+    wrong = ["`hardsim/error.py`", "`hardsim/errors.py::Sauce`", "`hardsim/lang/core.py::both`"]
+    assert missing_names(" ".join(wrong)) == wrong
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_lines_of_text_are_short(path: Path) -> None:
+    lines = [line for line in prose_of(path).splitlines() if not line.startswith(("|", "Run of ", "- float64 pass"))]
+    assert [line for line in lines if len(line) > 120] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_make_has_the_targets_that_are_named() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    named = {name for path in PAGES for name in re.findall(r"`make ([a-z-]+)", path.read_text(encoding="utf-8"))}
+    assert {"check", "test", "docs"} <= named <= targets
+
+
+def test_every_page_is_in_the_menu() -> None:
+    menu = (DOCS / "site" / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    shown = re.findall(r"^ *- (?:[^#\n]*: )?(\w+\.md)$", menu, re.MULTILINE)
+    assert sorted(shown) == sorted(path.name for path in DOCS.glob("*.md"))
+
+
+# ---- what there is ----
+
+
+def first_cells(page: str, title: str) -> list[str]:
+    """The code in the first cells of the first table whose head begins with a title."""
+    table = (DOCS / page).read_text(encoding="utf-8").partition(f"\n| {title} |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| (?:\[?`)?([\w-]+)", table.partition("\n|--")[2], re.MULTILINE)
+
+
+def test_tables_name_all_that_there_is() -> None:
+    assert first_cells("commands.md", "verdict") == list(Verdict)
+    assert first_cells("commands.md", "engine") == list(ENGINES)
+    assert first_cells("commands.md", "command") == list(COMMANDS)
+    assert first_cells("theory.md", "regime") == list(REGIMES)
+
+
+def test_the_readme_agrees_with_the_page_of_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([A-Z]+)` \|", readme, re.MULTILINE) == list(Verdict)
+    codes = re.search(r"\| exit code \|.*?\n\n", readme, re.DOTALL)
+    assert codes is not None
+    assert re.findall(r"\d+", "".join(re.findall(r"^\| [\d, ]+ \|", codes[0], re.MULTILINE))) == first_cells(
+        "commands.md", "exit code"
+    )
+
+
+def test_every_spelling_of_an_operator_is_on_the_page_of_languages() -> None:
+    page = prose_of(DOCS / "languages.md").replace("\\|", "|")
+    codes = " ".join(re.findall(r"`([^`]+)`", page)).split()
+    brackets = {"LPAR", "RPAR", "RSQB", "COMMA"}
+    spellings = {text for text, (terminal, _) in FORMULAS.items() if terminal not in brackets}
+    unsaid = {text for text in spellings if not any(code == text or code.startswith(f"{text}(") for code in codes)}
+    assert unsaid == set()
+
+
+def test_the_page_of_options_is_that_of_the_manual() -> None:
+    assert options.PAGE.read_text(encoding="utf-8") == options.render(), "make docs writes it"
+
+
+# ---- the recipe of CONTRIBUTING ----
+
+
+def entered(text: str, name: str, entry: str) -> str:
+    """A module with one entry more at the end of the list or dictionary of a name."""
+    lines = text.split("\n")
+    place = next(k for k, line in enumerate(lines) if re.match(rf'{name}\b|    \*\*spelled\("{name}"', line))
+    if lines[place].endswith("{"):
+        lines.insert(lines.index("}", place), f"    {entry}")
+    else:
+        end = max(map(lines[place].rfind, ")]"))
+        lines[place] = f"{lines[place][:end]}, {entry}{lines[place][end:]}"
+    return "\n".join(lines)
+
+
+@pytest.mark.slow
+def test_an_operator_is_added_as_it_is_written(tmp_path: Path) -> None:
+    (recipe,) = (block.text for block in BLOCKS if block.remark == "recipe")
+    for name in ("hardsim", "tests"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("formulas", "pyproject.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for line in recipe.splitlines():
+        file, name, entry = re.split(" {2,}", line)
+        path = tmp_path / file
+        written(path, entered(path.read_text(encoding="utf-8"), name, entry))
+    given = ("-e", "P b", "--alphabet", "a b")
+    here: dict[str, Any] = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(tmp_path)}}
+    process("check", *given, "--regime", "all", **here).clean("4 results: 4 PROVED")
+    process("prove", *given, "--all-n", "--max-n", "8", "--certificate", "p.json", **here).clean("word of every length")
+    process("verify", "p.json", **here).clean("VALID: every word of length 1 to 8")
+    tests = [f"tests/lang/test_{name}.py" for name in ("semantics", "parallel", "parse")]
+    ended(sys.executable, "-m", "pytest", "-q", "-k", "[P] or left_out", *tests, **here).exits(0, "passed")
