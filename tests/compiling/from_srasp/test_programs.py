@@ -15,7 +15,6 @@ from hardsim.errors import Unsupported
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.ast import SraspProgram
-from hardsim.lang.srasp.parse import parse_program
 from hardsim.network.reader import Reader
 from hardsim.network.store import read_transformer, transformer_json
 from hardsim.program.assemble import assemble
@@ -27,19 +26,6 @@ from tests.programs.shipped import NAMES, expected, long_words, program_of, word
 from tests.srasp_strategies import Shape, programs
 
 pytestmark = pytest.mark.sweep
-
-DYCK2 = """alphabet: ( ) [ ]
-rel mismatch = { '(' ']', '[' ')' }
-opens(i)  := in(i) in { '(' , '[' }
-nl(i)     := psum_j[j <= i] opens(j)
-nr(i)     := psum_j[j <= i] !opens(j)
-low(i)    := nr(i) > nl(i)
-depth(i)  := nl(i) - nr(i) + (opens(i) ? 0 : 1)
-mate(i)   := rightmost_j[j < i, depth(i) = depth(j)] in(j) : '('
-bad(i)    := low(i) | (!opens(i) & mismatch(mate(i), in(i)))
-ok(i)     := leftmost_j[j <= i, bad(j)] 0 : 1
-Y(i)      := ok(i) & nl(i) = nr(i)
-"""
 
 
 @pytest.mark.parametrize(
@@ -70,7 +56,7 @@ def test_dyck_2() -> None:
     Two of the depths in one word are equal at different places from n = 3 on, and then the tie-break of neighbouring
     places decides: (1/n^2)(1/n)/8.
     """
-    compiled = compile_program(parse_program(DYCK2))
+    compiled = compile_program(program_of("dyck2"))
     layers = compiled.model.layers
     assert (len(layers), sum(bool(layer.heads) for layer in layers)) == (6, 5)
     model, accepts = ExactModel(compiled.model), dyck("()", "[]")
@@ -106,7 +92,7 @@ def test_dyck_2_on_long_words() -> None:
 
 def test_activations_are_bounded() -> None:
     """X = O(1): the largest activation of Dyck-2 does not grow with n."""
-    compiled = compile_program(parse_program(DYCK2))
+    compiled = compile_program(program_of("dyck2"))
     model = ExactModel(compiled.model)
     largest = {}
     for n in (4, 16, 48):
