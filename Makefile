@@ -37,9 +37,7 @@ check: $(RUN) ## the main job: check the shipped formulas (FORMULAS, MAX_N, CHEC
 	$(BIN)/hardsim check $(FORMULAS) --max-n $(MAX_N) $(CHECK_FLAGS)
 
 test: $(DEV) ## all tests but the slow ones; at least 90 % branch coverage
-	$(PYTEST) -m "not slow and not conformance and not sweep" --cov
-	@# Coverage measures nothing new in the sweeps, and would make them several times as long.
-	$(PYTEST) -m "(conformance or sweep) and not slow" --no-cov
+	$(PYTEST) -m "not slow" --cov
 
 lint: $(DEV) ## ruff (rules and format) and mypy --strict
 	$(BIN)/ruff check .

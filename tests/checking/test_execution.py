@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +20,7 @@ from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, check_subject
 from hardsim.checking.execution import Answer, Call, Crew, Job, LocalCrew, Shard, WorkerLost, work
 from hardsim.errors import InputError, InvariantError, WorkerFailure
-from tests.clusters import gone, workers_of
+from tests.clusters import PATIENCE, awaited, gone, two_workers, workers_of
 from tests.subjects import FORMULAS, known, shipped
 
 
@@ -258,7 +257,7 @@ def test_an_interrupted_check_leaves_no_process() -> None:
     with LocalCrew(2) as crew:
         result = check_subject(shipped("since.ltl"), CheckOptions(max_n=9, engine="ball"), interrupt, crew)
         assert result.partial
-        assert gone(workers_of(psutil.Process()), 5)
+        assert gone(workers_of(psutil.Process()))
 
 
 @pytest.mark.parametrize("ready", [True, False])
@@ -273,12 +272,10 @@ def test_workers_do_not_outlive_their_parent(ready: bool) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", script], cwd=FORMULAS.parent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    end = time.monotonic() + 60
     if ready:
         known(process.stdout).readline()
-    while len(workers := workers_of(psutil.Process(process.pid))) < 2 and time.monotonic() < end:
-        time.sleep(0.01)
+    workers = awaited(lambda: two_workers(process.pid))
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert len(workers) == 2
     assert gone(workers)

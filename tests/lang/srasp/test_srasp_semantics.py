@@ -50,6 +50,7 @@ def shallow(word: str) -> bool:
     return depth == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "alphabet", "longest", "language"),
     [
