@@ -205,11 +205,13 @@ def test_an_extra_that_is_missing_says_what_to_install(
         hardsim("check", since, "--backend", backend, *extra).exits(2).says(f"pip install 'hardsim[{backend}]'")
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_refused(hardsim: Cli, since: Path, cluster: Cluster) -> None:
     done = process("check", since, "--backend", "dask", "--scheduler", cluster.empty)
     done.refused("the scheduler has no workers", f"dask worker {cluster.empty}")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
@@ -218,6 +220,7 @@ def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pyte
     assert done.refused("what answers there is no dask scheduler").err.count("\n") == 2, done.err
 
 
+@pytest.mark.slow
 def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "__version__", "9.9.9")
     raised(InputError, DaskCrew, cluster.address, match=r"the worker tcp://127\.0\.0\.1:\d+ has hardsim \d")
