@@ -13,16 +13,20 @@ BENCH_JSON ?= build/benchmarks.json
 BENCH_FLAGS ?=
 # How many processes pytest uses.
 JOBS ?= 2
+# How many networks `make slow` changes in a place and asks about: MUTANTS=5000 takes XX minutes more.
+MUTANTS ?= 1000
+export MUTANTS
 PYTEST_FLAGS ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
-# Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the tools,
-# DOCS what builds the site.
+# Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the
+# tools, SLOW also ray, DOCS what builds the site.
 CREATED := $(VENV)/.created
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
+SLOW := $(VENV)/.installed-slow
 DESCRIPTION := pyproject.toml $(CONSTRAINTS)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
@@ -39,9 +43,7 @@ check: $(RUN) ## the main job: check the shipped formulas (FORMULAS, MAX_N, CHEC
 	$(BIN)/hardsim check $(FORMULAS) --max-n $(MAX_N) $(CHECK_FLAGS)
 
 test: $(DEV) ## all tests but the slow ones; at least 90 % branch coverage
-	$(PYTEST) -m "not slow and not conformance and not sweep" --cov
-	@# Coverage measures nothing new in the sweeps, and would make them several times as long.
-	$(PYTEST) -m "(conformance or sweep) and not slow" --no-cov
+	$(PYTEST) -m "not slow" --cov
 
 lint: $(DEV) ## ruff (rules and format) and mypy --strict
 	$(BIN)/ruff check .
@@ -51,8 +53,8 @@ lint: $(DEV) ## ruff (rules and format) and mypy --strict
 bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMULAS, MAX_N, BOUND_FLAGS)
 	$(BIN)/hardsim bound --gap $(FORMULAS) --max-n $(MAX_N) $(BOUND_FLAGS)
 
-slow: $(DEV) ## the slow tests: longer lengths, more examples
-	$(PYTEST) -m slow --no-cov
+slow: $(SLOW) ## the slow tests: longer lengths, new random examples, clusters; XX minutes (MUTANTS)
+	$(PYTEST) -m slow --hypothesis-profile new --no-cov
 
 bench: $(DEV) ## measure costs beside their targets (BENCH_FLAGS), about ten minutes; the numbers go to BENCH_JSON too
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
@@ -93,3 +95,7 @@ $(DEV): $(CREATED) $(DESCRIPTION)
 $(DOCS): $(CREATED) $(DESCRIPTION)
 	$(PIP) -e '.[docs]'
 	@touch $@ $(RUN)
+
+$(SLOW): $(DEV)
+	$(PIP) --no-build-isolation -e '.[dev,ray]'
+	@touch $@

@@ -7,10 +7,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
@@ -26,6 +27,11 @@ if __name__ == "__main__":
     print(*(cluster.scheduler_address for cluster in made), flush=True)
     sys.stdin.readline()
 """
+
+
+T = TypeVar("T")
+PATIENCE = 120.0
+"""Seconds after which something is taken to hang: many times what it takes on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +87,23 @@ def workers_of(process: psutil.Process) -> list[psutil.Process]:
     return found
 
 
-def gone(processes: list[psutil.Process], seconds: float = 15) -> bool:
-    """Whether all of some processes end within some seconds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes):
-            return True
-        time.sleep(0.1)
-    return False
+def awaited(ask: Callable[[], T]) -> T:
+    """What is found when something is found; what is not there after PATIENCE never comes."""
+    end = time.monotonic() + PATIENCE
+    while not (found := ask()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return found
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    """Whether all of some processes end."""
+    return awaited(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes))
+
+
+def two_workers(process: int) -> list[psutil.Process]:
+    """The worker processes of a process once there are two."""
+    found = workers_of(psutil.Process(process))
+    return found if len(found) == 2 else []
 
 
 def kept_in(checkpoint: Path) -> dict[str, str]:

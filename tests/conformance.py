@@ -3,7 +3,7 @@
 The file is third-party material and not part of the project: it is looked for in the directory that
 `HARDSIM_CONFORMANCE` names, else in `../shared/conformance` beside the project's root. Where it is absent, `ROWS` is
 empty, and nothing is claimed: tests over the rows stand below `if ROWS:` (pytest would report an empty
-parametrization as skipped). A sweep over the rows carries the marker `conformance`.
+parametrization as skipped).
 """
 
 from __future__ import annotations

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hardsim.checking.campaign import CheckOptions, Judge
+from hardsim.checking.engines import MARGIN
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.open import Accepts, compile_formula, read_input
 from hardsim.checking.result import AUTO, MPMATH, Evaluation, Word
@@ -92,6 +94,24 @@ def evaluations(subject: Subject, words: Iterable[Word], engine: str = MPMATH) -
 def proof_of(subject: Subject, max_n: int, min_n: int = 1) -> Proof:
     """The proof of a formula for some lengths."""
     return prove(subject.model, subject.program, max_n, desugar(subject.file), own_predicates(subject.file), min_n)
+
+
+def agree(subject: Subject, words: Iterable[Word], engine: str = AUTO) -> None:
+    """The semantics, hard attention and softmax answer every word alike, with a margin; a batch of each length.
+
+    Softmax is asked in the arithmetic of an engine: by default what it answers is certain, in mpmath it is observed.
+    """
+    judge = judge_of(subject, engine)
+    for _, same_length in groupby(words, len):
+        batch = list(same_length)
+        hard, wanted = judge.hard.run(batch), subject.oracles(batch)
+        soft = judge.soft.batch(batch, hard)
+        for place, word in enumerate(batch):
+            found = soft.one(place)
+            assert found.decided, word
+            assert (hard.answers[place], found.answer) == (known(wanted)[place],) * 2, word
+            margin = found.middle(MARGIN)
+            assert margin is None or margin > 0, word
 
 
 def general_proof(subject: Subject, model: Transformer | None = None) -> Proof:

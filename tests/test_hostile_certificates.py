@@ -32,6 +32,7 @@ def read_by_key(path: tuple[Any, ...]) -> bool:
     return path[:1] not in (("bounds",), ("digests",)) and not {*path} & {*FREE}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "regime"), CASES[:4])
 def test_keys_that_are_not_known_are_rejected_everywhere(name: str, regime: str) -> None:
     document = made(name, regime, 2)
@@ -65,6 +66,7 @@ def other_kind(value: Any) -> list[Any]:
     return [kind for kind in kinds if type(kind) is not type(value)]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "regime"), [*CASES[:1], CASES[2], CASES[3]])
 def test_values_of_other_kinds_are_rejected_everywhere(name: str, regime: str) -> None:
     document, rng = made(name, regime, 2), Random(name)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hardsim.checking.open import compile_formula
-from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.subject import ModelOptions
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.lang.parse import parse_expression
@@ -19,22 +19,17 @@ from hardsim.lang.pretty import format_formula
 from hardsim.program.regimes import PROVEN, REGIMES
 from tests.counting_strategies import ALL_SIDES, counting_formulas
 from tests.strategies import all_words, formulas
-from tests.subjects import evaluations
+from tests.subjects import agree
 
 pytestmark = pytest.mark.sweep
-
-
-def agree(subject: Subject, longest: int) -> None:
-    for found in evaluations(subject, all_words("ab", longest)):
-        assert found.mismatch is None
-        assert found.margin is None or found.margin > 0
 
 
 def agree_at_6(regime: str, data: st.DataObject) -> None:
     """A random formula of depth 4, at either end, with one head a layer or several."""
     formula = data.draw(formulas("ab", 4, future=not REGIMES[regime].causal))
     file = ast.FormulaFile(("a", "b"), formula, at=data.draw(st.sampled_from(["first", "last"])))
-    agree(compile_formula(file, ModelOptions(regime, single_head=data.draw(st.booleans()))), 6)
+    subject = compile_formula(file, ModelOptions(regime, single_head=data.draw(st.booleans())))
+    agree(subject, all_words("ab", 6))
 
 
 @pytest.mark.parametrize("regime", PROVEN)
@@ -81,7 +76,7 @@ def agree_at_random(
             assume(False)
             raise
         seen["compiled"] += 1
-        agree(subject, longest)
+        agree(subject, all_words("ab", longest))
 
     each()
     assert seen["compiled"] >= wanted

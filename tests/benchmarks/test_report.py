@@ -121,6 +121,7 @@ def test_bad_usage_is_exit_code_2(arguments: list[str]) -> None:
     assert stopped.value.code == 2
 
 
+@pytest.mark.sweep
 def test_a_quick_run_measures_what_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "quick.json"
     assert command.main(["--quick", "--json", str(path)]) == 0

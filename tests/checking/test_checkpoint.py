@@ -303,6 +303,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Checkpoint, "due", property(lambda self: True))
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize(
     ("engine", "beta"), [("auto", None), ("ball", None), ("mpmath", Fraction(1, 2)), ("float64", None)]
@@ -313,6 +314,7 @@ def test_a_check_stopped_anywhere_ends_the_same(engine: str, beta: Fraction | No
     assert seen[0].before > 121, "what was done is not done again"
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("name", ["dyck1.srasp", "ties.ahat.json", "ab_plus.srasp"])
 def test_a_check_of_a_model_stopped_anywhere_ends_the_same(name: str, tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from hardsim.lang.arith import parse_arith
 from tests.networks import dense_forward
 from tests.subjects import known, shipped
 
+pytestmark = pytest.mark.sweep
+
 Edit = Callable[[dict[str, Any]], object]
 LONGEST = 4
 
@@ -136,17 +138,23 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
     assert confirmed(proof).verdict is proof.verdict
 
 
-@pytest.mark.parametrize("name", [None, *EDITS])
+TEMPERATURES = (
+    ModelOptions(epsilon=Fraction(1, 8)),
+    ModelOptions(tau=parse_arith("1/(100*n)")),
+    ModelOptions(tau=parse_arith("1")),
+    ModelOptions(beta=Fraction(9)),
+    ModelOptions(beta=Fraction(1, 2)),
+)
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("name", "options"),
     [
-        ModelOptions(epsilon=Fraction(1, 8)),
-        ModelOptions(tau=parse_arith("1/(100*n)")),
-        ModelOptions(tau=parse_arith("1")),
-        ModelOptions(beta=Fraction(9)),
-        ModelOptions(beta=Fraction(1, 2)),
+        # Of each edit one temperature, taking turns; the others in `make slow`.
+        pytest.param(name, options, marks=() if name is None or number % 5 == turn else pytest.mark.slow)
+        for number, name in enumerate([None, *EDITS])
+        for turn, options in enumerate(TEMPERATURES)
     ],
-    ids=str,
 )
 def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptions, tmp_path: Path) -> None:
     subject = opened(edited(tmp_path, None if name is None else EDITS[name]), options)

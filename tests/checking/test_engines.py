@@ -86,6 +86,7 @@ def hold(subject: Subject, words: list[tuple[str, ...]]) -> None:
                 assert all(high - low < ACCURATE * 1000 for low, high in others.values())
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", FORMULAS)
 @pytest.mark.parametrize("beta", [None, Fraction(1, 2)])
 def test_mpmath_lies_in_every_enclosure(text: str, beta: Fraction | None) -> None:
@@ -119,6 +120,7 @@ def figures(result: CheckResult) -> list[Any]:
     ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", FORMULAS)
 def test_every_engine_reports_the_same_figures(text: str) -> None:
     results = {
@@ -306,6 +308,7 @@ def test_a_word_without_an_answer_disagrees_with_nothing() -> None:
         assert oracle or mismatch.kind == "hard/oracle"
 
 
+@pytest.mark.sweep
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(1, 10**18), st.integers(1, 10**18), st.integers(0, 10**18), st.sampled_from(["<", "=", ">"]))
 def test_large_coefficients_agree_in_every_engine_or_are_undecided(left: int, right: int, more: int, sign: str) -> None:
@@ -339,6 +342,7 @@ def rescaled(subject: Subject, scale: Fraction) -> Subject:
     return replace(subject, stored=replace(subject.model, layers=(Layer((head,), moved),)))
 
 
+@pytest.mark.sweep
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(-50, 50), st.integers(1, 9), st.sampled_from([None, Fraction(1, 2)]))
 def test_rescaled_networks_are_answered_alike_or_not_at_all(power: int, factor: int, beta: Fraction | None) -> None:
@@ -391,6 +395,7 @@ def test_tallies_keep_the_first_stuck_word() -> None:
 # ---- batches ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", ["(a S b) & !(G a)", "Y a | X b", "2 * #L[a] > #R[b] + 1"])
 @pytest.mark.parametrize("beta", [None, Fraction(1, 2)])
 def test_a_tally_of_a_batch_is_that_of_its_words(text: str, beta: Fraction | None) -> None:

@@ -6,22 +6,24 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
+from joblib import register_parallel_backend
+from joblib._parallel_backends import ThreadingBackend
 
 from hardsim.checking import execution
 from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, check_subject
-from hardsim.checking.execution import Answer, Call, Crew, Job, LocalCrew, Shard, WorkerLost, work
+from hardsim.checking.execution import Answer, Call, Crew, DaskCrew, Job, LocalCrew, RayCrew, Shard, WorkerLost, work
 from hardsim.errors import InputError, InvariantError, WorkerFailure
-from tests.clusters import gone, workers_of
+from tests.clusters import PATIENCE, awaited, gone, two_workers, workers_of
 from tests.subjects import FORMULAS, known, shipped
 
 
@@ -210,6 +212,109 @@ def test_results_that_never_come_are_a_defect() -> None:
         list(Forgetting([]).run(Job(echoing, ("nowhere",)), shards(9)))
 
 
+# ---- clusters, inside this process; `tests/cli/test_backend.py` has real ones for `make slow` ----
+
+
+def threads(count: int) -> Any:
+    """A dask scheduler with so many workers, which are threads."""
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=count, threads_per_worker=1, processes=False, protocol="tcp://", host="127.0.0.1",
+        dashboard_address=":0", silence_logs=50,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of a dask scheduler with two workers."""
+    with threads(2) as found:
+        yield found.scheduler_address
+
+
+def test_results_of_dask_come_in_the_order_of_the_shards(scheduler: str) -> None:
+    said: list[str] = []
+    with DaskCrew(scheduler, lost=said.append) as crew:
+        assert crew.workers == 2
+        assert list(crew.run(Job(echoing, ("nowhere",)), shards(30))) == list(range(30))
+        with pytest.raises(InputError, match="too long"):
+            list(crew.run(Job(failing, ("too long",)), shards(9)))
+        options = CheckOptions(max_n=4)
+        assert check_subject(shipped("since.ltl"), options, None, crew) == check_subject(shipped("since.ltl"), options)
+    assert said == []
+
+
+def test_a_dask_worker_that_is_lost_is_spoken_of(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(execution, "LOOK", 0.0)
+    crew = DaskCrew(scheduler, lost=said.append)
+    with crew:
+        crew._threads |= {"tcp://127.0.0.1:1": 1}
+        assert list(crew.run(Job(echoing, ("nowhere",)), shards(3))) == list(range(3))
+    assert said == ["the dask worker tcp://127.0.0.1:1 was lost: the shards that had not come back are run again"]
+
+
+def test_dask_workers_of_another_version_are_refused(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "version", lambda: "0.0.0")
+    with pytest.raises(InputError, match=r"the worker tcp://127\.0\.0\.1:\d+ has hardsim 0\.0\.0"):
+        DaskCrew(scheduler)
+
+
+def test_a_dask_scheduler_without_workers_is_refused() -> None:
+    with threads(0) as found, pytest.raises(InputError, match="the scheduler has no workers") as caught:
+        DaskCrew(found.scheduler_address)
+    assert f"dask worker {found.scheduler_address}" in known(caught.value.hint)
+
+
+class RayError(Exception):
+    """What ray raises of a worker that it has lost."""
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Something in the place of ray, whose workers are threads: what it was started with."""
+    started: list[dict[str, Any]] = []
+    resources = {"CPU": 2.0}
+    names: dict[str, dict[str, Any]] = {
+        "ray": {"init": lambda **given: started.append(given), "cluster_resources": lambda: resources,
+                "shutdown": started.clear},
+        "ray.util.joblib": {"register_ray": lambda: register_parallel_backend("ray", ThreadingBackend)},
+        "ray.exceptions": {"RayError": RayError},
+    }  # fmt: skip
+    for name, contents in names.items():
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**contents))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    return started
+
+
+def losing() -> Answer:
+    """Loses its worker at the third shard."""
+
+    def answer(shard: Shard) -> int:
+        if shard.n == 2:
+            raise RayError
+        return shard.n
+
+    return answer
+
+
+def test_results_of_ray_come_in_the_order_of_the_shards(ray: list[dict[str, Any]]) -> None:
+    with RayCrew() as crew:
+        assert crew.workers == 2
+        assert [(given["address"], given["num_cpus"]) for given in ray] == [("local", execution.processors())]
+        assert list(crew.run(Job(echoing, ("nowhere",)), shards(30))) == list(range(30))
+        with pytest.raises(WorkerFailure, match="the word 'a' of length 2"):
+            list(crew.run(Job(losing, ()), shards(9)))
+    assert ray == []
+
+
+def test_a_ray_cluster_that_is_not_there_is_refused(ray: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with pytest.raises(InputError, match=r"RAY_ADDRESS=127\.0\.0\.1:1: nothing answers there"):
+        RayCrew(2)
+    assert ray == []
+
+
 # ---- whole checks ----
 
 
@@ -224,6 +329,7 @@ def killer(crew_process: psutil.Process, said: list[str]) -> Callable[[Progress]
     return progress
 
 
+@pytest.mark.slow
 # Under the engine auto the words of a length are one shard: some must be still to be sent when the worker is killed.
 @pytest.mark.parametrize(("engine", "max_n"), [("auto", 48), ("ball", 9)])
 def test_a_check_that_loses_a_worker_finds_the_same(engine: str, max_n: int) -> None:
@@ -258,7 +364,7 @@ def test_an_interrupted_check_leaves_no_process() -> None:
     with LocalCrew(2) as crew:
         result = check_subject(shipped("since.ltl"), CheckOptions(max_n=9, engine="ball"), interrupt, crew)
         assert result.partial
-        assert gone(workers_of(psutil.Process()), 5)
+        assert gone(workers_of(psutil.Process()))
 
 
 @pytest.mark.parametrize("ready", [True, False])
@@ -273,12 +379,10 @@ def test_workers_do_not_outlive_their_parent(ready: bool) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", script], cwd=FORMULAS.parent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
-    end = time.monotonic() + 60
     if ready:
         known(process.stdout).readline()
-    while len(workers := workers_of(psutil.Process(process.pid))) < 2 and time.monotonic() < end:
-        time.sleep(0.01)
+    workers = awaited(lambda: two_workers(process.pid))
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert len(workers) == 2
     assert gone(workers)

@@ -21,6 +21,7 @@ from hardsim.examples import formulas_directory
 from hardsim.report.json import schema
 from hardsim.visible import visible_lines
 from tests.attention_models import some_a, write
+from tests.clusters import PATIENCE
 
 COMMAND = (sys.executable, "-m", "hardsim")
 SINCE = "// a since b\nalphabet: a b c\naccept: ab b ba\nreject: a c bc\na S b\n"
@@ -89,7 +90,7 @@ Cli: TypeAlias = Callable[..., Outcome]
 
 def ended(*arguments: object, **options: Any) -> Outcome:
     """What a process of its own leaves behind."""
-    given: dict[str, Any] = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": 120} | options
+    given: dict[str, Any] = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": PATIENCE} | options
     done = subprocess.run([*map(str, arguments)], **given)
     return Outcome(done.returncode, done.stdout or "", done.stderr or "")
 
@@ -99,9 +100,9 @@ def process(*arguments: object, **options: Any) -> Outcome:
     return ended(*COMMAND, *arguments, **options)
 
 
-def last_words(running: subprocess.Popen[str], seconds: float = 60) -> Outcome:
+def last_words(running: subprocess.Popen[str]) -> Outcome:
     """What a process that was started leaves behind."""
-    out, err = running.communicate(timeout=seconds)
+    out, err = running.communicate(timeout=PATIENCE)
     return Outcome(running.returncode, out, err)
 
 
@@ -133,6 +134,7 @@ def hardsim(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     JSON document has standard output to itself.
     """
     monkeypatch.delenv("HARDSIM_DEBUG", raising=False)
+    monkeypatch.setattr("hardsim.cli.estimate.LATE", PATIENCE)  # a busy machine is not spoken of
 
     def command(*arguments: str | Path, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

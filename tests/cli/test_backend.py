@@ -20,7 +20,7 @@ from hardsim.checking import execution
 from hardsim.checking.execution import Answer, DaskCrew, Job, Shard, unreachable
 from hardsim.errors import InputError, WorkerFailure
 from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process
-from tests.clusters import Cluster, gone, living, local_cluster, words_done, workers_of
+from tests.clusters import PATIENCE, Cluster, awaited, gone, living, local_cluster, words_done, workers_of
 from tests.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
@@ -80,8 +80,8 @@ def test_the_commands_of_the_documentation_are_right(tmp_path: Path) -> None:
             while rest[0] == "scheduler" and unreachable(f"tcp://127.0.0.1:{port}"):
                 assert running[0].poll() is None
                 time.sleep(0.1)
-        end = time.monotonic() + 60
         done = process(*lines[2][1:], cwd=FORMULAS.parent)
+        end = time.monotonic() + PATIENCE
         while "the scheduler has no workers" in done.err and time.monotonic() < end:  # they take a moment
             done = process(*lines[2][1:], cwd=FORMULAS.parent)
     finally:
@@ -130,12 +130,10 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
         [*COMMAND, "check", str(inputs[-1]), *LONG, "--json", "-", "--resume", str(path), *where],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    end = time.monotonic() + 60
-    while not words_done(path) and running.poll() is None and time.monotonic() < end:
-        time.sleep(0.02)
+    assert awaited(lambda: words_done(path) or running.poll() is not None)
     workers = workers_of(psutil.Process(running.pid)) if backend == "local" else cluster.workers()
     workers[0].kill()
-    done = last_words(running, 120).says("was lost: the shards that had not come back are run again").exits(0)
+    done = last_words(running).says("was lost: the shards that had not come back are run again").exits(0)
     assert json.loads(done.out) == long_alone
 
 
@@ -172,7 +170,7 @@ def test_a_shard_that_kills_dask_workers_is_named(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     variables = {"PYTHONPATH": str(FORMULAS.parent), "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
-    done = ended(sys.executable, script, timeout=90, env=os.environ | variables)
+    done = ended(sys.executable, script, env=os.environ | variables)
     done.prints("1 dask workers were lost with the same shard: the word 'a' of length 3")
 
 
@@ -207,19 +205,22 @@ def test_an_extra_that_is_missing_says_what_to_install(
         hardsim("check", since, "--backend", backend, *extra).exits(2).says(f"pip install 'hardsim[{backend}]'")
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_refused(hardsim: Cli, since: Path, cluster: Cluster) -> None:
     done = process("check", since, "--backend", "dask", "--scheduler", cluster.empty)
     done.refused("the scheduler has no workers", f"dask worker {cluster.empty}")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_no_scheduler_is_refused(since: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        done = process("check", since, "--backend", "dask", "--scheduler", address, timeout=30)
+        done = process("check", since, "--backend", "dask", "--scheduler", address)
         assert unreachable(address) is None
     assert done.refused("what answers there is no dask scheduler").err.count("\n") == 2, done.err
 
 
+@pytest.mark.slow
 def test_workers_with_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "__version__", "9.9.9")
     raised(InputError, DaskCrew, cluster.address, match=r"the worker tcp://127\.0\.0\.1:\d+ has hardsim \d")

@@ -6,7 +6,9 @@ import io
 import json
 import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -117,6 +119,7 @@ def _with_example(directory: Path, word: str) -> Path:
     return written(directory / "long.ahat.json", json.dumps(document | {"examples": {"accept": [word]}}))
 
 
+@pytest.mark.sweep
 def test_an_example_beyond_memory_is_refused_before_it_is_judged(hardsim: Any, tmp_path: Path) -> None:
     """Exact means over 1 to n have the denominator lcm(1..n) of n log2(e) bits at each of n positions: 2 GB here."""
     hardsim("show", _with_example(tmp_path, "()" * 50_000)).refused("MiB for each coordinate\n  Give shorter words.\n")
@@ -129,7 +132,16 @@ def test_a_wrong_example_is_not_repeated_without_end(hardsim: Any, tmp_path: Pat
 
 def test_reading_that_takes_long_is_announced(hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _with_example(tmp_path, "()" * 500)
-    monkeypatch.setattr(estimate, "LATE", 0.0)
+
+    class Late:
+        """A timer whose time is over at once."""
+
+        def __init__(self, _seconds: float, say: Callable[[str], None], what: list[str]) -> None:
+            self.start = lambda: say(*what)
+
+        def cancel(self) -> None: ...
+
+    monkeypatch.setattr(estimate, "threading", SimpleNamespace(Timer=Late))
     hardsim("show", path).exits(0).says("note: ", "reading it takes long")
 
 

@@ -9,16 +9,14 @@ import select
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.cli.conftest import COMMAND, Outcome, ended, last_words, process, written
-from tests.clusters import gone, words_done, workers_of
+from tests.clusters import PATIENCE, awaited, gone, two_workers, words_done
 
 HARDSIM = " ".join(map(repr, COMMAND))
 """The command as a shell has it."""
@@ -31,13 +29,13 @@ def environment(**extra: str) -> dict[str, str]:
     return kept | {"TERM": "xterm-256color"} | extra
 
 
-def on_terminal(*arguments: str | Path, **extra: str) -> tuple[int, str]:
+def on_terminal(*arguments: str | Path, by: Sequence[str] = COMMAND, **extra: str) -> tuple[int, str]:
     """Exit code and everything that appears on a terminal."""
     parent, child = pty.openpty()
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=child, stderr=child, env=environment(**extra))
+    process = subprocess.Popen([*by, *arguments], stdout=child, stderr=child, env=environment(**extra))
     os.close(child)
     seen = b""
-    while select.select([parent], [], [], 60)[0]:
+    while select.select([parent], [], [], PATIENCE)[0]:
         try:
             part = os.read(parent, 65536)
         except OSError:  # the terminal's other end has closed
@@ -46,7 +44,7 @@ def on_terminal(*arguments: str | Path, **extra: str) -> tuple[int, str]:
             break
         seen += part
     os.close(parent)
-    return process.wait(60), seen.decode()
+    return process.wait(PATIENCE), seen.decode()
 
 
 @contextmanager
@@ -70,7 +68,7 @@ def long_check(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def shell(script: str) -> Outcome:
     """A script of the shell, which can close streams."""
-    return ended("bash", "-c", script, env=environment(), timeout=60)
+    return ended("bash", "-c", script, env=environment())
 
 
 @pytest.mark.parametrize(
@@ -97,22 +95,19 @@ def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:
     with long_check(since, "--engine", "float64", "--resume", str(tmp_path / "run")) as running:
         # It says that it will take long before it starts.
         assert running.stderr is not None
-        assert select.select([running.stderr], [], [], 60)[0]
-        end = time.monotonic() + 60
-        while not words_done(tmp_path / "run") and time.monotonic() < end:
-            time.sleep(0.1)
+        assert select.select([running.stderr], [], [], PATIENCE)[0]
+        assert awaited(lambda: words_done(tmp_path / "run"))
         running.send_signal(signal.SIGINT)
         last_words(running).exits(130, "CERTIFIED: ").says("Ctrl-C", "partial").unsaid("Traceback")
 
 
-def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path) -> None:
-    with long_check(since, "--workers", "2") as running:
-        end = time.monotonic() + 60
-        while len(workers := workers_of(psutil.Process(running.pid))) < 2 and time.monotonic() < end:
-            time.sleep(0.05)
-        time.sleep(2)
+def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path, tmp_path: Path) -> None:
+    with long_check(since, "--workers", "2", "--engine", "float64", "--resume", str(tmp_path / "run")) as running:
+        workers = awaited(lambda: two_workers(running.pid))
+        assert awaited(lambda: words_done(tmp_path / "run"))
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does
         last_words(running).exits(130, "PARTIAL").says("is partial").unsaid("Traceback")
+    assert workers
     assert gone(workers)
 
 
@@ -128,9 +123,11 @@ def test_no_colours_and_no_bar_in_a_pipe(since: Path) -> None:
     process("check", since, "--max-n", 7, env=environment()).clean().lacks("\x1b")
 
 
-def test_a_bar_appears_on_a_terminal_after_a_second(since: Path) -> None:
-    arguments = ("check", since, "--max-n", "24", "--samples", "150", "--exhaustive", "0", "--engine", "mpmath")
-    code, seen = on_terminal(*arguments)
+def test_a_bar_appears_on_a_terminal(since: Path) -> None:
+    # After no time at all, instead of after a second.
+    at_once = "from hardsim.cli import app, estimate; estimate.WATCHED = 0; app.main()"
+    arguments = ("check", since, "--max-n", "6", "--engine", "mpmath")
+    code, seen = on_terminal(*arguments, by=(sys.executable, "-c", at_once))
     assert code == 0
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen)
     assert re.search(r"length \d+, no mismatch so far .* \d+/\d+ [\d.,]+ words/s \d:\d\d:\d\d", plain)
@@ -228,7 +225,7 @@ def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
     )
     for number, wait in ((signal.SIGINT, 0.0), (signal.SIGTERM, 0.05), (signal.SIGHUP, 0.2), (signal.SIGINT, 0.4)):
         arguments = ("check", since, "--max-n", "64", "--samples", "100000")
-        done = ended(sys.executable, "-c", program, int(number), wait, *arguments, timeout=60)
+        done = ended(sys.executable, "-c", program, int(number), wait, *arguments)
         done.exits(130).lacks("PROVED").unsaid("Traceback")
         assert done.err.splitlines()[-1].startswith("interrupted")
 
@@ -241,7 +238,7 @@ def test_a_polite_end_keeps_the_report_whole(since: Path, tmp_path: Path) -> Non
     report = tmp_path / "report.json"
     with long_check(since, "--json", str(report)) as running:
         assert running.stderr is not None
-        assert select.select([running.stderr], [], [], 60)[0]  # it says that it will take long
+        assert select.select([running.stderr], [], [], PATIENCE)[0]  # it says that it will take long
         running.send_signal(signal.SIGTERM)
         last_words(running).exits(130).unsaid("Traceback")
     assert '"exit_code": 130' in report.read_text(encoding="utf-8")

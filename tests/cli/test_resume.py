@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from random import Random
@@ -11,10 +13,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.cli.conftest import COMMAND, SINCE, Cli
+from tests.cli.conftest import COMMAND, SINCE, Cli, ended
 from tests.clusters import words_done
-
-SLOW = ("--samples", "150", "--exhaustive", "200", "--engine", "ball", "--seed", "3")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -41,23 +41,33 @@ def test_killed_at_random_moments_it_ends_the_same(inputs: list[Path], tmp_path:
     assert f"note: {path} is complete" in subprocess.run(resumed, capture_output=True, text=True, timeout=120).stderr
 
 
+KILLED = """
+import os, signal
+from hardsim.checking.checkpoint import Checkpoint, Memory
+from hardsim.cli.app import main
+Checkpoint.due = True
+keep, times = Memory.keep, iter(range(3))
+def killed(self, state, words):
+    keep(self, state, words)
+    if next(times, None) is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+Memory.keep = killed
+main()
+"""
+"""A run that is killed when it has kept what it knows for the fourth time."""
+
+
 def test_a_state_in_the_middle_is_gone_on_from(since: Path, tmp_path: Path, hardsim: Cli) -> None:
     path = tmp_path / "run"
-    process = subprocess.Popen(
-        [*COMMAND, "check", str(since), *SLOW, "--max-n", "30", "--resume", str(path)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    end = time.monotonic() + 60
-    while words_done(path) == 0 and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.05)
-    process.kill()
-    process.wait(30)
-    assert 0 < words_done(path) < 10**6, "killed while it was under way"
-    first = hardsim("check", since, *SLOW, "--max-n", "30", "--resume", path, "--json", "-")
+    arguments = ("check", since, "--exhaustive", "200", "--samples", "30", "--max-n", "6", "--engine", "ball")
+    assert ended(sys.executable, "-c", KILLED, *arguments, "--resume", path).code == -signal.SIGKILL
+    # The first three lengths are a portion of words each, and of length 4 not all 81 words are.
+    assert 3 + 9 + 27 < words_done(path) < 3 + 9 + 27 + 81
+    first = hardsim(*arguments, "--resume", path, "--json", "-")
     first.says(f"note: going on from {path}")
-    again = hardsim("check", since, *SLOW, "--max-n", "30", "--resume", path, "--json", "-")
+    again = hardsim(*arguments, "--resume", path, "--json", "-")
     again.says(f"note: {path} is complete: nothing is run again")
-    assert first.json == again.json == hardsim("check", since, *SLOW, "--max-n", "30", "--json", "-").json
+    assert first.json == again.json == hardsim(*arguments, "--json", "-").json
 
 
 def test_a_complete_file_gives_the_same_report_at_once(

@@ -27,7 +27,7 @@ WORDS = st.integers(1, 6).flatmap(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(hard_transformers(), WORDS)
 def test_every_value_of_every_layer_is_the_definition_s(model: HardNetwork, words: list[list[str]]) -> None:
     program = model.program

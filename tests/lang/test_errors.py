@@ -290,6 +290,7 @@ def test_a_device_without_an_end_is_refused() -> None:
 DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k in range(250))]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [

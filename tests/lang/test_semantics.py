@@ -67,6 +67,7 @@ def test_boolean_operators_and_constants() -> None:
         same(ast.Not(leaf))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("side", ["L", "R", ""])
 @pytest.mark.parametrize("op", ["<", "<=", "=", "!=", ">=", ">"])
 def test_counts_and_comparisons(side: ast.CountSide, op: ast.CompareOp) -> None:
@@ -236,7 +237,7 @@ def test_the_conformance_file_is_whole_or_absent() -> None:
 
 if ROWS:
 
-    @pytest.mark.conformance
+    @pytest.mark.sweep
     @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
     @pytest.mark.parametrize("at", ["first", "last"])
     def test_known_answers(row: Row, at: Literal["first", "last"]) -> None:

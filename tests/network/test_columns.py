@@ -38,6 +38,7 @@ def test_squares_and_powers_are_what_multiplication_gives() -> None:
     assert where("POW2") == {2**k for k in range(20) if 2**k in VALUES}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("modulus", [1, 2, 3, 7, 64])
 def test_residue_classes_partition_the_integers(modulus: int) -> None:
     """Every value has one residue, and equal residues are `modulus` apart, negative values included."""

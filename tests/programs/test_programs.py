@@ -28,7 +28,7 @@ pytestmark = pytest.mark.sweep
 
 Word = tuple[str, ...]
 EVERY = 40_000
-"""More than there are words to length 5 for any program."""
+"""More than there are words to length 4 for any program."""
 MOST = 20_000
 """Words for one program at most, where there may be more."""
 
@@ -37,8 +37,8 @@ LONGER = [False, pytest.param(True, marks=pytest.mark.slow)]
 
 
 def all_words(name: str, longer: bool, most: int) -> Iterator[Word]:
-    """All words to length 5, or longer; at most so many."""
-    return words_of(program_of(name), 5 if not longer else 7 if name in ACCEPTORS else 6, most)
+    """All words to length 4, or longer; at most so many."""
+    return words_of(program_of(name), 4 if not longer else 7 if name in ACCEPTORS else 6, most)
 
 
 @pytest.fixture(params=NAMES)

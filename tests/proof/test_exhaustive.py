@@ -20,7 +20,7 @@ pytestmark = pytest.mark.sweep
 
 FILES = sorted(FORMULAS.glob("*.ltl"))
 LONGEST = 10
-QUICK, MOST = 150, 100_000
+QUICK, MOST = 60, 100_000
 """Words of each formula and regime, in the quick test and in the slow one."""
 
 

@@ -22,7 +22,7 @@ from tests.strategies import formulas
 from tests.subjects import FORMULAS, general_proof, in_regimes, known, proof_of
 
 CALM = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 

@@ -257,6 +257,7 @@ def in_place(form: Affine, names: dict[str, str]) -> Affine:
     return Affine.of([(names.get(name, name), value) for name, value in form.terms])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("regime", PROVEN)
 @pytest.mark.parametrize("kind", ["ODD({})", "PRIME({})", "MOD(3, 1, 2*{} + 1)"])
 @pytest.mark.parametrize("row", [{}, {"i": 1, "n": 1, "n*i": 1}])
@@ -368,6 +369,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sweep
 @given(LEVELS, st.sampled_from(CASES))
 @settings(max_examples=24)
 def test_a_head_is_proved_with_any_constant_in_its_keys(level: Fraction, case: tuple[str, str, Kind]) -> None:

@@ -12,6 +12,7 @@ from tests.sources import load
 from tests.subjects import FORMULAS, compiled, in_regimes, proof_of, shipped
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["since", "flipflop", "mod3", "majority", "parity_no_predicate", "ones_divide_length"])
 def test_lengths_together_are_the_lengths_one_by_one(name: str) -> None:
     for subject in in_regimes(load(FORMULAS / f"{name}.ltl")):

@@ -110,13 +110,13 @@ def batches(draw: st.DrawFn) -> list[tuple[str, ...]]:
     return draw(st.lists(st.tuples(*[st.sampled_from(ALPHABET)] * n), min_size=1, max_size=4))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(transformers(), batches())
 def test_enclosures_contain_the_balls_on_random_networks(model: Transformer, words: list[tuple[str, ...]]) -> None:
     compare(model, words)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(hostile_transformers(), batches())
 def test_enclosures_contain_the_balls_beyond_the_ends_of_float64(
     model: Transformer, words: list[tuple[str, ...]]

@@ -52,7 +52,7 @@ def check(model: Transformer, words: list[tuple[str, ...]], bits: int = BITS) ->
 
 
 @pytest.mark.sweep
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(transformers(), st.integers(1, 7), st.integers(0, 10**6))
 def test_enclosures_contain_the_balls(model: Transformer, n: int, seed: int) -> None:
     draw = random.Random(seed)
@@ -211,7 +211,7 @@ def test_every_word_of_the_flip_flop_program_is_decided() -> None:
 
 
 @pytest.mark.sweep
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(transformers(), RATIONALS, st.sampled_from(READINGS), st.integers(1, 6), st.integers(0, 10**6))
 def test_answers_by_a_threshold(
     model: Transformer, threshold: Fraction, reading: Literal["first", "last"], n: int, seed: int

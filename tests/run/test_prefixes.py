@@ -67,6 +67,7 @@ def assert_same(passes: tuple[Passes, Passes], words: int) -> None:
                 assert others[0][twin] <= bounds[1][row]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("regime", CAUSAL)
 @pytest.mark.parametrize(
     "text",

@@ -56,22 +56,27 @@ def check(found: Sequence[Solution], errors: Sequence[Errors]) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("seed", "tied"),
-    [(0, False), (27, True), *(pytest.param(seed, False, marks=pytest.mark.slow) for seed in (1, 2, 3))],
+    ("seed", "tied", "count"),
+    [
+        (0, False, 12),
+        (27, True, 12),
+        *(pytest.param(seed, False, 50, marks=pytest.mark.slow) for seed in (1, 2, 3)),
+        pytest.param(28, True, 50, marks=pytest.mark.slow),
+    ],
 )
-def test_the_theorem_s_temperature_is_never_refuted(seed: int, tied: bool) -> None:
-    """50 models, 200 with the slow cases, with uniform and tieless layers, and 50 with ties: all activations after
-    every step, on all binary words to length 6.
+def test_the_theorem_s_temperature_is_never_refuted(seed: int, tied: bool, count: int) -> None:
+    """Random models with uniform and tieless layers, and ones with ties: all activations after every step, on all
+    binary words to length 6.
 
     That the test can fail is shown by the ratios: many errors are more than a tenth of their bound.
     """
     ratios = []
     wanted = (lambda all_of: not tieless(all_of)) if tied else tieless
-    for number, (model, lengths) in enumerate(models(50, seed, tied=tied, wanted=wanted)):
+    for number, (model, lengths) in enumerate(models(count, seed, tied=tied, wanted=wanted)):
         found = solutions(model, lengths, EPSILONS[number % 3])
         ratios += check(found, soft_errors(model, [solution.tau for solution in found], lengths))
-    assert len(ratios) >= (100 if tied else 200)
-    assert tied or sum(ratio > 0.1 for ratio in ratios) >= 50
+    assert len(ratios) >= (2 if tied else 4) * count
+    assert tied or sum(ratio > 0.1 for ratio in ratios) >= count
     assert max(ratios) > 0.5
 
 

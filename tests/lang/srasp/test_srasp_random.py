@@ -24,13 +24,13 @@ WORDS = st.lists(st.sampled_from("ab"), min_size=1, max_size=6)
 QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-@settings(QUICK, max_examples=200)
+@settings(QUICK, max_examples=80)
 @given(programs(Shape(depth=3)))
 def test_the_text_of_a_program_reads_back(program: ast.SraspProgram) -> None:
     assert parse_program(format_program(program)) == program
 
 
-@settings(QUICK, max_examples=200)
+@settings(QUICK, max_examples=80)
 @given(programs(), WORDS)
 def test_two_evaluations_agree(program: ast.SraspProgram, word: list[str]) -> None:
     values = ProgramOracle(program).run(word)
@@ -76,7 +76,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=60)
 @given(programs(Shape(vectors=2)), st.lists(st.tuples(st.sampled_from(PIECES), st.integers(0, 400)), max_size=4))
 def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: list[tuple[str, int]]) -> None:
     text = format_program(program)
@@ -92,7 +92,7 @@ def test_spoilt_programs_are_refused_or_read(program: ast.SraspProgram, pieces: 
         assert parse_program(format_program(found)) == found
 
 
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=60)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_any_text_is_refused_or_read(right: str) -> None:
     found = read_or_refused(lambda: parse_program(f"alphabet: a b\nP := Q_a\nY := {right}"))

@@ -11,6 +11,7 @@ from hardsim.lang.srasp.interpreter import LONGEST_PADDED, ProgramOracle, check_
 from hardsim.lang.srasp.parse import parse_program
 from tests.mistakes import raised
 from tests.programs.reference import dyck, regex
+from tests.programs.shipped import DIRECTORY
 from tests.strategies import all_words
 
 DYCK1_DEPTH2 = """\
@@ -36,20 +37,8 @@ BA(i) := leftmost [j>i, 1] Q_a(i) & Q_b(j) : 0
 I(i) := AB(i) | BA(i)
 Y_?(i) := rightmost [1, !I(j)] 0 : 1
 """
-DYCK2 = """\
-alphabet: ( ) [ ]
-source: paper, appendix E
-rel mismatch = { '(' ']', '[' ')' }
-opens(i)  := in(i) in { '(' , '[' }
-nl(i)     := psum_j[j <= i] opens(j)
-nr(i)     := psum_j[j <= i] !opens(j)
-low(i)    := nr(i) > nl(i)
-depth(i)  := nl(i) - nr(i) + (opens(i) ? 0 : 1)
-mate(i)   := rightmost_j[j < i, depth(i) = depth(j)] in(j) : '('
-bad(i)    := low(i) | (!opens(i) & mismatch(mate(i), in(i)))
-ok(i)     := leftmost_j[j <= i, bad(j)] 0 : 1
-Y(i)      := ok(i) & nl(i) = nr(i)
-"""
+DYCK2 = (DIRECTORY / "dyck2.srasp").read_text(encoding="utf-8")
+"""That of appendix E."""
 
 
 def shallow(word: str) -> bool:
@@ -61,6 +50,7 @@ def shallow(word: str) -> bool:
     return depth == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "alphabet", "longest", "language"),
     [
