@@ -74,7 +74,7 @@ format: $(DEV) ## format the code and apply ruff's safe fixes
 
 clean: ## remove .venv, builds and caches
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find hardsim benchmarks tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find hardsim benchmarks docs tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -450,7 +450,8 @@ class RayCrew(Crew):
         if reason is not None:
             raise InputError(
                 f"RAY_ADDRESS={address}: {reason}",
-                hint="Start a cluster with `ray start --head`, or unset RAY_ADDRESS: ray then starts on this machine.",
+                hint="Start a cluster with `ray start --head`; if it asks for a token, set RAY_AUTH_MODE=token here. "
+                "Or unset RAY_ADDRESS: ray then starts on this machine.",
             )
         register_ray()
         super().__init__(workers or max(1, int(ray.cluster_resources().get("CPU", 1))), lost)

@@ -12,13 +12,17 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import psutil
 import pytest
 
 from docs.site import options
@@ -147,7 +151,7 @@ def test_a_network_that_is_shown_is_right(text: str, hardsim: Cli, directory: Pa
 def test_the_pages_have_examples_of_each_kind() -> None:
     kinds = [block.kind for block in BLOCKS]
     assert min(map(kinds.count, ("console", "sh", "python", "json"))) >= 1
-    assert set(kinds) <= {"", "console", "sh", "python", "json"}
+    assert set(kinds) <= {"", "text", "console", "sh", "python", "json"}
 
 
 def test_a_wrong_example_is_seen(hardsim: Cli, directory: Path) -> None:
@@ -329,3 +333,46 @@ def test_an_operator_is_added_as_it_is_written(tmp_path: Path) -> None:
     process("verify", "p.json", **here).clean("VALID: every word of length 1 to 8")
     tests = [f"tests/lang/test_{name}.py" for name in ("semantics", "parallel", "parse")]
     ended(sys.executable, "-m", "pytest", "-q", "-k", "[P] or left_out", *tests, **here).exits(0, "passed")
+
+
+# ---- a cluster of ray (that of dask is in test_backend.py) ----
+
+
+@pytest.fixture
+def ray_home() -> Iterator[Path]:
+    """A home without a token of ray's, under a short path (of sockets); what was started from it is ended."""
+    with TemporaryDirectory(prefix="ray", dir="/tmp") as home:
+        yield Path(home)
+        for one in psutil.process_iter(["cmdline"]):
+            if any(home in part for part in one.info["cmdline"] or ()):
+                with suppress(psutil.NoSuchProcess):
+                    one.kill()
+                    one.wait(30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("token", [False, True])
+def test_the_commands_for_a_cluster_of_ray_are_right(token: bool, ray_home: Path) -> None:
+    lines = [line for path in PAGES for block in blocks_of(path) for line in block.text.splitlines()]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    start, plain, telling = (
+        line.replace("6379", port).split()
+        for line in lines
+        if line.startswith(("ray start", "RAY_ADDRESS=", "RAY_AUTH_MODE="))
+    )
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    here: dict[str, Any] = {"cwd": ROOT, "env": clean | {"HOME": str(ray_home)}}
+    ray = str(Path(sys.executable).with_name("ray"))
+    if token:
+        ended(ray, "get-auth-token", "--generate", **here).exits(0)
+    quietly = ("--num-cpus", 2, "--include-dashboard", "false", "--disable-usage-stats", "--temp-dir", ray_home / "ray")
+    ended(ray, *start[1:], *quietly, **here).exits(0)
+
+    def check(line: list[str]) -> Outcome:
+        given = dict(part.split("=", 1) for part in line[: line.index("hardsim")])
+        return process(*line[line.index("hardsim") + 1 :], cwd=ROOT, env=here["env"] | given)
+
+    if token:
+        check(plain).exits(2).says("no ray cluster there", "RAY_AUTH_MODE=token")
+    check(telling if token else plain).clean("PROVED")
