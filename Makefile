@@ -14,7 +14,7 @@ BENCH_FLAGS ?=
 # How many processes pytest uses.
 JOBS ?= 2
 # How many networks `make slow` changes in a place and asks about: MUTANTS=5000 takes XX minutes more.
-MUTANTS ?= 1000
+MUTANTS ?= 500
 export MUTANTS
 PYTEST_FLAGS ?=
 

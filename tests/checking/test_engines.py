@@ -144,6 +144,7 @@ def test_every_engine_reports_the_same_figures(text: str) -> None:
                 assert other.error - (ACCURATE if name != "auto" else near) <= one.error <= other.error + near
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("regime", [*PROVEN, "none"])
 def test_too_flat_attention_is_refuted_by_the_same_word_in_every_engine(regime: str) -> None:
     subject = compiled("a S b", regime, Fraction(1, 2), "abc")

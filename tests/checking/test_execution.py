@@ -147,6 +147,7 @@ def test_the_shards_of_a_lost_worker_are_run_again(tmp_path: Path) -> None:
     assert said == ["a worker process was lost: the shards that had not come back are run again"]
 
 
+@pytest.mark.slow
 def test_a_shard_that_loses_every_worker_is_named(tmp_path: Path) -> None:
     said: list[str] = []
     found: list[int] = []

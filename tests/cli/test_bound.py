@@ -204,6 +204,7 @@ def texts(path: Path) -> list[str]:
     return ["".join(node.itertext()) for node in root.iter() if node.tag.endswith("}text")]
 
 
+@pytest.mark.sweep
 def test_a_plot_names_its_series(hardsim: Any, tmp_path: Path, model: Path, since: Path) -> None:
     target = tmp_path / "one.svg"
     assert hardsim("bound", model, "--max-n", "3", "--plot", target).code == 0

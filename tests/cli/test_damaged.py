@@ -107,6 +107,7 @@ def craft(path: Path, data: Any) -> None:
                 database.execute("REPLACE INTO kept VALUES (?, ?, ?, ?)", (*row, digest))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("half", [False, True])
 @SMALL
 @given(draw=st.data())

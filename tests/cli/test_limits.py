@@ -87,6 +87,7 @@ def test_a_model_is_not_measured_on_more_words_than_there_is_room_for(
     outcome.refused("symbols, the most that is measured at once")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["flipflop.srasp", "flipflop.ahat.json", "since.ltl"])
 @pytest.mark.parametrize("tau", ["1/n^400", "1/" + "7" * 999])
 def test_very_small_temperatures_have_a_verdict(hardsim: Any, name: str, tau: str) -> None:

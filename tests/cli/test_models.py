@@ -312,6 +312,7 @@ def valid(path: Path) -> Any:
     return document
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "regime"), CASES)
 def test_hard_attention_of_a_formula_reads_back(hardsim: Any, tmp_path: Path, name: str, regime: str) -> None:
     formula = written(tmp_path / f"{name}.ltl", FORMULAS[name])
@@ -339,6 +340,7 @@ def test_hard_attention_of_a_formula_keeps_how_sharp_softmax_is(hardsim: Any, si
     assert valid(hard)["sharpness"] == {"beta": "4", "beta_for_all": False, "temperature": "1/n"}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("options", [("--beta", "1/2"), ("--beta", "3"), ()])
 @pytest.mark.parametrize("text", ["a S b", "O (a & Y b)", "#L[a] > #L[b]", "!(a S b)"])
 def test_a_formula_and_its_own_file_have_one_verdict_and_one_shortest_word(

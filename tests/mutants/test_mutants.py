@@ -25,7 +25,7 @@ from tests.mutants.judge import Answer, Judge, matrix
 from tests.mutants.mutate import NETWORK_ONLY, mutant
 
 Word = tuple[str, ...]
-FEW, MANY = 24, int(os.environ.get("MUTANTS", "1000"))
+FEW, MANY = 16, int(os.environ.get("MUTANTS", "500"))
 """How many networks are changed in `make test` and in `make slow`, which takes another number as MUTANTS."""
 SHORT = 4
 """Every word up to this length is judged."""

@@ -33,8 +33,8 @@ from tests.subjects import compiled
 pytestmark = pytest.mark.sweep
 
 FILES = sorted((Path(__file__).parents[2] / "formulas").glob("*.ltl"))
-WORDS = 130
-"""How many words of a length are tried: those to length 7 over two symbols, to length 3 over five."""
+WORDS = 70
+"""How many words of a length are tried: those to length 6 over two symbols, to length 2 over five."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -226,6 +226,7 @@ def test_numbers_of_any_size_prove_nothing_wrong(query: Fraction, key: Fraction,
 # ---- names ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", ["a S b & Y a", "PRIME(#L[a]) & first"])
 def test_a_name_with_two_meanings_proves_nothing(text: str) -> None:
     subject = compiled(text)

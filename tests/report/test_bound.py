@@ -111,6 +111,7 @@ def test_json_meets_the_schema() -> None:
     raised(jsonschema.ValidationError, validator.validate, bound_json(RESULT) | {"regime": "warm"})
 
 
+@pytest.mark.sweep
 def test_a_picture_is_the_same_each_time_and_skips_what_is_not_there() -> None:
     text = draw([RESULT])
     assert text == draw([RESULT])

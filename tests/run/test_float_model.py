@@ -123,6 +123,7 @@ def test_powers_beyond_integers_of_float64_are_not_exact(base: int) -> None:
             assert radius == 0 or 2 * base**n - 1 >= 2**52
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["dyck2", "map_reverse", "induction_head_2hop", "majority_rules"])
 def test_programs_at_the_theorem_s_temperature(name: str) -> None:
     subject = shipped(f"{name}.srasp")
