@@ -28,7 +28,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test lint slow bench bench-readme format clean
+.PHONY: help check bound test lint slow bench bench-readme schema format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -59,6 +59,9 @@ bench-readme: $(DEV) ## measure, and put the numbers into benchmarks/results.jso
 	@# A missed target is shown in the table too, and must not keep the README from being written.
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json benchmarks/results.json || test $$? -eq 1
 	$(BIN)/python -m benchmarks --readme
+
+schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, anew from the classes of the results
+	$(BIN)/python -m hardsim.report.schema > docs/schema.json
 
 format: $(DEV) ## format the code and apply ruff's safe fixes
 	$(BIN)/ruff check --fix-only .

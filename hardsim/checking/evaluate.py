@@ -89,15 +89,18 @@ def _evaluated(judge: Judge, engine: str, word: Word) -> Evaluation:
         row = theorem_length(subject, judge.plan, tally)
     elif engine == AUTO:
         found = settle_answer(word, found, judge.soft.words.answer(prepared[0], hard, 0))
+    # Where hard attention decides nothing, softmax has nothing to be held against.
+    if not (found.decided or not settled(hard.answers[0])):
+        oracle = None if oracles is None else oracles[0]
+        bound = None if row is None else row.bound
+        return Evaluation(word, oracle, hard.answers[0], None, found.digits, decided=False, bound=bound)
     return Evaluation(
         word=word,
         oracle=None if oracles is None else oracles[0],
         hard=hard.answers[0],
         soft=found.answer,
         digits=found.digits,
-        # Where hard attention decides nothing, softmax has nothing to be held against.
-        decided=found.decided or not settled(hard.answers[0]),
-        value=found.middle(OUTPUT),
+        output=found.middle(OUTPUT),
         unrounded=found.middle(UNROUNDED),
         margin=found.middle(MARGIN),
         error=None if row is None else row.error,

@@ -114,6 +114,16 @@ class Subject:
     # ---- what it is ----
 
     @property
+    def formula_text(self) -> str | None:
+        """The formula, as written; None for anything else."""
+        return self.title if self.kind == "ltl" else None
+
+    @property
+    def file_title(self) -> str | None:
+        """What anything but a formula says of itself."""
+        return None if self.kind == "ltl" else self.title
+
+    @property
     def acceptor(self) -> bool:
         """Whether it accepts or rejects; otherwise it maps words to words."""
         return not self.program.outputs

@@ -22,7 +22,6 @@ from hardsim.cli.streams import UNDECIDED, note
 from hardsim.errors import InputError, InvariantError
 from hardsim.files import same_file
 from hardsim.report.check import print_check, print_summary
-from hardsim.report.json import check_json
 
 DECIDING = f"{TRIED} engine dps {MODEL} epsilon"
 """The options that decide what a run finds: one can be gone on from with the same ones alone."""
@@ -51,14 +50,14 @@ def command(request: Request) -> None:
 def _checkpoint(path: str, current: Session) -> Checkpoint:
     """The file of --resume: what it holds, or a new one."""
     request = current.request
-    for name in (one["name"] for one in current.inputs):
+    for name in (one.name for one in current.inputs):
         if same_file(path, name):
             raise InputError(f"--resume {path} would overwrite what is read, {name}", "Give it another name.")
     if request.json is not None and same_file(path, request.json):
         raise InputError(f"--resume and --json both write {path}", "Name two files.")
     asked = {f"--{name.replace('_', '-')}": getattr(request, name) for name in DECIDING.split()}
     wanted = {name: str(value) if isinstance(value, Fraction) else value for name, value in asked.items()}
-    found = Checkpoint(path, wanted, [(one["name"], one["sha256"], one["alphabet"]) for one in current.inputs])
+    found = Checkpoint(path, wanted, [(one.name, one.sha256, one.alphabet) for one in current.inputs])
     if found.complete:
         note(f"{path} is complete: nothing is run again")
     elif found.runs:
@@ -108,11 +107,10 @@ class _Work:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
-            document = check_json(result)
             print_check(self.current.screen, result, subject.alphabet, self.tables)
-            self.current.add(result, document)
+            self.current.found.append(result)
             self._hold(result)
-            left = f"the result of {result.name} is partial, it stands for the words tried until now"
+            left = f"the result of {result.input} is partial, it stands for the words tried until now"
             undecided = result.verdict is Verdict.UNDECIDED
             self.current.conclude(result.agreed, undecided, left if result.partial else "")
 
@@ -132,4 +130,4 @@ class _Work:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
         told = f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
         self.current.codes.append(UNDECIDED)
-        self.current.remark(result.name, result.model.regime, told)
+        self.current.remark(result.input, result.model.regime, told)

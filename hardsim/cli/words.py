@@ -10,13 +10,12 @@ from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import accepted_words
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import Input
-from hardsim.checking.result import MPMATH, ModelFacts, Word
+from hardsim.checking.result import MPMATH, ModelFacts, Word, WordsResult
 from hardsim.checking.subject import Subject
 from hardsim.cli.options import ALL, LARGEST_COUNT, By, Request
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
-from hardsim.report.json import words_json
 from hardsim.report.numbers import count, plural, word_text
 
 
@@ -94,7 +93,8 @@ def _print(
         if current.interrupted:
             tried = place_of(kept[-1], alphabet) if kept else 0
         by, max_n = request.by.value, request.max_n
-        current.results.append(words_json(given.name, given.kind, facts, by, max_n, tried, kept, current.interrupted))
+        about = given.name, given.kind, facts
+        current.found.append(WordsResult(*about, by, max_n, tried, tuple(kept), current.interrupted))
 
 
 def _none(name: str) -> InputError:
