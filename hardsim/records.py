@@ -162,7 +162,7 @@ class Record:
     def __repr__(self) -> str:
         """One line: the verdict, the input and how far it reaches, or the first facts."""
         keys = [key for key in kinds(type(self)) if not isinstance(getattr(self, key), Record | tuple)]
-        parts = [str(getattr(self, key)) for key in ("verdict", "input") if key in keys]
+        parts = [str(getattr(self, key)) for key in ("verdict", "input") if key in keys and getattr(self, key)]
         if "reach" in keys:
             parts[-1] += f": {self.reach}"  # type: ignore[attr-defined]  # it is one of its keys
         else:

@@ -41,7 +41,7 @@ def test_the_critical_temperature_of_a_model_lies_in_its_bracket(hardsim: Any, m
         (head,) = length["heads"]
         # Scores of a row are at most 1 apart.
         assert head["logit_range"] == pytest.approx(float(1 / theorem), rel=1e-12)
-        assert (head["kind"], exact(head["score_gap"]), head["declared_gap"]) == ("ties", 1, None)
+        assert (head["kind"], exact(head["score_gap"]), head["declared_gap"]) == ("ties", Fraction(1), None)
     # Lemma 27 at depth 1: 2m >= 2^b for the b bits of n.
     assert [length["rounding_width"] for length in result["lengths"]] == [1, 2, 2, 4]
     gap, *_, found = result["growth"]
@@ -112,7 +112,7 @@ def test_tau_and_epsilon(hardsim: Any, model: Path, since: Path) -> None:
     said = "\nREFUTED: softmax at this temperature is wrong on a word of length 2\n"
     hardsim("bound", model, "--tau", "1", "--max-n", "2").exits(1, said, "\nThe word, on a line of its own:\nab\n")
     result = report(hardsim, model, "--tau", "1", "--max-n", "2", code=1)
-    assert (result["refuted"], exact(result["lengths"][1]["temperature"])) == (["a", "b"], 1)
+    assert (result["refuted"], exact(result["lengths"][1]["temperature"])) == (["a", "b"], Fraction(1))
     for path in (model, since):
         wide, narrow = (report(hardsim, path, "--epsilon", e, "--max-n", "2")["lengths"][1] for e in ("1/8", "1/80"))
         assert (exact(wide["epsilon"]), exact(narrow["epsilon"])) == (Fraction(1, 8), Fraction(1, 80))

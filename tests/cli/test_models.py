@@ -57,7 +57,12 @@ def test_the_json_of_a_check(hardsim: Any, model: Path) -> None:
     assert result["ties"] == [{"head": HEAD, "n": 2, "word": ["a", "a"], "position": 1, "count": 2}]
     two = result["lengths"][1]
     (head,) = two["heads"]
-    assert (head["kind"], exact(head["score_gap"]), head["declared_gap"], head["most_maxima"]) == ("ties", 1, None, 2)
+    assert (head["kind"], exact(head["score_gap"]), head["declared_gap"], head["most_maxima"]) == (
+        "ties",
+        Fraction(1),
+        None,
+        2,
+    )
     # Outputs are 0 and 1, the threshold 3/4: half of the distance 1/4.
     assert exact(two["epsilon"]) == Fraction(1, 8)
     # At length 2 the largest error is that of the word ab, 1 - 1/(1 + q); Theorem 26's bound of it is q (THEORY 2,
