@@ -1,6 +1,7 @@
 """Results as documents: what a result class says of itself in JSON, on one line and in a notebook.
 
-The fields of a `Record` are the keys of its document, in order, followed by the properties that are marked `@written`.
+The keys of a `Record` in its document are the properties that are marked `@written` and its fields, rows of other
+records behind the rest.
 The type of a field alone decides how it is written: words are arrays of symbols, integers and measured numbers JSON
 numbers, exact ones (`Exact`, `Count`) objects `{"value": 0.119, "exact": "25/210"}`, infinities the strings "inf" and
 "-inf". There are no timestamps: the same result gives the same text.
@@ -199,8 +200,18 @@ def kinds(kind: type) -> dict[str, Any]:
 def _kinds(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     own = {field.name: hints[field.name] for field in fields(kind)}
-    found = {name: hint for name, hint in own.items() if UNWRITTEN not in get_args(hint)[1:]}
-    return found | {name: get_type_hints(get, include_extras=True)["return"] for name, get in computed(kind)}
+    found = {name: get_type_hints(get, include_extras=True)["return"] for name, get in computed(kind)}
+    found |= {name: hint for name, hint in own.items() if UNWRITTEN not in get_args(hint)[1:]}
+    return dict(sorted(found.items(), key=lambda item: _is_long(item[1])))
+
+
+def _is_long(kind: Any) -> bool:
+    """Whether a key stands behind those that are read at a glance: rows of records, and what a file holds."""
+    parts = get_args(kind)
+    if get_origin(kind) is Annotated:
+        return any(isinstance(mark, Embedded) for mark in parts) or _is_long(parts[0])
+    rows = (parts[0], *get_args(parts[0])) if get_origin(kind) is tuple else ()
+    return any(isinstance(row, type) and issubclass(row, Record) for row in rows)
 
 
 def _plain(value: Any, kind: Any) -> Any:

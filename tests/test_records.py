@@ -99,7 +99,7 @@ def literals(record: Record) -> dict[str, str]:
 def test_the_type_of_a_field_says_how_it_is_written() -> None:
     found = Sample("x", gap=Fraction(25, 210), error=Fraction(1, 4), words=2**70, inner=object()).to_dict()
     assert list(found) == [
-        "name", "gap", "error", "ratio", "words", "seed", "above", "below", "rows", "double",
+        "double", "name", "gap", "error", "ratio", "words", "seed", "above", "below", "rows",
     ]  # fmt: skip
     assert found["gap"] == {"value": pytest.approx(25 / 210, rel=1e-15), "exact": "5/42"}
     assert (found["error"], found["double"], found["ratio"]) == (0.25, 0.5, 0.5)

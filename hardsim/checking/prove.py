@@ -19,21 +19,16 @@ from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.result import (
-    FormulaText,
-    InputKind,
-    InputName,
     Length,
     Mismatch,
-    ModelFacts,
     Reach,
-    Title,
     Verdict,
     Word,
     settled,
     span_text,
 )
 from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, refuted_gap
-from hardsim.checking.subject import HALF, Subject, own_predicates
+from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, Undecided
 from hardsim.lang.desugar import desugar
@@ -86,12 +81,10 @@ class LengthProof(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class ProofResult(Record):
+class ProofResult(SubjectRecord):
     """What is known of all words of length `min_n` to `max_n`: of a formula in one regime by its heads, of a
     hard-attention model or a program (that softmax answers as hard attention on every word) length by length."""
 
-    subject: Unwritten[Subject]
-    """What it is about."""
     min_n: Length
     max_n: Length
     verdict: Annotated[Verdict, one_of("PROVED", "REFUTED", "UNDECIDED")]
@@ -113,36 +106,6 @@ class ProofResult(Record):
     """Of a model or a program, the lengths one by one."""
     confirmed: Confirmation | None = None
     """The words that were run after a proof; None where no length was proved, or one is refuted."""
-
-    @property
-    @written
-    def input(self) -> InputName:
-        """That of the subject."""
-        return self.subject.name
-
-    @property
-    @written
-    def kind(self) -> InputKind:
-        """That of the subject."""
-        return self.subject.kind
-
-    @property
-    @written
-    def formula(self) -> FormulaText:
-        """That of the subject."""
-        return self.subject.formula_text
-
-    @property
-    @written
-    def title(self) -> Title:
-        """That of the subject."""
-        return self.subject.file_title
-
-    @property
-    @written
-    def model(self) -> ModelFacts:
-        """The network in numbers."""
-        return self.subject.facts
 
     @property
     @written

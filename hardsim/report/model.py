@@ -8,16 +8,11 @@ from typing import Annotated, Any
 
 from hardsim.checking.engines import head_bounds
 from hardsim.checking.result import (
-    FormulaText,
     HeadResult,
-    InputKind,
-    InputName,
     LayerNumber,
     Length,
-    ModelFacts,
-    Title,
 )
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import Subject, SubjectRecord
 from hardsim.program.file import program_json
 from hardsim.program.model import Head, ProgramLayer
 from hardsim.program.regimes import REGIMES
@@ -128,47 +123,15 @@ class Precision(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ModelReport(Record):
+class ModelReport(SubjectRecord):
     """A network; of a regime also what theory allows each head, and the decimal digits that are needed, by length."""
 
-    subject: Unwritten[Subject]
-    """What it is about."""
     warnings: tuple[str, ...]
     """Where integers of a program may leave the range of its construction."""
     bounds: Unwritten[Mapping[int, Mapping[str, HeadResult]]]
     """By length and head."""
     precision: tuple[Precision, ...]
     """By length."""
-
-    @property
-    @written
-    def input(self) -> InputName:
-        """That of the subject."""
-        return self.subject.name
-
-    @property
-    @written
-    def kind(self) -> InputKind:
-        """That of the subject."""
-        return self.subject.kind
-
-    @property
-    @written
-    def formula(self) -> FormulaText:
-        """That of the subject."""
-        return self.subject.formula_text
-
-    @property
-    @written
-    def title(self) -> Title:
-        """That of the subject."""
-        return self.subject.file_title
-
-    @property
-    @written
-    def model(self) -> ModelFacts:
-        """The network in numbers."""
-        return self.subject.facts
 
     @property
     @written

@@ -223,7 +223,7 @@ def test_hard_attention_that_is_not_the_program_is_refuted(tmp_path: Path) -> No
     proof = prove(replace(subject, oracle=wrong), 3)
     assert (proof.verdict, proof.reach) == (Verdict.REFUTED, "hard/oracle disagree on a word of length 2")
     assert known(proof.mismatch).word == ("b", "a")
-    assert reasons(proof) == ["", "hard attention is not what the program says"]
+    assert reasons(proof) == [None, "hard attention is not what the program says"]
 
 
 def test_a_broken_network_is_refuted(tmp_path: Path) -> None:
