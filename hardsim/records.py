@@ -16,7 +16,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_E
 from fractions import Fraction
 from functools import cache
 from html import escape
-from math import isinf
+from math import isfinite, isinf
 from textwrap import shorten
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -114,7 +114,10 @@ def rounded(value: Fraction, digits: int, rounding: str = ROUND_HALF_EVEN) -> De
     # Decimal arithmetic on millions of digits takes minutes: divide the leading bits, then scale by the power of two.
     wide = Context(prec=digits + 40, Emin=MIN_EMIN, Emax=MAX_EMAX)
     leading = wide.divide(Decimal(numerator >> up), Decimal(denominator >> down))
-    return context.plus(wide.multiply(leading, wide.power(Decimal(2), up - down))).normalize(context)
+    found = wide.multiply(leading, wide.power(Decimal(2), up - down))
+    # What was left out is far less than this, by which a bound is moved to stay one.
+    beyond = {ROUND_CEILING: 1, ROUND_FLOOR: -1}.get(rounding, 0) * abs(found).scaleb(-digits - 30, wide)
+    return context.plus(wide.add(found, beyond)).normalize(context)
 
 
 def number_text(value: Fraction | float, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -175,7 +178,7 @@ class Record:
     def _repr_html_(self) -> str:
         """The document as tables, for a notebook."""
         found = json.loads(self.to_json(), parse_float=Decimal)
-        return f"<div><strong>{escape(type(self).__name__)}</strong>{_html(found)}</div>"
+        return f"<div><strong>{escape(type(self).__name__)}</strong>{_html(found, whole=True)}</div>"
 
 
 def _brief(value: Any) -> str:
@@ -238,7 +241,7 @@ def _plain(value: Any, kind: Any) -> Any:
         case int():
             return value if -WIDEST < value < WIDEST else _raw(digits(value))
         case float():
-            return _raw(number_text(value)) if isinf(value) else value
+            return value if isfinite(value) else _raw(number_text(value))
     raise TypeError(f"a {type(value).__name__} in a field whose type, {kind}, does not say how it is written")
 
 
@@ -274,29 +277,24 @@ def _raw(text: str) -> Any:
 # ---- in a notebook ----
 
 
-def _html(data: Any) -> str:
-    """A part of a document: an object as a table of its keys, an array of objects as one with a row for each."""
+def _html(data: Any, whole: bool = False) -> str:
+    """A document, or a part of it: an object as a table of its keys, an array of objects as one with a row for each,
+    which is open in the whole document."""
     match data:
         case {"value": value, "exact": exact, **others} if not others:
             return f'<span title="{escape(visible(exact))}">{_html(value)}</span>'
         case dict():
-            cells = "".join(
-                f"<tr><th>{escape(visible(key))}</th><td>{_html(one)}</td></tr>" for key, one in data.items()
-            )
-            return f"<table>{cells}</table>"
+            cells = [(escape(visible(key)), _html(one, whole)) for key, one in data.items()]
+            return f"<table>{''.join(f'<tr><th>{key}</th><td>{cell}</td></tr>' for key, cell in cells)}</table>"
         case [dict() as first, *_]:
             head = "".join(f"<th>{escape(visible(key))}</th>" for key in first)
             rows = "".join(f"<tr>{''.join(f'<td>{_html(one)}</td>' for one in row.values())}</tr>" for row in data)
-            more = f"<details><summary>{len(data)}</summary>" if len(data) > 1 else "<details open><summary>1</summary>"
+            more = f"<details{' open' * whole}><summary>{len(data)}</summary>"
             return f"{more}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
         case list():
             return " ".join(map(_html, data))
         case Decimal():
-            return (
-                f'<span title="{data}">{rounded(Fraction(data), 4)}</span>'
-                if abs(data.adjusted()) < 999
-                else f"{data:.4}"
-            )
+            return f'<span title="{data}">{data:.4}</span>'
         case None:
             return "–"
     return escape(visible(str(data)))

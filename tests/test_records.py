@@ -121,15 +121,16 @@ def test_infinities_are_strings(value: float, text: str) -> None:
 
 def test_what_is_no_number_is_refused() -> None:
     raised(ValueError, number_text, nan)
+    raised(ValueError, Sample("x", ratio=nan).to_json)
 
 
-@given(st.fractions(), st.integers(-1000, 1000))
+@given(st.fractions(), st.integers(-3000, 3000))
 def test_bounds_stay_bounds_when_they_are_rounded(value: Fraction, power: int) -> None:
     value *= Fraction(10) ** power
     found = literals(Sample("x", above=value, below=value, error=value))
     above, below, near = (Fraction(found[key]) for key in ("above", "below", "error"))
     assert below <= value <= above
-    assert above - below <= abs(value) / 10**19
+    assert above - below <= abs(value) / 10**18
     assert abs(near - value) <= abs(value) / 10**19
     assert bool(near) is bool(value)
     assert all(len(re.sub(r"E.*|\D", "", found[key]).strip("0")) <= 20 for key in ("above", "below", "error"))
@@ -147,14 +148,21 @@ def test_a_number_of_millions_of_bits_takes_no_time() -> None:
     assert exact_text(Fraction(10**5000, 3)) == "1" + "0" * 5000 + "/3"
 
 
-def test_a_fraction_that_does_not_say_how_it_is_written_is_refused() -> None:
-    @dataclass(frozen=True, repr=False)
-    class Untyped(Record):
-        gap: Fraction
+@dataclass(frozen=True, repr=False)
+class Silent(Record):
+    """A class that says too little."""
 
-    globals()["Untyped"] = Untyped
+    bare: Fraction | None
+    """How is it written?"""
+    dumb: int
+    fine: Annotated[int, "An integer."]
+    told: Exact
+    """An exact number."""
+
+
+def test_a_fraction_that_does_not_say_how_it_is_written_is_refused() -> None:
     with pytest.raises(TypeError, match="does not say how it is written"):
-        Untyped(Fraction(1, 2)).to_json()
+        Silent(Fraction(1, 2), 0, 0, Fraction(1)).to_json()
 
 
 # ---- text ----
@@ -370,15 +378,7 @@ def test_every_key_is_described_and_typed() -> None:
 
 
 def test_a_key_without_a_description_or_a_type_is_named() -> None:
-    @dataclass(frozen=True, repr=False)
-    class Silent(Record):
-        bare: Fraction | None
-        """A fraction."""
-        dumb: int
-        fine: Annotated[int, "An integer."]
-
-    assert bare(get_type_hints(Silent, globals(), include_extras=True)["bare"])
-    assert [described(Annotated[int, "An integer."]), described(int)] == ["An integer.", ""]
+    assert untold(Silent) == ["bare", "dumb"]
 
 
 def test_the_schema_is_as_strict_as_its_classes() -> None:

@@ -216,7 +216,8 @@ class BoundHead(Record):
     """The head's name."""
     layer: LayerNumber
     kind: HeadKind | None
-    """None where rows were not measured."""
+    """How it attended on the words tried: every score 0, always one largest score, or several; None where rows were not
+    measured."""
     score_gap: Exact | None
     """Least score gap; None for uniform heads and where no row had two different scores."""
     declared_gap: Exact | None

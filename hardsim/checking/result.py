@@ -30,11 +30,7 @@ Title: TypeAlias = Annotated[str | None, "What anything else says of itself; nul
 Reach: TypeAlias = Annotated[str, "How far the verdict reaches, in words."]
 Partial: TypeAlias = Annotated[bool, "Whether the run was interrupted."]
 InputKind: TypeAlias = Annotated[str, one_of("ltl", "srasp", "ahat"), "A formula, a program or a hard-attention model."]
-HeadKind: TypeAlias = Annotated[
-    str,
-    one_of("uniform", "tieless", "ties"),
-    "How a head attended on the words tried: every score 0, always one largest score, or several.",
-]
+HeadKind: TypeAlias = Annotated[str, one_of("uniform", "tieless", "ties")]
 Engine: TypeAlias = Annotated[
     str,
     one_of("auto", "float64", "ball", "mpmath"),
@@ -156,11 +152,12 @@ class HeadResult(Record):
     paper_bound: Measured | None = None
     """For look-ups of counts Lemma 7 as the paper states it, twice `bound`."""
     kind: HeadKind | None = None
-    """None where rows were not measured, as the next two."""
+    """How it attended on the words tried: every score 0, always one largest score, or several; None where rows were not
+    measured."""
     most_maxima: Positive | None = None
-    """Most positions with the largest score."""
+    """Most positions with the largest score; None where `kind` is."""
     score_range: Exact | None = None
-    """Largest distance of two visible scores of a row."""
+    """Largest distance of two visible scores of a row; None where `kind` is."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -419,7 +416,7 @@ class WordsResult(Record):
     input: InputName
     kind: InputKind
     model: ModelFacts | None
-    """None for a program without a construction, whose semantics alone was asked."""
+    """The network; None for a program without a construction, whose semantics alone was asked."""
     by: Annotated[str, one_of("oracle", "hard", "soft")]
     """Whose answer counts; a model without semantics of its own is its own oracle."""
     max_n: Length

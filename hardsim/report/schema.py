@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache, reduce
@@ -43,6 +44,11 @@ ExactNumber = msgspec.defstruct(
 )
 
 
+def one_line(text: str | None) -> str:
+    """A docstring on one line, for whom None is null."""
+    return re.sub(r"\bNone\b", "null", " ".join((text or "").split()))
+
+
 def said(kind: type) -> Mapping[str, str]:
     """The docstrings of a class's fields and properties, by name, on one line each; of all classes that it is made
     from."""
@@ -54,7 +60,7 @@ def said(kind: type) -> Mapping[str, str]:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(after, ast.Expr):
                 found[node.target.id] = ast.literal_eval(after.value)
     found |= {name: get.__doc__ for name, get in computed(kind) if get.__doc__}
-    return {name: " ".join(text.split()) for name, text in found.items()}
+    return {name: one_line(text) for name, text in found.items()}
 
 
 def described(kind: Any) -> str:
@@ -100,7 +106,7 @@ def wire(kind: Any) -> Any:
 
 def structure(name: str, kind: type, hints: Mapping[str, Any], **how: Any) -> Any:
     """A record as a class of msgspec whose fields are all there and which has no others."""
-    texts, told = said(kind), how.pop("namespace", {"__doc__": " ".join((kind.__doc__ or "").split())})
+    texts, told = said(kind), how.pop("namespace", {"__doc__": one_line(kind.__doc__)})
     members = []
     for key, hint in hints.items():
         text = texts.get(key) or described(hint)
@@ -123,7 +129,7 @@ def schema() -> dict[str, Any]:
     types = [reduce(or_, documents), *(wire(one) for one in get_args(Result))]
     (root, *_), found = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     head = {"$schema": DIALECT, "title": f"hardsim --json, schema version {SCHEMA_VERSION}"}
-    about = {"description": " ".join((Document.__doc__ or "").split())}
+    about = {"description": one_line(Document.__doc__)}
     return head | about | {"oneOf": root["anyOf"], "$defs": found | _of_programs("program")}
 
 

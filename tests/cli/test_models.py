@@ -254,7 +254,7 @@ def test_eval_of_a_model(hardsim: Any, model: Path) -> None:
     first, second = outcome.result["words"]
     assert (first["word"], first["agree"], first["hard"], first["soft"]) == (["a", "b"], False, True, False)
     # 1 - 1/(1 + 1/e)
-    assert float(first["error"]) == pytest.approx(1 / (1 + exp(1)), rel=1e-12)
+    assert first["error"] == pytest.approx(1 / (1 + exp(1)), rel=1e-12)
     assert (second["agree"], second["soft"], second["error"]) == (True, False, 0)
 
 
