@@ -34,7 +34,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test lint slow bench bench-docs docs format clean
+.PHONY: help check bound test lint slow bench bench-docs docs schema format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -67,6 +67,9 @@ bench-docs: $(DEV) ## measure, and put the numbers into benchmarks/results.json 
 docs: $(DOCS) ## the documentation as a site, build/site/index.html; a link that leads nowhere fails
 	$(BIN)/python -m docs.site.options
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
+
+schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, anew from the classes of the results
+	$(BIN)/python -m hardsim.report.schema > docs/schema.json
 
 format: $(DEV) ## format the code and apply ruff's safe fixes
 	$(BIN)/ruff check --fix-only .

@@ -24,7 +24,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -46,11 +46,11 @@ from hardsim.checking.crews import crews
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.engines import few_digits
 from hardsim.checking.evaluate import compiled_text, evaluate
-from hardsim.checking.language import hold_affordable, language, language_meant, observed_words
+from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import Input, of_document, of_formula, read_expression, read_input
 from hardsim.checking.options import DEFAULTS, Judge, Request, hold_one_regime, of_python
 from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult, Evaluation, ModelFacts, Verdict, Word, plural
+from hardsim.checking.result import CheckResult, EvalResult, ModelFacts, Verdict, Word, WordsResult, plural
 from hardsim.checking.subject import At, ModelOptions, Subject, digest
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import HardsimError, InputError, Interrupted, Remark, SourceError, WorkerFailure
@@ -66,13 +66,14 @@ __all__ = [
     "BoundResult",
     "CheckResult",
     "CriticalResult",
-    "Evaluation",
+    "EvalResult",
     "InputError",
     "Interrupted",
     "Model",
     "ProofResult",
     "Remark",
     "Verdict",
+    "WordsResult",
     "load",
     "parse",
 ]
@@ -287,7 +288,7 @@ class Model:
         epsilon: Number | None = None,
         engine: str = "auto",
         dps: int | None = None,
-    ) -> tuple[Evaluation, ...]:
+    ) -> EvalResult:
         """What is answered on given words, one by one: by the semantics, by hard attention, and by softmax."""
         with self._asked(locals()) as asked:
             if not words:
@@ -296,7 +297,8 @@ class Model:
             subject, longest = asked.subject(), max(map(len, given))
             asked.precision(subject, longest)
             options = CheckOptions(max_n=longest, dps=asked.request.dps, engine=asked.request.engine)
-            return tuple(evaluate(subject, given, options))
+            found, engine = tuple(evaluate(subject, given, options)), asked.request.engine
+        return EvalResult(subject.name, subject.kind, subject.facts, engine, found)
 
     def words(
         self,
@@ -313,24 +315,32 @@ class Model:
         epsilon: Number | None = None,
         engine: str = "auto",
         dps: int | None = None,
-    ) -> Iterator[Word]:
-        """The accepted words of length 1 to `max_n`, as they are found: shortest first, then in the order of the
-        alphabet. More than `exhaustive` words are not tried.
+    ) -> WordsResult:
+        """The accepted words of length 1 to `max_n`: shortest first, then in the order of the alphabet. More than
+        `exhaustive` words are not tried.
 
         Raises:
-            hardsim.errors.Undecided: while they are found, if softmax reaches no answer on a word.
+            hardsim.errors.Undecided: if softmax reaches no answer on a word.
+            hardsim.errors.Interrupted: at Ctrl-C, with the words that were found.
         """
         with self._asked(locals(), renamed={"exhaustive": "budget"}) as asked:
             request, given = asked.request, self._input
             hold_affordable(given, request)
+            about: Input | Subject = given
             if given.refusal is not None and request.by == "oracle":
-                return language_meant(given, request.max_n)
-            subject = asked.subject()
-            found = language(subject, request)
-            if request.by == "soft":
-                asked.precision(subject, request.max_n)
-                asked.remark(observed_words(request))
-        return self._later(found)
+                facts, found = None, language_meant(given, request.max_n)
+            else:
+                about = subject = asked.subject()
+                facts, found = subject.facts, language(subject, request)
+                if request.by == "soft":
+                    asked.precision(subject, request.max_n)
+                    asked.remark(observed_words(request))
+            kept, whole = list[Word](), False
+            with suppress(KeyboardInterrupt):
+                kept.extend(found)
+                whole = True
+        result = words_result(about, facts, request, kept, not whole)
+        return _whole(result, result.partial)
 
     @overload
     def bound(
@@ -492,11 +502,6 @@ class Model:
             request = Request(**meant, written=frozenset(written))
             hold_one_regime(request, "one result is of one network")
             yield _Asked(self._input, request, request.options()[0], remark)
-
-    def _later(self, found: Iterator[Word]) -> Iterator[Word]:
-        """Words that are found while they are asked for."""
-        with _in_python(), self._input.answering() if self._read else nullcontext():
-            yield from found
 
 
 @dataclass(frozen=True)

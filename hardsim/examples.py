@@ -5,14 +5,28 @@ In a wheel they lie inside the package; in a source tree, and so in an editable 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from hardsim.errors import InputError
+from hardsim.records import Record
 
 PACKAGE = Path(__file__).resolve().parent
 SUFFIXES = (".ltl", ".srasp", ".ahat.json")
 """Formulas, programs, hard-attention models: where two share a name, it means the first of these."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExampleResult(Record):
+    """A formula, program or model that comes with hardsim."""
+
+    name: str
+    """What it is called."""
+    title: str
+    """What it says of itself."""
+    text: str | None
+    """The whole file; null in a list."""
 
 
 def formulas_directory(package: Path = PACKAGE) -> Path:

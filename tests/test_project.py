@@ -25,7 +25,7 @@ ROOMS = (
     "report", "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
-TOOLS = ("version", "visible", "exact", "expressions", "sections", "files", "verify", "examples")
+TOOLS = ("version", "visible", "exact", "expressions", "sections", "files", "verify", "examples", "records")
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
 ORACLES = ("lang.semantics", "lang.srasp.interpreter")
@@ -46,7 +46,7 @@ CHECKER = {
 }
 """The modules of the checker of certificates, with all that each imports of the package."""
 MAX_FUNCTION_LINES = 60
-HEAVY = ("numpy", "mpmath", "flint", "gmpy2", "lark", "typer", "rich")
+HEAVY = ("numpy", "mpmath", "flint", "gmpy2", "lark", "typer", "rich", "msgspec")
 
 Imports: TypeAlias = dict[str, set[str]]
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef

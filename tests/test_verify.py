@@ -122,10 +122,10 @@ def test_prover_and_checker_find_the_same_worst_cases(name: str, regime: str) ->
     bounds = certificate(subject, 9)["bounds"]
     compared = 0
     for head in proof.heads:
-        if head.case is not None and head.case.value is not None:
-            found = bounds[head.name][head.case.n - 1][int(head.case.value)]
+        if head.worst is not None and head.worst.value is not None:
+            found = bounds[head.name][head.worst.n - 1][int(head.worst.value)]
             # The checker takes the worst query of the length, the prover that of the least margin.
-            assert Fraction(found, GRID) >= head.case.error - Fraction(1, 10**9)
+            assert Fraction(found, GRID) >= head.worst.error - Fraction(1, 10**9)
             compared += 1
     assert compared
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import groupby
 from math import log
 from random import Random
+from typing import Annotated
 
 from hardsim.checking.campaign import (
     HOW,
@@ -37,10 +38,21 @@ from hardsim.checking.interrupts import held, to_the_report
 from hardsim.checking.result import (
     MPMATH,
     Answer,
+    Assumption,
     Growth,
-    HeadResult,
+    HeadKind,
+    InputDigest,
+    InputKind,
+    InputName,
+    LayerNumber,
+    Length,
     Mismatch,
     ModelFacts,
+    Partial,
+    Possible,
+    Reach,
+    Regime,
+    Seed,
     Tie,
     Verdict,
     Violation,
@@ -57,6 +69,7 @@ from hardsim.network.model import Schedule
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Head, Program
 from hardsim.program.sharpness import Budget
+from hardsim.records import Exact, Measured, Natural, Positive, Record, one_of
 from hardsim.run.ball import BallArithmetic
 from hardsim.run.forward import Forward
 from hardsim.sharpening.recursion import declared_gaps
@@ -197,63 +210,105 @@ PROGRAM = "gap Omega(n^-3) and X = O(1), so Theorem 26 asks for 1/tau = O(n^3 lo
 # ---- what is found ----
 
 
-@dataclass(frozen=True, slots=True)
-class BoundLength:
-    """One length.
-
-    `used` is the temperature at which errors were measured, `theorem` that of Theorem 26, `right` the largest of the
-    grid such that every temperature of the grid up to it is right on every word tried, `wrong` the next of the grid,
-    with a `word` on which it is wrong (None: none was wrong up to the end of the grid). `bits` is the least working
-    precision that settled every answer at `used` (None: some answer was not settled).
-    """
-
-    n: int
-    positions: int
-    """The length of the words that the model reads: a program may pad."""
-    words: int
-    possible: int
-    exhaustive: bool
-    gap: Fraction | None
-    declared: Fraction | None
-    size: Fraction
-    epsilon: Fraction
-    used: Fraction
-    theorem: Fraction | None
-    right: Fraction | None
-    wrong: Fraction | None
-    word: Word | None
-    error: Fraction
-    bound: Fraction
-    bits: int | None
-    rounding_width: int
-    """Lemma 27: the least width of a ReLU network of the model's depth that rounds numbers up to n."""
-    assumption: str
-    heads: tuple[HeadResult, ...]
-    """With `reach` in nats at the temperature used, and `bound` what theory allows."""
-
-
-@dataclass(frozen=True)
-class BoundResult:
-    """The whole report on one input (in one regime, if it is a formula)."""
+@dataclass(frozen=True, slots=True, repr=False)
+class BoundHead(Record):
+    """One head over the words tried of one length."""
 
     name: str
-    sha256: str
-    kind: str
-    regime: str | None
+    """The head's name."""
+    layer: LayerNumber
+    kind: HeadKind | None
+    """How it attended on the words tried: every score 0, always one largest score, or several; None where rows were not
+    measured."""
+    score_gap: Exact | None
+    """Least score gap; None for uniform heads and where no row had two different scores."""
+    declared_gap: Exact | None
+    """The least over the positions of what is declared; None: nothing."""
+    logit_range: Measured
+    """Largest distance of two visible logits of a row, in nats at the temperature used."""
+    error: Measured
+    """Largest error of an attended value, upper end of its enclosure."""
+    bound: Measured
+    """What theory allows."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BoundLength(Record):
+    """What theory allows at one length, beside what happened. Temperatures are multiples of `schedule`."""
+
+    n: Length
+    positions: Positive
+    """The length of the words that the model reads: a program may pad."""
+    words: Natural
+    """Words tried."""
+    possible: Possible
+    exhaustive: bool
+    """Whether these are all words of the length."""
+    score_gap: Exact | None
+    """gap(n): the least of all heads."""
+    declared_gap: Exact | None
+    """The least that a head declares."""
+    size: Exact
+    """X(n): the largest activation between layers."""
+    epsilon: Exact
+    """The wanted error."""
+    temperature: Exact
+    """The largest at which errors were measured."""
+    theorem: Exact | None
+    """Theorem 26's, for an error of at most epsilon."""
+    right: Exact | None
+    """The largest of the grid such that it and all below are right on every word tried; None: not searched, or not even
+    the first."""
+    wrong: Exact | None
+    """The next of the grid, which is wrong on a word; None: none was found wrong."""
+    word: Word | None
+    """The word on which `wrong` is wrong."""
+    error: Measured
+    """Largest error of an attended value; 0 with --gap."""
+    bound: Measured
+    """What theory allows the head with that error."""
+    bits: Natural | None
+    """The least working precision that settles every answer; 0 with --gap, None where some answer is not settled."""
+    rounding_width: Positive
+    """Lemma 27: the least width of a ReLU network of the model's depth that rounds numbers up to n."""
+    assumption: Assumption
+    heads: tuple[BoundHead, ...]
+    """The heads of all layers."""
+
+
+@dataclass(frozen=True, repr=False)
+class BoundResult(Record):
+    """Gaps, temperatures and errors of one input (of a formula: in one regime)."""
+
+    input: InputName
+    sha256: InputDigest
+    kind: InputKind
+    regime: Regime | None
+    """The regime that temperatures are of; None but for what was compiled for one."""
     schedule: str
+    """What temperatures are multiples of: an expression in i and n."""
     grid: str
+    """The temperatures that were searched."""
     model: ModelFacts
-    seed: int
+    """The network that the report is on."""
+    seed: Seed
     lengths: tuple[BoundLength, ...]
+    """What was found, length by length."""
     growth: tuple[Growth, ...]
+    """Fitted power laws."""
     asymptotics: str
+    """The growth that the theorem asks for."""
     ties: tuple[Tie, ...]
-    verdict: Verdict
-    reach: str
+    """One for each head that has ties."""
+    verdict: Annotated[Verdict, one_of("CERTIFIED", "OBSERVED", "REFUTED", "UNDECIDED")]
+    """OBSERVED is what mpmath found, which is not certified; `refuted` and `violation` say whether it contradicts a
+    claim."""
+    reach: Reach
     violation: Violation | None = None
+    """A claim that does not hold."""
     refuted: Word | None = None
-    """A word that the softmax model answers wrongly at the temperature used."""
-    partial: bool = False
+    """A word that softmax at the temperature used answers wrongly."""
+    partial: Partial = False
 
     @property
     def agreed(self) -> bool:
@@ -414,9 +469,14 @@ class Reporter:
         gaps, units = declared_gaps(program, plan.facts), self._units(n)
         declared = [head.declared_gap for head in shown.heads if head.declared_gap is not None]
         heads = tuple(
-            replace(
-                head,
-                reach=(head.reach or ZERO) * max(plan.inverse),
+            BoundHead(
+                name=head.name,
+                layer=head.layer,
+                kind=head.kind,
+                score_gap=head.score_gap,
+                declared_gap=head.declared_gap,
+                logit_range=(head.score_range or ZERO) * max(plan.inverse),
+                error=head.error,
                 bound=head.bound if (allowed := self.target.allowed(head.name, n)) is None else allowed,
             )
             for head in shown.heads
@@ -428,11 +488,11 @@ class Reporter:
             words=shown.words,
             possible=shown.possible,
             exhaustive=shown.exhaustive,
-            gap=shown.score_gap,
-            declared=min(declared, default=None) if gaps else None,
+            score_gap=shown.score_gap,
+            declared_gap=min(declared, default=None) if gaps else None,
             size=plan.facts.largest,
             epsilon=plan.epsilon,
-            used=max(1 / beta / unit for beta, unit in zip(plan.inverse, units, strict=True)),
+            temperature=max(1 / beta / unit for beta, unit in zip(plan.inverse, units, strict=True)),
             # As a factor of the schedule: at most it at every position.
             theorem=plan.theorem / max(units),
             right=found.right,
@@ -493,13 +553,13 @@ class _Report:
         refuted = next(filter(None, (found.refuted for found in self.found)), None)
         verdict, reach = self._verdict(lengths, violation, refuted)
         return BoundResult(
-            name=subject.name,
+            input=subject.name,
             sha256=subject.sha256,
             kind=subject.kind,
             regime=target.model.regime,
             schedule=str(target.schedule),
             grid=f"the theorem's temperature times ({STEP})^k, k = 0, 1, 2, ...",
-            model=replace(target.model, broken=() if self.prepared is None else self.prepared.broken),
+            model=replace(target.model, ties_broken=() if self.prepared is None else self.prepared.broken),
             seed=self.options.seed,
             lengths=lengths,
             growth=growths(lengths),
@@ -541,7 +601,9 @@ def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
     """
 
     def tightest(length: BoundLength) -> str | None:
-        return min(((head.gap, head.name) for head in length.heads if head.gap is not None), default=(None, None))[1]
+        return min(
+            ((head.score_gap, head.name) for head in length.heads if head.score_gap is not None), default=(None, None)
+        )[1]
 
     def over_log(tau: Fraction, length: BoundLength) -> tuple[int, Fraction]:
         return length.positions, 1 / tau / Fraction(log(length.positions))
@@ -551,9 +613,9 @@ def growths(lengths: Sequence[BoundLength]) -> tuple[Growth, ...]:
     sharp = [x for x in lengths if x.positions > 1]  # n is that of the padded word
     return fitted(
         {
-            "gap": [(x.positions, x.gap) for x in lengths if x.gap],
+            "gap": [(x.positions, x.score_gap) for x in lengths if x.score_gap],
             "size": [(x.positions, x.size) for x in lengths if x.size],
-            "1/tau of the theorem, over log n": [over_log(x.theorem, x) for x in sharp if x.theorem and x.gap],
+            "1/tau of the theorem, over log n": [over_log(x.theorem, x) for x in sharp if x.theorem and x.score_gap],
             "1/tau found, over log n": [over_log(x.right, x) for x in sharp if x.right and x.wrong],
         }
     )

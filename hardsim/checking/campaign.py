@@ -41,6 +41,7 @@ from hardsim.checking.result import (
     LayerResult,
     LengthResult,
     Mismatch,
+    TemperatureRange,
     Verdict,
     Violation,
     Word,
@@ -336,13 +337,15 @@ class _Campaign:
         violation = next(filter(None, map(self._violation, tallies)), None)
         subject, options, broken = self.subject, self.options, () if self.prepared is None else self.prepared.broken
         escalated = sum(tally.escalated for tally in tallies)
+        stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         verdict, reach = judge(lengths, mismatch, violation, options.engine, escalated, partial)
         return CheckResult(
-            name=subject.name,
+            input=subject.name,
             sha256=subject.sha256,
             kind=subject.kind,
-            title=subject.title,
-            model=replace(subject.facts, broken=broken),
+            formula=subject.formula_text,
+            title=subject.file_title,
+            model=replace(subject.facts, ties_broken=broken),
             engine=options.engine,
             seed=options.seed,
             max_n=options.max_n,
@@ -356,7 +359,7 @@ class _Campaign:
             ties=() if self.prepared is None else self.prepared.ties,
             growth=growth(lengths),
             partial=partial,
-            stuck=None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None),
+            undecided_word=stuck,
         )
 
     def _violation(self, tally: Tally) -> Violation | None:
@@ -458,7 +461,7 @@ def budget_length(
         replace(
             head,
             error=max((numbers[place] for place in tally.errors if place[0] == head.name), default=ZERO),
-            gap=tally.gaps.get(head.name),
+            score_gap=tally.gaps.get(head.name),
         )
         for head in head_bounds(subject, tally.n).values()
     )
@@ -467,7 +470,7 @@ def budget_length(
         mismatch = settle_mismatch(mismatch, again)
     return LengthResult(
         **_counts(subject, tally),
-        score_gap=min((head.gap for head in heads if head.gap is not None), default=None),
+        score_gap=min((head.score_gap for head in heads if head.score_gap is not None), default=None),
         error=max((head.error for head in heads), default=ZERO),
         bound=max((head.bound for head in heads), default=ZERO),
         digits=digits,
@@ -525,11 +528,11 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
                     theorem=head.theorem,
                     error=_largest(tally, [(head.name, out) for out in limit], limit),
                     bound=max(limit.values(), default=ZERO),
-                    gap=None if rows is None else rows.gap,
+                    score_gap=None if rows is None else rows.gap,
                     declared_gap=None if promised is None else min(promised),
                     kind=kind_of(rows),
-                    most=1 if rows is None else max(rows.most),
-                    reach=ZERO if rows is None else rows.reach,
+                    most_maxima=1 if rows is None else max(rows.most),
+                    score_range=ZERO if rows is None else rows.reach,
                 )
             )
     temperatures = [1 / beta for beta in plan.inverse]
@@ -541,7 +544,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
         digits=tally.digits,
         heads=tuple(heads),
         size=facts.largest,
-        temperature=(min(temperatures), max(temperatures)),
+        temperature=TemperatureRange(min(temperatures), max(temperatures)),
         theorem=None if plan.solution is None else plan.solution.tau,
         epsilon=plan.epsilon,
         assumption=plan.assumption,
@@ -606,7 +609,7 @@ def fit(what: str, points: Sequence[tuple[int, Fraction]]) -> Growth:
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
     spread = sum((a - x) ** 2 for a in xs)
     slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
-    return Growth(what, slope, 2.718281828459045 ** (y - slope * x), (points[0][0], points[-1][0]))
+    return Growth(what, round(slope, 4), 2.718281828459045 ** (y - slope * x), points[0][0], points[-1][0])
 
 
 # ---- the verdict ----

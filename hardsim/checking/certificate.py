@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, assert_never
+from typing import Annotated, Any, assert_never
 
+from hardsim.checking.result import InputName, Length
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, node_coordinates
 from hardsim.errors import HardsimError, Undecided
@@ -27,6 +29,7 @@ from hardsim.network.model import AttentionHead, Matrix, Transformer
 from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine, Head, Kind, Weighting
 from hardsim.program.regimes import PARITY, regime_named
+from hardsim.records import Embedded, Record, one_of, written
 from hardsim.sections import CLAIM, FORMAT, SCHEMA_VERSION, SIDES
 from hardsim.verify import CertificateChecker, digests, rejection
 from hardsim.version import __version__
@@ -36,6 +39,13 @@ METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
 HALF = Fraction(1, 2)
 SPELLINGS = {"≤": "<=", "≥": ">=", "≠": "!=", r"\bdiv\b": "//", r"\bmod\b": "%", "(?<![<>=!])=(?!=)": "=="}
 
+FORMULA = """{"type": "object", "required": ["alphabet", "nodes", "root"], "additionalProperties": false,
+  "properties": {
+  "alphabet": {"type": "array", "items": {"type": "string"}},
+  "nodes": {"type": "array", "items": {"type": "array"}},
+  "root": {"type": "array", "description": "A node, and whether it is negated."}}}"""
+DIGESTS = """{"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}"""
+"""The JSON Schemas of parts of a certificate."""
 Literal = list[Any]
 """`[node, negated]`."""
 
@@ -79,6 +89,45 @@ def certificate_text(document: Mapping[str, Any]) -> str:
 
 
 # ---- the formula ----
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Compared(Record):
+    """The files that were named; null where none was, so that nothing was compared."""
+
+    formula: str | None
+    """The formula."""
+    model: str | None
+    """The network."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class VerifyResult(Record):
+    """One certificate. What an invalid one says is left out: null."""
+
+    input: InputName
+    verdict: Annotated[str, one_of("VALID", "INVALID")]
+    """Whether the proof is one."""
+    reason: str | None
+    """Why it is invalid."""
+    claim: str | None
+    """What is true."""
+    min_n: Length | None
+    """The first length that the claim is about."""
+    max_n: Length | None
+    """The last length that the claim is about."""
+    formula: Annotated[dict[str, Any], Embedded(FORMULA)] | None
+    """The formula that the claim is about, as a table of nodes, as the certificate has it."""
+    compared: Compared
+    """The files that it was compared with."""
+    digests: Annotated[dict[str, str], Embedded(DIGESTS)] | None
+    """The SHA-256 of each part."""
+
+    @property
+    @written
+    def valid(self) -> bool:
+        """Whether it is valid."""
+        return self.verdict == "VALID"
 
 
 def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, Any]:

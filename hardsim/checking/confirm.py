@@ -13,11 +13,12 @@ from itertools import accumulate, takewhile
 
 from hardsim.checking.campaign import SHORT, CheckOptions, words_of
 from hardsim.checking.engines import HardRunner, SoftEngine
-from hardsim.checking.result import Answer, Mismatch, Word
+from hardsim.checking.result import Answer, Mismatch, Partial, Word
 from hardsim.checking.subject import Subject
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.errors import Contradiction
 from hardsim.network.model import Transformer
+from hardsim.records import Natural, Record
 
 MOST = 1000
 """Words after one proof."""
@@ -39,17 +40,19 @@ SAMPLED = CheckOptions(exhaustive=0)
 """How words of a length that has too many are chosen: as `check` does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """The words that were run after a proof, none of which contradicts it. `words` is how many, of up to `longest`
-    symbols; of each length up to `whole`, from the first that was proved, every word was among them (0: of none). On
-    `undecided` of them no answer was reached, which says nothing. `partial` says that they were interrupted."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Confirmation(Record):
+    """Words that were run after a proof, certified: none contradicts it, or there would be no result."""
 
-    words: int = 0
-    whole: int = 0
-    longest: int = 0
-    undecided: int = 0
-    partial: bool = False
+    words: Natural = 0
+    """How many."""
+    every_word_to: Natural = 0
+    """Every word of the lengths from min_n to this one is among them; 0: of no length."""
+    longest: Natural = 0
+    """Symbols of the longest of them."""
+    undecided: Natural = 0
+    """How many of them had no answer, which decides nothing."""
+    partial: Partial = False
 
 
 def first_lengths(size: int, min_n: int, max_n: int) -> list[int]:
@@ -109,7 +112,7 @@ def confirm(
             if networks is not None or n not in whole:
                 words = words[: min(MOST - found.words, run.room(n))]
             undecided = run.hold(n, words) if words else 0
-            every, longest = n if n in whole else found.whole, n if words else found.longest
+            every, longest = n if n in whole else found.every_word_to, n if words else found.longest
             found = Confirmation(found.words + len(words), every, longest, found.undecided + undecided)
     except KeyboardInterrupt:
         found = replace(found, partial=True)

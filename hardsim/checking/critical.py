@@ -16,12 +16,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from math import log
 
 from hardsim.checking.engines import SoftEngine
 from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.options import Request
 from hardsim.checking.prove import words_of
-from hardsim.checking.result import ModelFacts, Word
+from hardsim.checking.result import FormulaText, InputKind, InputName, Length, ModelFacts, Partial, Title, Word
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.errors import InputError
@@ -34,6 +35,7 @@ from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove_meaning, prove_network
 from hardsim.proof.result import HeadProof, LinkProof, Proof
 from hardsim.proof.sites import Sites
+from hardsim.records import Exact, Natural, Record, written
 
 WIDTH, LARGEST = Fraction(1, 1000), Fraction(64)
 """How far apart the ends of a closed bracket are, and the largest beta tried."""
@@ -51,44 +53,71 @@ UNUSED = (
 """Options that do not apply, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bracket:
-    """How small beta may be: right at `proved` (None: at no beta tried), wrong at `refuted` on `word` (None: on no
-    word and at no beta tried). `tried` words were evaluated, all of the length if `exhaustive`."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Bracket(Record):
+    """How small beta may be: all words are right at one beta, and a word is wrong at another."""
 
-    n: int
-    proved: Fraction | None
-    refuted: Fraction | None
+    n: Length | None
+    """For every length, that of `word`; None where there is none."""
+    right_at: Exact | None
+    """A beta at which every word is proved right; None: none up to 64."""
+    wrong_at: Exact | None
+    """A beta at which `word` is wrong; None: no word tried is wrong at any beta tried."""
     word: Word | None
-    tried: int
+    """A word that is wrong at `wrong_at`."""
+    tried: Natural
+    """Words that were evaluated."""
     exhaustive: bool
+    """Whether every word of the length was tried."""
 
     @property
+    @written
     def closed(self) -> bool:
         """Whether the ends are next to each other."""
-        return self.proved is not None and self.proved - (self.refuted or 0) <= WIDTH
+        return self.right_at is not None and self.right_at - (self.wrong_at or 0) <= WIDTH
+
+    @property
+    @written
+    def temperature_constant(self) -> Exact | None:
+        """1/right_at."""
+        return 1 / self.right_at if self.right_at else None
 
 
-@dataclass(frozen=True, slots=True)
-class CriticalResult:
-    """The brackets of one formula in one regime. `every` is for all lengths: its word is the one that is wrong at the
-    largest beta, its `n` that word's length. `deciding` is the head with the least margin in the proof for every length
-    at its beta (None without a proof), `reason` why there is no proof at any beta.
+@dataclass(frozen=True, slots=True, repr=False)
+class CriticalResult(Record):
+    """How small beta may be for one formula in one regime."""
 
-    `used` is the largest beta of the compiled heads, `nearest` whether some head looks for the nearest position, which
-    is what Lemma 6 speaks of.
-    """
-
-    name: str
-    formula: str
+    input: InputName
+    kind: InputKind
+    formula: FormulaText
+    title: Title
     model: ModelFacts
+    """The network at the beta that it was compiled with."""
     lengths: tuple[Bracket, ...]
-    every: Bracket
+    """Each length by itself."""
+    every_length: Bracket
+    """For every length; n and word are of the word that is wrong at the largest beta."""
     deciding: HeadProof | None
+    """The head with the least margin in the proof for every length, at its beta; None without a proof."""
     reason: str | None
-    used: Fraction
+    """Why there is no proof for every length at any beta."""
+    beta_used: Exact
+    """The largest beta of the compiled heads."""
     nearest: bool
-    partial: bool = False
+    """Whether some head looks for the nearest position, which is what Lemma 6 speaks of."""
+    partial: Partial = False
+
+    @property
+    @written
+    def width(self) -> Exact:
+        """How far apart the ends of a closed bracket are."""
+        return WIDTH
+
+    @property
+    @written
+    def lemma_6(self) -> float | None:
+        """2 ln 7, what the paper's Lemma 6 needs, where a head looks for the nearest position."""
+        return 2 * log(7) if self.nearest else None
 
 
 def hold_critical(request: Request) -> None:
@@ -135,14 +164,16 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
         every, proof, reason = interrupted if partial else whole[0]
         known = [] if proof is None else [head for head in proof.heads if head.margin is not None]
         return CriticalResult(
-            name=subject.name,
-            formula=subject.title,
+            input=subject.name,
+            kind=subject.kind,
+            formula=subject.formula_text,
+            title=subject.file_title,
             model=subject.facts,
             lengths=tuple(rows),
-            every=every,
+            every_length=every,
             deciding=min(known, key=lambda head: head.margin or Fraction(0), default=None),
             reason=reason,
-            used=max((subject.budget.beta_of(head) for head in subject.program.heads), default=Fraction(1)),
+            beta_used=max((subject.budget.beta_of(head) for head in subject.program.heads), default=Fraction(1)),
             nearest=any(head.kind is Kind.NEAREST for head in subject.program.heads),
             partial=partial,
         )
@@ -150,15 +181,15 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
     return to_the_report(work, result)
 
 
-NOTHING_KNOWN = Bracket(0, None, None, None, 0, False)
+NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
 
 
 def _wider(bracket: Bracket, row: Bracket) -> Bracket:
     """The bracket of every length, with the words of one more."""
     tried = bracket.tried + row.tried
-    if row.refuted is None or (bracket.refuted is not None and row.refuted <= bracket.refuted):
+    if row.wrong_at is None or (bracket.wrong_at is not None and row.wrong_at <= bracket.wrong_at):
         return replace(bracket, tried=tried)
-    return replace(bracket, n=row.n, refuted=row.refuted, word=row.word, tried=tried)
+    return replace(bracket, n=row.n, wrong_at=row.wrong_at, word=row.word, tried=tried)
 
 
 def at_beta(subject: Subject, beta: Fraction) -> Transformer:
@@ -197,7 +228,7 @@ class _Search:
         def proof(beta: int) -> LinkProof:
             return prove_network(at_beta(self.subject, beta * WIDTH), self.subject.program, sites)[0]
 
-        proved = least(lambda beta: meaning.holds and proof(beta).holds)
+        proved = least(lambda beta: meaning.proved and proof(beta).proved)
         cases = proof((proved or 1) - 1).cases if proved != 1 else ()
         exhaustive = count_words(len(self.alphabet), n) <= EVERY_WORD
         longer = self._stretched(n, [self.alphabet] * (len(self.best) + 1)) if 0 < len(self.best) < n else []
@@ -215,13 +246,13 @@ class _Search:
 
         proved = least(lambda beta: proof(beta).proved)
         found = proof(MOST if proved is None else proved)
-        bracket = reduce(_wider, rows, replace(NOTHING_KNOWN, proved=None if proved is None else proved * WIDTH))
+        bracket = reduce(_wider, rows, replace(NOTHING_KNOWN, right_at=None if proved is None else proved * WIDTH))
         if proved is None:
             return bracket, None, found.reason
         for n in () if bracket.closed else FAR:
             more = self._stretched(n, [(symbol,) for symbol in self.best])  # of one of its symbols
             words = list(dict.fromkeys(more))
-            refuted, word = self._refute(words, proved, int((bracket.refuted or 0) / WIDTH) + 1)
+            refuted, word = self._refute(words, proved, int((bracket.wrong_at or 0) / WIDTH) + 1)
             bracket = _wider(bracket, Bracket(n, None, refuted, word, len(words), False))
         return bracket, found, found.reason
 

@@ -107,18 +107,20 @@ def _evaluated(judge: Judge, engine: str, word: Word) -> Evaluation:
         row = theorem_length(subject, judge.plan, tally)
     elif engine == AUTO:
         found = settle_answer(word, found, judge.soft.words.answer(prepared[0], hard, 0))
+    # Where hard attention decides nothing, softmax has nothing to be held against.
+    decided = found.decided or not settled(hard.answers[0])
+    output, unrounded, margin = (found.middle(what) if decided else None for what in (OUTPUT, UNROUNDED, MARGIN))
     return Evaluation(
         word=word,
         oracle=None if oracles is None else oracles[0],
         hard=hard.answers[0],
-        soft=found.answer,
+        soft=found.answer if decided else None,
         digits=found.digits,
-        # Where hard attention decides nothing, softmax has nothing to be held against.
-        decided=found.decided or not settled(hard.answers[0]),
-        value=found.middle(OUTPUT),
-        unrounded=found.middle(UNROUNDED),
-        margin=found.middle(MARGIN),
-        error=None if row is None else row.error,
+        decided=decided,
+        output=output,
+        unrounded=unrounded,
+        margin=margin,
+        error=row.error if row is not None and decided else None,
         bound=None if row is None else row.bound,
     )
 

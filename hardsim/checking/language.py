@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import chain, product
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import accepted_words
 from hardsim.checking.open import Input
 from hardsim.checking.options import LARGEST_COUNT, Request
-from hardsim.checking.result import MPMATH, Word, count, plural
+from hardsim.checking.result import MPMATH, ModelFacts, Word, WordsResult, count, plural
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
 
@@ -68,6 +69,23 @@ def all_words(alphabet: tuple[str, ...], max_n: int) -> Iterator[Word]:
 def words_up_to(size: int, max_n: int) -> int:
     """How many words of length 1 to `max_n` there are over that many symbols."""
     return max_n if size == 1 else (size ** (max_n + 1) - size) // (size - 1)
+
+
+def words_result(
+    given: Input | Subject, facts: ModelFacts | None, request: Request, kept: Sequence[Word], interrupted: bool
+) -> WordsResult:
+    """The words that were found, all of them unless it was interrupted: then those up to the last that was found were
+    tried."""
+    tried = words_up_to(len(given.alphabet), request.max_n)
+    if interrupted:
+        tried = place_of(kept[-1], given.alphabet) if kept else 0
+    asked = request.by, request.max_n
+    return WordsResult(given.name, given.kind, facts, *asked, tried, tuple(kept), interrupted)
+
+
+def place_of(word: Word, alphabet: tuple[str, ...]) -> int:
+    """The place of a word among all words, from 1, in that order."""
+    return reduce(lambda place, symbol: place * len(alphabet) + alphabet.index(symbol) + 1, word, 0)
 
 
 def _none(name: str) -> InputError:

@@ -14,15 +14,15 @@ from fractions import Fraction
 from functools import partial
 from itertools import product, takewhile
 from math import log10
-from typing import Literal
+from typing import Annotated, Literal
 
 from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.options import Request, hold_one_regime
-from hardsim.checking.result import Mismatch, Verdict, Word, settled, span_text
+from hardsim.checking.result import Length, Mismatch, Reach, Verdict, Word, settled, span_text
 from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, refuted_gap, without_budget
-from hardsim.checking.subject import HALF, Subject, own_predicates
+from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.desugar import desugar
@@ -31,7 +31,8 @@ from hardsim.program.assemble import assemble
 from hardsim.program.model import Program
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import Report, prove
-from hardsim.proof.result import Proof, WorstCase
+from hardsim.proof.result import HeadProof, LinkProof, Proof, WorstCase
+from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sections import LARGEST
 from hardsim.sharpening.measure import LengthFacts
 from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, declared_gaps, error_bounds, inverses, solve
@@ -55,57 +56,98 @@ AMISS = "hard attention is not what the program says"
 UNDECIDING = "hard attention itself decides nothing on a word: an output is the threshold"
 
 
-@dataclass(frozen=True, slots=True)
-class LengthProof:
-    """One length. `how` is structure, every word, or empty where `reason` says why there is no proof; `bound` is that
-    of the output's error, `distance` how far every hard output is from the threshold at least. `network` is the softmax
-    network that was proved."""
+@dataclass(frozen=True, slots=True, repr=False)
+class LengthProof(Record):
+    """What is proved of one length."""
 
-    n: int
-    how: str
-    tau: Fraction | None = None
-    bound: Fraction | None = None
-    distance: Fraction | None = None
-    reason: str = ""
-    broken: tuple[str, ...] = ()
+    n: Length
+    proved_by: Annotated[str, one_of("structure", "every word")] | None
+    """How it is proved; None where it is not."""
+    temperature: Exact | None = None
+    """The least temperature of the positions."""
+    bound: Measured | None = None
+    """The bound of the output's error."""
+    distance: Exact | None = None
+    """How far every hard output is from the threshold at least."""
+    reason: str | None = None
+    """Why there is no proof."""
+    ties_broken: tuple[str, ...] = ()
     """The heads whose ties softmax breaks with weights that are added to the model's."""
-    network: Transformer | None = field(default=None, repr=False, compare=False)
+    network: Unwritten[Transformer | None] = field(default=None, compare=False)
+    """The softmax network that was proved."""
 
 
-@dataclass(frozen=True)
-class ProofResult:
-    """What is known of all words of length `min_n` to `max_n`: of a formula its `proof` by lengths and, if asked for,
-    that of every length (`general`), of both links or only of the first (`heads_only`); of a hard-attention model or a
-    program the `lengths` one by one. `tried` is how many words were tried in search of a refutation, `mismatch` the one
-    found; `confirmed` the words that were run after a proof."""
+@dataclass(frozen=True, repr=False)
+class ProofResult(SubjectRecord):
+    """What is known of all words of length `min_n` to `max_n`: of a formula in one regime by its heads, of a
+    hard-attention model or a program (that softmax answers as hard attention on every word) length by length."""
 
-    subject: Subject
-    min_n: int
-    max_n: int
-    verdict: Verdict
-    reach: str
-    tried: int = 0
+    min_n: Length
+    max_n: Length
+    verdict: Annotated[Verdict, one_of("PROVED", "REFUTED", "UNDECIDED")]
+    """What is known."""
+    reach: Reach
+    tried: Natural = 0
+    """Words tried in search of a refutation."""
     mismatch: Mismatch | None = None
-    proof: Proof | None = None
-    general: Proof | None = None
+    """The word that refutes it."""
+    proof: Unwritten[Proof | None] = None
+    """Of a formula, the proof by lengths."""
+    all_n: Proof | None = None
+    """The proof for every length, where it was asked for; PROVED speaks of every length if it is proved, else of min_n
+    to max_n, which was asked for too."""
     heads_only: bool = False
+    """Whether it is claimed only that the network does what its heads' specification says, not that it is the
+    formula."""
     lengths: tuple[LengthProof, ...] = ()
+    """Of a model or a program, the lengths one by one."""
     confirmed: Confirmation | None = None
+    """The words that were run after a proof; None where no length was proved, or one is refuted."""
 
     @property
-    def name(self) -> str:
-        """That of the subject."""
-        return self.subject.name
+    @written
+    def claim(self) -> Annotated[str, one_of("formula", "heads", "hard attention")]:
+        """What is claimed: that the network is the formula, that it does what its heads' specification says, or that it
+        answers as hard attention."""
+        return "hard attention" if self.proof is None else "heads" if self.heads_only else "formula"
+
+    @property
+    @written
+    def prefix(self) -> bool | None:
+        """Whether nothing depends on the length, so that the longest length stands for all; null but for formulas."""
+        return None if self.proof is None else self.proof.prefix
+
+    @property
+    @written
+    def margin(self) -> Lower | None:
+        """The least margin of all heads of a formula."""
+        return None if self.proof is None else self.proof.margin
+
+    @property
+    @written
+    def links(self) -> tuple[LinkProof, ...]:
+        """The links of the proof of a formula."""
+        return () if self.proof is None else self.proof.links
+
+    @property
+    @written
+    def heads(self) -> tuple[HeadProof, ...]:
+        """The heads of a formula's network."""
+        return () if self.proof is None else self.proof.heads
 
     @property
     def every_length(self) -> bool:
         """Whether the verdict is PROVED for the words of every length."""
-        return self.verdict is Verdict.PROVED and self.general is not None and self.general.proved
+        return self.verdict is Verdict.PROVED and self.all_n is not None and self.all_n.proved
 
     @property
-    def proved_to(self) -> int:
-        """The length of a model up to which every length from `min_n` on is proved (0: not even that one)."""
-        proved = takewhile(lambda length: length.how, self.lengths)
+    @written
+    def proved_to(self) -> Natural | None:
+        """The length of a model up to which every length from `min_n` on is proved (0: not even that one); null for
+        formulas."""
+        if self.proof is not None:
+            return None
+        proved = takewhile(lambda length: length.proved_by, self.lengths)
         return max((length.n for length in proved), default=0)
 
 
@@ -203,7 +245,7 @@ def confirmed(result: ProofResult) -> ProofResult:
     if proof is not None:
         if not proof.proved:
             return result
-        cases = [head.case for head in proof.heads if head.case is not None and head.case.margin is not None]
+        cases = [head.worst for head in proof.heads if head.worst is not None and head.worst.margin is not None]
         ordered = sorted(cases, key=lambda case: case.margin or 0)
         words = dict.fromkeys(word for case in ordered for word in words_of(case, subject.alphabet)[:1])
         span, every = (result.min_n, result.max_n), result.every_length
@@ -216,7 +258,7 @@ def confirmed(result: ProofResult) -> ProofResult:
     found, wrong = confirm(subject, min(networks), max(networks), networks=networks)
     if wrong is None:
         return replace(result, confirmed=found)
-    if any(length.n == len(wrong.word) and length.how != "structure" for length in result.lengths):
+    if any(length.n == len(wrong.word) and length.proved_by != "structure" for length in result.lengths):
         raise Contradiction(f"{subject.name}: hard attention was found to be the program on {' '.join(wrong.word)}")
     reach = f"{wrong.kind} disagree on a word of length {len(wrong.word)}"
     return replace(result, verdict=Verdict.REFUTED, reach=reach, mismatch=wrong)
@@ -398,7 +440,7 @@ def prove_attention(
         mismatch = mismatch or wrong
         left = search - tried
         affordable = count_words_upto(len(subject.alphabet), n, left + 1) <= left
-        if not found.how and mismatch is None and subject.schedule is not None and affordable:
+        if not found.proved_by and mismatch is None and subject.schedule is not None and affordable:
             words = tuple(product(subject.alphabet, repeat=n))
             tried += len(words)
             mismatch = _refute_length(subject, words)
@@ -416,25 +458,25 @@ def prove_length(subject: Subject, n: int, every: int) -> tuple[LengthProof, Mis
         size = len(subject.prepared((subject.alphabet[0],) * n))
         return _settle(subject, subject.program, static_facts(subject.program, size), n, "structure"), None
     if n > longest(subject, n, every):
-        return LengthProof(n, "", reason=_too_many(subject, n)), None
+        return LengthProof(n, None, reason=_too_many(subject, n)), None
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
     found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
     for word, answer in zip(words, answers[n], strict=True):
         oracle = None if subject.oracle is None else subject.oracle(word)
         if not settled(answer) or (subject.oracle is not None and oracle != answer):
             wrong = Mismatch(word, oracle, answer, answer)
-            return LengthProof(n, "", reason=AMISS if wrong.refutes else UNDECIDING), wrong
+            return LengthProof(n, None, reason=AMISS if wrong.refutes else UNDECIDING), wrong
     broken = refuted_gap(found.program, found.facts[n])
     if broken is not None:
-        return LengthProof(n, "", reason=f"{broken.what} does not hold"), None
-    return replace(_settle(subject, found.program, found.facts[n], n, "every word"), broken=found.broken), None
+        return LengthProof(n, None, reason=f"{broken.what} does not hold"), None
+    return replace(_settle(subject, found.program, found.facts[n], n, "every word"), ties_broken=found.broken), None
 
 
 def _settle(subject: Subject, program: Program, facts: LengthFacts, n: int, how: str) -> LengthProof:
     """Whether the bound at the outputs is below their distance from the threshold; 0 where they must be 0 or 1."""
     distance = HALF if subject.exact else facts.distance or Fraction(0)
     if not distance:
-        return LengthProof(n, "", reason="an output may lie on the threshold")
+        return LengthProof(n, None, reason="an output may lie on the threshold")
     gaps, schedule = declared_gaps(program, facts), subject.schedule
     try:
         if schedule is None:
@@ -444,12 +486,12 @@ def _settle(subject: Subject, program: Program, facts: LengthFacts, n: int, how:
             inverse = inverses(assemble(program, schedule), facts.n)
             bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / min(inverse)
     except Undecided as failure:
-        return LengthProof(n, "", reason=str(failure))
+        return LengthProof(n, None, reason=str(failure))
     bound = output_bound(subject, bounds)
     if bound == 0 or (bound < distance and not subject.exact):
         return LengthProof(n, how, tau, bound, distance, network=assemble(program, schedule or constant(tau)))
     reason = "the bound of the output's error is not smaller than its distance from the threshold"
-    return LengthProof(n, "", tau, bound, distance, reason)
+    return LengthProof(n, None, tau, bound, distance, reason)
 
 
 def output_bound(subject: Subject, bounds: Bounds) -> Fraction:
@@ -484,12 +526,12 @@ def _conclude(
 ) -> tuple[Verdict, str]:
     if mismatch is not None and mismatch.refutes:
         where = f"on a word of length {len(mismatch.word)}"
-        return Verdict.REFUTED, f"{mismatch.kind} disagree {where}{added(lengths[-1].broken)}"
-    first = next((length for length in lengths if not length.how), None)
+        return Verdict.REFUTED, f"{mismatch.kind} disagree {where}{added(lengths[-1].ties_broken)}"
+    first = next((length for length in lengths if not length.proved_by), None)
     if first is None:
-        broken = added(dict.fromkeys(name for length in lengths for name in length.broken))
+        broken = added(dict.fromkeys(name for length in lengths for name in length.ties_broken))
         claim = f"softmax answers as hard attention does{broken}"
-        how = {length.how for length in lengths} if subject.kind == "srasp" else set()
+        how = {length.proved_by for length in lengths} if subject.kind == "srasp" else set()
         if how == {"every word"}:
             claim += ", and hard attention as the program says"
         elif how:

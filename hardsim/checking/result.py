@@ -7,15 +7,42 @@ of the score per nat, everything else in units of the activations.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from fractions import Fraction
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
-Word = tuple[str, ...]
+from hardsim.records import Count, Digest, Exact, Measured, Natural, Positive, Record, limits, one_of, written
+
+# ---- what fields of several classes hold; a text in a type describes it ----
+
+Word: TypeAlias = Annotated[tuple[str, ...], limits(min_length=1), "A word, symbol by symbol."]
 Answer: TypeAlias = bool | tuple[str | None, ...] | None
 """Accepted or not, or the symbols of an output; None stands for what is left undecided."""
+Length: TypeAlias = Annotated[Positive, "A length of words."]
+LayerNumber: TypeAlias = Annotated[Positive, "The layer, from 1."]
+Possible: TypeAlias = Annotated[Count, "How many words of this length there are."]
+Digits: TypeAlias = Annotated[Natural, "Decimal digits of the arithmetic."]
+Seed: TypeAlias = Annotated[int, "Seed of the random words."]
+InputName: TypeAlias = Annotated[str, "Path as given, or <expression>."]
+InputDigest: TypeAlias = Annotated[Digest, "SHA-256 of the input: a file's bytes, an expression's text."]
+FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for anything else."]
+Title: TypeAlias = Annotated[str | None, "What anything else says of itself; null for a formula."]
+Reach: TypeAlias = Annotated[str, "How far the verdict reaches, in words."]
+Partial: TypeAlias = Annotated[bool, "Whether the run was interrupted."]
+InputKind: TypeAlias = Annotated[str, one_of("ltl", "srasp", "ahat"), "A formula, a program or a hard-attention model."]
+HeadKind: TypeAlias = Annotated[str, one_of("uniform", "tieless", "ties")]
+Engine: TypeAlias = Annotated[
+    str,
+    one_of("auto", "float64", "ball", "mpmath"),
+    "The arithmetic of the softmax network. With float64 and ball, gaps and margins are lower bounds and errors upper "
+    "bounds.",
+]
+Regime: TypeAlias = Annotated[str, one_of("temperature", "position", "causal-temperature", "causal-position", "none")]
+Assumption: TypeAlias = Annotated[
+    str, "What bounds rest on besides Theorem 26, as 'gap and sizes measured on 64 words'; empty if on nothing."
+]
 
 AUTO, FLOAT64, BALL, MPMATH = "auto", "float64", "ball", "mpmath"
 ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
@@ -52,24 +79,27 @@ class Verdict(StrEnum):
         return self in order and order.index(self) >= order.index(wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """A word on which two of the answers differ; `oracle` is None for what is its own specification.
-
-    `soft` is None where the output of a network that rounds to 0 or 1 is neither, or any other lies on its threshold;
-    `value` is an acceptor's output. Where `decided` is false no answer of the network was reached, and both mean
-    nothing.
-    """
+@dataclass(frozen=True, slots=True, repr=False)
+class Mismatch(Record):
+    """The shortest word on which two of the answers differ, or on which hard attention has none."""
 
     word: Word
+    """The word."""
     oracle: Answer
+    """What the semantics says; None for what is its own specification."""
     hard: Answer
+    """What hard attention says."""
     soft: Answer
-    value: Fraction | None = None
+    """What softmax says; None where the output of a network that rounds to 0 or 1 is neither, or any other lies on its
+    threshold."""
+    output: Measured | None = None
+    """An acceptor's output; None if none was reached or known."""
     decided: bool = True
+    """Whether an answer of the network was reached; if not, `soft` means nothing."""
 
     @property
-    def kind(self) -> str:
+    @written
+    def kind(self) -> Annotated[str, one_of("soft/hard", "hard/oracle", "soft/hard and hard/oracle", UNSETTLED)]:
         """Which pair disagrees; where hard attention decides nothing, softmax cannot disagree with it."""
         pairs = [
             ("soft/hard", self.decided and settled(self.hard) and self.soft != self.hard),
@@ -87,97 +117,129 @@ class Mismatch:
         return self.refutes and (engine != MPMATH or "hard/oracle" in self.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A claim that a computed number refutes: a bound below a measured error, a declared gap above a measured one.
-
-    `observed`: the number is one of mpmath, so that nothing is certain.
-    """
+@dataclass(frozen=True, slots=True, repr=False)
+class Violation(Record):
+    """A claim that a computed number refutes: a declared gap above a measured one, a bound below an error."""
 
     what: str
-    n: int
+    """What was claimed, of which head or coordinate."""
+    n: Length
     word: Word | None
-    measured: Fraction
-    claimed: Fraction
+    """A word that shows it."""
+    measured: Measured
+    """The number that was found."""
+    claimed: Measured
+    """The number that was claimed."""
     observed: bool = False
+    """Whether the number is one of mpmath, so that nothing is certain."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadResult:
-    """One head over the words tried: largest error of an attended value against its bound, least score gap against the
-    declared one.
-
-    The gaps are None for uniform heads, and where no row had two different scores. `kind` is uniform, tieless or ties,
-    `most` positions shared a largest score, `reach` is the largest distance of two scores of a row; these are None
-    where rows were not measured.
-    """
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadResult(Record):
+    """One head over the words tried of one length: its largest error and its least score gap, each beside its bound."""
 
     name: str
-    layer: int
+    """The head's name."""
+    layer: LayerNumber
     purpose: str
+    """What the head is for, as its compiler says."""
     theorem: str
-    error: Fraction
-    bound: Fraction
-    gap: Fraction | None
-    declared_gap: Fraction | None
-    paper_bound: Fraction | None = None
+    """The theorem that it rests on, if any."""
+    error: Measured
+    """Largest error of an attended value, soft minus hard, upper end of its enclosure."""
+    bound: Measured
+    """What theory allows."""
+    score_gap: Exact | None
+    """Least score gap; None for uniform heads and where no row had two different scores."""
+    declared_gap: Exact | None
+    """The least over the positions of what is declared; None: nothing."""
+    paper_bound: Measured | None = None
     """For look-ups of counts Lemma 7 as the paper states it, twice `bound`."""
-    kind: str | None = None
-    most: int | None = None
-    reach: Fraction | None = None
+    kind: HeadKind | None = None
+    """How it attended on the words tried: every score 0, always one largest score, or several; None where rows were not
+    measured."""
+    most_maxima: Positive | None = None
+    """Most positions with the largest score; None where `kind` is."""
+    score_range: Exact | None = None
+    """Largest distance of two visible scores of a row; None where `kind` is."""
 
 
-@dataclass(frozen=True, slots=True)
-class LayerResult:
-    """One layer under Theorem 26: largest errors after attention and after the layer, each beside its bound."""
+@dataclass(frozen=True, slots=True, repr=False)
+class LayerResult(Record):
+    """One layer under Theorem 26, over the words tried of one length: largest errors, each beside its bound."""
 
-    number: int
+    layer: LayerNumber
     kind: str
-    size: Fraction
-    attended_error: Fraction
-    attended_bound: Fraction
-    error: Fraction
-    bound: Fraction
+    """The kinds of its heads, joined by 'and'; or 'no attention'."""
+    size: Exact
+    """Largest activation that enters it or leaves its attention."""
+    attended_error: Measured
+    """Largest error after attention."""
+    attended_bound: Measured
+    """What theory allows after attention."""
+    error: Measured
+    """Largest error after the layer."""
+    bound: Measured
+    """What theory allows after the layer."""
 
 
-@dataclass(frozen=True, slots=True)
-class LengthResult:
-    """All words tried of one length.
+@dataclass(frozen=True, slots=True, repr=False)
+class TemperatureRange(Record):
+    """The temperature over the positions, in units of the score per nat."""
 
-    `possible` is how many words of that length there are; `accepted` counts the words that the oracle accepts (hard
-    attention where there is none), `undecided` those of which no answer of the softmax network was reached (they are in
-    no other number). `digits` are decimal digits of the arithmetic.
+    least: Exact
+    """The smallest."""
+    largest: Exact
+    """The largest."""
 
-    Of a network that rounds to 0 or 1: `acceptance_gap` is the least unrounded output among accepted words minus the
-    largest among rejected ones (None unless both were tried, or where no attention decides), `margin` the least
-    distance of an attended value from its threshold (negative: not decided). Under Theorem 26: `size` is the largest
-    activation, `temperature` the least and the largest over the positions, `theorem` the one of Theorem 26 for the
-    error `epsilon`, `assumption` what the bounds rest on besides (empty if on nothing).
-    """
 
-    n: int
-    words: int
-    possible: int
+@dataclass(frozen=True, slots=True, repr=False)
+class LengthResult(Record):
+    """All words tried of one length. Acceptance gap and margin are of networks that round to 0 or 1; size, temperature,
+    theorem, epsilon and layers are of those that have Theorem 26's temperature."""
+
+    n: Length
+    words: Natural
+    """Words tried."""
+    possible: Possible
     exhaustive: bool
-    accepted: int
-    soft_mismatches: int
-    hard_mismatches: int
-    undecided: int
-    score_gap: Fraction | None
-    error: Fraction
-    bound: Fraction
-    digits: int
+    """Whether these are all words of the length."""
+    accepted: Natural
+    """Words accepted by the oracle, or by hard attention where there is none; 0 for a transduction."""
+    soft_mismatches: Natural
+    """Words on which softmax differs from hard attention."""
+    hard_mismatches: Natural
+    """Words on which hard attention differs from the oracle."""
+    undecided: Natural
+    """Words on which no answer of the network was reached; no measured number covers them."""
+    score_gap: Exact | None
+    """gap(n): the least of all heads."""
+    error: Measured
+    """Largest error of an attended value, or under Theorem 26 of an activation at the end; upper end of its
+    enclosure."""
+    bound: Measured
+    """What theory promises of the error."""
+    digits: Digits
     heads: tuple[HeadResult, ...]
-    acceptance_gap: Fraction | None = None
-    margin: Fraction | None = None
-    sum_error: Fraction | None = None
-    """The largest error of a sum of looked-up counts, which rounding corrects up to 1/4; None if none is compared."""
-    size: Fraction | None = None
-    temperature: tuple[Fraction, Fraction] | None = None
-    theorem: Fraction | None = None
-    epsilon: Fraction | None = None
-    assumption: str = ""
+    """The heads of all layers."""
+    acceptance_gap: Measured | None = None
+    """Least unrounded output among accepted words minus the largest among rejected ones; None unless both were tried,
+    or where no attention decides."""
+    margin: Measured | None = None
+    """Least distance of an attended value from its threshold; negative: not decided."""
+    sum_error: Measured | None = None
+    """Largest error of a sum of looked-up counts, which rounding corrects up to 1/4; None: none is compared."""
+    size: Exact | None = None
+    """X(n): the largest activation between layers."""
+    temperature: TemperatureRange | None = None
+    """The temperature used."""
+    theorem: Exact | None = None
+    """Theorem 26's temperature for an error of at most epsilon."""
+    epsilon: Exact | None = None
+    """The wanted error."""
+    assumption: Assumption = ""
     layers: tuple[LayerResult, ...] = ()
+    """The layers, one by one."""
 
     @property
     def mismatches(self) -> int:
@@ -185,80 +247,103 @@ class LengthResult:
         return self.soft_mismatches + self.hard_mismatches
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
-    """Where a head that promises one largest score first had several."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Tie(Record):
+    """The shortest length at which a head that promises one largest score has several."""
 
     head: str
-    n: int
+    """The head's name."""
+    n: Length
     word: Word
-    position: int
-    count: int
+    """The word."""
+    position: Natural
+    """The query; 0 is the beginning of the sequence."""
+    count: Annotated[int, limits(ge=2)]
+    """Positions with the largest score."""
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """A power law fitted to values at several lengths: `value ~ factor n^exponent`; for people, not for proofs."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Growth(Record):
+    """A power law factor n^exponent fitted to values at several lengths; for people, not for proofs."""
 
     what: str
+    """What is fitted."""
     exponent: float
+    """The exponent, to four decimals."""
     factor: float
-    lengths: tuple[int, int]
+    """The factor."""
+    from_n: Length
+    to_n: Length
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """The network in numbers, for the head of a report. `regime`, `beta` and what follows from them are None of what
-    was not compiled for a regime; `temperature` is then an expression, or says that Theorem 26 gives it."""
+@dataclass(frozen=True, slots=True, repr=False)
+class ModelFacts(Record):
+    """The network in numbers. Only what was compiled for a regime has one, and a beta."""
 
-    layers: int
-    heads: int
-    dimension: int
-    parameters: int
+    layers: Natural
+    """How many layers."""
+    heads: Natural
+    """How many heads, over all layers."""
+    dimension: Positive
+    """Coordinates of the residual stream."""
+    parameters: Natural
+    """Non-zero parameters."""
     temperature: str
-    at: str = "last"
-    regime: str | None = None
-    beta: Fraction | None = None
+    """An expression in n and i, or that it is Theorem 26's."""
+    at: Annotated[str, one_of("first", "last")] = "last"
+    """The position at which the answer is read."""
+    regime: Regime | None = None
+    """The regime that it was compiled for."""
+    beta: Exact | None = None
+    """Inverse-temperature constant."""
     single_head: bool = False
-    counting: str | None = None
-    """How comparisons of counts are decided, `lookup` or `sign`; None where no counts are compared."""
+    """Whether every layer was compiled to have one head."""
+    counting: Annotated[str, one_of("lookup", "sign")] | None = None
+    """How comparisons of counts are decided; None: none."""
     bos: bool = False
-    broken: tuple[str, ...] = ()
+    """Whether there is a beginning of sequence, position 0."""
+    ties_broken: tuple[str, ...] = ()
     """Heads whose ties are broken by added weights."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """One input checked, in one regime if it is a formula.
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckResult(Record):
+    """One input checked, a formula in one regime. If the run was interrupted, its numbers stand for the words tried
+    until then."""
 
-    `mismatch` is the shortest mismatching word (the first in the order of the alphabet among the shortest),
-    `partial` says that the run was interrupted: its numbers stand for the words tried until then. `stuck` is the first
-    word of which no answer was reached.
-    """
-
-    name: str
-    sha256: str
-    kind: str
-    """What it is: ltl, srasp or ahat."""
-    title: str
-    """A formula's text, or what a file says of itself."""
+    input: InputName
+    sha256: InputDigest
+    kind: InputKind
+    formula: FormulaText
+    title: Title
     model: ModelFacts
-    engine: str
-    seed: int
-    max_n: int
-    exhaustive_limit: int
-    samples: int | None
+    """The network that was checked."""
+    engine: Engine
+    seed: Seed
+    max_n: Length
+    exhaustive_limit: Natural
+    """Lengths with so many words or fewer have every word tried."""
+    samples: Natural | None
+    """Random words per sampled length; None: 20 up to length 16, 4 beyond."""
     lengths: tuple[LengthResult, ...]
+    """What was found, length by length."""
     verdict: Verdict
-    reach: str
+    """How far the answer reaches; OBSERVED is what mpmath found, agreement or a mismatch, which is not certified:
+    `mismatch` and `violation` say which."""
+    reach: Reach
     mismatch: Mismatch | None
+    """The shortest mismatching word, the first in the order of the alphabet among the shortest."""
     violation: Violation | None = None
+    """A claim that does not hold."""
     ties: tuple[Tie, ...] = ()
+    """One for each head that has ties."""
     growth: tuple[Growth, ...] = ()
-    partial: bool = False
-    stuck: Word | None = None
-    proof: str = ""
-    """What the prover said, if it was asked."""
+    """Fitted power laws."""
+    partial: Partial = False
+    undecided_word: Word | None = None
+    """The first word on which no answer of the network was reached."""
+    proof: str | None = None
+    """What the prover said of all words; None if it was not asked."""
 
     @property
     def agreed(self) -> bool:
@@ -266,46 +351,116 @@ class CheckResult:
         return self.violation is None and (self.mismatch is None or not self.mismatch.refutes)
 
     @property
-    def words(self) -> int:
-        """How many words were tried."""
+    @written
+    def words(self) -> Natural:
+        """Words tried."""
         return sum(length.words for length in self.lengths)
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One word: the answers, and what was measured of the network on it.
-
-    `oracle` is None for what is its own specification. Where `decided` is false no answer of softmax was reached, and
-    `soft` and the numbers mean nothing. Of a network that rounds: its output `value`, the output before the clips
-    (`unrounded`, None if no attention decides it), the least distance of an attended value from its threshold
-    (`margin`). Under Theorem 26: the largest error of an activation at the end, and its bound. `digits` are the decimal
-    digits of the arithmetic.
-    """
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation(Record):
+    """One word: the answers, and what was measured of the network on it. Output, unrounded and margin are of networks
+    that round to 0 or 1, error and bound of those that have Theorem 26's temperature."""
 
     word: Word
+    """The word."""
     oracle: Answer
+    """What the semantics says; None for what is its own specification."""
     hard: Answer
+    """What hard attention says."""
     soft: Answer
-    digits: int
+    """What softmax says; None too where no answer was reached."""
+    digits: Digits
     decided: bool = True
-    value: Fraction | None = None
-    unrounded: Fraction | None = None
-    margin: Fraction | None = None
-    error: Fraction | None = None
-    bound: Fraction | None = None
+    """Whether an answer of the network was reached; if not, nothing was measured."""
+    output: Measured | None = None
+    """The network's output."""
+    unrounded: Measured | None = None
+    """The output before its last rounding; None if no attention decides it."""
+    margin: Measured | None = None
+    """Least distance of an attended value from its threshold."""
+    error: Measured | None = None
+    """Largest error at the end, upper end of its enclosure, or the bound if that lies in it."""
+    bound: Measured | None = None
+    """What theory promises of the error."""
 
     @property
     def mismatch(self) -> Mismatch | None:
         """The mismatch, if two of the answers differ."""
-        found = Mismatch(self.word, self.oracle, self.hard, self.soft, self.value, self.decided)
+        found = Mismatch(self.word, self.oracle, self.hard, self.soft, self.output, self.decided)
         return found if found.refutes else None
 
     @property
+    @written
     def agree(self) -> bool | None:
         """Whether all answers are the same; None where one is missing and no two differ."""
         if self.mismatch is not None:
             return False
         return True if self.decided and settled(self.hard) else None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EvalResult(Record):
+    """Words on one model."""
+
+    input: InputName
+    kind: InputKind
+    model: ModelFacts
+    """The network that was asked."""
+    engine: Engine
+    words: tuple[Evaluation, ...]
+    """The words, in the order given."""
+    partial: Partial = False
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        return iter(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, place: int) -> Evaluation:
+        return self.words[place]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WordsResult(Record):
+    """The accepted words up to a length, in length-lexicographic order."""
+
+    input: InputName
+    kind: InputKind
+    model: ModelFacts | None
+    """The network; None for a program without a construction, whose semantics alone was asked."""
+    by: Annotated[str, one_of("oracle", "hard", "soft")]
+    """Whose answer counts; a model without semantics of its own is its own oracle."""
+    max_n: Length
+    tried: Natural
+    """Words tried; after an interruption, up to the last that was found."""
+    accepted: tuple[Word, ...]
+    """The words."""
+    partial: Partial = False
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self.accepted)
+
+    def __len__(self) -> int:
+        return len(self.accepted)
+
+    def __getitem__(self, place: int) -> Word:
+        return self.accepted[place]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CompileResult(Record):
+    """A network or a hard-attention model that was written."""
+
+    input: InputName
+    kind: InputKind
+    model: ModelFacts
+    """The network."""
+    output: str
+    """Path as given, or -."""
+    sha256: Digest
+    """SHA-256 of what was written."""
 
 
 def no_answer(undecided: int, words: int) -> str:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from hardsim.checking.result import Answer, ModelFacts, Word, settled
+from hardsim.checking.result import Answer, FormulaText, InputKind, InputName, ModelFacts, Title, Word, settled
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import InputError, InvariantError
 from hardsim.hard.exact import HardTrace as HardTrace
@@ -24,6 +24,7 @@ from hardsim.network.model import Schedule, Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Kind, Program
 from hardsim.program.sharpness import Budget
+from hardsim.records import Record, Unwritten, written
 from hardsim.run.forward import Trace
 from hardsim.run.soft import output_settled, rounded, side
 
@@ -112,6 +113,16 @@ class Subject:
         return value
 
     # ---- what it is ----
+
+    @property
+    def formula_text(self) -> str | None:
+        """The formula, as written; None for anything else."""
+        return self.title if self.kind == "ltl" else None
+
+    @property
+    def file_title(self) -> str | None:
+        """What anything but a formula says of itself."""
+        return None if self.kind == "ltl" else self.title
 
     @property
     def acceptor(self) -> bool:
@@ -225,6 +236,44 @@ class Subject:
             certain = len(chosen) == 1 and all(above is not None for _, above in here)
             found.append(chosen[0] if certain else None)
         return tuple(symbol for symbol in found if symbol is None or symbol != self.blank)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SubjectRecord(Record):
+    """What was found of a subject."""
+
+    subject: Unwritten[Subject]
+    """What it is about."""
+
+    @property
+    @written
+    def input(self) -> InputName:
+        """Path as given, or <expression>."""
+        return self.subject.name
+
+    @property
+    @written
+    def kind(self) -> InputKind:
+        """A formula, a program or a hard-attention model."""
+        return self.subject.kind
+
+    @property
+    @written
+    def formula(self) -> FormulaText:
+        """A formula's text; null for anything else."""
+        return self.subject.formula_text
+
+    @property
+    @written
+    def title(self) -> Title:
+        """What anything else says of itself; null for a formula."""
+        return self.subject.file_title
+
+    @property
+    @written
+    def model(self) -> ModelFacts:
+        """The network in numbers."""
+        return self.subject.facts
 
 
 def counting_of(program: Program) -> str | None:

@@ -124,7 +124,8 @@ class Tally:
         for place in np.flatnonzero(wrong_soft | wrong_hard | ~known).tolist():
             answer = found.one(place)
             oracle, value = None if oracles is None else oracles[place], answer.middle(OUTPUT)
-            one = Mismatch(words[place], oracle, hards[place], answer.answer, value, answer.decided)
+            decided = answer.decided
+            one = Mismatch(words[place], oracle, hards[place], answer.answer, value if decided else None, decided)
             tally.mismatch = first_of(tally.mismatch, one, order)
         stuck = np.flatnonzero(~found.decided & known)
         tally.undecided, tally.stuck = len(stuck), words[int(stuck[0])] if len(stuck) else None
@@ -261,7 +262,7 @@ def settle_mismatch(found: Mismatch, recompute: Recompute) -> Mismatch:
         return found
     if found.decided and again.answer != found.soft:
         raise InvariantError(f"on the word {' '.join(found.word)} float64 and balls answer differently")
-    return replace(found, soft=again.answer, value=again.middle(OUTPUT), decided=True)
+    return replace(found, soft=again.answer, output=again.middle(OUTPUT), decided=True)
 
 
 def settle_answer(word: Word, found: SoftAnswer, again: SoftAnswer) -> SoftAnswer:

@@ -22,8 +22,7 @@ from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
-from hardsim.report.bound import critical_json, print_bound, print_critical, print_criticals, print_gaps, print_summary
-from hardsim.report.json import bound_json
+from hardsim.report.bound import print_bound, print_critical, print_criticals, print_gaps, print_summary
 from hardsim.report.plot import draw
 
 
@@ -79,7 +78,7 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
                 with interruptible():
                     announce(name, bound_cost(target, options, wanted), crew.workers)
             result = bound_report(target, options, wanted, None if shown is None else shown.update, crew)
-        current.add(result, bound_json(result))
+        current.found.append(result)
         if not gap or not result.agreed:
             print_bound(current.screen, result, subject.alphabet, tables)
         left = f"the report on {name} is partial" if result.partial else ""
@@ -95,10 +94,10 @@ def _critical(current: Session) -> None:
     def brackets(subject: Subject) -> None:
         with held():
             result = critical(subject, current.request.max_n, Foresight(subject.name, "lengths"))
-            current.add(result, critical_json(result))
+            current.found.append(result)
             print_critical(current.screen, result, subject.alphabet, tables)
-            left = f"the report on {result.name} is partial" if result.partial else ""
-            current.conclude(True, result.every.proved is None and not left, left)
+            left = f"the report on {result.input} is partial" if result.partial else ""
+            current.conclude(True, result.every_length.right_at is None and not left, left)
 
     current.all(given, brackets)
     if len(current.found) > 1:

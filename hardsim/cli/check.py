@@ -18,7 +18,6 @@ from hardsim.cli.streams import UNDECIDED, note
 from hardsim.errors import InputError
 from hardsim.files import same_file
 from hardsim.report.check import print_check, print_summary
-from hardsim.report.json import check_json
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 
@@ -45,7 +44,7 @@ def _checkpoint(current: Session) -> Checkpoint | None:
     request = current.request
     if request.resume is not None and request.json is not None and same_file(request.resume, request.json):
         raise InputError(f"--resume and --json both write {request.resume}", "Name two files.")
-    found = checkpoint_of(request, [(one["name"], one["sha256"], one["alphabet"]) for one in current.inputs])
+    found = checkpoint_of(request, [(one.name, one.sha256, one.alphabet) for one in current.inputs])
     if found is not None and found.complete:
         note(f"{found.path} is complete: nothing is run again")
     elif found is not None and found.runs:
@@ -83,11 +82,10 @@ class _Work:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
-            document = check_json(result)
             print_check(self.current.screen, result, subject.alphabet, self.tables)
-            self.current.add(result, document)
+            self.current.found.append(result)
             self._hold(result)
-            left = f"the result of {result.name} is partial, it stands for the words tried until now"
+            left = f"the result of {result.input} is partial, it stands for the words tried until now"
             undecided = result.verdict is Verdict.UNDECIDED
             self.current.conclude(result.agreed, undecided, left if result.partial else "")
 
@@ -107,4 +105,4 @@ class _Work:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
         told = f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
         self.current.codes.append(UNDECIDED)
-        self.current.remark(result.name, result.model.regime, told)
+        self.current.remark(result.input, result.model.regime, told)

@@ -8,13 +8,13 @@ from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import compiled_text
 from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request, hold_one_regime
+from hardsim.checking.result import CompileResult
 from hardsim.checking.subject import Subject, digest
 from hardsim.cli.estimate import announce, check_cost
 from hardsim.cli.session import check_source, session
 from hardsim.errors import InputError
 from hardsim.files import STDOUT, Sink, is_directory
 from hardsim.report.check import model_line
-from hardsim.report.json import compile_json
 
 
 def command(request: Request) -> None:
@@ -39,7 +39,7 @@ def command(request: Request) -> None:
             text = compiled_text(subject, request.hard, request.max_n)
             target.write(text)
             sha256 = digest(text.encode("utf-8", "backslashreplace"))
-            current.results.append(compile_json(subject.name, subject.kind, subject.facts, output, sha256))
+            current.found.append(CompileResult(subject.name, subject.kind, subject.facts, output, sha256))
             current.screen.line(f"{subject.name} -> {output}: {model_line(subject.facts)}")
 
         current.all(current.read(), write)

@@ -11,7 +11,7 @@ from hardsim.checking.evaluate import evaluate
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import Input
 from hardsim.checking.options import Request
-from hardsim.checking.result import AUTO, FLOAT64, MPMATH, Evaluation
+from hardsim.checking.result import AUTO, FLOAT64, MPMATH, EvalResult, Evaluation
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce_words
 from hardsim.cli.session import Session, check_source, session
@@ -19,7 +19,6 @@ from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
 from hardsim.lang.words import parse_word
 from hardsim.report.check import NEXT_CERTIFY, model_line, print_evaluations, print_oracle_words
-from hardsim.report.json import eval_json
 
 STDIN = "-"
 
@@ -84,7 +83,7 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: the table of {name} is partial, it has {len(found)} of {len(words)} words")
-    current.add(found, eval_json(name, subject.kind, facts, engine, found, partial=len(found) < len(words)))
+    current.found.append(EvalResult(name, subject.kind, facts, engine, tuple(found), len(found) < len(words)))
     current.screen.line((name, "bold"), f"  {model_line(facts)}")
     print_evaluations(current.screen, found, subject.alphabet)
     undecided = sum(not one.decided for one in found)

@@ -7,7 +7,8 @@ from pathlib import Path
 from hardsim.checking.open import Input, read_input
 from hardsim.checking.options import Request
 from hardsim.cli.session import Session, session
-from hardsim.examples import example_file, example_files, example_name
+from hardsim.examples import ExampleResult, example_file, example_files, example_name
+from hardsim.report.document import InputRead
 from hardsim.report.screen import Field, columns
 
 
@@ -26,7 +27,7 @@ def command(request: Request) -> None:
 def _read(current: Session, path: Path, whole: bool) -> Input:
     """A shipped file, whose text or title alone stands in the JSON document."""
     given = read_input(str(path))
-    current.inputs.append({"name": path.name, "sha256": given.sha256, "alphabet": list(given.alphabet)})
+    current.inputs.append(InputRead(path.name, given.sha256, given.alphabet))
     text = given.text if whole else None
-    current.results.append({"name": example_name(path), "title": given.title, "text": text})
+    current.found.append(ExampleResult(example_name(path), given.title, text))
     return given

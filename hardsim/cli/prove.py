@@ -17,7 +17,7 @@ from hardsim.cli.estimate import announce_certificate, announce_model_proof, ann
 from hardsim.cli.session import Session, session
 from hardsim.errors import InputError
 from hardsim.files import STDOUT, Sink
-from hardsim.report.prove import print_proof, print_proofs, prove_json
+from hardsim.report.prove import print_proof, print_proofs
 
 
 def command(request: Request) -> None:
@@ -87,10 +87,10 @@ class _Work:
                 return None
             with interruptible():
                 result = proving.confirmed(result)
-            current.add(result, prove_json(result))
+            current.found.append(result)
             print_proof(current.screen, result, subject.alphabet, self.tables)
             partly = result.confirmed is not None and result.confirmed.partial
-            left = f"{result.name} was proved, but not all words were run that are run after a proof" if partly else ""
+            left = f"{result.input} was proved, but not all words were run that are run after a proof" if partly else ""
             current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left)
         return result
 

@@ -19,7 +19,7 @@ from hardsim.cli.estimate import patient
 from hardsim.cli.streams import lost_stream, note, say
 from hardsim.errors import HardsimError, InputError
 from hardsim.files import STDOUT, Sink
-from hardsim.report.json import Json, document, encode
+from hardsim.report.document import Document, Failure, InputRead, Remark
 from hardsim.report.screen import Screen
 from hardsim.run.float_trust import reasons
 
@@ -41,11 +41,10 @@ class Session:
         self.screen = Screen(enabled=STDOUT not in [sink.path for sink in self.outputs])
         self.codes: list[int] = []
         self.found: list[Any] = []
-        """The results, which stand in the JSON document as `results`."""
-        self.inputs: list[Json] = []
-        self.results: list[Json] = []
-        self.notes: list[Json] = []
-        self.errors: list[Json] = []
+        """The results."""
+        self.inputs: list[InputRead] = []
+        self.notes: list[Remark] = []
+        self.errors: list[Failure] = []
         self.interrupted = False
 
     # ---- failures and remarks ----
@@ -56,7 +55,7 @@ class Session:
         code = streams.report(error, name)
         self.codes.append(code)
         message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
-        self.errors.append({"input": name, "exit_code": code, "message": message})
+        self.errors.append(Failure(name, code, message))
 
     @contextmanager
     def guard(self, name: str | None) -> Iterator[None]:
@@ -74,7 +73,7 @@ class Session:
             return
         self.screen.flush()
         note(said or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None))
-        self.notes.append({"input": name, "regime": regime, "message": message})
+        self.notes.append(Remark(name, regime, message))
 
     def precision(self, subject: Subject, max_n: int) -> None:
         """A remark on digits that were asked for, where they are fewer than mpmath needs."""
@@ -119,7 +118,7 @@ class Session:
             output.spare(name)
 
     def _welcome(self, given: Input) -> Input:
-        self.inputs.append({"name": given.name, "sha256": given.sha256, "alphabet": list(given.alphabet)})
+        self.inputs.append(InputRead(given.name, given.sha256, given.alphabet))
         for remark in given.remarks(self.request.at):
             self.remark(given.name, None, remark)
         return given
@@ -174,11 +173,6 @@ class Session:
 
     # ---- the end ----
 
-    def add(self, result: Any, data: Json) -> None:
-        """A result, and what it is in the JSON document."""
-        self.found.append(result)
-        self.results.append(data)
-
     def conclude(self, agreed: bool, undecided: bool, left: str = "") -> None:
         """The exit code of one result; `left` says what an interruption left of it, if there was one."""
         self.screen.flush()
@@ -197,8 +191,8 @@ class Session:
         settle_signals()
         self.screen.flush()
         if self.sink is not None:
-            found = {"inputs": self.inputs, "results": self.results, "notes": self.notes, "errors": self.errors}
-            self.sink.write(encode(document(self.command, self.seed, code, **found)))
+            parts = map(tuple, (self.inputs, self.found, self.notes, self.errors))
+            self.sink.write(Document(self.command, self.seed, code, *parts).to_json())
         raise typer.Exit(code)
 
 

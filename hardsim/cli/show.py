@@ -8,7 +8,7 @@ from hardsim.checking.open import Input
 from hardsim.checking.options import Request
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Session, session
-from hardsim.report.model import describe, print_model, show_json
+from hardsim.report.model import describe, print_model
 
 SHORT_LENGTH = 8
 """Bounds and precision are shown at this length and at --max-n."""
@@ -24,5 +24,5 @@ def command(request: Request) -> None:
 def _show(current: Session, given: Input, subject: Subject) -> None:
     max_n = current.request.max_n
     report = describe(subject, sorted({min(SHORT_LENGTH, max_n), max_n}), given.warnings)
-    current.add(report, show_json(report))
+    current.found.append(report)
     print_model(current.screen, report)

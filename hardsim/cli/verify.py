@@ -6,9 +6,18 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hardsim.checking.certificate import check_formula, check_labels, check_model, literal_text, node_lines
+from hardsim.checking.certificate import (
+    Compared,
+    VerifyResult,
+    check_formula,
+    check_labels,
+    check_model,
+    literal_text,
+    node_lines,
+)
 from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request
+from hardsim.checking.result import span_text
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import check_source, session
 from hardsim.cli.streams import MISMATCH, say
@@ -45,17 +54,15 @@ def command(request: Request) -> None:
         for name in request.certificates:
             with current.guard(name):
                 result = check(name, meant)
-                current.results.append(result)
-                if result["valid"]:
-                    first, last = result["min_n"], result["max_n"]
-                    span = f"length {first}" + (f" to {last}" if last > first else "")
+                current.found.append(result)
+                if result.min_n is not None and result.max_n is not None:
                     for line in text_lines(result):
                         current.screen.line(line)
-                    current.screen.line(("VALID", "green"), f": every word of {span}")
+                    current.screen.line(("VALID", "green"), f": every word of {span_text(result.min_n, result.max_n)}")
                     current.screen.flush()
                 else:
                     # Not on standard output, where whoever looks for VALID would find it.
-                    say(f"{name}: INVALID: {result['reason']}")
+                    say(f"{name}: INVALID: {result.reason}")
                     current.codes.append(MISMATCH)
 
 
@@ -84,26 +91,28 @@ def _meant(request: Request) -> Meant:
     return replace(meant, model=(made, model))
 
 
-def text_lines(result: dict[str, Any]) -> list[str]:
+def text_lines(result: VerifyResult) -> list[str]:
     """What a valid certificate is about, and what it was compared with, in printable characters."""
-    lines, compared = [result["input"]], result["compared"]
-    if compared["formula"] is not None:
-        lines.append(f"  formula  that of {compared['formula']}")
+    lines, compared = [result.input], result.compared
+    assert result.formula is not None
+    assert result.digests is not None
+    if compared.formula is not None:
+        lines.append(f"  formula  that of {compared.formula}")
     else:
-        nodes = node_lines(result["formula"], MOST_LINES)
-        lines.append(f"  formula  node {literal_text(result['formula']['root'])} at the last position, of")
+        nodes = node_lines(result.formula, MOST_LINES)
+        lines.append(f"  formula  node {literal_text(result.formula['root'])} at the last position, of")
         lines += [printable(f"             {line}") for line in nodes]
-    told = f"that of {compared['model']}, " if compared["model"] is not None else ""
-    lines.append(f"  model    {told}sha256 {result['digests']['model']}")
-    missing = [key for key, name in compared.items() if name is None]
+    told = f"that of {compared.model}, " if compared.model is not None else ""
+    lines.append(f"  model    {told}sha256 {result.digests['model']}")
+    missing = [key for key in ("formula", "model") if getattr(compared, key) is None]
     if missing:
         named = " and ".join(f"--{key}" for key in missing)
         lines.append(f"  not compared with a file: the {' and the '.join(missing)} ({named})")
     return lines
 
 
-def check(path: str, meant: Meant) -> dict[str, Any]:
-    """The result for one file, as JSON data.
+def check(path: str, meant: Meant) -> VerifyResult:
+    """The result for one file.
 
     Raises:
         InputError: if it is no certificate.
@@ -118,11 +127,9 @@ def check(path: str, meant: Meant) -> dict[str, Any]:
             check_model(document, *meant.model)
 
     reason = verify_document(document) or rejection(compare)
-    valid = reason is None
-    said = {"input": path, "verdict": "VALID" if valid else "INVALID", "valid": valid, "reason": reason}
-    said |= {key: document[key] if valid else None for key in ("claim", "min_n", "max_n", "formula")}
-    compared = {"formula": meant.formula and meant.formula[1], "model": meant.model and meant.model[1]}
-    return said | {"compared": compared, "digests": document["digests"] if valid else None}
+    compared = Compared(meant.formula and meant.formula[1], meant.model and meant.model[1])
+    said = {key: document[key] if reason is None else None for key in ("claim", "min_n", "max_n", "formula", "digests")}
+    return VerifyResult(path, "VALID" if reason is None else "INVALID", reason, compared=compared, **said)
 
 
 def _no_number(text: str) -> Any:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial, reduce
+from functools import partial
 
 from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_up_to
+from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import Input
 from hardsim.checking.options import ALL, Request
 from hardsim.checking.result import ModelFacts, Word
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
-from hardsim.report.json import words_json
 from hardsim.report.numbers import word_text
 
 
@@ -46,8 +45,7 @@ def _model(current: Session, subject: Subject) -> Iterator[Word]:
 def _print(
     current: Session, headings: bool, given: Input | Subject, facts: ModelFacts | None, found: Iterable[Word]
 ) -> None:
-    """Print words as they are found, until there are no more or it is interrupted: then those up to the last that was
-    found were tried."""
+    """Print words as they are found, until there are no more or it is interrupted."""
     request, alphabet = current.request, given.alphabet
     if headings:
         regime = None if facts is None else facts.regime
@@ -65,13 +63,4 @@ def _print(
             current.screen.flush()
             current.interrupted = True
             say(f"interrupted: the words of {given.name} are those found until now")
-        tried = words_up_to(len(alphabet), request.max_n)
-        if current.interrupted:
-            tried = place_of(kept[-1], alphabet) if kept else 0
-        by, max_n = request.by, request.max_n
-        current.results.append(words_json(given.name, given.kind, facts, by, max_n, tried, kept, current.interrupted))
-
-
-def place_of(word: Word, alphabet: tuple[str, ...]) -> int:
-    """The place of a word among all words, from 1, in that order."""
-    return reduce(lambda place, symbol: place * len(alphabet) + alphabet.index(symbol) + 1, word, 0)
+        current.found.append(words_result(given, facts, request, kept, current.interrupted))

@@ -83,7 +83,8 @@ def prove_general(model: Transformer, program: Program, core: Core | None = None
     if core is not None:
         meaning = prove_meaning(program, core, GeneralFacts(classes, core.alphabet, users or {}))
     # Cases are of classes, not of words.
-    return Proof(replace(network, cases=(), rounded=False), meaning, heads, predicates=classes.predicates)
+    bare = tuple(replace(head, worst=None) for head in heads)
+    return Proof(replace(network, cases=(), rounded=False), meaning, bare, predicates=classes.predicates)
 
 
 # ---- the nearest position ----
@@ -136,7 +137,7 @@ def _argument(reading: NearestReading, before: Iterable[Any], beyond: Iterable[A
     error = None if faster is None else share(faster, SHARP)
     lemma = None if slower is None else share(slower, LEMMA_6)
     if sharp is not None and error is not None and (lemma is None or error <= lemma):
-        return HeadArgument(shape, (*steps, *sharp), faster, SHARP, error, "" if lemma is None else LEMMA_6, lemma)
+        return HeadArgument(shape, (*steps, *sharp), faster, SHARP, error, None if lemma is None else LEMMA_6, lemma)
     if two_sided is None or lemma is None:
         raise NotProved(f"{nothing} positions beyond the winner fall behind the winner", name)
     return HeadArgument(shape, (*steps, *two_sided), slower, LEMMA_6, lemma)
@@ -225,7 +226,7 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
             lemma = above(size * 2 * x * (1 + 1 / (2 * g))) if 2 * rate >= 1 else None
             bound, error = "x/(1 - x^3)^2", above(size * x / (1 - x**3) ** 2)
     shape = f"the position whose number is the count, mask '{head.mask}'"
-    paper = LEMMA_7 if lemma else ""
+    paper = LEMMA_7 if lemma else None
     return error, HeadArgument(shape, steps, rate, bound, error, paper, lemma)
 
 

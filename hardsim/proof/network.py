@@ -37,7 +37,7 @@ from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, separ
 from hardsim.proof.meaning import CoreMeaning, ProgramMeaning
 from hardsim.proof.nearest import LocalType, NearestReading
 from hardsim.proof.ratios import common
-from hardsim.proof.result import HeadProof, LinkProof, NotProved, Proof, WorstCase
+from hardsim.proof.result import HeadProof, LinkProof, NotProved, Proof, TypeRun, WorstCase
 from hardsim.proof.sites import Sites
 from hardsim.proof.state import Attended, BooleanHead, Counted, CountHead, ExactColumn, Margins, State
 from hardsim.run.float_trust import arithmetic_fault
@@ -120,8 +120,9 @@ def walked(
         for head in (head for head in layer.heads if head.name in known):
             found = known[head.name]
             clips = tuple(dict.fromkeys(str(form) for form in forms if head.out in dict(form.terms)))
-            said = (None, None) if found is None else (found.worst, found.argument)
-            heads.append(HeadProof(head.name, number, head.purpose, found is None, *said, clips))
+            worst, why = (None, None) if found is None else (found.worst, found.argument)
+            margin = None if worst is None else worst.margin
+            heads.append(HeadProof(head.name, number, head.purpose, found is None, worst, margin, why, clips))
     return link, tuple(heads)
 
 
@@ -429,7 +430,7 @@ def boolean_case(state: State, head: BooleanHead, site: int, bit: int, error: Fr
     runs, symbols = [], {j: dict(kind.example).get(None, "") for j, kind in chosen}
     for said, part in groupby(chosen, key=lambda item: text(item[1]) + " (should win)" * (item[0] == winner)):
         places = [j for j, _ in part]
-        runs.append((places[0], places[-1], said))
+        runs.append(TypeRun(places[0], places[-1], said))
     word = tuple(symbols.get(j, "") for j in range(1, n + 1))
     return replace(case, winner=winner, types=tuple(runs), symbols=word)
 

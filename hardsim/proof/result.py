@@ -3,70 +3,97 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Annotated, TypeAlias
+
+from hardsim.records import Exact, Lower, Positive, Record, Unwritten, Upper, written
+
+Position: TypeAlias = Annotated[Positive, "A position, from 1."]
 
 
-@dataclass(frozen=True, slots=True)
-class WorstCase:
-    """The worst case of a head over all words: at query i of length n the specified value is `value`, and the soft one
-    is off by at most `error`. `margin` is the least distance of a clip that reads the head from its threshold, in units
-    of the clip's input (at least; negative where it is not proved), `winner` the position that should win (None where
-    that is not what decides), `types` the local types that attain it: text by runs of positions, and `symbols` a word
-    that has them where they are symbols (None elsewhere)."""
+@dataclass(frozen=True, slots=True, repr=False)
+class TypeRun(Record):
+    """Neighbouring positions with the same local type."""
 
-    n: int
-    i: int
-    value: Fraction | None
-    error: Fraction
-    margin: Fraction | None
-    winner: int | None
-    types: tuple[tuple[int, int, str], ...] = ()
+    first: Position
+    last: Position
+    type: str
+    """The local type, as text."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WorstCase(Record):
+    """A worst case of a head over all words. The error is rounded up, the margin down."""
+
+    n: Annotated[Positive, "The length."]
+    i: Annotated[Positive, "The query position."]
+    value: Exact | None
+    """The Boolean that should be read; None: a count."""
+    error: Upper
+    """How far the soft value may be off."""
+    margin: Lower | None
+    """Least distance of the input of a clip that reads the head from its threshold; negative: not proved."""
+    winner: Position | None
+    """The position that should win; None where that is not what decides."""
+    types: tuple[TypeRun, ...] = ()
+    """The local types that attain it, by runs of positions."""
     symbols: tuple[str, ...] | None = None
+    """A word that has these types, where they are symbols; an empty text stands for any symbol."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inequality:
-    """`larger >= rate * unit` at all positions in an order, with what is compared as text."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Inequality(Record):
+    """`larger >= rate * unit` at all positions in an order."""
 
     order: str
+    """The order of the positions for which it holds."""
     larger: str
-    rate: Fraction
+    """What is at least as large."""
+    rate: Exact
+    """The factor of the unit."""
     unit: str
+    """What the rate is per."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadArgument:
-    """Why a head is right for every length: what it is, the inequalities, the rate g in nats (None where nothing falls
-    behind), the bound in x = e^-g as text and as a number (at least), and what the paper's lemma gives, if it
-    is another bound that applies."""
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadArgument(Record):
+    """Why a head's error is bounded at every length."""
 
     shape: str
-    steps: tuple[Inequality, ...]
-    rate: Fraction | None
+    """What the head looks for."""
+    inequalities: tuple[Inequality, ...]
+    """What the bound rests on."""
+    g: Exact | None
+    """The least rate, in nats; None where nothing falls behind."""
     bound: str
+    """The bound of the error, in x = e^-g."""
     error: float
-    lemma: str = ""
+    """The bound as a number, at least."""
+    lemma: str | None = None
+    """The bound of the paper's lemma, where it is another that applies."""
     lemma_error: float | None = None
+    """The lemma's bound as a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadProof:
-    """One head: exact heads have no worst case; `case` is None too where no clip reads the head. `argument` bounds its
-    error for every length, if that was asked for; `clips` are the inputs of the clips that read it."""
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadProof(Record):
+    """What is proved of one head."""
 
     name: str
-    layer: int
+    """The head's name."""
+    layer: Annotated[Positive, "The layer, from 1."]
     purpose: str
+    """What the head is for."""
     exact: bool
-    case: WorstCase | None
+    """Whether it is uniform attention, which has no error."""
+    worst: WorstCase | None
+    """The worst case over all words; None for exact heads, and where every length is proved, which has none."""
+    margin: Lower | None = None
+    """The least distance of the input of a clip that reads it from the threshold, 0 or 1, that it must have passed;
+    None where no clip reads it."""
     argument: HeadArgument | None = None
+    """Why its error is bounded at every length, if that was asked for; None: uniform attention, which has no error."""
     clips: tuple[str, ...] = ()
-
-    @property
-    def margin(self) -> Fraction | None:
-        """The least distance of the input of a clip that reads it from the threshold, 0 or 1, that it must have passed
-        (None where no clip reads it)."""
-        return None if self.case is None else self.case.margin
+    """The inputs of the clips that read the head."""
 
 
 class NotProved(Exception):
@@ -80,60 +107,72 @@ class NotProved(Exception):
         self.reason, self.head, self.cases, self.rounded = reason, head, cases, rounded
 
 
-@dataclass(frozen=True)
-class LinkProof:
-    """One of the two links of a proof. `reason` says why it is missing (None: it holds), `cases` are the failing
-    worst cases, shortest words first, where a head is the reason; `limit` says that the prover gave up, at a size that
-    the reason names, and so found nothing amiss; `rounded` that floats do not tell the logits of that head apart."""
+@dataclass(frozen=True, slots=True, repr=False)
+class LinkProof(Record):
+    """One of the two links of a proof."""
 
     claim: str
+    """What is claimed."""
     reason: str | None = None
+    """Why it is not proved; None: it is."""
     head: str | None = None
+    """The head that is the reason."""
     cases: tuple[WorstCase, ...] = ()
+    """The failing worst cases of that head, shortest words first."""
     limit: bool = False
+    """Whether the prover gave up, at a size that the reason names, and so found nothing amiss."""
     rounded: bool = False
+    """Whether floats do not tell the logits of that head apart."""
 
     @property
-    def holds(self) -> bool:
-        """Whether the link is proved."""
+    @written
+    def proved(self) -> bool:
+        """Whether it is proved."""
         return self.reason is None
 
 
-@dataclass(frozen=True)
-class Proof:
-    """What was proved of a network for all words of some lengths, the first and the last (`span`), or of every length.
-    `network` is the first link (soft network = hard heads), `meaning` the second (hard heads = formula; None where it
-    was not asked for). `prefix` says that nothing depends on the length, so that one length proved all; `predicates`
-    are those of positions and lengths that count as free Booleans, where every length is proved."""
+@dataclass(frozen=True, repr=False)
+class Proof(Record):
+    """A proof for all words of some lengths, the first and the last (`span`), or of every length."""
 
-    network: LinkProof
-    meaning: LinkProof | None
+    network: Unwritten[LinkProof]
+    """Soft network = hard heads."""
+    meaning: Unwritten[LinkProof | None]
+    """Hard heads = formula; None where it was not asked for."""
     heads: tuple[HeadProof, ...] = ()
+    """The heads that were got to."""
     prefix: bool = False
-    span: tuple[int, int] = (1, 0)
+    """Whether nothing depends on the length, so that the longest length stands for all."""
+    span: Unwritten[tuple[int, int]] = (1, 0)
+    """The first and the last length."""
     predicates: tuple[str, ...] = ()
+    """Predicates of positions and lengths that count as Booleans of which nothing is known."""
 
     @property
-    def links(self) -> list[LinkProof]:
+    @written
+    def links(self) -> tuple[LinkProof, ...]:
         """The links that were asked for."""
-        return [self.network] if self.meaning is None else [self.network, self.meaning]
+        return (self.network,) if self.meaning is None else (self.network, self.meaning)
 
     @property
     def failing(self) -> LinkProof | None:
         """The first link that is missing."""
-        return next((link for link in self.links if not link.holds), None)
+        return next((link for link in self.links if not link.proved), None)
 
     @property
+    @written
     def proved(self) -> bool:
         """Whether every link that was asked for holds."""
         return self.failing is None
 
     @property
+    @written
     def reason(self) -> str | None:
         """Why there is no proof."""
         return None if self.failing is None else self.failing.reason
 
     @property
-    def margin(self) -> Fraction | None:
+    @written
+    def margin(self) -> Lower | None:
         """The least margin of all heads."""
         return min((head.margin for head in self.heads if head.margin is not None), default=None)

@@ -1,5 +1,4 @@
-"""What `bound` prints: one block per input, or one row each; and, for `--critical`, how small beta may be, with its
-JSON."""
+"""What `bound` prints: one block per input, or one row each; and, for `--critical`, how small beta may be."""
 
 from __future__ import annotations
 
@@ -7,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
-from math import log
 
-from hardsim.checking.bound import BoundLength, BoundResult
+from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
 from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult
-from hardsim.checking.result import HeadResult, Word
-from hardsim.report.check import model_line, print_facts, print_reach, print_violation, verdict_text
-from hardsim.report.json import Json, data, model_json, titles_json
-from hardsim.report.numbers import NOTHING, count, decimal, plural, rational, rounded, short, tried_text, word_text
-from hardsim.report.prove import head_json
+from hardsim.checking.result import Word
+from hardsim.report.check import model_line, print_facts, print_reach, print_violation, titles, verdict_text
+from hardsim.report.numbers import NOTHING, count, plural, rounded, short, tried_text, word_text
 from hardsim.report.screen import Screen, columns
 
 LENGTH_COLUMNS = columns(
@@ -40,7 +36,7 @@ SUMMARY_COLUMNS = columns(
 def print_bound(screen: Screen, result: BoundResult, alphabet: Sequence[str], tables: bool) -> None:
     """The block of one result."""
     regime = result.regime and f"{result.regime}: temperatures below are multiples of {result.schedule}"
-    screen.head(result.name, [("model", model_line(replace(result.model, regime=None))), ("regime", regime)])
+    screen.head(result.input, [("model", model_line(replace(result.model, regime=None))), ("regime", regime)])
     if tables and result.lengths:
         last = result.lengths[-1]
         screen.block(LENGTH_COLUMNS, [length_row(length, alphabet) for length in result.lengths])
@@ -61,11 +57,11 @@ def print_bound(screen: Screen, result: BoundResult, alphabet: Sequence[str], ta
 
 def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
     """One row of the table of lengths."""
-    sharp = length.gap is not None
+    sharp = length.score_gap is not None
     return [
         str(length.n),
         tried_text(length.words, length.possible, length.exhaustive),
-        *map(short, (length.gap, length.declared, length.size, length.used)),
+        *map(short, (length.score_gap, length.declared_gap, length.size, length.temperature)),
         *map(short, (length.error, length.bound, length.epsilon)),
         *(map(short, (length.theorem, length.right)) if sharp else ("any", "any")),
         short(length.wrong),
@@ -75,9 +71,9 @@ def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
     ]
 
 
-def head_row(n: int, head: HeadResult) -> list[str]:
+def head_row(n: int, head: BoundHead) -> list[str]:
     """One head at the largest length."""
-    numbers = map(short, (head.gap, head.declared_gap, head.reach, head.error, head.bound))
+    numbers = map(short, (head.score_gap, head.declared_gap, head.logit_range, head.error, head.bound))
     return [head.name, str(head.layer), head.kind or "", str(n), *numbers]
 
 
@@ -93,12 +89,14 @@ def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
 def gap_row(result: BoundResult) -> list[str]:
     """The tightest head over all lengths."""
     heads = [head for length in result.lengths for head in length.heads]
-    tightest = min((head for head in heads if head.gap is not None), key=lambda head: head.gap or 0, default=None)
+    tightest = min(
+        (head for head in heads if head.score_gap is not None), key=lambda head: head.score_gap or 0, default=None
+    )
     kinds = {head.kind for head in heads}
     kind = next((kind for kind in ("ties", "tieless") if kind in kinds), "uniform" if kinds else "no attention")
-    told = (None, None, NOTHING) if tightest is None else (tightest.gap, tightest.declared_gap, tightest.name)
+    told = (None, None, NOTHING) if tightest is None else (tightest.score_gap, tightest.declared_gap, tightest.name)
     return [
-        *(result.name, result.regime or NOTHING, "yes" if result.violation is None else "NO"),
+        *(result.input, result.regime or NOTHING, "yes" if result.violation is None else "NO"),
         count(sum(length.words for length in result.lengths)),
         str(result.lengths[-1].n if result.lengths else 0),
         *(short(told[0]), short(told[1]), told[2], kind),
@@ -115,12 +113,12 @@ def summary_row(result: BoundResult) -> list[str]:
     """The largest length of one result."""
     last = result.lengths[-1]
     return [
-        result.name,
+        result.input,
         result.regime or NOTHING,
         verdict_text(result.verdict, result.partial),
         str(last.n),
-        *map(short, (last.gap, last.error, last.bound)),
-        *(("any", "any") if last.gap is None else map(short, (last.theorem, last.right))),
+        *map(short, (last.score_gap, last.error, last.bound)),
+        *(("any", "any") if last.score_gap is None else map(short, (last.theorem, last.right))),
         short(last.wrong),
     ]
 
@@ -137,15 +135,15 @@ LONGEST = 40
 
 def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[str], tables: bool) -> None:
     """The block of one result."""
-    screen.head(result.name, [("formula", result.formula), ("model", model_line(result.model))])
+    screen.head(result.input, [*titles(result), ("model", model_line(result.model))])
     if tables:
         screen.raw()
         screen.table(CRITICAL_COLUMNS, [bracket_row(bracket, alphabet) for bracket in result.lengths])
     screen.raw()
     for text in conclusions(result):
         screen.line(f"  {text}")
-    if result.every.word is not None:
-        screen.word("The word that is wrong at the largest beta", result.every.word, alphabet)
+    if result.every_length.word is not None:
+        screen.word("The word that is wrong at the largest beta", result.every_length.word, alphabet)
     screen.raw()
 
 
@@ -153,8 +151,8 @@ def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:
     """One length."""
     return [
         str(bracket.n),
-        *map(exact, (bracket.refuted, bracket.proved)),
-        NOTHING if not bracket.proved else short(1 / bracket.proved),
+        *map(exact, (bracket.wrong_at, bracket.right_at)),
+        short(bracket.temperature_constant),
         "closed" if bracket.closed else "open",
         f"all {count(bracket.tried)}" if bracket.exhaustive else count(bracket.tried),
         NOTHING if bracket.word is None else brief(bracket.word, alphabet),
@@ -163,33 +161,33 @@ def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:
 
 def conclusions(result: CriticalResult) -> list[str]:
     """What holds at every length, from which argument, and beside which constants."""
-    every = result.every
+    every = result.every_length
     lines = []
     if result.partial:
         lines.append("every length: not asked, since the search was interrupted")
-    elif every.proved is None:
+    elif every.right_at is None:
         lines.append(f"every length: not proved at any beta up to {exact(LARGEST)}: {result.reason}")
     else:
         lines.append(
-            f"every length: right at beta {exact(every.proved)}, temperature constant {short(1 / every.proved)}"
+            f"every length: right at beta {exact(every.right_at)}, temperature constant {short(1 / every.right_at)}"
         )
         if result.deciding is not None and result.deciding.argument is not None:
             argument = result.deciding.argument
-            rate = "" if argument.rate is None else f" with g = {argument.rate / every.proved} beta, x = e^-g"
+            rate = "" if argument.g is None else f" with g = {argument.g / every.right_at} beta, x = e^-g"
             lines.append(f"  decided by head {result.deciding.name}: its error is at most {argument.bound}{rate}")
-    if every.refuted is None:
+    if every.wrong_at is None:
         lines.append("no word tried is wrong at any beta tried")
     else:
-        lines.append(f"wrong at beta {exact(every.refuted)} on a word of length {every.n}")
+        lines.append(f"wrong at beta {exact(every.wrong_at)} on a word of length {every.n}")
     if every.closed:
         lines.append(f"the bracket is closed: words come within {exact(WIDTH)} of the proved end")
-    elif every.proved is not None:
+    elif every.right_at is not None:
         lines.append(
             "the bracket is open: the proof gives positions their worst types at their least rate, and none of the "
             f"{count(every.tried)} words tried comes that far (no word may)"
         )
-    paper = f"; Lemma 6 needs 2 ln 7 = {2 * log(7):.4f}" if result.nearest else ""
-    lines.append(f"beta in use: {exact(result.used)}{paper}")
+    paper = f"; Lemma 6 needs 2 ln 7 = {result.lemma_6:.4f}" if result.lemma_6 else ""
+    lines.append(f"beta in use: {exact(result.beta_used)}{paper}")
     if result.partial:
         lines.append("interrupted: not all lengths were done")
     return lines
@@ -212,33 +210,7 @@ def print_criticals(screen: Screen, results: Sequence[CriticalResult]) -> None:
     """One row per result."""
     rows = []
     for result in results:
-        every = result.every
-        bracket = [exact(every.refuted), exact(every.proved), "closed" if every.closed else "open"]
-        rows.append([result.name, result.model.regime or NOTHING, *bracket, exact(result.used)])
+        every = result.every_length
+        bracket = [exact(every.wrong_at), exact(every.right_at), "closed" if every.closed else "open"]
+        rows.append([result.input, result.model.regime or NOTHING, *bracket, exact(result.beta_used)])
     screen.table(CRITICALS_COLUMNS, rows)
-
-
-# ---- JSON ----
-
-
-def critical_json(result: CriticalResult) -> Json:
-    """A whole result of `bound --critical`."""
-    return titles_json("ltl", result.formula) | {
-        **model_json(result.name, "ltl", result.model),
-        "width": rational(WIDTH),
-        "lengths": [bracket_json(bracket) for bracket in result.lengths],
-        "every_length": bracket_json(result.every),
-        "deciding": None if result.deciding is None else head_json(result.deciding),
-        "reason": result.reason,
-        "beta_used": rational(result.used),
-        "lemma_6": decimal(Fraction(2 * log(7))) if result.nearest else None,
-        "partial": result.partial,
-    }
-
-
-def bracket_json(bracket: Bracket) -> Json:
-    """One bracket."""
-    constant = None if not bracket.proved else rational(1 / bracket.proved)
-    ends = {"right_at": rational(bracket.proved), "wrong_at": rational(bracket.refuted)}
-    words = {"word": data(bracket.word), "tried": bracket.tried, "exhaustive": bracket.exhaustive}
-    return {"n": bracket.n or None, **ends, "temperature_constant": constant, "closed": bracket.closed, **words}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Protocol
 
 from hardsim.checking.bound import BoundResult
 from hardsim.checking.result import (
@@ -21,7 +22,6 @@ from hardsim.checking.result import (
     Violation,
     Word,
 )
-from hardsim.report.json import numbers
 from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text, word_text
 from hardsim.report.screen import Field, Screen, columns
 
@@ -53,7 +53,7 @@ SUMMARY_COLUMNS = columns(
 def print_check(screen: Screen, result: CheckResult, alphabet: Sequence[str], tables: bool) -> None:
     """The block of one result; `tables` adds rows for lengths, layers and heads."""
     lengths = result.lengths
-    screen.head(result.name, [(title_label(result.kind), result.title or None), ("model", model_line(result.model))])
+    screen.head(result.input, [*titles(result), ("model", model_line(result.model))])
     if tables and lengths:
         screen.block(LENGTH_COLUMNS, [length_row(length, result) for length in lengths])
         screen.block(LAYER_COLUMNS, [layer_row(lengths, index) for index in range(len(lengths[-1].layers))])
@@ -74,9 +74,21 @@ def print_reach(screen: Screen, result: CheckResult | BoundResult) -> None:
     screen.line((found.value, style), f": {result.reach}")
 
 
-def title_label(kind: str) -> str:
-    """What the title of a subject is: a formula's text, or what a file says of itself."""
-    return "formula" if kind == "ltl" else "title"
+class Titled(Protocol):
+    """What has a title."""
+
+    @property
+    def formula(self) -> str | None:
+        """A formula's text."""
+
+    @property
+    def title(self) -> str | None:
+        """What a file says of itself."""
+
+
+def titles(result: Titled) -> list[tuple[str, str | None]]:
+    """A formula's text, or what a file says of itself."""
+    return [("formula", result.formula or None), ("title", result.title or None)]
 
 
 def model_line(facts: ModelFacts) -> str:
@@ -89,7 +101,7 @@ def model_line(facts: ModelFacts) -> str:
     parts += [plural(facts.layers, "layer") + (", one head each" if facts.single_head else "")]
     parts += [plural(facts.heads, "head"), f"dimension {facts.dimension}", plural(facts.parameters, "parameter")]
     parts += ["with a beginning of sequence"] if facts.bos else []
-    parts += [f"ties broken in {', '.join(facts.broken)}"] if facts.broken else []
+    parts += [f"ties broken in {', '.join(facts.ties_broken)}"] if facts.ties_broken else []
     return ", ".join(parts)
 
 
@@ -119,7 +131,7 @@ def temperature_text(length: LengthResult) -> str | None:
     """The temperature over the positions; None where a regime has it."""
     if length.temperature is None:
         return None
-    low, high = length.temperature
+    low, high = length.temperature.least, length.temperature.largest
     return short(high) if low == high else f"{short(low)} to {short(high)}"
 
 
@@ -127,17 +139,17 @@ def layer_row(lengths: Sequence[LengthResult], index: int) -> list[str]:
     """A layer at the length where its error is largest."""
     n, row = max(((length.n, length.layers[index]) for length in lengths), key=lambda item: item[1].error)
     numbers = map(short, (row.attended_error, row.attended_bound, row.error, row.bound))
-    return [str(row.number), lengths[-1].layers[index].kind, str(n), *numbers]
+    return [str(row.layer), lengths[-1].layers[index].kind, str(n), *numbers]
 
 
 def head_row(lengths: Sequence[LengthResult], index: int) -> list[str | None]:
     """A head over all lengths: its largest error and its least score gap, each with its bound there."""
     found = [(length.n, length.heads[index]) for length in lengths]
     error_n, worst = max(found, key=lambda item: item[1].error)
-    gaps = [(head.gap, n, head) for n, head in found if head.gap is not None]
+    gaps = [(head.score_gap, n, head) for n, head in found if head.score_gap is not None]
     gap, gap_n, tightest = min(gaps, key=lambda item: item[:2]) if gaps else (None, NOTHING, None)
     last = found[-1][1]
-    most = max((head.most for _, head in found if head.most is not None), default=None)
+    most = max((head.most_maxima for _, head in found if head.most_maxima is not None), default=None)
     purpose = f"{last.purpose} [{last.theorem}]" if last.theorem else last.purpose
     return [
         *(last.name, str(last.layer), "ties" if any(head.kind == "ties" for _, head in found) else last.kind),
@@ -161,7 +173,7 @@ def print_facts(
         screen.raw(word_text(tie.word, alphabet))
     if growth:
         fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
-        screen.line(f"  growth   {fits} (fitted to lengths {growth[0].lengths[0]} to {growth[0].lengths[1]})")
+        screen.line(f"  growth   {fits} (fitted to lengths {growth[0].from_n} to {growth[0].to_n})")
     if rests_on is not None:
         every = "gap and sizes of all words of each length: no assumption"
         screen.line(f"  bounds   Theorem 26, with {rests_on or every}")
@@ -182,8 +194,8 @@ def assumptions(lengths: Sequence[LengthResult]) -> str:
 def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
     """The verdict with its reach; for a mismatch the word on a line of its own, the answers, and the next step."""
     print_reach(screen, result)
-    if result.stuck is not None:
-        screen.word("The first of these words", result.stuck, alphabet)
+    if result.undecided_word is not None:
+        screen.word("The first of these words", result.undecided_word, alphabet)
         screen.line(f"  {next_arithmetic(result.engine)}")
     mismatch = result.mismatch
     if mismatch is not None:
@@ -200,9 +212,9 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
 def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = True) -> str:
     """What each says of a mismatching word; `rounds`: a network whose output shall be exactly 0 or 1."""
     soft = answer_text(mismatch.soft, alphabet)
-    if mismatch.value is not None:
+    if mismatch.output is not None:
         exactness = ", neither 0 nor 1" if rounds and mismatch.soft is None else ""
-        soft += f" (output {output_text(mismatch.value)}{exactness})"
+        soft += f" (output {output_text(mismatch.output)}{exactness})"
     oracle = "" if mismatch.oracle is None else f"oracle: {answer_text(mismatch.oracle, alphabet)}; "
     return (
         f"{oracle}hard attention: {answer_text(mismatch.hard, alphabet)}; "
@@ -279,7 +291,7 @@ def summary_row(result: CheckResult) -> list[str]:
         for name in ("acceptance_gap", "margin", "score_gap")
     ]
     return [
-        *(result.name, result.model.regime or "Theorem 26", verdict_text(result.verdict, result.partial)),
+        *(result.input, result.model.regime or "Theorem 26", verdict_text(result.verdict, result.partial)),
         *map(count, (result.words, sum(length.mismatches for length in lengths))),
         *map(short, (*least, *((worst.error, worst.bound) if worst else (None, None)))),
         str(max((length.digits for length in lengths), default=0) or NOTHING),
@@ -305,15 +317,15 @@ def print_evaluations(screen: Screen, evaluations: Sequence[Evaluation], alphabe
 
 def evaluation_row(found: Evaluation, alphabet: Sequence[str]) -> list[str | None]:
     """One word: whether all agree, what each says, what was measured, precision; a network that rounds has no bound."""
-    shown, rounds = numbers(found), found.bound is None
+    rounds = found.bound is None
     return [
         AGREE[found.agree],
         NOTHING if found.oracle is None else answer_text(found.oracle, alphabet),
         answer_text(found.hard, alphabet),
         answer_text(found.soft, alphabet) if found.decided else NOT_DECIDED,
-        output_text(shown.value) if shown.value is not None else NOTHING if rounds else None,
-        *map(short if rounds else known, (shown.unrounded, shown.margin)),
-        known(shown.error) if rounds else short(shown.error),
+        output_text(found.output) if found.output is not None else NOTHING if rounds else None,
+        *map(short if rounds else known, (found.unrounded, found.margin)),
+        known(found.error) if rounds else short(found.error),
         *(known(found.bound), str(found.digits), word_text(found.word, alphabet)),
     ]
 

@@ -1,22 +1,29 @@
-"""What `hardsim show` says of a network: in numbers, its heads, and what theory says of each; and its JSON."""
+"""What `hardsim show` says of a network: in numbers, its heads, and what theory says of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 from hardsim.checking.engines import head_bounds
-from hardsim.checking.result import HeadResult
-from hardsim.checking.subject import Subject
+from hardsim.checking.result import (
+    HeadResult,
+    LayerNumber,
+    Length,
+)
+from hardsim.checking.subject import Subject, SubjectRecord
 from hardsim.program.file import program_json
-from hardsim.program.model import Head, Program, ProgramLayer
+from hardsim.program.model import Head, ProgramLayer
 from hardsim.program.regimes import REGIMES
-from hardsim.report.check import model_line, title_label
-from hardsim.report.json import Json, model_json, titles_json
-from hardsim.report.numbers import decimal, plural, rational, short
+from hardsim.records import Embedded, Exact, Measured, Natural, Positive, Record, Unwritten, one_of, written
+from hardsim.report.check import model_line, titles
+from hardsim.report.numbers import plural, short
 from hardsim.report.screen import Field, Screen, columns
 from hardsim.run.mp import digits_needed
 
+PROGRAM = '{"$ref": "#/$defs/program"}'
+"""The schema of a program is that of .ahat.json files."""
 MASKS = {
     "none": "every j",
     "future": "j <= i",
@@ -26,22 +33,180 @@ MASKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ModelReport:
-    """A subject; in a regime also what theory allows each head, and the decimal digits that are needed, by length."""
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreTerm(Record):
+    """A product of two linear forms."""
 
-    subject: Subject
-    warnings: Sequence[str]
-    bounds: Mapping[int, Mapping[str, HeadResult]]
-    digits: Mapping[int, int]
+    query: str
+    """Of the coordinates of the query's position."""
+    key: str
+    """Of the coordinates of the key's position."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Allowed(Record):
+    """What theory allows a head at one length."""
+
+    n: Length
+    error: Measured
+    """The largest error of an attended value."""
+    score_gap: Exact | None
+    """The least score gap; None for uniform heads."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ShownHead(Record):
+    """One head of the network. Beta and bounds are of a regime."""
+
+    name: str
+    """The head's name."""
+    mask: Annotated[str, one_of(*MASKS)]
+    """Which positions j a query i sees."""
+    weighting: Annotated[str, one_of("average", "leftmost", "rightmost")]
+    """Which of several largest scores counts."""
+    score: tuple[ScoreTerm, ...]
+    """The score is the sum of these products; none: uniform attention."""
+    value: str | None
+    """What it reads; None where it reads several values, which `program` has."""
+    gap: str | None
+    """The declared score gap of a row, in i and n."""
+    purpose: str
+    """What the head is for."""
+    theorem: str
+    """The theorem that it rests on, if any."""
+    beta: Exact | None
+    """The head's own inverse-temperature constant."""
+    bounds: tuple[Allowed, ...]
+    """What theory allows, by length."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ShownLayer(Record):
+    """One layer, with the numbers of its hidden units."""
+
+    layer: LayerNumber
+    clips: Natural
+    """Clips to [0, 1], two relus each."""
+    relus: Natural
+    """Other hidden units."""
+    heads: tuple[ShownHead, ...]
+    """The heads, whose outputs are added up."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Meaning(Record):
+    """What a coordinate holds."""
+
+    coordinate: str
+    """The coordinate's name."""
+    meaning: str
+    """What it holds."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ShownEncoding(Record):
+    """A coordinate of the position encoding."""
+
+    coordinate: str
+    """The coordinate's name."""
+    value: str
+    """An expression in i and n, or a predicate."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Precision(Record):
+    """Decimal digits needed at one length, in a regime."""
+
+    n: Length
+    digits: Positive
+    """How many."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModelReport(SubjectRecord):
+    """A network; of a regime also what theory allows each head, and the decimal digits that are needed, by length."""
+
+    warnings: tuple[str, ...]
+    """Where integers of a program may leave the range of its construction."""
+    bounds: Unwritten[Mapping[int, Mapping[str, HeadResult]]]
+    """By length and head."""
+    precision: tuple[Precision, ...]
+    """By length."""
+
+    @property
+    @written
+    def reads(self) -> str:
+        """How the answer is read off."""
+        return reading(self.subject)
+
+    @property
+    @written
+    def theorems(self) -> tuple[str, ...]:
+        """The theorems that its heads rest on."""
+        return tuple(dict.fromkeys(head.theorem for head in self.subject.program.heads if head.theorem))
+
+    @property
+    @written
+    def core(self) -> tuple[Meaning, ...]:
+        """What each coordinate of the core holds."""
+        program = self.subject.program
+        letters = [(one.name, f"the symbol is one of: {' '.join(sorted(one.symbols))}") for one in program.letters]
+        return tuple(Meaning(*named) for named in (*letters, *program.meanings.items()))
+
+    @property
+    @written
+    def output(self) -> str:
+        """The coordinate that holds the answer."""
+        return self.subject.program.output
+
+    @property
+    @written
+    def encodings(self) -> tuple[ShownEncoding, ...]:
+        """The position encoding."""
+        return tuple(ShownEncoding(one.name, str(one.value)) for one in self.subject.program.encodings)
+
+    @property
+    @written
+    def layers(self) -> tuple[ShownLayer, ...]:
+        """The layers, one after the other."""
+        numbered = enumerate(self.subject.program.layers, start=1)
+        return tuple(
+            ShownLayer(number, *units(layer), tuple(map(self._head, layer.heads))) for number, layer in numbered
+        )
+
+    @property
+    @written
+    def program(self) -> Annotated[dict[str, Any], Embedded(PROGRAM)]:
+        """The hard attention itself by the names of its coordinates, as .ahat.json files have it: exact rationals are
+        strings there."""
+        return program_json(self.subject.program)
+
+    def _head(self, head: Head) -> ShownHead:
+        subject = self.subject
+        return ShownHead(
+            name=head.name,
+            mask=head.mask.value,
+            weighting=head.weighting.value,
+            score=tuple(ScoreTerm(str(query), str(key)) for query, key in head.score),
+            value=str(head.value) if len(head.values) == 1 else None,
+            gap=None if head.promise is None else str(head.promise),
+            purpose=head.purpose,
+            theorem=head.theorem,
+            beta=None if subject.regime is None else subject.budget.beta_of(head),
+            bounds=tuple(
+                Allowed(n, heads[head.name].bound, heads[head.name].declared_gap) for n, heads in self.bounds.items()
+            ),
+        )
 
 
 def describe(subject: Subject, lengths: Sequence[int], warnings: Sequence[str] = ()) -> ModelReport:
     """The report on a subject; of a regime with bounds and precision for words of these lengths."""
     if subject.regime is None:
-        return ModelReport(subject, warnings, {}, {})
+        return ModelReport(subject, tuple(warnings), {}, ())
     bounds = {n: head_bounds(subject, n) for n in lengths}
-    return ModelReport(subject, warnings, bounds, {n: digits_needed(subject.model, n) for n in lengths})
+    return ModelReport(
+        subject, tuple(warnings), bounds, tuple(Precision(n, digits_needed(subject.model, n)) for n in lengths)
+    )
 
 
 def reading(subject: Subject) -> str:
@@ -53,17 +218,6 @@ def reading(subject: Subject) -> str:
     if subject.exact:
         return f"accepts where {program.output} is 1, rejects where it is 0, at the {at} position"
     return f"accepts where {program.output} is above {program.threshold} at the {at} position"
-
-
-def theorems(program: Program) -> list[str]:
-    """The theorems that its heads rest on."""
-    return list(dict.fromkeys(head.theorem for head in program.heads if head.theorem))
-
-
-def meanings(program: Program) -> list[tuple[str, str]]:
-    """What each coordinate of the core holds."""
-    letters = [(letter.name, f"the symbol is one of: {' '.join(sorted(letter.symbols))}") for letter in program.letters]
-    return [*letters, *program.meanings.items()]
 
 
 def units(layer: ProgramLayer) -> tuple[int, int]:
@@ -90,7 +244,9 @@ def print_model(screen: Screen, report: ModelReport) -> None:
     regime = subject.regime is not None
     screen.head(subject.name, _regime_lines(report) if regime else _lines(report), width=12)
     if regime:
-        rows = [(name, meaning + " (the output)" * (name == program.output)) for name, meaning in meanings(program)]
+        rows = [
+            (one.coordinate, one.meaning + " (the output)" * (one.coordinate == program.output)) for one in report.core
+        ]
         screen.block(columns("<coordinate", Field("holds", "left", fold=True)), rows)
     for number, layer in enumerate(program.layers, start=1):
         clips, relus = units(layer)
@@ -108,36 +264,36 @@ def print_model(screen: Screen, report: ModelReport) -> None:
 def _regime_lines(report: ModelReport) -> list[tuple[str, str | None]]:
     facts, program = report.subject.facts, report.subject.program
     return [
-        (title_label(report.subject.kind), report.subject.title),
+        *titles(report),
         ("read at", f"the {facts.at} position"),
         ("regime", f"{facts.regime}: {REGIMES[program.regime].summary}"),
-        ("theorems", "; ".join(theorems(program)) or "none needed: no attention"),
+        ("theorems", "; ".join(report.theorems) or "none needed: no attention"),
         ("size", f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}"
                  f"{', one head per layer' if facts.single_head else ''}, dimension {facts.dimension}, "
                  f"{plural(facts.parameters, 'non-zero parameter')}"),
         ("counting", f"comparisons of counts by {facts.counting}" if facts.counting else None),
         ("temperature", facts.temperature),
         ("beta", f"{facts.beta} (the logits are beta score / temperature)"),
-        ("encodings", _encodings(program)),
-        ("precision", ", ".join(f"{digits} digits at n = {n}" for n, digits in report.digits.items())),
+        ("encodings", _encodings(report)),
+        ("precision", ", ".join(f"{one.digits} digits at n = {one.n}" for one in report.precision)),
     ]  # fmt: skip
 
 
 def _lines(report: ModelReport) -> list[tuple[str, str | None]]:
     subject, facts = report.subject, report.subject.facts
     return [
-        (title_label(subject.kind), subject.title or None),
+        *titles(report),
         ("size", model_line(facts)),
         ("alphabet", " ".join(subject.program.alphabet)),
-        ("encodings", _encodings(subject.program) or "none"),
-        ("reads", reading(subject)),
+        ("encodings", _encodings(report) or "none"),
+        ("reads", report.reads),
         ("temperature", facts.temperature),
         *[("warning", warning) for warning in report.warnings],
     ]
 
 
-def _encodings(program: Program) -> str:
-    named = [(encoding.name, str(encoding.value)) for encoding in program.encodings]
+def _encodings(report: ModelReport) -> str:
+    named = [(one.coordinate, one.value) for one in report.encodings]
     return ", ".join(name if name == value else f"{name} = {value}" for name, value in named)
 
 
@@ -161,46 +317,3 @@ def _print_head(screen: Screen, head: Head, report: ModelReport) -> None:
         error = "exact" if gap is None and not bound else f"error at most {short(bound)}"
         least = "" if gap is None else f", score gap at least {short(gap)}"
         screen.line(f"    at n = {n:<4} {error}{least}")
-
-
-# ---- JSON ----
-
-
-def show_json(report: ModelReport) -> Json:
-    """The model of `show`."""
-    subject, program = report.subject, report.subject.program
-    return titles_json(subject.kind, subject.title) | {
-        **model_json(subject.name, subject.kind, subject.facts),
-        "reads": reading(subject),
-        "warnings": list(report.warnings),
-        "theorems": theorems(program),
-        "core": [{"coordinate": name, "meaning": meaning} for name, meaning in meanings(program)],
-        "output": program.output,
-        "encodings": [{"coordinate": one.name, "value": str(one.value)} for one in program.encodings],
-        "precision": [{"n": n, "digits": digits} for n, digits in report.digits.items()],
-        "layers": [
-            {"layer": number, "heads": [head_json(head, report) for head in layer.heads]}
-            | dict(zip(("clips", "relus"), units(layer), strict=True))
-            for number, layer in enumerate(program.layers, start=1)
-        ],
-        "program": program_json(program),
-    }
-
-
-def head_json(head: Head, report: ModelReport) -> Json:
-    """One head: its score is the sum of products of two forms, of the query and of the key; `value` is what it reads
-    (null: several values); beta and bounds are of a regime."""
-    subject = report.subject
-    found = [(n, heads[head.name]) for n, heads in report.bounds.items()]
-    return {
-        "name": head.name,
-        "mask": head.mask.value,
-        "weighting": head.weighting.value,
-        "score": [{"query": str(query), "key": str(key)} for query, key in head.score],
-        "value": str(head.value) if len(head.values) == 1 else None,
-        "purpose": head.purpose,
-        "theorem": head.theorem,
-        "gap": None if head.promise is None else str(head.promise),
-        "beta": None if subject.regime is None else rational(subject.budget.beta_of(head)),
-        "bounds": [{"n": n, "error": decimal(one.bound), "score_gap": rational(one.declared_gap)} for n, one in found],
-    }

@@ -1,34 +1,18 @@
-"""Numbers and words as text: short for tables, lossless or with 20 significant digits for JSON."""
+"""Numbers and words as text, short, for tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 from hardsim.checking.result import Answer
 from hardsim.checking.result import count as count
 from hardsim.checking.result import plural as plural
+from hardsim.records import rounded as rounded
 
 SHORT_DIGITS = 3
-LONG_DIGITS = 20
-KEPT_BITS = 4096
-"""Leading bits of a numerator and a denominator that decide what is shown."""
 NOTHING = "–"
 """What a table shows where there is no number."""
-
-
-def rounded(value: Fraction, digits: int) -> Decimal:
-    """The value to that many significant decimal digits (half to even), of whatever size it is."""
-    context = Context(prec=digits, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    numerator, denominator = value.numerator, value.denominator
-    up, down = (max(0, number.bit_length() - KEPT_BITS) for number in (numerator, denominator))
-    if not up and not down:
-        return context.divide(Decimal(numerator), Decimal(denominator)).normalize(context)
-    # Decimal arithmetic on millions of digits takes minutes: divide the leading bits, then scale by the power of two.
-    wide = Context(prec=digits + 40, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    leading = wide.divide(Decimal(numerator >> up), Decimal(denominator >> down))
-    return context.plus(wide.multiply(leading, wide.power(Decimal(2), up - down))).normalize(context)
 
 
 def short(value: Fraction | float | None) -> str:
@@ -46,23 +30,6 @@ def output_text(value: Fraction) -> str:
     if value != 1 and abs(1 - value) < Fraction(1, 1000):
         return f"1 {'-' if value < 1 else '+'} {short(abs(1 - value))}"
     return short(value)
-
-
-def decimal(value: Fraction | None) -> str | None:
-    """A measured number for JSON: a decimal string with at most 20 significant digits; None stays None."""
-    if value is None:
-        return None
-    return f"{rounded(value, LONG_DIGITS)}" if value else "0"
-
-
-def rational(value: Fraction | int | None) -> str | None:
-    """An exact number for JSON: `p/q` in lowest terms, or `p`; None stays None."""
-    return None if value is None else str(Fraction(value))
-
-
-def digits(value: int) -> str:
-    """All digits of a count, however many (`str` stops at 4300)."""
-    return f"{Decimal(value):f}"
 
 
 def word_text(word: Sequence[str], alphabet: Sequence[str]) -> str:

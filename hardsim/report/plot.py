@@ -23,15 +23,15 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 Value = Callable[[BoundLength], Fraction | None]
 
 PANELS: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = (
-    ("score gap", (("measured", lambda x: x.gap), ("declared", lambda x: x.declared))),
+    ("score gap", (("measured", lambda x: x.score_gap), ("declared", lambda x: x.declared_gap))),
     ("error of an attended value", (("measured", lambda x: x.error), ("bound", lambda x: x.bound))),
     (
         "temperature",
         (
-            ("Theorem 26", lambda x: x.theorem if x.gap is not None else None),
+            ("Theorem 26", lambda x: x.theorem if x.score_gap is not None else None),
             ("right up to", lambda x: x.right),
             ("wrong at", lambda x: x.wrong),
-            ("used", lambda x: x.used if x.gap is not None else None),
+            ("used", lambda x: x.temperature if x.score_gap is not None else None),
         ),
     ),
 )
@@ -84,7 +84,7 @@ def _panel(axes: Any, title: str, series: Sequence[tuple[str, Value]], results: 
 
 def name_of(result: BoundResult) -> str:
     """What a line of several results is called: the file without its directory, shortened, and the regime."""
-    name = PurePath(result.name).name
+    name = PurePath(result.input).name
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME // 2]}...{name[-LONGEST_NAME // 2 :]}"
     return name if result.regime is None else f"{name}, {result.regime}"

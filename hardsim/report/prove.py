@@ -11,10 +11,9 @@ from fractions import Fraction
 from hardsim.checking.confirm import Confirmation
 from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.result import span_text
-from hardsim.proof.result import HeadArgument, HeadProof, LinkProof, Proof, WorstCase
-from hardsim.report.check import STYLES, answers, model_line, title_label
-from hardsim.report.json import Json, data, fields_json
-from hardsim.report.numbers import NOTHING, decimal, rational, short
+from hardsim.proof.result import HeadArgument, HeadProof, Proof, WorstCase
+from hardsim.report.check import STYLES, answers, model_line, titles
+from hardsim.report.numbers import NOTHING, short
 from hardsim.report.screen import Field, Screen, columns
 
 METHOD = (
@@ -39,9 +38,9 @@ def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], ta
     """The block of one result; `tables` adds one row per head of a formula, or per length of a model."""
     subject, mismatch = result.subject, result.mismatch
     model = None if result.proof is None else model_line(subject.facts)
-    screen.head(result.name, [(title_label(subject.kind), subject.title or None), ("model", model)])
+    screen.head(result.input, [*titles(result), ("model", model)])
     if result.proof is not None:
-        _print_links(screen, result.proof, result.general, tables)
+        _print_links(screen, result.proof, result.all_n, tables)
     if tables and result.lengths:
         screen.block(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
         screen.raw()
@@ -63,7 +62,7 @@ def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bo
     screen.raw()
     for number, link in enumerate(proof.links, start=1):
         reason = "" if link.reason is None else f": {link.reason}"
-        screen.line(f"  link {number}: {link.claim} -- {'proved' if link.holds else 'not proved'}{reason}")
+        screen.line(f"  link {number}: {link.claim} -- {'proved' if link.proved else 'not proved'}{reason}")
     if proof.network.cases:
         screen.line(f"    the shortest such case: {case_text(proof.network.cases[0])}")
 
@@ -75,10 +74,10 @@ def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -
     text = f"{found.words:,} words were run besides"
     if not found.words:
         text = "no word was run besides" + ("" if found.partial else ": words of this length take too long")
-    if found.words and found.whole:
-        text += f", every one of {span_text(min_n, found.whole)}"
-    if found.longest > found.whole:
-        text += f"{' and some' if found.whole else ', some'} of up to {found.longest:,} symbols"
+    if found.words and found.every_word_to:
+        text += f", every one of {span_text(min_n, found.every_word_to)}"
+    if found.longest > found.every_word_to:
+        text += f"{' and some' if found.every_word_to else ', some'} of up to {found.longest:,} symbols"
     if found.words > found.undecided:
         text += ": each is answered as proved"
     if found.undecided:
@@ -90,7 +89,7 @@ def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -
 
 def head_row(head: HeadProof) -> list[str]:
     """A head with its worst case over all words."""
-    case = head.case
+    case = head.worst
     if case is None:
         return [head.name, str(head.layer), *([NOTHING] * 5), "no clip reads it"]
     wanted = "count" if case.value is None else short(case.value)
@@ -110,17 +109,17 @@ def case_text(case: WorstCase) -> str:
 
 def length_row(length: LengthProof) -> list[str]:
     """One length of a model."""
-    numbers = map(short, (length.tau, length.bound, length.distance))
-    return [str(length.n), length.how or "not proved", *numbers, length.reason or NOTHING]
+    numbers = map(short, (length.temperature, length.bound, length.distance))
+    return [str(length.n), length.proved_by or "not proved", *numbers, length.reason or NOTHING]
 
 
 def types_text(case: WorstCase) -> str:
     """The local types that attain a worst case."""
     if not case.types:
         return "any" if case.value is None else NOTHING
-    parts = [f"{first}{'' if first == last else f'-{last}'}: {text}" for first, last, text in case.types]
+    parts = [f"{run.first}{'' if run.first == run.last else f'-{run.last}'}: {run.type}" for run in case.types]
     if len(parts) > SHOWN_RUNS:
-        place = next((k for k, (first, _, _) in enumerate(case.types) if first == case.winner), 0)
+        place = next((k for k, run in enumerate(case.types) if run.first == case.winner), 0)
         start = max(0, min(place - 2, len(parts) - SHOWN_RUNS))
         ends = ["..."] if start + SHOWN_RUNS < len(parts) else []
         parts = [*(["..."] if start else []), *parts[start : start + SHOWN_RUNS], *ends]
@@ -136,7 +135,7 @@ def print_proofs(screen: Screen, results: Sequence[ProofResult]) -> None:
             lengths = str(result.max_n) if one else f"{result.min_n}-{result.max_n}"
             lengths = "every" if result.every_length else lengths
             facts = [result.subject.regime, result.verdict.value, lengths]
-            rows.append([result.name, *facts, short(result.proof.margin)])
+            rows.append([result.input, *facts, short(result.proof.margin)])
     if len(rows) > 1:
         screen.table(SUMMARY_COLUMNS, rows)
 
@@ -155,7 +154,7 @@ def print_argument(screen: Screen, proof: Proof, tables: bool) -> None:
         if proof.predicates:
             screen.line(f"  counted as Booleans of which nothing is known: {'; '.join(proof.predicates)}")
     for number, link in enumerate(proof.links, start=1):
-        reason = "proved" if link.holds else f"not proved: {link.reason}"
+        reason = "proved" if link.proved else f"not proved: {link.reason}"
         screen.line(f"  every length, link {number}: {link.claim} -- {reason}")
 
 
@@ -173,12 +172,12 @@ def _print_heads(screen: Screen, heads: list[HeadProof]) -> None:
     assert argument is not None
     names = ", ".join(head.name for head in heads)
     screen.line(f"  {'heads' if len(heads) > 1 else 'head'} {names}: {argument.shape}")
-    for step in argument.steps:
+    for step in argument.inequalities:
         screen.line(f"    for {step.order}: {step.larger} >= {times(step.rate, step.unit)}")
-    if argument.rate is not None:
+    if argument.g is not None:
         lemma = f"; the paper's {argument.lemma} is {short(argument.lemma_error)}" if argument.lemma else ""
         screen.line(
-            f"    so with g = {argument.rate} and x = e^-g the error is at most {argument.bound} = "
+            f"    so with g = {argument.g} and x = e^-g the error is at most {argument.bound} = "
             f"{short(argument.error)}{lemma}"
         )
     for head in heads:
@@ -192,79 +191,3 @@ def times(rate: Fraction, unit: str) -> str:
     """A rate times what it is per."""
     factor = str(rate) if rate.denominator == 1 else f"({rate})"
     return factor if unit == "1" else f"{factor} ({unit})"
-
-
-# ---- JSON ----
-
-
-def prove_json(result: ProofResult) -> Json:
-    """A whole result of `prove`."""
-    subject, proof, answered = result.subject, result.proof, data(result.mismatch)
-    lengths = {"min_n": result.min_n, "max_n": result.max_n}
-    verdict = {"verdict": result.verdict.value, "reach": result.reach}
-    confirmed = None if result.confirmed is None else fields_json(result.confirmed, whole="every_word_to")
-    if proof is None:
-        about = {"input": result.name, "kind": subject.kind, "title": subject.title, **lengths}
-        found = {"proved_to": result.proved_to, **verdict, "tried": result.tried, "mismatch": answered}
-        rows = [length_json(length) for length in result.lengths]
-        return about | found | {"confirmed": confirmed, "lengths": rows}
-    return {
-        "input": result.name,
-        "formula": subject.title,
-        "model": fields_json(subject.facts),
-        **lengths,
-        "claim": "heads" if result.heads_only else "formula",
-        **verdict,
-        "prefix": proof.prefix,
-        "margin": decimal(proof.margin),
-        "links": [{**link_json(link), "cases": [case_json(case) for case in link.cases]} for link in proof.links],
-        "heads": [
-            {"name": head.name, "layer": head.layer, "purpose": head.purpose, "exact": head.exact}
-            | {"worst": None if head.case is None else case_json(head.case)}
-            for head in proof.heads
-        ],
-        "tried": result.tried,
-        "confirmed": confirmed,
-        "mismatch": answered,
-        "all_n": None if result.general is None else general_json(result.general),
-    }
-
-
-def length_json(length: LengthProof) -> Json:
-    """One length of a model."""
-    found = fields_json(length, how="proved_by", tau="temperature", broken="", network="")
-    return found | {"proved_by": length.how or None, "reason": length.reason or None}
-
-
-def case_json(case: WorstCase) -> Json:
-    """A worst case; `error` is rounded up and `margin` down, so that they stay bounds."""
-    margin = None if case.margin is None else decimal(-upwards(-case.margin))
-    numbers = {"value": rational(case.value), "error": decimal(upwards(case.error)), "margin": margin}
-    types = [{"from": first, "to": last, "type": text} for first, last, text in case.types]
-    return fields_json(case, symbols="") | numbers | {"types": types}
-
-
-def upwards(value: Fraction) -> Fraction:
-    """At least the value, and no more digits than are printed."""
-    return value + abs(value) / 10**18
-
-
-def general_json(proof: Proof) -> Json:
-    """A proof for every length."""
-    links, heads = list(map(link_json, proof.links)), list(map(head_json, proof.heads))
-    found = {"proved": proof.proved, "reason": proof.reason, "margin": decimal(proof.margin)}
-    return found | {"links": links, "heads": heads, "predicates": list(proof.predicates)}
-
-
-def link_json(link: LinkProof) -> Json:
-    """A link, without worst cases."""
-    return {"claim": link.claim, "proved": link.holds, "reason": link.reason, "head": link.head}
-
-
-def head_json(head: HeadProof) -> Json:
-    """A head and its argument; numbers that bound are those that were proved, to 20 digits."""
-    shown = {"name": head.name, "layer": head.layer, "purpose": head.purpose, "margin": decimal(head.margin)}
-    argument = None
-    if head.argument is not None:
-        argument = fields_json(head.argument, steps="inequalities", rate="g") | {"lemma": head.argument.lemma or None}
-    return shown | {"clips": list(head.clips), "argument": argument}

@@ -149,7 +149,7 @@ def test_only_gaps(tmp_path: Path) -> None:
     assert result.reach == "every declared gap holds on 14 words up to length 3"
     for length in result.lengths:
         assert [length.right, length.wrong, length.word, length.bits, length.error] == [None, None, None, 0, 0]
-        assert [length.gap, length.declared] == [None if length.n == 1 else 1, 1]
+        assert [length.score_gap, length.declared_gap] == [None if length.n == 1 else 1, 1]
 
 
 def test_without_a_search(tmp_path: Path) -> None:
@@ -162,10 +162,10 @@ def test_errors_at_a_temperature_of_ones_own(tmp_path: Path) -> None:
     result = report(at_temperature(subject_of(tmp_path, some_a()), "1/4"), 3)
     for length in result.lengths[1:]:
         q = (length.n - 1) * exp(-4)
-        assert length.used == Fraction(1, 4)
+        assert length.temperature == Fraction(1, 4)
         assert float(length.error) == pytest.approx(q / (1 + q), rel=1e-9)
         assert float(length.bound) == pytest.approx(q, rel=1e-9)
-        assert length.heads[0].reach == 4
+        assert length.heads[0].logit_range == 4
         assert known(length.right) < critical(length.n)
 
 

@@ -92,7 +92,7 @@ def test_too_flat_attention_is_refuted_by_the_shortest_word(
     assert all(evaluation.mismatch is None for evaluation in evaluations(subject, earlier))
     if beta is not None and regime != "causal-temperature":
         value = 2 * attended(found, 0.5, regime) - 0.5
-        assert float(known(result.mismatch.value)) == pytest.approx(min(max(value, 0), 1), abs=1e-12)
+        assert float(known(result.mismatch.output)) == pytest.approx(min(max(value, 0), 1), abs=1e-12)
 
 
 def test_an_output_in_between_is_a_mismatch_for_accepted_words_too() -> None:
@@ -101,7 +101,7 @@ def test_an_output_in_between_is_a_mismatch_for_accepted_words_too() -> None:
     assert evaluation.oracle is evaluation.hard is True
     assert evaluation.soft is None
     assert evaluation.mismatch is not None
-    assert float(known(evaluation.value)) == pytest.approx(2 * exp(0.75) / (1 + exp(0.75)) - 0.5, abs=1e-12)
+    assert float(known(evaluation.output)) == pytest.approx(2 * exp(0.75) / (1 + exp(0.75)) - 0.5, abs=1e-12)
 
 
 BOUNDS = "(gaps and margins are lower bounds, errors upper bounds)"

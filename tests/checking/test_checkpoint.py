@@ -32,10 +32,11 @@ from tests.subjects import shipped
 REQUEST = {"--max-n": 8, "--seed": 0, "--beta": None}
 INPUTS = [("since.ltl", "12ab", ("a", "b"))]
 RESULT = CheckResult(
-    name="since.ltl",
+    input="since.ltl",
     sha256="12ab",
     kind="ltl",
-    title="a S b",
+    formula="a S b",
+    title=None,
     model=ModelFacts(1, 1, 5, 30, "1/n", beta=Fraction(1, 7)),
     engine="auto",
     seed=0,
@@ -174,14 +175,14 @@ def test_a_file_of_another_version_is_refused(path: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "__version__", "9.9.9")
         refused(path, r"version of hardsim .* there, 9\.9\.9 here")
-    monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 4)
-    refused(path, "schema_version 3 there, 4 here")
+    monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 5)
+    refused(path, "schema_version 4 there, 5 here")
 
 
 def test_a_file_of_the_first_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text('{"format": "hardsim-checkpoint", "schema_version": 1, "runs": {}}\n', encoding="ascii")
-    refused(path, "is of another request: schema_version 1 there, 3 here")
+    refused(path, "is of another request: schema_version 1 there, 4 here")
 
 
 def test_a_damaged_file_is_refused_wherever_it_ends(path: Path) -> None:

@@ -92,7 +92,7 @@ def hold(subject: Subject, result: CheckResult) -> None:
     if result.mismatch is not None and result.mismatch.word not in wrong:
         # Nearer to the right answer than these digits tell, but not the answer: nothing rounds it.
         assert result.mismatch.soft is None
-        assert result.mismatch.value not in (None, 0, 1)
+        assert result.mismatch.output not in (None, 0, 1)
         return
     if result.violation is not None:
         assert result.violation.measured < result.violation.claimed or "bound" in result.violation.what
@@ -130,7 +130,7 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
         return
     # `prove` runs every word of such a file, and says so.
     proof = prove_attention(without_budget(subject), LONGEST)
-    assert all(length.how in ("", "every word") for length in proof.lengths)
+    assert all(length.proved_by in (None, "every word") for length in proof.lengths)
     if proof.verdict is Verdict.PROVED:
         assert result.verdict in (Verdict.CERTIFIED, Verdict.REFUTED)
         assert result.mismatch is None
@@ -175,7 +175,8 @@ def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptio
         if result.mismatch is not None and result.mismatch.refutes:
             assert name in ("another clip", "another value")
             assert result.mismatch.soft is None
-            assert 0 < abs(known(result.mismatch.value) - int(result.mismatch.hard is True)) <= result.lengths[-1].bound
+            off = abs(known(result.mismatch.output) - int(result.mismatch.hard is True))
+            assert 0 < off <= result.lengths[-1].bound
         return
     if result.verdict is not Verdict.PROVED:
         hold(subject, result)

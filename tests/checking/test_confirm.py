@@ -63,13 +63,13 @@ def test_lengths_are_paid_for_in_the_order_of_their_worth() -> None:
 
 def test_every_short_word_and_some_long_ones_are_run() -> None:
     found = confirmation(since(), 1, 64)
-    assert (found.whole, found.longest, found.undecided, found.partial) == (5, 64, 0, False)
+    assert (found.every_word_to, found.longest, found.undecided, found.partial) == (5, 64, 0, False)
     assert 363 < found.words <= confirming.MOST
     assert confirmation(since(), 1, 3) == Confirmation(3 + 9 + 27, 3, 3)
     assert confirmation(since(), 1, 64, every_length=True).longest == 128
     assert confirmation(since(), 1, 64, heads_only=True) == found
     longer = confirmation(since(), 7, 7)  # 3^7 words are too many
-    assert (longer.whole, longer.longest) == (0, 7)
+    assert (longer.every_word_to, longer.longest) == (0, 7)
     assert longer.words > 20
     assert confirmation(since(), 5000, 5000) == Confirmation()
 
@@ -182,6 +182,6 @@ def test_hard_attention_that_is_not_the_program_refutes(tmp_path: Path) -> None:
     result = confirmed(proof)
     assert (result.verdict, result.reach) == (Verdict.REFUTED, "hard/oracle disagree on a word of length 2")
     assert known(result.mismatch).word == ("b", "a")
-    every = tuple(replace(length, how="every word") for length in proof.lengths)
+    every = tuple(replace(length, proved_by="every word") for length in proof.lengths)
     with pytest.raises(Contradiction, match="hard attention was found to be the program on b a"):
         confirmed(replace(proof, lengths=every))

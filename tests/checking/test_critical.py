@@ -49,7 +49,7 @@ def derived(n: int, rate: float = 0.5) -> float:
 
 def holds(bracket: Bracket, value: float) -> bool:
     """Whether a bracket, which must have both ends, contains a number."""
-    return float(known(bracket.refuted)) - 1e-9 <= value <= float(known(bracket.proved)) + 1e-9
+    return float(known(bracket.wrong_at)) - 1e-9 <= value <= float(known(bracket.right_at)) + 1e-9
 
 
 @pytest.fixture(scope="module")
@@ -61,27 +61,27 @@ def test_since_comes_to_two_ln_four(since: CriticalResult) -> None:
     assert [row.n for row in since.lengths] == [1, 2, 3, 4, 5, 6, 12, 24]
     for row in since.lengths[1:]:
         assert row.closed
-        assert holds(row, derived(row.n)), row
+        assert holds(row, derived(known(row.n))), row
     assert derived(2) == pytest.approx(2 * log(3))
     # Both ends grow with n.
     for one, other in zip(since.lengths, since.lengths[1:], strict=False):
-        assert (one.proved or 0) <= (other.proved or 0)
-        assert (one.refuted or 0) <= (other.refuted or 0)
-    assert since.every.closed
-    assert holds(since.every, 2 * log(4))
+        assert (one.right_at or 0) <= (other.right_at or 0)
+        assert (one.wrong_at or 0) <= (other.wrong_at or 0)
+    assert since.every_length.closed
+    assert holds(since.every_length, 2 * log(4))
     assert known(known(since.deciding).argument).bound == "x"
 
 
 def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
     subject = compiled("a S b", letters="abc")
     for row in since.lengths[1:]:
-        word, proved = known(row.word), known(row.proved)
+        word, proved = known(row.word), known(row.right_at)
         assert len(word) == row.n
-        assert wrong(subject, word, known(row.refuted))
+        assert wrong(subject, word, known(row.wrong_at))
         assert not wrong(subject, word, proved)
         model = at_beta(subject, proved)
-        assert prove_network(model, subject.program, Sites((row.n,), only_last=True))[0].holds
-    assert general_proof(subject, at_beta(subject, known(since.every.proved))).proved
+        assert prove_network(model, subject.program, Sites((known(row.n),), only_last=True))[0].proved
+    assert general_proof(subject, at_beta(subject, known(since.every_length.right_at))).proved
 
 
 @pytest.mark.sweep
@@ -96,24 +96,24 @@ def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> Non
     subject = compiled(text, regime)
     result = critical(subject, longest)
     for row in result.lengths[:longest]:
-        truth = max(critical_of(subject, word) for word in product("ab", repeat=row.n))
+        truth = max(critical_of(subject, word) for word in product("ab", repeat=known(row.n)))
         assert row.exhaustive
         # Words are wrong up to the truth, to one part in 10000.
-        assert truth <= known(row.proved)
-        if row.refuted is None:
+        assert truth <= known(row.right_at)
+        if row.wrong_at is None:
             assert truth <= WIDTH
         else:
-            assert row.refuted <= truth + Fraction(1, 10_000) <= row.refuted + 2 * WIDTH
+            assert row.wrong_at <= truth + Fraction(1, 10_000) <= row.wrong_at + 2 * WIDTH
 
 
 def test_where_no_word_has_the_worst_types_the_bracket_stays_open() -> None:
     # Over {a, b} every a is unselected and every b wins, so that nothing before the winner is selected and wrong.
     result = critical(compiled("a S b"), 4)
     assert all(row.closed for row in result.lengths)
-    assert not result.every.closed
-    assert known(result.every.refuted) < 1
-    assert holds(result.every, 2 * log(4) - 1e-3)
-    assert result.every.n == 3
+    assert not result.every_length.closed
+    assert known(result.every_length.wrong_at) < 1
+    assert holds(result.every_length, 2 * log(4) - 1e-3)
+    assert result.every_length.n == 3
 
 
 def test_bounded_encodings_have_brackets_for_each_length_only() -> None:
@@ -121,8 +121,8 @@ def test_bounded_encodings_have_brackets_for_each_length_only() -> None:
     result = critical(compiled("a S b", "none", letters="abc"), 3)
     assert [row.closed for row in result.lengths[:3]] == [True] * 3
     for row in result.lengths[1:3]:
-        assert holds(row, derived(row.n, 1 / (2 * row.n)))
-    assert result.every.proved is None
+        assert holds(row, derived(known(row.n), 1 / (2 * known(row.n))))
+    assert result.every_length.right_at is None
     assert "no positive rate" in known(result.reason)
 
 

@@ -158,7 +158,7 @@ def test_too_flat_attention_is_refuted_by_the_same_word_in_every_engine(regime: 
         assert figures(result) == figures(exact)
         assert result.mismatch is not None
         assert result.mismatch.word == exact.mismatch.word
-        assert abs(known(result.mismatch.value) - known(exact.mismatch.value)) < Fraction(1, 10**12)
+        assert abs(known(result.mismatch.output) - known(exact.mismatch.output)) < Fraction(1, 10**12)
 
 
 def on_the_threshold(step: Fraction) -> Subject:
@@ -202,7 +202,7 @@ def stuck_at(monkeypatch: pytest.MonkeyPatch, stuck: Callable[[Word], bool]) -> 
 def test_a_word_that_stays_undecided_leaves_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     stuck_at(monkeypatch, lambda word: word == tuple("cba"))
     result = check_subject(compiled("a S b", letters="abc"), CheckOptions(max_n=3, engine="ball"))
-    assert (result.verdict, result.mismatch, result.stuck) == (Verdict.UNDECIDED, None, tuple("cba"))
+    assert (result.verdict, result.mismatch, result.undecided_word) == (Verdict.UNDECIDED, None, tuple("cba"))
     assert "was reached on 1 of 39 words" in result.reach
     assert [length.undecided for length in result.lengths] == [0, 0, 1]
 
@@ -211,7 +211,7 @@ def test_a_mismatch_outweighs_an_undecided_word(monkeypatch: pytest.MonkeyPatch)
     stuck_at(monkeypatch, lambda word: len(word) == 1)
     subject = compiled("a S b", beta=Fraction(1, 2), letters="abc")
     result = check_subject(subject, CheckOptions(max_n=3, engine="ball"))
-    assert (result.verdict, result.stuck) == (Verdict.REFUTED, None)
+    assert (result.verdict, result.undecided_word) == (Verdict.REFUTED, None)
 
 
 def test_balls_that_meet_their_limit_are_undecided() -> None:

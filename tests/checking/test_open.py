@@ -86,7 +86,7 @@ def test_a_stored_model_gives_identical_results(tmp_path: Path, text: str, optio
     assert (again.model, again.program, again.facts) == (direct.model, direct.program, direct.facts)
     check = CheckOptions(max_n=6, exhaustive=30)
     one, two = check_subject(direct, check), check_subject(again, check)
-    assert replace(two, name=one.name, sha256=one.sha256) == one
+    assert replace(two, input=one.input, sha256=one.sha256) == one
     assert two.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     if text != TEXT:
         assert one.verdict is Verdict.CERTIFIED

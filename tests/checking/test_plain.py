@@ -111,14 +111,14 @@ def test_what_stands_for_no_value_is_refused(kind: Any, data: Any) -> None:
 
 
 @given(
-    field=st.sampled_from(["word", "oracle", "hard", "soft", "value"]),
+    field=st.sampled_from(["word", "oracle", "hard", "soft", "output"]),
     value=st.sampled_from([3, True, None, "a", [], [1], ["a", None], "1/2", "0x1p0"]),
 )
 def test_fields_of_other_types_are_refused_with_their_place(field: str, value: Any) -> None:
     right = to_plain(Mismatch(("a",), True, False, None, Fraction(1, 3)))
     answers: list[Any] = [True, None, [], ["a", None]]
     allowed: dict[str, list[Any]] = {"word": [[]], "oracle": answers, "hard": answers, "soft": answers}
-    allowed["value"] = [None, "1/2"]
+    allowed["output"] = [None, "1/2"]
     data = [right | {field: value}]
     if any(same(value, one) for one in allowed[field]):
         (found,) = from_plain(data, list[Mismatch], "runs")

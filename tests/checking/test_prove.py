@@ -56,8 +56,8 @@ def test_heads_only_claims_nothing_about_the_formula() -> None:
     found = prove_subject(lie, 6)
     assert (found.verdict, known(found.mismatch).kind) == (Verdict.REFUTED, "hard/oracle")
     proof = known(found.proof)
-    assert proof.network.holds
-    assert not known(proof.meaning).holds
+    assert proof.network.proved
+    assert not known(proof.meaning).proved
 
 
 def test_words_that_a_worst_case_suggests() -> None:

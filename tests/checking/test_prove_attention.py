@@ -33,7 +33,7 @@ def prove(subject: Subject, max_n: int, tau: str | None = None, **given: Any) ->
     return prove_attention(subject if tau is None else at_temperature(subject, tau), max_n, **given)
 
 
-def reasons(proof: ProofResult) -> list[str]:
+def reasons(proof: ProofResult) -> list[str | None]:
     return [length.reason for length in proof.lengths]
 
 
@@ -46,10 +46,10 @@ def test_the_distance_and_the_temperature(tmp_path: Path) -> None:
     two = proof.lengths[1]
     assert two.distance == Fraction(1, 4)
     assert known(two.bound) <= Fraction(1, 8)
-    assert known(two.tau) < critical(2)
+    assert known(two.temperature) < critical(2)
     (one,) = prove(subject_of(tmp_path, some_a()), 1).lengths
     # A position alone is attended to exactly.
-    assert one.tau == 1
+    assert one.temperature == 1
     assert one.bound == 0
     assert prove(subject_of(tmp_path, some_a()), 1).reach.startswith("every word of length 1:")
 
@@ -224,7 +224,7 @@ def test_hard_attention_that_is_not_the_program_is_refuted(tmp_path: Path) -> No
     proof = prove(replace(subject, oracle=wrong), 3)
     assert (proof.verdict, proof.reach) == (Verdict.REFUTED, "hard/oracle disagree on a word of length 2")
     assert known(proof.mismatch).word == ("b", "a")
-    assert reasons(proof) == ["", "hard attention is not what the program says"]
+    assert reasons(proof) == [None, "hard attention is not what the program says"]
 
 
 def test_a_broken_network_is_refuted(tmp_path: Path) -> None:

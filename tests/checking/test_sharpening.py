@@ -190,14 +190,18 @@ def test_errors_are_enclosed_and_below_their_bounds(tmp_path: Path) -> None:
     assert result.verdict is Verdict.CERTIFIED
     assert "in ball arithmetic" in result.reach
     for length in result.lengths[1:]:
-        q = (length.n - 1) * exp(-1 / known(length.temperature)[0])
+        q = (length.n - 1) * exp(-1 / float(known(length.temperature).least))
         (layer,), (head,) = length.layers, length.heads
         for error in (length.error, layer.error, layer.attended_error, head.error):
             assert float(error) == pytest.approx(q / (1 + q), rel=1e-9)
         assert length.error <= length.bound <= known(length.epsilon) == Fraction(1, 8)
-        assert (head.kind, head.most, head.reach) == ("ties", length.n, Fraction(1))
+        assert (head.kind, head.most_maxima, head.score_range) == ("ties", length.n, Fraction(1))
         assert length.accepted == 2**length.n - 1
-    assert {growth.what: growth.lengths for growth in result.growth} == {"gap": (2, 4), "size": (1, 4), "1/tau": (2, 4)}
+    assert {growth.what: (growth.from_n, growth.to_n) for growth in result.growth} == {
+        "gap": (2, 4),
+        "size": (1, 4),
+        "1/tau": (2, 4),
+    }
 
 
 def test_the_errors_of_several_layers(tmp_path: Path) -> None:
@@ -270,7 +274,7 @@ def test_tallies_add_up() -> None:
 
 def test_a_power_law_is_found() -> None:
     found = fit("cube", [(n, Fraction(5, n**3)) for n in range(2, 9)])
-    assert found.lengths == (2, 8)
+    assert (found.from_n, found.to_n) == (2, 8)
     assert found.exponent == pytest.approx(-3)
     assert found.factor == pytest.approx(5)
 
@@ -307,10 +311,10 @@ def test_undecided_words_are_counted_and_the_others_go_on(
     options = CheckOptions(max_n=3, engine=engine)
     result = check_subject(sharp, options)
     assert [length.undecided for length in result.lengths] == [0, 1, 0]
-    assert (result.verdict, result.mismatch, result.stuck) == (Verdict.UNDECIDED, None, ("a", "b"))
+    assert (result.verdict, result.mismatch, result.undecided_word) == (Verdict.UNDECIDED, None, ("a", "b"))
     assert "no answer of the softmax network was reached on 1 of 14 words; the others agree" in result.reach
     refuted = check_subject(flat, options)  # a mismatch on another word outweighs it
-    assert (refuted.verdict, refuted.lengths[1].undecided, refuted.stuck) == (Verdict.REFUTED, 1, None)
+    assert (refuted.verdict, refuted.lengths[1].undecided, refuted.undecided_word) == (Verdict.REFUTED, 1, None)
     monkeypatch.undo()
     monkeypatch.setattr(SoftModel, "run", given_up("ab", SoftModel.run))
     found = evaluations(sharp, [("a", "b"), ("b", "a")], "ball")
@@ -361,7 +365,7 @@ def test_exact_hard_attention_runs_once_on_every_word(name: str, max_n: int, mon
     subject = shipped(name)
     monkeypatch.setattr(ExactModel, "run", counted)
     result = check_subject(subject, CheckOptions(max_n=max_n, exhaustive=1024))
-    assert len(ran) == len(set(ran)) == result.words * (2 if result.model.broken else 1)
+    assert len(ran) == len(set(ran)) == result.words * (2 if result.model.ties_broken else 1)
 
 
 def test_what_workers_measure_is_what_this_process_would(tmp_path: Path) -> None:

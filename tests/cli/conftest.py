@@ -13,15 +13,14 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
-import jsonschema
 import pytest
 
 from hardsim.cli.app import run
 from hardsim.examples import formulas_directory
-from hardsim.report.json import schema
 from hardsim.visible import visible_lines
 from tests.attention_models import some_a, write
 from tests.clusters import PATIENCE
+from tests.documents import VALIDATOR
 
 COMMAND = (sys.executable, "-m", "hardsim")
 SINCE = "// a since b\nalphabet: a b c\naccept: ab b ba\nreject: a c bc\na S b\n"
@@ -40,7 +39,7 @@ class Outcome:
     def json(self) -> Any:
         """Standard output as a JSON document that meets the schema."""
         document = json.loads(self.out)
-        jsonschema.Draft202012Validator(schema()).validate(document)
+        VALIDATOR.validate(document)
         return document
 
     @property

@@ -13,6 +13,7 @@ import pytest
 
 from tests.attention_models import HEAD, critical, majority, some_a, with_head, write
 from tests.cli.conftest import interrupt, written
+from tests.documents import exact
 
 SOME_A = "// some a\nalphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
 
@@ -27,24 +28,24 @@ def test_the_critical_temperature_of_a_model_lies_in_its_bracket(hardsim: Any, m
     one, *others = result["lengths"]
     assert (one["score_gap"], one["right"], one["wrong"]) == (None, None, None)
     for length in others:
-        n, right, wrong, theorem = length["n"], *(Fraction(length[key]) for key in ("right", "wrong", "theorem"))
+        n, right, wrong, theorem = length["n"], *(exact(length[key]) for key in ("right", "wrong", "theorem"))
         assert right < critical(n) <= wrong == right * Fraction(5, 4)
         assert length["word"].count("a") == 1
         # Theorem 26: (n - 1) e^(-1/tau) <= 1/8, the largest such tau to one part in 64.
         assert theorem <= 1 / log(8 * (n - 1)) < theorem * Fraction(65, 64)
-        assert (length["epsilon"], length["temperature"]) == ("1/8", length["theorem"])
+        assert (exact(length["epsilon"]), length["temperature"]) == (Fraction(1, 8), length["theorem"])
         # The largest error is that of a word with one a.
         q = (n - 1) * exp(-1 / theorem)
-        assert float(length["error"]) == pytest.approx(q / (1 + q), rel=1e-9)
-        assert float(length["bound"]) == pytest.approx(q, rel=1e-9)
+        assert length["error"] == pytest.approx(q / (1 + q), rel=1e-9)
+        assert length["bound"] == pytest.approx(q, rel=1e-9)
         (head,) = length["heads"]
         # Scores of a row are at most 1 apart.
-        assert float(head["logit_range"]) == pytest.approx(float(1 / theorem), rel=1e-12)
-        assert (head["kind"], head["score_gap"], head["declared_gap"]) == ("ties", "1", None)
+        assert head["logit_range"] == pytest.approx(float(1 / theorem), rel=1e-12)
+        assert (head["kind"], exact(head["score_gap"]), head["declared_gap"]) == ("ties", Fraction(1), None)
     # Lemma 27 at depth 1: 2m >= 2^b for the b bits of n.
     assert [length["rounding_width"] for length in result["lengths"]] == [1, 2, 2, 4]
     gap, *_, found = result["growth"]
-    assert (gap["what"], float(gap["exponent"]), float(gap["factor"]), gap["from_n"]) == ("gap", 0, 1, 2)
+    assert (gap["what"], gap["exponent"], gap["factor"], gap["from_n"]) == ("gap", 0, 1, 2)
     assert found["what"] == "1/tau found, over log n"
 
 
@@ -69,7 +70,7 @@ def test_beyond_what_is_tried_in_full_words_are_made_hard(hardsim: Any, model: P
     assert {7, 8} <= {length["n"] for length in sampled}
     for length in sampled:
         assert "measured on" in length["assumption"]
-        assert Fraction(length["right"]) < critical(length["n"]) <= Fraction(length["wrong"])
+        assert exact(length["right"]) < critical(length["n"]) <= exact(length["wrong"])
 
 
 def test_the_critical_temperatures_of_a_formula(hardsim: Any, since: Path) -> None:
@@ -79,13 +80,13 @@ def test_the_critical_temperatures_of_a_formula(hardsim: Any, since: Path) -> No
     # At a factor f of tau the scores of neighbours with q = 1 differ by 1/(2f) nats: their weights by q = e^(-1/(2f)).
     # bc is wrong where the b at 1 has more than 1/4, q/(1 + q); bbc where (q + q^2)/(1 + q + q^2) is more than 1/4.
     for length, q in ((two, 1 / 3), (three, (sqrt(7 / 3) - 1) / 2)):
-        assert Fraction(length["right"]) < -1 / (2 * log(q)) <= Fraction(length["wrong"])
+        assert exact(length["right"]) < -1 / (2 * log(q)) <= exact(length["wrong"])
     # The budget's beta is 4, so q = e^-2: the largest error is at bc, and 2q/(1 + q) is allowed (THEORY 4).
-    assert two["temperature"] == "1/4"
-    assert float(two["error"]) == pytest.approx(1 / (1 + exp(2)), rel=1e-9)
-    assert float(two["bound"]) == pytest.approx(2 / (1 + exp(2)), rel=1e-9)
+    assert exact(two["temperature"]) == Fraction(1, 4)
+    assert two["error"] == pytest.approx(1 / (1 + exp(2)), rel=1e-9)
+    assert two["bound"] == pytest.approx(2 / (1 + exp(2)), rel=1e-9)
     (head,) = two["heads"]
-    assert (head["score_gap"], head["declared_gap"]) == ("1/4", "1/4")
+    assert exact(head["score_gap"]) == exact(head["declared_gap"]) == Fraction(1, 4)
     assert "O(n log n)" in result["asymptotics"]
 
 
@@ -111,11 +112,11 @@ def test_tau_and_epsilon(hardsim: Any, model: Path, since: Path) -> None:
     said = "\nREFUTED: softmax at this temperature is wrong on a word of length 2\n"
     hardsim("bound", model, "--tau", "1", "--max-n", "2").exits(1, said, "\nThe word, on a line of its own:\nab\n")
     result = report(hardsim, model, "--tau", "1", "--max-n", "2", code=1)
-    assert (result["refuted"], result["lengths"][1]["temperature"]) == (["a", "b"], "1")
+    assert (result["refuted"], exact(result["lengths"][1]["temperature"])) == (["a", "b"], Fraction(1))
     for path in (model, since):
         wide, narrow = (report(hardsim, path, "--epsilon", e, "--max-n", "2")["lengths"][1] for e in ("1/8", "1/80"))
-        assert (wide["epsilon"], narrow["epsilon"]) == ("1/8", "1/80")
-        assert Fraction(wide["theorem"]) > Fraction(narrow["theorem"])
+        assert (exact(wide["epsilon"]), exact(narrow["epsilon"])) == (Fraction(1, 8), Fraction(1, 80))
+        assert exact(wide["theorem"]) > exact(narrow["theorem"])
 
 
 def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
@@ -134,8 +135,8 @@ def test_a_bound_of_theorem_26_that_is_too_small_is_found(
         # Right all the same: the error is 1/(1 + e^4) at ab.
         result = hardsim(command, model, "--tau", "1/4", "--max-n", "2", "--json", "-").exits(1).result
         assert result["violation"]["what"] == "the error bound of coordinate found in layer 1"
-        assert float(result["violation"]["measured"]) == pytest.approx(1 / (1 + exp(4)), rel=1e-9)
-        assert result["violation"]["claimed"] == "0"
+        assert result["violation"]["measured"] == pytest.approx(1 / (1 + exp(4)), rel=1e-9)
+        assert result["violation"]["claimed"] == 0
         assert "defect of hardsim" in hardsim(command, model, "--tau", "1/4", "--max-n", "2").out
 
 
@@ -147,7 +148,7 @@ def test_a_bound_of_a_formula_that_is_too_small_is_found(
     monkeypatch.setattr(Budget, "error_bound", lambda self, head, n, context: context.mpf("0.1"))
     result = report(hardsim, since, "--max-n", "2", code=1)
     assert result["violation"]["what"].startswith("the error bound of head ")
-    assert float(result["violation"]["measured"]) == pytest.approx(1 / (1 + exp(2)), rel=1e-9)
+    assert result["violation"]["measured"] == pytest.approx(1 / (1 + exp(2)), rel=1e-9)
 
 
 # ---- --gap ----
@@ -174,7 +175,7 @@ def test_gaps_of_everything_that_is_shipped(
     hardsim("bound", "--gap", "--max-n", "3").exits(1, "3 results: 1 with a declared gap that does not hold")
     document = hardsim("bound", "--gap", "--max-n", "3", "--json", "-").json
     for result in document["results"]:
-        assert all((length["right"], length["error"], length["bits"]) == (None, "0", 0) for length in result["lengths"])
+        assert all((length["right"], length["error"], length["bits"]) == (None, 0, 0) for length in result["lengths"])
 
 
 def test_nothing_to_read_is_refused_without_gap(hardsim: Any) -> None:
@@ -258,8 +259,9 @@ def test_the_critical_beta_between_a_proof_and_a_word(hardsim: Any, since: Path)
         "the bracket is closed",
     )
     result = report(hardsim, since, "--critical", "--max-n", "4")
-    assert (result["every_length"]["right_at"], result["every_length"]["closed"]) == ("2773/1000", True)
-    assert float(result["lemma_6"]) == pytest.approx(2 * log(7))
+    assert result["every_length"]["closed"]
+    assert exact(result["every_length"]["right_at"]) == Fraction(2773, 1000)
+    assert result["lemma_6"] == pytest.approx(2 * log(7))
     assert result["lengths"][1]["word"] == ["b", "c"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from hardsim.errors import InvariantError
 from tests.cli.conftest import written
+from tests.documents import exact
 
 
 def accepted(word: str) -> bool:
@@ -27,8 +29,8 @@ def accepted(word: str) -> bool:
 def test_eval_says_what_each_of_the_three_answers(hardsim: Any, since: Path) -> None:
     result = hardsim("eval", since, "ab", "bc", "--json", "-").clean().result
     assert [(word["word"], word["oracle"], word["hard"], word["soft"], word["output"]) for word in result["words"]] == [
-        (["a", "b"], True, True, True, "1"),
-        (["b", "c"], False, False, False, "0"),
+        (["a", "b"], True, True, True, 1),
+        (["b", "c"], False, False, False, 0),
     ]
     assert [row.split()[:5] + row.split()[-1:] for row in hardsim("eval", since, "ab", "bc").out.splitlines()[-2:]] == [
         ["yes", "accept", "accept", "accept", "1", "ab"],
@@ -134,7 +136,10 @@ def test_show_describes_the_network(hardsim: Any, since: Path) -> None:
     result = hardsim("show", since, "--max-n", "16", "--json", "-").result
     (head,) = result["layers"][0]["heads"]
     # The declared gap of this regime is 1/(2n).
-    assert [(bound["n"], bound["score_gap"]) for bound in head["bounds"]] == [(8, "1/16"), (16, "1/32")]
+    assert [(bound["n"], exact(bound["score_gap"])) for bound in head["bounds"]] == [
+        (8, Fraction(1, 16)),
+        (16, Fraction(1, 32)),
+    ]
     assert result["model"]["layers"] == len(result["layers"])
 
 

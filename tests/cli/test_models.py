@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from fractions import Fraction
 from itertools import product
 from math import exp
 from pathlib import Path
@@ -16,6 +17,7 @@ from hardsim.examples import formulas_directory
 from hardsim.program.file import schema
 from tests.attention_models import HEAD, critical, majority, sided, some_a, with_head, write
 from tests.cli.conftest import written
+from tests.documents import exact
 
 REVERSE = (
     "alphabet: a b\nmap: ab -> ba\nm(i) := len(i) + 1 - pos(i)\nY(i) := leftmost_j[1, pos(j) = m(i)] in(j) : in(i)\n"
@@ -55,16 +57,21 @@ def test_the_json_of_a_check(hardsim: Any, model: Path) -> None:
     assert result["ties"] == [{"head": HEAD, "n": 2, "word": ["a", "a"], "position": 1, "count": 2}]
     two = result["lengths"][1]
     (head,) = two["heads"]
-    assert (head["kind"], head["score_gap"], head["declared_gap"], head["most_maxima"]) == ("ties", "1", None, 2)
+    assert (head["kind"], exact(head["score_gap"]), head["declared_gap"], head["most_maxima"]) == (
+        "ties",
+        Fraction(1),
+        None,
+        2,
+    )
     # Outputs are 0 and 1, the threshold 3/4: half of the distance 1/4.
-    assert two["epsilon"] == "1/8"
+    assert exact(two["epsilon"]) == Fraction(1, 8)
     # At length 2 the largest error is that of the word ab, 1 - 1/(1 + q); Theorem 26's bound of it is q (THEORY 2,
     # and the values lie within 1/2 of their middle).
-    numerator, _, denominator = two["theorem"].partition("/")
-    q = exp(-int(denominator) / int(numerator))
-    assert float(two["error"]) == pytest.approx(q / (1 + q), rel=1e-9)
-    assert float(two["bound"]) == pytest.approx(q, rel=1e-9)
-    assert q <= 1 / 8 < exp(-int(denominator) / int(numerator) * 64 / 65)
+    inverse = 1 / exact(two["theorem"])
+    q = exp(-inverse)
+    assert two["error"] == pytest.approx(q / (1 + q), rel=1e-9)
+    assert two["bound"] == pytest.approx(q, rel=1e-9)
+    assert q <= 1 / 8 < exp(-inverse * 64 / 65)
 
 
 def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: Any, model: Path) -> None:
@@ -76,7 +83,7 @@ def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: A
     assert lines[verdict + 3].strip() == "hard attention: accept; softmax: reject (output 0.731)"
     assert "lower --tau" in lines[verdict + 4]
     result = hardsim("check", model, "--tau", "1", "--max-n", "3", "--json", "-").result
-    assert float(result["mismatch"].pop("output")) == pytest.approx(exp(1) / (1 + exp(1)), rel=1e-9)
+    assert result["mismatch"].pop("output") == pytest.approx(exp(1) / (1 + exp(1)), rel=1e-9)
     assert result["mismatch"] == {
         "word": ["a", "b"],
         "kind": "soft/hard",
@@ -94,8 +101,8 @@ def test_a_smaller_epsilon_means_a_lower_temperature(hardsim: Any, model: Path) 
     def last(*options: str) -> Any:
         return hardsim("check", model, "--max-n", "2", *options, "--json", "-").result["lengths"][1]
 
-    assert last("--epsilon", "1/1000")["epsilon"] == "1/1000"
-    assert float(last("--epsilon", "1/1000")["bound"]) <= 1 / 1000 < float(last("--epsilon", "1/100")["bound"])
+    assert last("--epsilon", "1/1000")["epsilon"] == {"value": 0.001, "exact": "1/1000"}
+    assert last("--epsilon", "1/1000")["bound"] <= 1 / 1000 < last("--epsilon", "1/100")["bound"]
     hardsim("check", model, "--epsilon", "1").refused("Write a number between 0 and 1")
 
 
@@ -109,7 +116,7 @@ def test_a_false_gap_is_refuted_by_the_word_that_shows_it(
     outcome = hardsim(*command, path, "--max-n", "2").exits(1, said, "correct the gap")
     outcome.prints("\n  claimed 1.5, measured 1\n", "The word, on a line of its own:\nab\n")
     violation = hardsim(*command, path, "--max-n", "2", "--json", "-").exits(1).result["violation"]
-    assert (violation["word"], violation["measured"], violation["claimed"]) == (["a", "b"], "1", "1.5")
+    assert (violation["word"], violation["measured"], violation["claimed"]) == (["a", "b"], 1, 1.5)
 
 
 def test_a_false_gap_is_named_as_the_reason(hardsim: Any, tmp_path: Path) -> None:
@@ -247,8 +254,8 @@ def test_eval_of_a_model(hardsim: Any, model: Path) -> None:
     first, second = outcome.result["words"]
     assert (first["word"], first["agree"], first["hard"], first["soft"]) == (["a", "b"], False, True, False)
     # 1 - 1/(1 + 1/e)
-    assert float(first["error"]) == pytest.approx(1 / (1 + exp(1)), rel=1e-12)
-    assert (second["agree"], second["soft"], second["error"]) == (True, False, "0")
+    assert first["error"] == pytest.approx(1 / (1 + exp(1)), rel=1e-12)
+    assert (second["agree"], second["soft"], second["error"]) == (True, False, 0)
 
 
 def test_eval_of_what_hard_attention_leaves_undecided(hardsim: Any, tmp_path: Path) -> None:
@@ -372,7 +379,7 @@ def test_the_softmax_model_of_a_model(hardsim: Any, tmp_path: Path) -> None:
     assert document["program"]["layers"][0]["heads"][0]["weighting"] == "average"
     direct = hardsim("check", path, "--max-n", "4", "--json", "-").result["lengths"]
     # A temperature for each length, Theorem 26's.
-    assert document["temperature"] == [length["theorem"] for length in direct]
+    assert document["temperature"] == [length["theorem"]["exact"] for length in direct]
     assert hardsim("check", soft, "--max-n", "4", "--json", "-").exits(0).result["lengths"] == direct
     outcome = hardsim("check", soft, "--max-n", "5")
     outcome.refused("known for lengths 1 to 4, not for 5", "--max-n 4 goes as far as that", "larger --max-n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -23,6 +24,7 @@ from hardsim.proof.result import LinkProof, Proof
 from tests.attention_models import HEAD, majority, some_a, with_head, write
 from tests.cli.conftest import interrupt, written
 from tests.cli.test_models import REVERSE, SOME_A, TWICE, program
+from tests.documents import exact
 
 
 def test_prove_proves_every_word(hardsim: Any, since: Path) -> None:
@@ -41,7 +43,7 @@ def test_prove_in_json(hardsim: Any, since: Path) -> None:
     assert [result["prefix"] for result in results] == [False, False, True, True]
     (head,) = results[0]["heads"]
     # 1/2 - 2 q with q at most e^-2 = 0.1353: at least 0.2293.
-    assert float(head["worst"]["margin"]) > 0.2293
+    assert head["worst"]["margin"] > 0.2293
     assert head["worst"]["types"]
 
 
@@ -97,8 +99,8 @@ def test_every_length_with_its_argument(hardsim: Any, since: Path) -> None:
     result = hardsim("prove", since, "--all-n", "--max-n", "8", "--json", "-").result
     assert (result["verdict"], result["all_n"]["proved"], result["all_n"]["reason"]) == ("PROVED", True, None)
     (head,) = result["all_n"]["heads"]
-    assert head["argument"]["g"] == "2"
-    assert [step["rate"] for step in head["argument"]["inequalities"]] == ["2", "6", "2"]
+    assert head["argument"]["g"] == {"value": 2, "exact": "2"}
+    assert [exact(step["rate"]) for step in head["argument"]["inequalities"]] == [2, 6, 2]
     assert hardsim("prove", since, "--max-n", "3", "--json", "-").result["all_n"] is None
 
 
@@ -361,7 +363,7 @@ def test_prove_of_models_in_json(hardsim: Any, tmp_path: Path, model: Path, sinc
     first, second, third = hardsim("prove", model, turned, since, "--max-n", "2", "--json", "-").clean().json["results"]
     assert (first["kind"], first["verdict"], first["proved_to"], first["mismatch"]) == ("ahat", "PROVED", 2, None)
     assert [length["proved_by"] for length in first["lengths"]] == ["every word"] * 2
-    assert [length["distance"] for length in first["lengths"]] == ["1/4"] * 2
+    assert [exact(length["distance"]) for length in first["lengths"]] == [Fraction(1, 4)] * 2
     assert (second["kind"], second["tried"], second["max_n"]) == ("srasp", 0, 2)
     assert [length["proved_by"] for length in second["lengths"]] == ["structure"] * 2
     assert [length["reason"] for length in second["lengths"]] == [None, None]

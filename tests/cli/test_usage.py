@@ -66,7 +66,7 @@ def test_a_wrong_option_is_refused(hardsim: Any, since: Path, arguments: list[st
 @pytest.mark.parametrize("value", ["4", "7/2", "3.9", "004.50"])
 def test_beta_is_any_positive_rational(hardsim: Any, since: Path, value: str) -> None:
     result = hardsim("show", since, "--beta", value, "--json", "-").result
-    assert result["model"]["beta"] == str(Fraction(value))
+    assert result["model"]["beta"]["exact"] == str(Fraction(value))
 
 
 @pytest.mark.parametrize("command", ["check", "words", "show", "eval"])

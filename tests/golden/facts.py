@@ -147,9 +147,19 @@ def column(rows: Sequence[Any], key: str) -> list[Any]:
     return [row[key] for row in rows]
 
 
-def rounded(number: str | None) -> str | None:
-    """A decimal number to three digits: what is kept of numbers that depend on the arithmetic."""
-    return None if number is None else f"{float(number):.3g}"
+def exact(number: Facts | None) -> str | None:
+    """All digits of an exact number."""
+    return None if number is None else str(number["exact"])
+
+
+def exacts(rows: Sequence[Any], key: str) -> list[str | None]:
+    """One exact number of every length."""
+    return [exact(row[key]) for row in rows]
+
+
+def rounded(number: float | None) -> str | None:
+    """A number to three digits: what is kept of numbers that depend on the arithmetic."""
+    return None if number is None else f"{number:.3g}"
 
 
 def least(numbers: Sequence[str | None]) -> str | None:
@@ -172,20 +182,21 @@ def of_check(document: Any) -> Facts:
         "hard": column(rows, "hard_mismatches"),
         "undecided": column(rows, "undecided"),
         "word": spelled(result["mismatch"]["word"]) if result["mismatch"] else None,
-        "gap": column(rows, "score_gap"),
+        "gap": exacts(rows, "score_gap"),
         "gaps": {head["name"]: [] for head in rows[0]["heads"]},
-        "declared": [least([head["declared_gap"] for head in row["heads"]]) for row in rows],
+        "declared": [least(exacts(row["heads"], "declared_gap")) for row in rows],
         "error~": [rounded(row["error"]) for row in rows],
     }
     for row in rows:
         for head in row["heads"]:
-            facts["gaps"][head["name"]].append(head["score_gap"])
+            facts["gaps"][head["name"]].append(exact(head["score_gap"]))
     facts["gaps"] = {name: gaps for name, gaps in facts["gaps"].items() if any(gaps)}
     if result["model"]["regime"] is not None:
-        facts |= {key: result["model"][key] for key in ("beta", "temperature", "counting")}
+        facts |= {"beta": exact(result["model"]["beta"])}
+        facts |= {key: result["model"][key] for key in ("temperature", "counting")}
         facts["accept~"] = [rounded(row["acceptance_gap"]) for row in rows]
     else:
-        facts["tau"] = [[row["temperature"]["least"], row["temperature"]["largest"]] for row in rows]
+        facts["tau"] = [list(map(exact, row["temperature"].values())) for row in rows]
         facts["ties"] = len(result["ties"])
     return facts
 
@@ -203,15 +214,15 @@ def of_prove(document: Any) -> Facts:
         "confirmed": result["confirmed"]["words"] if result["confirmed"] else None,
         "word": spelled(result["mismatch"]["word"]) if result["mismatch"] else None,
     }
-    if "links" in result:
+    if result["proved_to"] is None:
         facts |= {"margin~": rounded(result["margin"]), "every~": rounded(result["all_n"]["margin"])}
         facts["reasons"] = [link["reason"] for link in (*result["links"], *result["all_n"]["links"]) if link["reason"]]
         worst = {head["name"]: head["worst"] for head in result["heads"]}
         facts["worst~"] = {name: rounded(case["error"]) for name, case in worst.items() if case is not None}
     else:
         rows = result["lengths"]
-        facts |= {"to": result["proved_to"], "how": column(rows, "proved_by"), "tau": column(rows, "temperature")}
-        facts |= {"distance": column(rows, "distance"), "bound~": [rounded(row["bound"]) for row in rows]}
+        facts |= {"to": result["proved_to"], "how": column(rows, "proved_by"), "tau": exacts(rows, "temperature")}
+        facts |= {"distance": exacts(rows, "distance"), "bound~": [rounded(row["bound"]) for row in rows]}
     return facts
 
 
@@ -223,7 +234,7 @@ def of_bound(document: Any) -> Facts:
     rows = result["lengths"]
     facts: Facts = {"code": document["exit_code"], "verdict": result["verdict"]}
     for key in ("score_gap", "declared_gap", "size", "theorem", "right", "wrong"):
-        if any(values := column(rows, key)):
+        if any(values := exacts(rows, key)):
             facts[key] = values
     words = [spelled(row["word"]) for row in rows]
     return facts | ({"word": words} if any(words) else {}) | {"bound~": [rounded(row["bound"]) for row in rows]}

@@ -28,7 +28,7 @@ CALM = settings(
 
 def reasons(proof: Proof) -> list[str | None]:
     """Why a proof is missing."""
-    return [link.reason for link in (proof.network, known(proof.meaning)) if not link.holds]
+    return [link.reason for link in (proof.network, known(proof.meaning)) if not link.proved]
 
 
 @pytest.mark.slow

@@ -69,13 +69,13 @@ def test_since_is_right_at_every_length_from_two_ln_four_on(regime: str) -> None
     proof = general_proof(since(Fraction(4), regime))
     (head,) = proof.heads
     argument = known(head.argument)
-    assert argument.rate is not None
+    assert argument.g is not None
     if regime != "causal-temperature":
         assert not general_proof(since(Fraction(27725, 10000), regime)).proved
-        assert argument.rate == 2
+        assert argument.g == 2
     # The rate at which the position lost by a whole q falls behind is no less than that of the tie.
-    assert argument.rate >= 2
-    x = exp(-float(argument.rate))
+    assert argument.g >= 2
+    x = exp(-float(argument.g))
     assert isclose(argument.error, x, rel_tol=1e-12)
     assert argument.error >= x * (1 - 1e-15)
     assert isclose(known(argument.lemma_error), 2 * x / (1 + x), rel_tol=1e-9)
@@ -89,7 +89,7 @@ def test_the_bound_for_every_length_covers_the_worst_cases_of_each() -> None:
         assert proof.proved, (subject.formula, subject.program.regime, proof.reason)
         finite = {head.name: head for head in prove(subject.model, subject.program, 12).heads}
         for head in proof.heads:
-            case = finite[head.name].case
+            case = finite[head.name].worst
             assert (head.argument is None) == finite[head.name].exact
             if head.argument is not None and case is not None and case.margin is not None:
                 # The finite prover shows the worst margin, whose error is the largest there up to its own slack.
@@ -110,7 +110,7 @@ def test_sums_of_look_ups_are_bounded_by_their_closed_forms() -> None:
         least = (sum(m * x ** (m * m) for m in terms) if kind == "number"
                  else 2 * (t := sum(x ** (m * m) for m in terms)) / (1 + 2 * t))  # fmt: skip
         for argument in heads:
-            assert argument.rate == 3
+            assert argument.g == 3
             assert least <= argument.error <= least * 1.01
 
 
@@ -129,8 +129,8 @@ def test_a_predicate_with_another_definition_is_not_the_formulas() -> None:
     subject = compile_formula(file := parse_text(OWN.format("third(#L[a])")), ModelOptions())
     users = own_predicates(parse_text(OWN.format("third(#L[a])").replace("k * 3", "k * 2")))
     proof = prove_general(subject.model, subject.program, desugar(file), users)
-    assert proof.network.holds
-    assert not known(proof.meaning).holds
+    assert proof.network.proved
+    assert not known(proof.meaning).proved
 
 
 @pytest.mark.parametrize("regime", ["temperature", "position"])
@@ -146,7 +146,7 @@ def test_another_formula_is_not_proved() -> None:
     for text in ("a S c", "b S b", "a U b", "Y(a S b)", "a S b & pos > 0 & len > 2"):
         other = desugar(parse_expression(text, list("abc")))
         proof = prove_general(subject.model, subject.program, other, {})
-        assert proof.network.holds
+        assert proof.network.proved
         assert "not proved to be the formula" in known(proof.reason)
 
 
@@ -167,5 +167,5 @@ def test_what_no_compiled_formula_has_is_refused() -> None:
         replace(subject.model, reading="first"),
         edited_head(subject.model, 0, mask=Mask.STRICT_FUTURE),
     ):
-        assert not general_proof(subject, model).network.holds
-        assert not prove(model, subject.program, 3).network.holds
+        assert not general_proof(subject, model).network.proved
+        assert not prove(model, subject.program, 3).network.proved

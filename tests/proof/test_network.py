@@ -137,10 +137,10 @@ def test_the_largest_error_is_that_of_the_worst_word(regime: str) -> None:
     )
     proof = prove(subject.model, subject.program, longest)
     (head,) = proof.heads
-    assert head.case is not None
-    assert float(head.case.error) == pytest.approx(largest, rel=1e-9)
+    assert head.worst is not None
+    assert float(head.worst.error) == pytest.approx(largest, rel=1e-9)
     # A clip 2x - 1/2 reads it: its margin is 1/2 - 2 times the error.
-    assert float(known(head.case.margin)) == pytest.approx(0.5 - 2 * largest, rel=1e-9)
+    assert float(known(head.worst.margin)) == pytest.approx(0.5 - 2 * largest, rel=1e-9)
 
 
 def _attended(judge: Judge, word: tuple[str, ...]) -> list[tuple[Any, Rational]]:
@@ -160,7 +160,7 @@ def test_the_critical_beta_of_since_is_twice_ln_4() -> None:
         subject = compiled("a S b", letters="abc", beta=beta)
         sites, _ = sites_up_to(subject.model, subject.program, 64)
         link, _ = prove_network(subject.model, subject.program, sites)
-        assert link.holds is proved
+        assert link.proved is proved
         assert bool(link.cases) is not proved
 
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import jsonschema
 import pytest
 
-from hardsim.checking.bound import BoundLength, BoundResult
-from hardsim.checking.result import Growth, HeadResult, ModelFacts, Tie, Verdict, Violation
+from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
+from hardsim.checking.result import Growth, ModelFacts, Tie, Verdict, Violation
 from hardsim.report.bound import gap_row, head_row, length_row, print_bound, print_gaps, print_summary, summary_row
-from hardsim.report.json import bound_json, schema
 from hardsim.report.plot import draw, name_of
+from tests.documents import valid, validator_of
 from tests.mistakes import raised
 from tests.report.screens import printed
 
@@ -21,26 +21,26 @@ HALF, TINY = Fraction(1, 2), Fraction(1, 10**9)
 
 def length(n: int, gap: Fraction | None = HALF) -> BoundLength:
     heads = (
-        HeadResult("wide", 1, "", "", TINY, HALF, gap and 2 * gap, None, None, "ties", 2, Fraction(4)),
-        HeadResult("narrow", 2, "", "", HALF, HALF, gap, Fraction(1, 8), None, "tieless", 1, Fraction(16)),
+        BoundHead("wide", 1, "ties", gap and 2 * gap, None, Fraction(4), TINY, HALF),
+        BoundHead("narrow", 2, "tieless", gap, Fraction(1, 8), Fraction(16), HALF, HALF),
     )
     return BoundLength(
-        n=n, positions=n, words=2**n, possible=2**n, exhaustive=True, gap=gap,
-        declared=Fraction(1, 8), size=Fraction(1),
-        epsilon=Fraction(1, 4), used=Fraction(1, 16), theorem=Fraction(1, 16), right=Fraction(1, 4),
+        n=n, positions=n, words=2**n, possible=2**n, exhaustive=True, score_gap=gap,
+        declared_gap=Fraction(1, 8), size=Fraction(1),
+        epsilon=Fraction(1, 4), temperature=Fraction(1, 16), theorem=Fraction(1, 16), right=Fraction(1, 4),
         wrong=Fraction(3, 8), word=("a", "b"), error=HALF, bound=HALF, bits=24, rounding_width=n, assumption="",
         heads=heads,
     )  # fmt: skip
 
 
 RESULT = BoundResult(
-    name="dir/model.ahat.json", sha256="0" * 64, kind="ahat", regime=None, schedule="1", grid="a grid",
+    input="dir/model.ahat.json", sha256="0" * 64, kind="ahat", regime=None, schedule="1", grid="a grid",
     model=ModelFacts(2, 1, 5, 7, "1"), seed=0, lengths=(length(1, None), length(2), length(3, Fraction(1, 3))),
-    growth=(Growth("gap", -1.25, 2.0, (2, 3)),), asymptotics="O(n)", ties=(Tie("wide", 2, ("a", "a"), 1, 2),),
+    growth=(Growth("gap", -1.25, 2.0, 2, 3),), asymptotics="O(n)", ties=(Tie("wide", 2, ("a", "a"), 1, 2),),
     verdict=Verdict.CERTIFIED, reach="all",
 )  # fmt: skip
 VIOLATION = Violation("the declared gap of head x", 2, ("a", "b"), TINY, HALF)
-FORMULA = replace(RESULT, name="dir/f.ltl", kind="ltl", regime="position", ties=())
+FORMULA = replace(RESULT, input="dir/f.ltl", kind="ltl", regime="position", ties=())
 
 
 def shown(result: BoundResult, tables: bool = True) -> str:
@@ -63,7 +63,7 @@ def test_rows() -> None:
 
 
 def test_a_report_without_attention() -> None:
-    bare = replace(RESULT, lengths=tuple(replace(one, heads=(), gap=None) for one in RESULT.lengths), growth=())
+    bare = replace(RESULT, lengths=tuple(replace(one, heads=(), score_gap=None) for one in RESULT.lengths), growth=())
     assert gap_row(bare)[2:] == ["yes", "14", "3", "–", "–", "–", "no attention", "–"]
     assert gap_row(replace(RESULT, lengths=()))[2:5] == ["yes", "0", "0"]
 
@@ -98,17 +98,16 @@ def test_short_reports() -> None:
 
 
 def test_json_meets_the_schema() -> None:
-    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/bound", "$defs": schema()["$defs"]})
+    validator = validator_of("BoundResult")
     for result in (
         RESULT, FORMULA, replace(RESULT, lengths=()), replace(RESULT, partial=True, refuted=("a",)),
         replace(RESULT, violation=Violation("x", 2, None, TINY, HALF), verdict=Verdict.REFUTED),
     ):  # fmt: skip
-        document = bound_json(result)
-        validator.validate(document)
+        document = valid(result)
         for key in document:
             with pytest.raises(jsonschema.ValidationError):
                 validator.validate({other: value for other, value in document.items() if other != key})
-    raised(jsonschema.ValidationError, validator.validate, bound_json(RESULT) | {"regime": "warm"})
+    raised(jsonschema.ValidationError, validator.validate, RESULT.to_dict() | {"regime": "warm"})
 
 
 @pytest.mark.sweep
@@ -130,4 +129,4 @@ def test_a_picture_is_the_same_each_time_and_skips_what_is_not_there() -> None:
 def test_names_in_a_picture() -> None:
     assert name_of(RESULT) == "model.ahat.json"
     assert name_of(FORMULA) == "f.ltl, position"
-    assert len(name_of(replace(RESULT, name=f"x/{'y' * 200}.srasp"))) < 50
+    assert len(name_of(replace(RESULT, input=f"x/{'y' * 200}.srasp"))) < 50

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import jsonschema
 import pytest
 
 from hardsim.checking.result import (
     CheckResult,
+    CompileResult,
+    EvalResult,
     Evaluation,
     Growth,
     HeadResult,
@@ -18,9 +19,11 @@ from hardsim.checking.result import (
     LengthResult,
     Mismatch,
     ModelFacts,
+    TemperatureRange,
     Tie,
     Verdict,
     Violation,
+    WordsResult,
 )
 from hardsim.report.check import (
     assumptions,
@@ -34,7 +37,8 @@ from hardsim.report.check import (
     print_summary,
     summary_row,
 )
-from hardsim.report.json import check_json, compile_json, document, encode, eval_json, schema, words_json
+from hardsim.report.document import Document
+from tests.documents import VALIDATOR, valid, validator_of
 from tests.mistakes import raised
 from tests.report.screens import printed
 
@@ -75,13 +79,14 @@ LONG = replace(
     score_gap=Fraction(1, 80),
     error=Fraction(1, 9),
     digits=29,
-    heads=(replace(HEAD, error=Fraction(1, 9), gap=Fraction(1, 80), declared_gap=Fraction(1, 90)), UNIFORM),
+    heads=(replace(HEAD, error=Fraction(1, 9), score_gap=Fraction(1, 80), declared_gap=Fraction(1, 90)), UNIFORM),
 )
 RESULT = CheckResult(
-    name="x[/b].ltl",
+    input="x[/b].ltl",
     sha256="0" * 64,
     kind="ltl",
-    title="#L[b] S a",
+    formula="#L[b] S a",
+    title=None,
     model=FACTS,
     engine="mpmath",
     seed=3,
@@ -161,10 +166,9 @@ def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(
 
 
 def test_a_mismatch_without_an_answer_of_the_network_says_so() -> None:
-    mismatch = replace(MISMATCH, hard=False, soft=None, decided=False)
+    mismatch = replace(MISMATCH, hard=False, soft=None, output=None, decided=False)
     result = replace(RESULT, engine="auto", verdict=Verdict.REFUTED, mismatch=mismatch)
     assert "softmax: not decided" in text_of(result)
-    assert check_json(result)["mismatch"]["output"] is None
 
 
 def test_the_summary_counts_and_shows_extremes() -> None:
@@ -177,19 +181,17 @@ def test_the_summary_counts_and_shows_extremes() -> None:
 
 def envelope(result: CheckResult, **changes: object) -> dict[str, object]:
     """A document around one result."""
-    return document("check", 3, results=[check_json(result)]) | changes
+    return Document("check", 3, 0, results=(result,)).to_dict() | changes
 
 
 def test_json_meets_the_schema_and_loses_no_word() -> None:
-    validator = jsonschema.Draft202012Validator(schema())
-    validator.check_schema(schema())
     mismatch = replace(MISMATCH, word=("a b", "é", "\udcff"))
-    found = envelope(replace(RESULT, mismatch=mismatch, verdict=Verdict.REFUTED))
-    validator.validate(found)
-    assert check_json(replace(RESULT, mismatch=mismatch))["mismatch"]["word"] == ["a b", "é", "\udcff"]
-    assert '"é"' in encode(found)
-    assert "\\udcff" in encode(found)
-    assert check_json(RESULT)["lengths"][1]["possible"] == "1099511627776"  # 2^40
+    result = replace(RESULT, mismatch=mismatch, verdict=Verdict.REFUTED)
+    VALIDATOR.validate(envelope(result))
+    assert valid(result)["mismatch"]["word"] == ["a b", "é", "\udcff"]
+    assert '"é"' in result.to_json()
+    assert "\\udcff" in result.to_json()
+    assert valid(RESULT)["lengths"][1]["possible"] == {"value": 1099511627776, "exact": "1099511627776"}  # 2^40
 
 
 @pytest.mark.parametrize(
@@ -205,7 +207,7 @@ def test_json_meets_the_schema_and_loses_no_word() -> None:
     ],
 )
 def test_the_schema_refuses_other_documents(changes: dict[str, object]) -> None:
-    raised(jsonschema.ValidationError, jsonschema.Draft202012Validator(schema()).validate, envelope(RESULT, **changes))
+    raised(jsonschema.ValidationError, VALIDATOR.validate, envelope(RESULT, **changes))
 
 
 # ---- what has Theorem 26's temperature ----
@@ -216,30 +218,25 @@ def tempered(n: int, error: Fraction = TINY, gap: Fraction | None = HALF, assump
     kind = "ties" if n == 3 else "tieless"
     return LengthResult(
         n=n, words=2**n, possible=2**n, exhaustive=not assumption, accepted=n, soft_mismatches=0, hard_mismatches=0,
-        undecided=0, score_gap=gap, size=Fraction(3), temperature=(Fraction(1, 8), Fraction(1, 4)),
+        undecided=0, score_gap=gap, size=Fraction(3), temperature=TemperatureRange(Fraction(1, 8), Fraction(1, 4)),
         theorem=Fraction(1, 8), epsilon=Fraction(1, 4), error=error, bound=2 * error, digits=38, assumption=assumption,
         layers=(LayerResult(1, "ties" if n > 2 else "tieless", Fraction(3), error / 2, error, error, 2 * error),),
         heads=(
-            HeadResult("h", 1, "", "", error, 3 * error, gap, HALF / 2, kind=kind, most=n, reach=Fraction(2)),
+            HeadResult("h", 1, "", "", error, 3 * error, gap, HALF / 2, None, kind, n, Fraction(2)),
         ),
     )  # fmt: skip
 
 
 LENGTHS = (tempered(2, HALF, Fraction(1, 3)), tempered(3, TINY, Fraction(1, 7)), tempered(4))
 MODEL = CheckResult(
-    name="model.ahat.json", sha256="0" * 64, kind="ahat", title="A title",
-    model=ModelFacts(1, 1, 3, 4000, "that of Theorem 26 at each length", bos=True, broken=("h", "k")),
+    input="model.ahat.json", sha256="0" * 64, kind="ahat", formula=None, title="A title",
+    model=ModelFacts(1, 1, 3, 4000, "that of Theorem 26 at each length", bos=True, ties_broken=("h", "k")),
     engine="ball", seed=0, max_n=4, exhaustive_limit=1024, samples=None, lengths=LENGTHS, verdict=Verdict.CERTIFIED,
     reach="28 words", mismatch=None, ties=(Tie("h", 3, ("a", "b", "b"), 2, 2),),
-    growth=(Growth("gap", -1.0, 2.0, (2, 4)),),
+    growth=(Growth("gap", -1.0, 2.0, 2, 4),),
 )  # fmt: skip
 UNDECIDED = "hard attention: undecided; softmax: undecided (output 0.5)"
 LINE = "1 layer, 1 head, dimension 3, 4,000 parameters, with a beginning of sequence, ties broken in h, k"
-
-
-def valid(result: CheckResult) -> None:
-    """Hold that the JSON of a result meets the schema."""
-    jsonschema.Draft202012Validator(schema()).validate(envelope(result))
 
 
 def test_rows_show_every_number() -> None:
@@ -247,7 +244,7 @@ def test_rows_show_every_number() -> None:
     row += ["0.125 to 0.25", "0.25", "1e-9", "2e-9", "38", None, None]
     assert length_row(LENGTHS[1], replace(MODEL, kind="srasp")) == row
     assert length_row(LENGTHS[1], MODEL) == [*row[:4], "–", *row[5:]]  # a model has no oracle
-    sampled = replace(LENGTHS[1], exhaustive=False, words=5, temperature=(HALF, HALF), score_gap=None)
+    sampled = replace(LENGTHS[1], exhaustive=False, words=5, temperature=TemperatureRange(HALF, HALF), score_gap=None)
     assert length_row(sampled, MODEL)[1:10] == ["5 of 8", "3", "0", "–", None, None, "–", "3", "0.5"]
     # Errors are largest at length 2, the gap is least at length 3, where there were ties.
     assert layer_row(LENGTHS, 0) == ["1", "ties", "2", "0.25", "0.5", "0.5", "1"]
@@ -257,7 +254,7 @@ def test_rows_show_every_number() -> None:
 
 def test_a_uniform_head_has_no_gap() -> None:
     lengths = [
-        replace(one, heads=(replace(one.heads[0], kind="uniform", gap=None, declared_gap=None, most=1),))
+        replace(one, heads=(replace(one.heads[0], kind="uniform", score_gap=None, declared_gap=None, most_maxima=1),))
         for one in LENGTHS
     ]
     row = head_row(lengths, 0)
@@ -284,7 +281,7 @@ def test_a_block_has_tables_facts_and_verdict() -> None:
 
 
 def test_what_a_formula_was_compiled_into_has_the_columns_of_the_formula() -> None:
-    hard = replace(RESULT, kind="ahat", name="x.ahat.json", title="x (compiled for regime temperature)")
+    hard = replace(RESULT, kind="ahat", input="x.ahat.json", formula=None, title="x (compiled for regime temperature)")
     formula, compiled = text_of(RESULT).splitlines(), text_of(hard).splitlines()
     assert compiled[1] == "  title    x (compiled for regime temperature)"
     assert compiled[2] == formula[2]
@@ -360,12 +357,12 @@ def test_one_summary_for_all() -> None:
 
 
 def test_json_says_what_does_not_apply() -> None:
-    formula, model = check_json(RESULT), check_json(MODEL)
+    formula, model = valid(RESULT), valid(MODEL)
     assert (formula["kind"], formula["formula"], formula["title"]) == ("ltl", "#L[b] S a", None)
     assert (model["kind"], model["formula"], model["title"]) == ("ahat", None, "A title")
     assert (model["model"]["regime"], model["model"]["beta"], model["model"]["ties_broken"]) == (None, None, ["h", "k"])
     assert formula["lengths"][0]["temperature"] is None
-    assert model["lengths"][0]["temperature"] == {"least": "1/8", "largest": "1/4"}
+    assert model["lengths"][0]["temperature"]["least"] == {"value": 0.125, "exact": "1/8"}
     assert model["lengths"][0]["margin"] is None
     assert formula["lengths"][0]["heads"][0]["most_maxima"] is None
     assert formula.keys() == model.keys()
@@ -380,12 +377,12 @@ TEMPERED = [
     Evaluation(("a", "b"), None, True, True, 38, error=TINY, bound=HALF),
     Evaluation(("b",), True, None, None, 77, error=Fraction(0), bound=HALF),
     Evaluation(("b", "b"), ("b",), ("b",), (None,), 154, error=HALF, bound=HALF),
-    Evaluation(("a",), None, True, None, 154, decided=False, error=HALF, bound=HALF),
+    Evaluation(("a",), None, True, None, 154, decided=False, bound=HALF),
 ]
 ROUNDING = [
-    Evaluation(("a",), True, True, True, 39, value=1 - TINY, unrounded=HALF, margin=TINY),
-    Evaluation(("b",), False, False, None, 39, value=HALF),
-    Evaluation(("b", "a"), False, False, None, 39, decided=False, value=HALF, margin=TINY),
+    Evaluation(("a",), True, True, True, 39, output=1 - TINY, unrounded=HALF, margin=TINY),
+    Evaluation(("b",), False, False, None, 39, output=HALF),
+    Evaluation(("b", "a"), False, False, None, 39, decided=False),
 ]
 
 
@@ -393,12 +390,6 @@ def cells(found: list[Evaluation]) -> list[list[str]]:
     """The table, cell by cell."""
     lines = printed(print_evaluations, found, "ab").splitlines()
     return [[cell.strip() for cell in line.split("   ") if cell.strip()] for line in lines]
-
-
-def valid_of(command: str, result: dict[str, Any]) -> dict[str, Any]:
-    """The result, whose document meets the schema."""
-    jsonschema.Draft202012Validator(schema()).validate(document(command, None, results=[result]))
-    return result
 
 
 def test_words_of_a_model_stand_beside_the_theorem() -> None:
@@ -431,20 +422,20 @@ def test_the_semantics_alone() -> None:
 
 
 def test_json_meets_the_schema() -> None:
-    found = valid_of("eval", eval_json("x", "ahat", PLAIN, "auto", TEMPERED))["words"]
+    found = valid(EvalResult("x", "ahat", PLAIN, "auto", tuple(TEMPERED)))["words"]
     assert [word["soft"] for word in found] == [True, None, [None], None]
-    assert [word["error"] for word in found] == ["1E-9", "0", "0.5", None]
+    assert [word["error"] for word in found] == [1e-9, 0, 0.5, None]
     assert {word["output"] for word in found} == {None}
-    formula = valid_of("eval", eval_json("x", "ltl", IN_REGIME, "auto", ROUNDING, partial=True))
-    assert [word["margin"] for word in formula["words"]] == ["1E-9", None, None]
-    assert [word["output"] for word in formula["words"]] == ["0.999999999", "0.5", None]
+    formula = valid(EvalResult("x", "ltl", IN_REGIME, "auto", tuple(ROUNDING), partial=True))
+    assert [word["margin"] for word in formula["words"]] == [1e-9, None, None]
+    assert [word["output"] for word in formula["words"]] == [0.999999999, 0.5, None]
     assert found[0].keys() == formula["words"][0].keys()
     found[0]["soft"] = "accept"
-    raised(jsonschema.ValidationError, valid_of, "eval", formula | {"words": found})
+    raised(jsonschema.ValidationError, validator_of("EvalResult").validate, formula | {"words": found})
 
 
 def test_json_of_words_and_compile() -> None:
     for facts in (IN_REGIME, PLAIN, None):
-        assert valid_of("words", words_json("x", "srasp", facts, "oracle", 3, 14, [("a",)]))["accepted"] == [["a"]]
+        assert valid(WordsResult("x", "srasp", facts, "oracle", 3, 14, (("a",),)))["accepted"] == [["a"]]
     for facts in (IN_REGIME, PLAIN):
-        valid_of("compile", compile_json("x", "srasp", facts, "-", "0" * 64))
+        valid(CompileResult("x", "srasp", facts, "-", "0" * 64))

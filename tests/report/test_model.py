@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import jsonschema
 import pytest
 
 from hardsim.checking.result import HeadResult
@@ -15,8 +14,8 @@ from hardsim.network.numbers import Mask
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.sharpness import Budget
-from hardsim.report.json import document, schema
-from hardsim.report.model import ModelReport, describe, print_model, reading, show_json
+from hardsim.report.model import ModelReport, describe, print_model, reading
+from tests.documents import valid, validator_of
 from tests.report.screens import printed
 
 HALF = Fraction(1, 2)
@@ -147,14 +146,14 @@ def test_how_other_answers_are_read() -> None:
 
 
 def test_json_meets_the_schema(formula: ModelReport) -> None:
-    validator = jsonschema.Draft202012Validator(schema())
     for report in (formula, model(warnings=("it may overflow",))):
-        found = show_json(report)
-        validator.validate(document("show", None, results=[found]))
+        found = valid(report)
         for key in found:
             less = {other: value for other, value in found.items() if other != key}
-            assert not validator.is_valid(document("show", None, results=[less]))
-    shown = show_json(formula)
+            assert not validator_of("ModelReport").is_valid(less)
+        found["program"]["layers"] = None
+        assert not validator_of("ModelReport").is_valid(found)
+    shown = valid(formula)
     assert (shown["formula"], shown["title"], shown["warnings"]) == ("!O a", None, [])
     assert shown["layers"][0]["heads"][0] | {"bounds": []} == {
         "name": "last",
@@ -165,10 +164,14 @@ def test_json_meets_the_schema(formula: ModelReport) -> None:
         "gap": "1/(2*n)",
         "purpose": "the rightmost a",
         "theorem": "Theorem 0",
-        "beta": "4",
+        "beta": {"value": 4, "exact": "4"},
         "bounds": [],
     }
-    assert shown["layers"][0]["heads"][0]["bounds"][0] == {"n": 8, "error": "0.125", "score_gap": "1/16"}
-    (layer,) = show_json(model())["layers"]
+    assert shown["layers"][0]["heads"][0]["bounds"][0] == {
+        "n": 8,
+        "error": 0.125,
+        "score_gap": {"value": 0.0625, "exact": "1/16"},
+    }
+    (layer,) = valid(model())["layers"]
     assert (layer["layer"], layer["clips"], layer["relus"]) == (1, 1, 1)
     assert (layer["heads"][0]["value"], layer["heads"][0]["beta"], layer["heads"][0]["bounds"]) == (None, None, [])

@@ -1,0 +1,106 @@
+"""The document of `--json`: one for each run of a command, around its results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, TypeAlias
+
+from hardsim.checking.bound import BoundResult
+from hardsim.checking.certificate import VerifyResult
+from hardsim.checking.critical import CriticalResult
+from hardsim.checking.prove import ProofResult
+from hardsim.checking.result import CheckResult, CompileResult, EvalResult, InputDigest, InputName, Regime, WordsResult
+from hardsim.examples import ExampleResult
+from hardsim.records import Record, limits, one_of
+from hardsim.report.model import ModelReport
+from hardsim.version import __version__
+
+SCHEMA_VERSION = 3
+
+Result: TypeAlias = (
+    CheckResult
+    | ProofResult
+    | VerifyResult
+    | EvalResult
+    | WordsResult
+    | ModelReport
+    | CompileResult
+    | ExampleResult
+    | BoundResult
+    | CriticalResult
+)
+RESULTS: dict[str, tuple[type[Record], ...]] = {
+    "check": (CheckResult,),
+    "prove": (ProofResult,),
+    "verify": (VerifyResult,),
+    "eval": (EvalResult,),
+    "words": (WordsResult,),
+    "show": (ModelReport,),
+    "compile": (CompileResult,),
+    "examples": (ExampleResult,),
+    "bound": (BoundResult, CriticalResult),
+}
+"""What the results of each command are."""
+RANDOM = ("check", "bound")
+"""The commands with random choices, and so with a seed."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class InputRead(Record):
+    """What was read."""
+
+    name: InputName
+    sha256: InputDigest
+    alphabet: Annotated[tuple[str, ...], limits(min_length=1)]
+    """The symbols, in order."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Remark(Record):
+    """A remark on an input, or a regime that was left out."""
+
+    input: str | None
+    """The input; null: the command line."""
+    regime: Regime | None
+    """The regime that it is about; null: none."""
+    message: str
+    """The remark."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Failure(Record):
+    """Why an input could not be worked on; the same text as on standard error."""
+
+    input: str | None
+    """The input; null: the command line."""
+    exit_code: Annotated[int, one_of(2, 3, 4)]
+    """What this alone makes the exit code."""
+    message: str
+    """What is wrong."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Document(Record):
+    """One document per run. There are no timestamps: the same request gives the same document. Integers and measured
+    numbers are JSON numbers, the latter with at most 20 significant digits; exact rationals, and counts that may exceed
+    2^53, are objects with the number and all its digits as text. Infinities are the strings "inf" and "-inf". What does
+    not apply is null. Words are arrays of symbols."""
+
+    schema_version: Annotated[int, one_of(SCHEMA_VERSION)] = field(default=SCHEMA_VERSION, kw_only=True)
+    """The version of these documents."""
+    version: str = field(default=__version__, kw_only=True)
+    """Version of hardsim."""
+    command: str
+    """The command that was run."""
+    seed: int | None
+    """Seed of the random words; null for commands without any."""
+    exit_code: Annotated[int, one_of(0, 1, 2, 3, 4, 130)]
+    """The exit code of the run."""
+    inputs: tuple[InputRead, ...] = ()
+    """What was read, in order."""
+    results: tuple[Result, ...] = ()
+    """What was found, in order."""
+    notes: tuple[Remark, ...] = ()
+    """Remarks, also on standard error."""
+    errors: tuple[Failure, ...] = ()
+    """What went wrong with which input."""
