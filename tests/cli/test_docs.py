@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -41,7 +42,7 @@ BLOCK = re.compile(r"^(?:<!-- (?P<remark>[^\n]*) -->\n)?```(?P<kind>\w*)\n(?P<te
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 NAMED = re.compile(r"`(?P<path>(?:hardsim|tests|formulas|benchmarks|docs)/[\w./]*)(?:::(?P<name>[\w.]+))?`")
 CODE = re.compile(r"exit code (\d+)")
-ELSEWHERE = {"pip", "make", "git", "cd", "dask", "ray", "RAY_ADDRESS=127.0.0.1:6379", "RAY_AUTH_MODE=token"}
+ELSEWHERE = {"pip", "make", "jq", "dask", "ray", "RAY_ADDRESS=127.0.0.1:6379", "RAY_AUTH_MODE=token"}
 """What commands begin with that are not run here."""
 
 
@@ -76,6 +77,15 @@ def of_kind(kind: str) -> list[Any]:
 
     found = [block for block in BLOCKS if block.kind == kind]
     return [pytest.param(block.text, id=block.place, marks=marks(block.remark)) for block in found]
+
+
+def by_page(found: list[Any]) -> list[Any]:
+    """The same with the blocks of a page together, which are read one after the other."""
+    pages = {page: list(some) for page, some in groupby(found, lambda one: one.id.partition(":")[0])}
+    return [
+        pytest.param([one.values[0] for one in some], id=page, marks=[mark for one in some for mark in one.marks])
+        for page, some in pages.items()
+    ]
 
 
 @pytest.fixture
@@ -132,14 +142,16 @@ def test_a_console_example_prints_what_the_page_shows(text: str, hardsim: Cli, d
 
 @pytest.mark.parametrize("text", of_kind("sh"))
 def test_commands_end_as_they_should(text: str, hardsim: Cli, directory: Path) -> None:
-    for command in text.splitlines():
+    for command in re.sub(r"\|\n\s*", "| ", text).splitlines():
         found = run(hardsim, command)
         assert found is None or found.code == wanted_code(command), (command, found.out, found.err)
 
 
-@pytest.mark.parametrize("text", of_kind("python"))
-def test_a_python_example_runs(text: str, directory: Path) -> None:
-    exec(compile(text, "example", "exec"), {"__name__": "example"})
+@pytest.mark.parametrize("texts", by_page(of_kind("python")))
+def test_the_python_of_a_page_runs(texts: list[str], directory: Path) -> None:
+    names = {"__name__": "example"}
+    for text in texts:
+        exec(compile(text, "example", "exec"), names)
 
 
 @pytest.mark.parametrize("text", of_kind("json"))
