@@ -16,6 +16,7 @@ from random import Random
 
 LIMIT = 2 * 2**30
 PATIENCE = 120.0
+"""A hundred times what the cases of one process take: only what hangs is not done by then."""
 
 PIECES = (
     "", " ", *"\n\r\t\0\u2028\u202e\ufeff\udcff", "\x1b[2J", *"éε𝔸'\"()[]{}!-+*/^%&|=<:,.01XYSUFGOHin", "#[", "#L[",

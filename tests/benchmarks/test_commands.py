@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -13,7 +15,14 @@ from benchmarks.exhaustive import Check
 from benchmarks.results import Target
 from hardsim import version
 
-HOLD = "import time; held = bytearray({size} << 20); time.sleep(1)"
+HOLD = """
+import pathlib, time
+held = bytearray({size} << 20)
+pathlib.Path("{ready}").touch()
+while not pathlib.Path("{seen}").exists():
+    time.sleep(0.01)
+"""
+"""A process that holds so much memory until that was looked at."""
 
 
 def python(code: str) -> list[str]:
@@ -28,11 +37,28 @@ def test_output_and_exit_code() -> None:
     assert Finished(2, "", "note: x\n\nerror: no such option\n  hint\n", 0.1, None).complaint == "error: no such option"
 
 
-def test_memory_is_that_of_all_processes() -> None:
-    alone = run(python(HOLD.format(size=1)), memory=True).peak
-    held = run(python(HOLD.format(size=150)), memory=True).peak
-    child = f"import subprocess, sys; held = bytearray(100 << 20); subprocess.run({python(HOLD.format(size=150))!r})"
-    both = run(python(child), memory=True).peak
+def test_memory_is_that_of_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready, seen = tmp_path / "ready", tmp_path / "seen"
+    looks: list[float] = []
+
+    def pause(seconds: float) -> None:
+        """Between two looks: after the second one that finds a process ready, it may end."""
+        if ready.exists():
+            looks.append(seconds)
+        if len(looks) == 2:
+            seen.touch()
+        sleep(seconds)
+
+    def peak(code: str) -> float | None:
+        looks.clear()
+        ready.unlink(missing_ok=True)
+        seen.unlink(missing_ok=True)
+        return run(python(code), memory=True).peak
+
+    monkeypatch.setattr("benchmarks.commands.sleep", pause)
+    small, large = (HOLD.format(size=size, ready=ready, seen=seen) for size in (1, 150))
+    alone, held = peak(small), peak(large)
+    both = peak(f"import subprocess, sys; held = bytearray(100 << 20); subprocess.run({python(large)!r})")
     assert alone is not None
     assert held is not None
     assert both is not None

@@ -24,8 +24,9 @@ HEAVY = ("numpy", "mpmath", "flint", "lark", "rich", "gmpy2", "joblib", "distrib
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """The environment without what changes colours or defects' messages."""
-    kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "HARDSIM_DEBUG")}
+    """The environment without what changes colours, widths or defects' messages."""
+    changing = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "HARDSIM_DEBUG")
+    kept = {key: value for key, value in os.environ.items() if key not in changing}
     return kept | {"TERM": "xterm-256color"} | extra
 
 
