@@ -40,7 +40,7 @@ from hardsim.records import (
     rounded,
     written,
 )
-from hardsim.report.document import RANDOM, RESULTS, Document, InputRead, Remark
+from hardsim.report.document import RANDOM, RESULTS, Document, InputRead, Note
 from hardsim.report.schema import described, said, schema
 from hardsim.report.schema import text as schema_text
 from hardsim.visible import OBEYED
@@ -182,7 +182,7 @@ def test_any_text_comes_back_and_drives_no_terminal(text: str) -> None:
 
 def test_a_result_on_one_line() -> None:
     assert repr(Sample("x", gap=Fraction(1, 3))) == "<Sample name=x gap=0.3333 ratio=0.5 words=1>"
-    assert repr(Remark(None, None, "a\nb\x1b[1m")) == "<Remark message=a b\\x1b[1m>"
+    assert repr(Note(None, None, "a\nb\x1b[1m")) == "<Note message=a b\\x1b[1m>"
     assert len(repr(Sample("y " * 400))) < 200
 
 

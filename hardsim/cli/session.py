@@ -19,7 +19,7 @@ from hardsim.cli.estimate import patient
 from hardsim.cli.streams import lost_stream, note, say
 from hardsim.errors import HardsimError, InputError
 from hardsim.files import STDOUT, Sink
-from hardsim.report.document import Document, Failure, InputRead, Remark
+from hardsim.report.document import Document, Failure, InputRead, Note
 from hardsim.report.screen import Screen
 from hardsim.run.float_trust import reasons
 
@@ -43,7 +43,7 @@ class Session:
         self.found: list[Any] = []
         """The results."""
         self.inputs: list[InputRead] = []
-        self.notes: list[Remark] = []
+        self.notes: list[Note] = []
         self.errors: list[Failure] = []
         self.interrupted = False
 
@@ -73,7 +73,7 @@ class Session:
             return
         self.screen.flush()
         note(said or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None))
-        self.notes.append(Remark(name, regime, message))
+        self.notes.append(Note(name, regime, message))
 
     def precision(self, subject: Subject, max_n: int) -> None:
         """A remark on digits that were asked for, where they are fewer than mpmath needs."""

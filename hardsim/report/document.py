@@ -56,7 +56,7 @@ class InputRead(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Remark(Record):
+class Note(Record):
     """A remark on an input, or a regime that was left out."""
 
     input: str | None
@@ -100,7 +100,7 @@ class Document(Record):
     """What was read, in order."""
     results: tuple[Result, ...] = ()
     """What was found, in order."""
-    notes: tuple[Remark, ...] = ()
+    notes: tuple[Note, ...] = ()
     """Remarks, also on standard error."""
     errors: tuple[Failure, ...] = ()
     """What went wrong with which input."""

@@ -1,8 +1,8 @@
 """README, CONTRIBUTING and the pages of docs/: examples run as they stand, links lead somewhere, names exist.
 
 A fenced block is `console` (a command and what it prints), `sh` (commands), `python`, `json` (a network is checked) or
-text. A comment before it may say `slow`, or `awaits: NAME` for what is still to come. A command is to end with exit
-code 0, unless a comment after it says another or its report says REFUTED.
+text. A comment before it may say `slow`. A command is to end with exit code 0, unless a comment after it says another
+or its report says REFUTED.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ from tests.cli.conftest import Cli, Outcome, ended, process, written
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
-AWAITED = {"docs/json.md", "docs/python.md"}
-"""Pages that links lead to before they are there."""
 BLOCK = re.compile(r"^(?:<!-- (?P<remark>[^\n]*) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 NAMED = re.compile(r"`(?P<path>(?:hardsim|tests|formulas|benchmarks|docs)/[\w./]*)(?:::(?P<name>[\w.]+))?`")
@@ -71,8 +69,6 @@ def of_kind(kind: str) -> list[Any]:
     """The parameters of a test of all blocks of a kind."""
 
     def marks(remark: str) -> list[pytest.MarkDecorator]:
-        if remark.startswith("awaits: "):
-            return [pytest.mark.xfail(strict=True, reason=remark)]
         return [pytest.mark.slow] if remark == "slow" else []
 
     found = [block for block in BLOCKS if block.kind == kind]
@@ -199,9 +195,7 @@ def broken_links(path: Path) -> list[str]:
         if "://" in target:
             continue
         page = (path.parent / target).resolve() if target else path
-        if page.relative_to(ROOT).as_posix() in AWAITED:
-            assert not page.exists(), f"{page.name} is there: await it no more"
-        elif not page.exists() or (anchor and anchor not in anchors_of(page)):
+        if not page.exists() or (anchor and anchor not in anchors_of(page)):
             broken.append(found["target"])
     return broken
 
