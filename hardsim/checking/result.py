@@ -304,6 +304,8 @@ class ModelFacts(Record):
     """Whether there is a beginning of sequence, position 0."""
     ties_broken: tuple[str, ...] = ()
     """Heads whose ties are broken by added weights."""
+    specified: bool = True
+    """Whether the network is the one that its specification makes; false in a file that was edited."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -192,6 +192,7 @@ class Subject:
             single_head=self.single_head,
             counting=self.counting,
             bos=program.bos,
+            specified=self.specified,
         )
 
     # ---- answers ----

@@ -247,6 +247,8 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str:
     """What a user can do about a mismatch."""
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
+    if not result.model.specified:
+        return "Next: the network is not the one that its specification makes; compile the formula again to compare."
     if "hard/oracle" in mismatch.kind:
         what = "formula" if result.kind == "ltl" else "program"
         return f"Next: hard attention itself disagrees with the {what}: that is a defect of hardsim, please report it."

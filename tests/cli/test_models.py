@@ -503,3 +503,16 @@ def test_examples_lists_and_prints_models_and_programs(hardsim: Any) -> None:
         text = (formulas_directory() / file).read_text(encoding="utf-8")
         assert hardsim("examples", name).out == text
         assert hardsim("examples", name, "--json", "-").result["text"] == text
+
+
+def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_path: Path) -> None:
+    target = tmp_path / "edited.json"
+    hardsim("compile", since, "-o", target)
+    document = json.loads(target.read_text("utf-8"))
+    document["model"]["layers"][0]["heads"][0]["w_q"]["entries"][0][2] = "1"  # 4, which is beta
+    target.write_text(json.dumps(document), "utf-8")
+    outcome = hardsim("check", target, "--max-n", "3", "--json", tmp_path / "found.json").exits(1, "REFUTED")
+    assert "Next: the network is not the one that its specification makes; compile the formula again" in outcome.out
+    assert "defect" not in outcome.out
+    (result,) = json.loads((tmp_path / "found.json").read_text("utf-8"))["results"]
+    assert result["model"]["specified"] is False
