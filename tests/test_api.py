@@ -122,6 +122,7 @@ def test_words_are_the_command(inputs: dict[str, Path], command: Command, kind: 
     assert len(found) == len(list(found)) > 0
 
 
+@pytest.mark.sweep
 @EACH
 def test_bound_is_the_command(inputs: dict[str, Path], command: Command, kind: str) -> None:
     given = hardsim.load(inputs[kind])
@@ -129,6 +130,7 @@ def test_bound_is_the_command(inputs: dict[str, Path], command: Command, kind: s
     assert given.bound(gap=True, max_n=3).to_dict() == command("bound", inputs[kind], "--gap", "--max-n", 3)
 
 
+@pytest.mark.sweep
 def test_a_critical_beta_is_the_command(inputs: dict[str, Path], command: Command) -> None:
     for kind in ("formula", "network"):
         found = hardsim.load(inputs[kind]).bound(critical=True, max_n=1)
@@ -147,6 +149,7 @@ def test_compile_is_the_command(
     assert network.sha256 == document["sha256"]
 
 
+@pytest.mark.sweep
 @EACH
 def test_a_compiled_network_is_the_file_that_is_written(inputs: dict[str, Path], tmp_path: Path, kind: str) -> None:
     here, target = hardsim.load(inputs[kind]).compile(max_n=3), tmp_path / "there.json"
@@ -611,6 +614,7 @@ def test_ctrl_c_is_raised_with_what_was_found(since: Model, monkeypatch: pytest.
     assert since.check(max_n=3).verdict is hardsim.Verdict.PROVED
 
 
+@pytest.mark.sweep
 def test_another_thread_is_as_good(since: Model) -> None:
     def handlers() -> list[Any]:
         return [signal.getsignal(number) for number in sorted(signal.valid_signals())]
