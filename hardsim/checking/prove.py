@@ -21,7 +21,7 @@ from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.options import Request, hold_one_regime
 from hardsim.checking.result import Length, Mismatch, Reach, Verdict, Word, settled, span_text
-from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, refuted_gap, without_budget
+from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, without_budget
 from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
@@ -466,7 +466,7 @@ def prove_length(subject: Subject, n: int, every: int) -> tuple[LengthProof, Mis
         if not settled(answer) or (subject.oracle is not None and oracle != answer):
             wrong = Mismatch(word, oracle, answer, answer)
             return LengthProof(n, None, reason=AMISS if wrong.refutes else UNDECIDING), wrong
-    broken = refuted_gap(found.program, found.facts[n])
+    broken = found.violations.get(n)
     if broken is not None:
         return LengthProof(n, None, reason=f"{broken.what} does not hold"), None
     return replace(_settle(subject, found.program, found.facts[n], n, "every word"), ties_broken=found.broken), None

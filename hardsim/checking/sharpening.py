@@ -15,7 +15,7 @@ from hardsim.checking.engines import HardRunner, batches, hard_answers
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard
 from hardsim.checking.result import Answer, Tie, Violation, Word
 from hardsim.checking.subject import Subject
-from hardsim.errors import Undecided
+from hardsim.errors import InvariantError, Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.model import LengthTable, Schedule
@@ -136,6 +136,8 @@ class Preparation:
     ties: tuple[Tie, ...]
     broken: tuple[str, ...]
     """The heads whose ties were broken."""
+    violations: Mapping[int, Violation]
+    """By length, a declared gap that does not hold, measured before any tie is broken."""
 
 
 def prepare_words(
@@ -151,6 +153,7 @@ def prepare_words(
 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
+        InvariantError: if an answer is another one once ties are broken.
     """
     shards = [Shard(n, some) for n, every in words.items() for some in _portions(tuple(every))]
 
@@ -180,10 +183,14 @@ def prepare_words(
     heads = () if subject.softmax else [head.name for head in program.heads if head.weighting in SIDES]
     broken = [name for name in heads if any(found.heads[name].tie is not None for found in facts.values())]
     ties = first_ties(facts)
+    refuted = {n: refuted_gap(program, found) for n, found in facts.items()}
+    violations = {n: violation for n, violation in refuted.items() if violation is not None}
     if broken:
         program = break_ties(program, {name: _separation(program, name, facts) for name in broken})
-        facts, runs, _ = run(program)
-    return Preparation(program, facts, ties, tuple(broken)), runs, answers
+        facts, runs, again = run(program)
+        if again != answers:
+            raise InvariantError(f"{subject.name}: hard attention answers otherwise once ties are broken")
+    return Preparation(program, facts, ties, tuple(broken), violations), runs, answers
 
 
 def _portions(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
@@ -199,10 +206,11 @@ def added(broken: Collection[str]) -> str:
 
 
 def _separation(program: Program, name: str, facts: Mapping[int, LengthFacts]) -> Schedule:
-    """By how much the scores of a head differ: what it declares, else what was measured (1 where all were equal)."""
-    declared = next(head.promise for head in program.heads if head.name == name)
-    if declared is not None:
-        return declared
+    """By how much the scores of a head differ: what it declares if that holds, else what was measured (1 where all were
+    equal). With more, the ramp could lead past a smaller gap to another position."""
+    head = next(head for head in program.heads if head.name == name)
+    if head.promise is not None and not any(_exaggerated(head, program.first, found) for found in facts.values()):
+        return head.promise
     longest = max(found.n for found in facts.values())
     values = {found.n: found.heads[name].gap for found in facts.values()}
     return LengthTable(tuple(values.get(n) or Fraction(1) for n in range(1, longest + 1)), f"gap of head {name}")
@@ -286,7 +294,7 @@ def plan_length(prepared: Preparation, subject: Subject, n: int) -> LengthPlan:
         solution=solution,
         epsilon=epsilon,
         assumption=assumption(program, facts),
-        violation=refuted_gap(program, facts),
+        violation=prepared.violations.get(n),
         unsolved=unsolved,
     )
 
@@ -321,14 +329,23 @@ def assumption(program: Program, facts: LengthFacts) -> str:
 
 
 def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
-    """A row whose score gap is smaller than its head declares."""
+    """A row whose score gap is smaller than its head declares.
+
+    Raises:
+        InputError: if a declared gap is not positive.
+    """
     for head in program.heads:
-        declared, found = head.promised(facts.n, program.first), facts.heads.get(head.name)
-        if declared is None or found is None:
-            continue
-        for index, (gap, claimed) in enumerate(zip(found.gaps, declared, strict=True)):
-            if gap is not None and gap < claimed:
-                what = f"the declared gap of head {head.name} at position {index + program.first}"
-                word = found.least[1].word if found.least is not None else None
-                return Violation(what, facts.n, word, gap, claimed)
+        for position, gap, claimed in _exaggerated(head, program.first, facts):
+            what = f"the declared gap of head {head.name} at position {position}"
+            least = facts.heads[head.name].least
+            return Violation(what, facts.n, None if least is None else least[1].word, gap, claimed)
     return None
+
+
+def _exaggerated(head: Head, first: int, facts: LengthFacts) -> list[tuple[int, Fraction, Fraction]]:
+    """The positions at which a head declares a larger gap than was measured, with both."""
+    declared, found = head.promised(facts.n, first), facts.heads.get(head.name)
+    if declared is None or found is None:
+        return []
+    rows = zip(range(first, facts.n + 1), found.gaps, declared, strict=True)
+    return [(position, gap, claimed) for position, gap, claimed in rows if gap is not None and gap < claimed]

@@ -176,6 +176,39 @@ def test_a_declared_gap_is_held_against_every_row(tmp_path: Path) -> None:
     assert set(known(violation.word)) == {"a", "b"}
 
 
+@pytest.mark.parametrize("weighting", ["leftmost", "rightmost"])
+@pytest.mark.parametrize("gap", [None, "1/3", "1", "3/2", "20", "1 + 19*[n = 4]"])
+def test_a_false_gap_breaks_no_tie_towards_another_position(tmp_path: Path, weighting: str, gap: str | None) -> None:
+    # Scores are 1000 more at odd positions, and 1 more at an a: the least gap is 1, from length 3 on.
+    document = with_head(some_a(threshold="1/2"), weighting=weighting, w_q=[{"1": "1000"}, {"1": "1"}],
+                         w_k=[{"odd": "1"}, {"a": "1"}], **{} if gap is None else {"gap": gap})  # fmt: skip
+    document |= {
+        "coordinates": ["1", "a", "odd", "found"],
+        "encodings": [{"coordinate": "odd", "value": "(1 - (-1)^i)/2"}],
+    }
+    subject = subject_of(tmp_path, document)
+
+    def accepted(word: Word) -> bool:
+        odd = range(0, len(word), 2)
+        best = [place for place in odd if word[place] == "a"] or list(odd)
+        return word[best[0 if weighting == "leftmost" else -1]] == "a"
+
+    every = {n: words(n) for n in (1, 2, 3, 4)}
+    found = prepared(subject, every)
+    hard = ExactModel(found.program)
+    assert found.broken == (HEAD,)
+    for some in every.values():
+        assert hard_answers(subject, found.program, hard.run(some)) == list(map(accepted, some))
+    assert list(found.violations) == {None: [], "3/2": [3, 4], "20": [3, 4], "1 + 19*[n = 4]": [4]}.get(gap, [])
+    result = check_subject(subject, CheckOptions(max_n=4))
+    assert (result.verdict, result.mismatch) == (Verdict.REFUTED if found.violations else Verdict.CERTIFIED, None)
+    if result.violation is not None:
+        assert gap is not None
+        assert result.violation.claimed == parse_arith(gap).evaluate(n=result.violation.n)
+        assert result.violation.measured == 1
+    assert all(one.hard == one.soft == accepted(one.word) for one in evaluations(subject, every[4]))
+
+
 def test_a_constant_temperature_is_the_same_at_every_length() -> None:
     tau = constant(Fraction(2, 3))
     assert {tau.evaluate(i=1, n=n) for n in (1, 2, 100)} == {Fraction(2, 3)}
