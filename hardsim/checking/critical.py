@@ -47,7 +47,7 @@ LONGER, LARGEST_LENGTH = (2, 4), 64
 FAR = (128, 512)
 """Lengths at which only words are tried, for the bracket of every length."""
 UNUSED = (
-    "dps engine workers backend",
+    "dps engine workers backend samples seed epsilon",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
 )
 """Options that do not apply, and why."""

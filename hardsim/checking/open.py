@@ -153,8 +153,15 @@ KINDS = {"ltl": "a formula", "srasp": "an S-RASP program", "ahat": "a hard-atten
 
 
 def _sharpened(made: Subject, options: ModelOptions) -> Subject:
-    """A program or model with another temperature, or another beta where it has one."""
+    """A program or model with another temperature, or another beta where it has one.
+
+    Raises:
+        InputError: if both a beta and Theorem 26's temperature for an error are asked for.
+    """
     old = made.sharpness
+    if old is not None and options.epsilon is not None and options.beta is not None:
+        told = f"{made.name}: --epsilon asks for Theorem 26's temperature in place of the one that --beta is for"
+        raise InputError(told, "Give one of --epsilon and --beta.")
     if old is None or options.epsilon is not None:
         schedule: Schedule | None = options.tau or made.schedule
         return replace(made, sharpness=None, stored=None, schedule=schedule, epsilon=options.epsilon)

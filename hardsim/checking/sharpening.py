@@ -337,15 +337,19 @@ def refuted_gap(program: Program, facts: LengthFacts) -> Violation | None:
     for head in program.heads:
         for position, gap, claimed in _exaggerated(head, program.first, facts):
             what = f"the declared gap of head {head.name} at position {position}"
-            least = facts.heads[head.name].least
-            return Violation(what, facts.n, None if least is None else least[1].word, gap, claimed)
+            found = facts.heads[head.name]
+            where = found.least if gap else found.tie
+            return Violation(what, facts.n, None if where is None else where[1].word, gap, claimed)
     return None
 
 
 def _exaggerated(head: Head, first: int, facts: LengthFacts) -> list[tuple[int, Fraction, Fraction]]:
-    """The positions at which a head declares a larger gap than was measured, with both."""
+    """The positions at which a head declares a larger gap than was measured, with both. A decay leaves no tie: the gap
+    of a row with one is 0."""
     declared, found = head.promised(facts.n, first), facts.heads.get(head.name)
     if declared is None or found is None:
         return []
-    rows = zip(range(first, facts.n + 1), found.gaps, declared, strict=True)
+    tied = [head.decay is not None and most > 1 for most in found.most]
+    gaps = [Fraction(0) if tie else gap for gap, tie in zip(found.gaps, tied, strict=True)]
+    rows = zip(range(first, facts.n + 1), gaps, declared, strict=True)
     return [(position, gap, claimed) for position, gap, claimed in rows if gap is not None and gap < claimed]

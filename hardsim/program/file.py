@@ -416,6 +416,8 @@ class _Reading:
         for key in ("decay", "gap"):
             if kind is Kind.UNIFORM and data.has(key):
                 raise data.field(key).error("null, since the scores of a uniform head are all equal")
+        if data.has("decay") and data.has("gap"):
+            raise data.field("gap").error("null beside a decay, which is a gap, too")
         if kind and weighting is not Weighting.AVERAGE and not (data.has("decay") or data.has("gap")):
             raise data.error("a head with a decay or a gap: without one its largest score need not be unique")
         if data.has("out"):

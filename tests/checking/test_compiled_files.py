@@ -138,6 +138,15 @@ def test_an_edited_file_is_believed_nothing(name: str, tmp_path: Path) -> None:
     assert confirmed(proof).verdict is proof.verdict
 
 
+def test_a_beta_is_not_lost_beside_an_error(tmp_path: Path) -> None:
+    given = read_input(str(edited(tmp_path, None)))
+    assert given.compile(ModelOptions(beta=Fraction(1, 100))).sharpness is not None
+    with pytest.raises(
+        InputError, match="--epsilon asks for Theorem 26's temperature in place of the one that --beta is"
+    ):
+        given.compile(ModelOptions(beta=Fraction(1, 100), epsilon=Fraction(1, 8)))
+
+
 TEMPERATURES = (
     ModelOptions(epsilon=Fraction(1, 8)),
     ModelOptions(tau=parse_arith("1/(100*n)")),

@@ -209,6 +209,19 @@ def test_a_false_gap_breaks_no_tie_towards_another_position(tmp_path: Path, weig
     assert all(one.hard == one.soft == accepted(one.word) for one in evaluations(subject, every[4]))
 
 
+def test_a_decay_leaves_no_tie(tmp_path: Path) -> None:
+    subject = subject_of(tmp_path, some_a())
+    (layer,) = subject.program.layers
+    (head,) = layer.heads
+    program = replace(subject.program, layers=(replace(layer, heads=(replace(head, decay=parse_arith("1/2")),)),))
+    # Scores are 1 at an a and 0 at a b: at length 2 both rows of aa have a tie.
+    found = prepared(replace(subject, program=program), {n: words(n) for n in (1, 2)})
+    assert list(found.violations) == [2]
+    violation = found.violations[2]
+    assert [violation.measured, violation.claimed] == [0, Fraction(1, 2)]
+    assert violation.word in {("a", "a"), ("b", "b")}
+
+
 def test_a_constant_temperature_is_the_same_at_every_length() -> None:
     tau = constant(Fraction(2, 3))
     assert {tau.evaluate(i=1, n=n) for n in (1, 2, 100)} == {Fraction(2, 3)}
