@@ -346,7 +346,7 @@ def test_what_the_command_refuses_is_refused(
         ("check", {"beta": True}, "beta must be a number, or text such as '7/2', not True (bool)"),
         ("check", {"beta": 4j}, "beta must be a number, or text such as '7/2', not 4j (complex)"),
         ("check", {"tau": [1]}, "tau must be a number, or text such as '7/2', not [1] (list)"),
-        ("check", {"regime": None}, "regime must be text, not None (NoneType)"),
+        ("check", {"engine": None}, "engine must be text, not None (NoneType)"),
         ("check", {"single_head": 1}, "single_head must be True or False, not 1 (int)"),
         ("check", {"resume": b"x"}, "resume must be a path, not b'x' (bytes)"),
         ("words", {"by": 1}, "by must be text, not 1 (int)"),

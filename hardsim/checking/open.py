@@ -43,7 +43,7 @@ from hardsim.program.file import (
     read_sharpness,
 )
 from hardsim.program.model import Program
-from hardsim.program.regimes import REGIMES, regime_named
+from hardsim.program.regimes import DEFAULT_REGIME, REGIMES, regime_named
 from hardsim.program.sharpness import Budget, choose
 from hardsim.version import __version__
 from hardsim.visible import visible_json
@@ -173,7 +173,7 @@ def _sharpened(made: Subject, options: ModelOptions) -> Subject:
 def _hold_options(stored: Subject, options: ModelOptions) -> None:
     facts = stored.facts
     wanted = {
-        "--regime": (options.regime, (ModelOptions().regime, facts.regime)),
+        "--regime": (options.regime, (None, facts.regime)),
         "--beta": (options.beta, (None, facts.beta)),
         "--tau": (options.tau, (None, stored.model.temperature)),
         "--at": (options.at, (None, facts.at)),
@@ -283,7 +283,7 @@ def compile_formula(file: FormulaFile, options: ModelOptions, sha256: str | None
         check_examples(file, at=options.at)
     if options.at is not None:
         file = replace(file, at=options.at)
-    regime, own = regime_named(options.regime), own_predicates(file)
+    regime, own = regime_named(options.regime or DEFAULT_REGIME), own_predicates(file)
     program = lower(desugar(file), regime, options.single_head, options.counting, own)
     budget = choose(program, options.beta, options.tau)
     sha256 = sha256 or digest(file.source.text.encode())

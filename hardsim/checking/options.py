@@ -138,7 +138,7 @@ class Request:
     expression: str | None = None
     alphabet: str | None = None
     at: str | None = None
-    regime: str = "temperature"
+    regime: str | None = None
     beta: Fraction | None = None
     tau: str | None = None
     epsilon: Fraction | None = None
@@ -180,7 +180,7 @@ class Request:
             InputError: if the regime, the position, the counting or the engine is unknown.
             SourceError: if the temperature is no expression.
         """
-        if self.regime != ALL and self.regime not in REGIMES:
+        if self.regime not in (None, ALL, *REGIMES):
             hint = f"The regimes are: {', '.join(REGIMES)}; '{ALL}' means {', '.join(PROVEN)}."
             raise InputError(f"unknown regime {self.regime!r}", hint)
         for name, one, other in (("at", "first", "last"), ("counting", "lookup", "sign")):
@@ -208,7 +208,7 @@ class Request:
             told = "a formula's temperature is its regime's, or yours"
             return None if self.epsilon is None else f"--epsilon: for hard-attention models and programs; {told}"
         asked = {
-            f"--regime {self.regime}": self.regime not in (ALL, "temperature"),
+            f"--regime {self.regime}": self.regime not in (ALL, None),
             "--beta": self.beta is not None and (given.made is None or given.made.sharpness is None),
             "--at": self.at is not None,
             "--single-head": self.single_head,

@@ -36,12 +36,13 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How an input becomes a network; None stands for the default (beta, temperature) or the file's own choice (at).
+    """How an input becomes a network; None stands for the default (regime, beta, temperature) or the file's own choice
+    (at, and all that a compiled network has).
 
     `epsilon` is the error for which Theorem 26 gives the temperature of what has no regime of its own.
     """
 
-    regime: str = "temperature"
+    regime: str | None = None
     beta: Fraction | None = None
     tau: Arith | None = None
     at: At | None = None

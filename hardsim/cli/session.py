@@ -147,7 +147,7 @@ class Session:
             regime = made.facts.regime or ""
             self.remark(given.name, None, f"already compiled, in regime {regime}; --regime {ALL} does not apply to it")
             options = [replace(options[0], regime=regime)]
-        refusals: list[tuple[str, InputError]] = []
+        refusals: list[tuple[str | None, InputError]] = []
         for option in options:
             if self.interrupted:
                 break
@@ -158,8 +158,8 @@ class Session:
                 except InputError as error:
                     refusals.append((option.regime, error))
         if len(refusals) < len(options):
-            for regime, refusal in refusals:
-                self.remark(given.name, regime, refusal.message)
+            for tried, refusal in refusals:
+                self.remark(given.name, tried, refusal.message)
             return
         for different in {str(refusal): refusal for _, refusal in refusals}.values():
             self.fail(given.name, different)

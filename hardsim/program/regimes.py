@@ -157,6 +157,9 @@ PROVEN = tuple(name for name, regime in REGIMES.items() if regime.converges)
 """The four regimes that the theory proves right; `--regime all` means these."""
 
 
+DEFAULT_REGIME = "temperature"
+
+
 def regime_named(name: str) -> Regime:
     """The regime of this name.
 

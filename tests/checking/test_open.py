@@ -113,6 +113,7 @@ def test_the_same_options_may_be_repeated_and_others_are_refused(tmp_path: Path)
     assert model.compile(ModelOptions("position", beta=Fraction(5), at="first")) is model.made
     for options, name in [
         (ModelOptions("causal-position"), "--regime causal-position"),
+        (ModelOptions("temperature"), "--regime temperature"),
         (ModelOptions(beta=Fraction(4)), "--beta 4"),
         (ModelOptions(tau=parse_arith("1/n", ("i", "n"), "--tau")), "--tau 1/n"),
         (ModelOptions(at="last"), "--at last"),
