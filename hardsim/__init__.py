@@ -54,4 +54,4 @@ if not TYPE_CHECKING:  # a checker of types shall know every other name as wrong
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return __all__

@@ -50,7 +50,7 @@ from hardsim.checking.language import hold_affordable, language, language_meant,
 from hardsim.checking.open import Input, of_document, of_formula, read_expression, read_input
 from hardsim.checking.options import DEFAULTS, Judge, Request, hold_one_regime, of_python
 from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult, EvalResult, ModelFacts, Verdict, Word, WordsResult, plural
+from hardsim.checking.result import CheckResult, EvalResult, ModelFacts, Verdict, Word, WordsResult
 from hardsim.checking.subject import At, ModelOptions, Subject, digest
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import HardsimError, InputError, Interrupted, Remark, SourceError, WorkerFailure
@@ -176,8 +176,7 @@ class Model:
             yield "formula" if formula else "title", _shortened(title)
         yield "alphabet", _shortened(f"over {' '.join(self.alphabet)}")
         if facts is not None:
-            size = f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}"
-            yield "network", size if facts.regime is None else f"{size}, regime {facts.regime}, beta {facts.beta}"
+            yield "network", facts.summary
 
     # ---- what is asked of it ----
 

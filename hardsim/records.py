@@ -10,14 +10,13 @@ numbers, exact ones (`Exact`, `Count`) objects `{"value": 0.119, "exact": "25/21
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, dataclass, fields
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import cache
 from html import escape
 from math import isfinite, isinf
-from textwrap import shorten
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -31,6 +30,18 @@ KEPT_BITS = 4096
 """Leading bits of a numerator and a denominator that decide what is shown."""
 ESCAPE = "\x7f"
 """Stands for the beginning of an escape until the document is whole. Itself escaped, it occurs in no text."""
+SHORT_DIGITS = 3
+"""Significant digits of the numbers in a table."""
+NOTHING = "–"
+"""What a table shows where there is no number."""
+EXACT_DIGITS = 6
+"""An exact number of so many digits or fewer is shown whole in a notebook: the ends of a bracket differ there."""
+LONGEST_REPR = 158
+"""Characters between the brackets of a repr."""
+LARGEST_PLAIN = 10**9
+"""Integers from here on are shown short in a notebook."""
+MOST_WORDS = 100
+"""Words that a notebook shows of a list."""
 WIDEST = 2**63
 """Integers from here on are written as their digits."""
 
@@ -143,6 +154,18 @@ def exact_text(value: Fraction | int) -> str:
     return digits(value.numerator) + ("" if value.denominator == 1 else f"/{digits(value.denominator)}")
 
 
+def short(value: Fraction | float | None) -> str:
+    """A number for a table: three significant digits, `–` for none."""
+    if not value:
+        return NOTHING if value is None else "0"
+    if isinstance(value, float) and isinf(value):
+        return str(value)
+    number = rounded(Fraction(value), SHORT_DIGITS)
+    if -4 <= number.adjusted() <= 4:
+        return f"{number:f}"
+    return f"{number:e}".replace("e+", "e")
+
+
 # ---- records ----
 
 
@@ -163,26 +186,52 @@ class Record:
         """The document as plain Python data, as a reader of `to_json` has it."""
         return dict(json.loads(self.to_json()))
 
+    @property
+    def summary(self) -> str:
+        """What a reader needs first, on one line: here the facts, without those that a record has unless told."""
+        keys = [key for key, kind in kinds(type(self)).items() if not _is_long(kind)]
+        facts = [(key, getattr(self, key)) for key in keys if not _is_left_out(self, key)]
+        told = [(key, one) for key, one in facts if not isinstance(one, Record | dict) and not _is_rows(one)]
+        return " ".join(f"{key}={_said(one)}" for key, one in told)
+
     def __repr__(self) -> str:
-        """One line: the verdict, the input and how far it reaches, or the first facts."""
-        keys = [key for key in kinds(type(self)) if not isinstance(getattr(self, key), Record | tuple)]
-        parts = [str(getattr(self, key)) for key in ("verdict", "input") if key in keys and getattr(self, key)]
-        if "reach" in keys:
-            parts[-1] += f": {self.reach}"  # type: ignore[attr-defined]  # it is one of its keys
-        else:
-            known = [(key, getattr(self, key)) for key in keys if key not in ("verdict", "input")]
-            parts += [f"{key}={_brief(value)}" for key, value in known if value not in (None, "", False)]
-        text = " ".join(" ".join(parts).split())
-        return f"<{type(self).__name__} {visible(shorten(text, 160, placeholder=' ...'))}>"
+        text = visible(f"{type(self).__name__} {_one_line(self.summary)}".rstrip())
+        if len(text) > LONGEST_REPR:
+            end = text.rfind(" ", LONGEST_REPR // 2, LONGEST_REPR - 3)
+            text = f"{text[: end if end >= 0 else LONGEST_REPR - 4]} ..."
+        return f"<{text}>"
 
     def _repr_html_(self) -> str:
-        """The document as tables, for a notebook."""
-        found = json.loads(self.to_json(), parse_float=Decimal)
-        return f"<div><strong>{escape(type(self).__name__)}</strong>{_html(found, whole=True)}</div>"
+        """What a reader needs first, then rows as tables and everything else folded, for a notebook."""
+        return f"<div><p><strong>{_shown(_one_line(self.summary))}</strong></p>{_body(self, whole=True)}</div>"
 
 
-def _brief(value: Any) -> str:
-    return f"{rounded(value, 4)}" if isinstance(value, Fraction) else str(value)
+def _is_left_out(record: Record, key: str) -> bool:
+    """Whether a field has the value that it has where none is given: it says nothing. False is not 0."""
+    kind: type = type(record)
+    value, default = getattr(record, key), _defaults(kind).get(key, MISSING)
+    return type(value) is type(default) and bool(value == default)
+
+
+@cache
+def _defaults(kind: type) -> dict[str, Any]:
+    return {field.name: field.default for field in fields(kind)}
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _said(value: Any) -> str:
+    """A value in a list of facts."""
+    match value:
+        case str():
+            return repr(str(value))
+        case tuple():
+            return repr(" ".join(map(str, value)))
+        case None | bool():
+            return str(value)
+    return short(value) if not isinstance(value, int) or abs(value) >= WIDEST else str(value)
 
 
 def computed(kind: type) -> Iterator[tuple[str, Callable[[Any], Any]]]:
@@ -277,24 +326,90 @@ def _raw(text: str) -> Any:
 # ---- in a notebook ----
 
 
-def _html(data: Any, whole: bool = False) -> str:
-    """A document, or a part of it: an object as a table of its keys, an array of objects as one with a row for each,
-    which is open in the whole document."""
-    match data:
-        case {"value": value, "exact": exact, **others} if not others:
-            return f'<span title="{escape(visible(exact))}">{_html(value)}</span>'
-        case dict():
-            cells = [(escape(visible(key)), _html(one, whole)) for key, one in data.items()]
-            return f"<table>{''.join(f'<tr><th>{key}</th><td>{cell}</td></tr>' for key, cell in cells)}</table>"
-        case [dict() as first, *_]:
-            head = "".join(f"<th>{escape(visible(key))}</th>" for key in first)
-            rows = "".join(f"<tr>{''.join(f'<td>{_html(one)}</td>' for one in row.values())}</tr>" for row in data)
-            more = f"<details{' open' * whole}><summary>{len(data)}</summary>"
-            return f"{more}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
-        case list():
-            return " ".join(map(_html, data))
-        case Decimal():
-            return f'<span title="{data}">{data:.4}</span>'
+def _body(record: Record, whole: bool = False) -> str:
+    """A record but for its summary: the records that it has on one line each, its rows as tables, and its other facts,
+    which are folded, as the rows are not, in the whole document."""
+    values = [(key, kind, getattr(record, key)) for key, kind in kinds(type(record)).items()]
+    rows = [(key, value) for key, _, value in values if _is_rows(value)]
+    inner = [(key, _cell(value)) for key, _, value in values if isinstance(value, Record)]
+    facts = [(key, kind, value) for key, kind, value in values if not isinstance(value, Record) and not _is_rows(value)]
+    parts = [_table(inner)]
+    parts += [_folded(f"{_heading(key)}: {len(value):,}", _rows(value), is_open=whole) for key, value in rows]
+    table = _table((key, _cell(value, kind)) for key, kind, value in facts)
+    return "".join([*parts, _folded("all facts", table)] if whole else [table, *parts])
+
+
+def _is_rows(value: Any) -> bool:
+    """Whether a value is a tuple of records, or of words."""
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Record | tuple)
+
+
+def _rows(value: tuple[Any, ...]) -> str:
+    """A table with a row for each record, what is computed of it behind its own fields, without those that say nothing
+    of any; records of several classes one by one; of a list of words the first."""
+    if not isinstance(value[0], Record):
+        more = f", ... ({len(value) - MOST_WORDS:,} more)" if len(value) > MOST_WORDS else ""
+        return f"<p>{', '.join(_cell(word) for word in value[:MOST_WORDS])}{more}</p>"
+    kind: type = type(value[0])
+    if any(type(one) is not kind for one in value):
+        return "".join(map(_cell, value))
+    own, keys = _defaults(kind), kinds(kind)
+    wanted = [key for key in keys if not all(_is_left_out(one, key) for one in value)]
+    columns = {key: keys[key] for key in sorted(wanted, key=lambda key: key not in own)}
+    head = "".join(f"<th>{_heading(key)}</th>" for key in columns)
+    rows = ("".join(f"<td>{_cell(getattr(one, key), kind)}</td>" for key, kind in columns.items()) for one in value)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any, kind: Any = None) -> str:
+    """A value in a table; numbers are short, with what the document says of them in their title."""
+    if _is_rows(value):
+        return _folded(f"{len(value):,}", _rows(value))
+    match value:
         case None:
-            return "–"
-    return escape(visible(str(data)))
+            return NOTHING
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return _shown(value)
+        case tuple():
+            return " ".join("?" if one is None else _cell(one) for one in value) or "(empty)"
+        case Record():
+            return _folded(_shown(_one_line(value.summary)), _body(value))
+        case dict():
+            return _folded(f"{len(value):,}", f"<pre>{_shown(json.dumps(value))}</pre>")
+        case int() if abs(value) < LARGEST_PLAIN:
+            return str(value)
+    how = _how(kind)
+    plain = isinstance(value, Fraction) and value.denominator <= 10**EXACT_DIGITS and abs(value) < LARGEST_PLAIN
+    if how.exact and plain and rounded(value, EXACT_DIGITS) == value:
+        return f"{rounded(value, EXACT_DIGITS):f}"
+    title = exact_text(value) if how.exact and not isinstance(value, float) else number_text(value, how.rounding)
+    return f'<span title="{escape(title)}">{short(value)}</span>'
+
+
+def _how(kind: Any) -> Written:
+    """How a number of a type is written."""
+    parts = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        return next((_how(part) for part in parts if part is not NoneType), Written())
+    return next((mark for mark in parts[1:] if isinstance(mark, Written)), Written())
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    """A table of keys and cells, if there are any."""
+    found = "".join(f"<tr><th>{_heading(key)}</th><td>{cell}</td></tr>" for key, cell in rows)
+    return f"<table>{found}</table>" if found else ""
+
+
+def _folded(told: str, inside: str, is_open: bool = False) -> str:
+    return f"<details{' open' * is_open}><summary>{told}</summary>{inside}</details>"
+
+
+def _heading(key: str) -> str:
+    return _shown(key.replace("_", " "))
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text))

@@ -656,7 +656,7 @@ def test_everything_is_in_the_package(since: Model) -> None:
     names: dict[str, Any] = {}
     exec("from hardsim import *", names)
     assert names.keys() - {"__builtins__"} == set(hardsim.__all__) == {*api.__all__, "__version__"}
-    assert set(hardsim.__all__) <= set(dir(hardsim))
+    assert set(hardsim.__all__) == set(dir(hardsim))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hardsim.nothing  # type: ignore[attr-defined]  # noqa: B018
 

@@ -6,7 +6,7 @@ import json
 import pickle
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -20,10 +20,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hardsim.checking.result import Mismatch, Tie
+import hardsim
+from hardsim.checking.critical import Bracket
+from hardsim.checking.result import Evaluation, Mismatch, Tie, WordsResult
 from hardsim.checking.subject import Subject
 from hardsim.network.model import Transformer
 from hardsim.records import (
+    LONGEST_REPR,
     Count,
     Exact,
     Limits,
@@ -38,6 +41,7 @@ from hardsim.records import (
     kinds,
     number_text,
     rounded,
+    short,
     written,
 )
 from hardsim.report.document import RANDOM, RESULTS, Document, InputRead, Note
@@ -181,9 +185,100 @@ def test_any_text_comes_back_and_drives_no_terminal(text: str) -> None:
 
 
 def test_a_result_on_one_line() -> None:
-    assert repr(Sample("x", gap=Fraction(1, 3))) == "<Sample name=x gap=0.3333 ratio=0.5 words=1>"
-    assert repr(Note(None, None, "a\nb\x1b[1m")) == "<Note message=a b\\x1b[1m>"
-    assert len(repr(Sample("y " * 400))) < 200
+    assert repr(Sample("x", gap=Fraction(1, 3))) == "<Sample double=0 name='x' gap=0.333>"
+    assert repr(Note(None, None, "a\tb\x1b[1m")) == "<Note input=None regime=None message='a\\tb\\x1b[1m'>"
+    assert repr(Sample("yes " * 400)).endswith(" yes yes ...>")
+    assert repr(Sample("y" * 400)).endswith("yyy ...>")
+    assert all(len(repr(Sample(name))) <= LONGEST_REPR + 2 for name in ("yes " * 400, "y" * 400))
+
+
+def test_a_fact_is_not_left_out_because_it_is_none_or_false_or_0() -> None:
+    bracket = Bracket(None, None, None, None, 0, False)
+    assert Record.summary.fget(bracket) == (  # type: ignore[attr-defined]  # a property
+        "closed=False temperature_constant=None n=None right_at=None wrong_at=None word=None tried=0 exhaustive=False"
+    )
+    assert repr(bracket) == "<Bracket no beta proved right, no word found wrong>"
+    # The default is 1, and True is not 1.
+    assert "words=True" in repr(Sample("x", words=True))
+
+
+def test_what_drives_a_terminal_is_visible_in_every_summary() -> None:
+    word = ("\x1b[1m", "\u202e")
+    for record in (
+        Mismatch(word, True, False, None),
+        Evaluation(word, None, word, (None, "\x9b"), 9),
+        WordsResult("a\nb\x1b\udc80", "ltl", None, "hard", 1, 2, (word,)),
+    ):
+        assert OBEYED.search(repr(record)) is None
+        assert OBEYED.search(record._repr_html_()) is None
+    assert repr(Mismatch(word, True, False, None)).startswith(
+        "<Mismatch soft/hard and hard/oracle on \\x1b[1m \\u202e:"
+    )
+    assert repr(WordsResult("a\nb\x1b\udc80", "ltl", None, "hard", 1, 2, (word,))) == (
+        "<WordsResult a b\\x1b\\udc80: 1 word to length 1, by hard>"
+    )
+
+
+def test_a_long_word_leaves_room_for_the_answers() -> None:
+    word = ("a",) * 500
+    begins = "a" * 40 + "... (500 symbols)"
+    assert repr(Evaluation(word, True, True, None, 9, output=Fraction(1, 4))) == (
+        f"<Evaluation {begins}: oracle accept, hard accept, soft undecided (output 0.25)>"
+    )
+    assert repr(Evaluation(("a",), None, ("a", None), None, 9, decided=False)) == (
+        "<Evaluation a: hard a?, soft not decided>"
+    )
+    assert repr(Evaluation(("ab", "b"), (), (), (), 9)) == (
+        "<Evaluation ab b: oracle (empty), hard (empty), soft (empty)>"
+    )
+
+
+SINCE = str(Path(__file__).parents[1] / "formulas" / "since.ltl")
+
+
+def test_each_result_says_what_a_reader_needs_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(SINCE).parent)
+    since = hardsim.load("since.ltl")
+    right, wrong = since.check(max_n=2), since.check(max_n=2, regime="none")
+    assert repr(right).startswith("<CheckResult PROVED since.ltl: every word of length 1 to 2, from the weights: ")
+    assert repr(right).endswith(" ...>")
+    # Without sharpening b and c weigh too much alike: of one symbol there is nothing to tell apart, of bc there is.
+    assert repr(wrong) == f"<CheckResult REFUTED since.ltl: {wrong.reach}: bc>"
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.output is not None
+    output = short(wrong.mismatch.output)
+    answers = f"oracle reject, hard reject, soft undecided (output {output})"
+    assert repr(wrong.mismatch) == f"<Mismatch soft/hard on bc: {answers}>"
+    assert repr(since.prove(max_n=2)) == (
+        "<ProofResult PROVED since.ltl: every word of length 1 to 2, from the weights: the network accepts exactly "
+        "what the formula says>"
+    )
+    report = since.bound(max_n=2)
+    assert repr(report) == f"<BoundResult CERTIFIED since.ltl: {report.reach}>"
+    # Words of a, b, c up to length 2 that end in b, or in b and a.
+    assert repr(since.words(max_n=2)) == "<WordsResult since.ltl: 5 words to length 2, by oracle>"
+    found = since.eval("cba", "bc")
+    assert repr(found) == "<EvalResult since.ltl: 2 words, 2 agree, 0 mismatches>"
+    assert repr(found[0]) == "<Evaluation cba: oracle accept, hard accept, soft accept>"
+    assert repr(since.eval("bc", beta="1/2")) == "<EvalResult since.ltl: 1 word, 0 agree, 1 mismatch>"
+    assert repr(right.model) == "<ModelFacts 1 layer, 1 head, regime temperature, beta 4>"
+    least = since.bound(max_n=2, critical=True)
+    every = least.every_length
+    assert None not in (every.right_at, every.wrong_at, every.word)
+    right_at, wrong_at = (f"{rounded(Fraction(end or 0), 12):f}" for end in (every.right_at, every.wrong_at))
+    assert repr(least) == (
+        f"<CriticalResult since.ltl: every length right at beta {right_at}, wrong at {wrong_at} on "
+        f"{''.join(every.word or ())}>"
+    )
+    assert repr(replace(least, partial=True)).endswith(", interrupted>")
+    assert repr(replace(found, partial=True)).endswith(", interrupted>")
+
+
+def test_a_transduction_shows_its_output() -> None:
+    found = hardsim.load(Path(SINCE).with_name("reverse.srasp"))
+    word = found.alphabet[:2]
+    shown = "".join(reversed(word))
+    assert repr(found.eval(word)[0]) == (f"<Evaluation {''.join(word)}: oracle {shown}, hard {shown}, soft {shown}>")
 
 
 def test_records_are_compared_hashed_and_pickled_as_data() -> None:
@@ -219,10 +314,48 @@ class Page(HTMLParser):
 
 def test_a_result_in_a_notebook() -> None:
     rows = (Tie("h1", 1, ("a", "b"), 0, 2), Tie("h2", 3, ("b",), 1, 2))
-    page = Page(Sample("x", gap=Fraction(1, 3), rows=rows)._repr_html_())
-    assert page.said[0] == "Sample"
-    assert {"name", "x", "gap", "0.3333", "h1", "h2", "a b", "position"} <= set(page.said)
-    assert page.seen.count("tr") == 10 + 1 + 2  # a row for each key, and of the table of ties the head and two rows
+    html = Sample("x", gap=Fraction(1, 3), rows=rows, words=10**30)._repr_html_()
+    page = Page(html)
+    assert page.said[0] == "double=0 name='x' gap=0.333 words=1e30"
+    assert {"name", "x", "gap", "0.333", "h1", "h2", "a b", "position", "1e30"} <= set(page.said)
+    assert '<span title="1/3">0.333</span>' in html
+    assert f'<span title="{10**30}">1e30</span>' in html
+    assert "<details open><summary>rows: 2</summary>" in html
+    assert "<details><summary>all facts</summary>" in html
+    assert page.seen.count("tr") == 9 + 1 + 2  # a row for each other key, and of the table the head and two rows
+    assert "style" not in html
+    assert "class=" not in html
+
+
+def test_the_verdict_stands_before_the_facts_in_a_notebook() -> None:
+    result = hardsim.load(SINCE).check(max_n=2, regime="none")
+    html = result._repr_html_()
+    said = Page(html).said
+    assert said[0].startswith("REFUTED ")
+    places = [html.index(part) for part in ("<strong>REFUTED", "soft/hard on bc", "score gap", "all facts", "sha256")]
+    assert places == sorted(places)
+    assert "score_gap" not in html
+    assert "<details><summary>1</summary><table>" in html  # the head of a length
+    # An answer that is missing on every word keeps its column; the exact ends of a bracket are told apart.
+    blunt = Page(hardsim.load(SINCE).eval("bc", beta="1/2")._repr_html_()).said
+    assert blunt[blunt.index("word") :][:4] == ["word", "oracle", "hard", "soft"]
+    ends = Bracket(2, Fraction(2773, 1000), Fraction(2772, 1000), ("a",), 9, True)._repr_html_()
+    assert "<td>2.773</td>" in ends
+    assert "<td>2.772</td>" in ends
+
+
+def test_rows_of_different_classes_stand_one_by_one_in_a_notebook() -> None:
+    word = Evaluation(("a",), True, True, True, 9)
+    least = Bracket(None, None, None, None, 0, False)
+    said = Page(Document("x", None, 0, results=(word, least))._repr_html_()).said  # type: ignore[arg-type]  # of no command
+    assert {"results: 2", word.summary, least.summary} <= set(said)
+
+
+def test_a_long_list_of_words_is_cut_in_a_notebook() -> None:
+    words = tuple((symbol,) for symbol in map(str, range(103)))
+    said = "".join(Page(WordsResult("x", "ltl", None, "hard", 1, 103, words)._repr_html_()).said)
+    assert "98, 99, ... (3 more)" in said
+    assert "accepted: 103" in said
 
 
 @given(st.text(st.sampled_from("<>&\"'/ab"), max_size=12))
@@ -230,7 +363,7 @@ def test_text_is_escaped_in_a_notebook(text: str) -> None:
     hostile = "<script>alert(1)</script>" + text
     page = Page(Sample(hostile, rows=(Tie(hostile, 1, (hostile,), 0, 2),))._repr_html_())
     assert "script" not in page.seen
-    assert "".join(page.said).count(hostile) == 3
+    assert "".join(page.said).count(hostile) >= 3  # the name, the head, the word; quotes are escaped in the summary
 
 
 # ---- random results of every class ----
@@ -323,6 +456,7 @@ def test_random_results_meet_the_schema(kind: type[Record], data: st.DataObject)
     assert list(numeric_strings(found)) == []
     assert list(found) == list(kinds(kind))
     assert repr(record).count("\n") == 0
+    assert len(repr(record)) <= LONGEST_REPR + 2
     Page(record._repr_html_())
 
 

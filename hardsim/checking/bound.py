@@ -59,6 +59,7 @@ from hardsim.checking.result import (
     Word,
     no_answer,
     settled,
+    verdict_summary,
 )
 from hardsim.checking.sharpening import LengthPlan, Preparation, plan_length, scaled
 from hardsim.checking.subject import Subject
@@ -309,6 +310,11 @@ class BoundResult(Record):
     refuted: Word | None = None
     """A word that softmax at the temperature used answers wrongly."""
     partial: Partial = False
+
+    @property
+    def summary(self) -> str:
+        """The verdict, the input and how far it reaches."""
+        return verdict_summary(self.verdict, self.input, self.reach, self.refuted)
 
     @property
     def agreed(self) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, assert_never
 
-from hardsim.checking.result import InputName, Length
+from hardsim.checking.result import InputName, Length, verdict_summary
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, node_coordinates
 from hardsim.errors import HardsimError, Undecided
@@ -122,6 +122,11 @@ class VerifyResult(Record):
     """The files that it was compared with."""
     digests: Annotated[dict[str, str], Embedded(DIGESTS)] | None
     """The SHA-256 of each part."""
+
+    @property
+    def summary(self) -> str:
+        """The verdict, the input, and why, or what is true."""
+        return verdict_summary(self.verdict, self.input, self.reason or self.claim or "")
 
     @property
     @written

@@ -13,7 +13,7 @@ from itertools import accumulate, takewhile
 
 from hardsim.checking.campaign import SHORT, CheckOptions, words_of
 from hardsim.checking.engines import HardRunner, SoftEngine
-from hardsim.checking.result import Answer, Mismatch, Partial, Word
+from hardsim.checking.result import Answer, Mismatch, Partial, Word, plural
 from hardsim.checking.subject import Subject
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.errors import Contradiction
@@ -53,6 +53,15 @@ class Confirmation(Record):
     undecided: Natural = 0
     """How many of them had no answer, which decides nothing."""
     partial: Partial = False
+
+    @property
+    def summary(self) -> str:
+        """How many words, which, and how many of them had no answer."""
+        every = f", every one asked about to length {self.every_word_to}" if self.every_word_to else ""
+        told = (
+            f"{plural(self.words, 'word')} run{every}, the longest of length {self.longest}, {self.undecided} undecided"
+        )
+        return f"{told}{', interrupted' * self.partial}"
 
 
 def first_lengths(size: int, min_n: int, max_n: int) -> list[int]:

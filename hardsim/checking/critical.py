@@ -22,7 +22,18 @@ from hardsim.checking.engines import SoftEngine
 from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.options import Request
 from hardsim.checking.prove import words_of
-from hardsim.checking.result import FormulaText, InputKind, InputName, Length, ModelFacts, Partial, Title, Word
+from hardsim.checking.result import (
+    FormulaText,
+    InputKind,
+    InputName,
+    Length,
+    ModelFacts,
+    Partial,
+    Title,
+    Word,
+    input_summary,
+    word_summary,
+)
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.checking.words import count_words, enumerate_words
 from hardsim.errors import InputError
@@ -35,7 +46,7 @@ from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove_meaning, prove_network
 from hardsim.proof.result import HeadProof, LinkProof, Proof
 from hardsim.proof.sites import Sites
-from hardsim.records import Exact, Natural, Record, written
+from hardsim.records import NOTHING, Exact, Natural, Record, rounded, written
 
 WIDTH, LARGEST = Fraction(1, 1000), Fraction(64)
 """How far apart the ends of a closed bracket are, and the largest beta tried."""
@@ -69,6 +80,14 @@ class Bracket(Record):
     """Words that were evaluated."""
     exhaustive: bool
     """Whether every word of the length was tried."""
+
+    @property
+    def summary(self) -> str:
+        """At which beta it is right, and at which a word is wrong."""
+        right = "no beta proved right" if self.right_at is None else f"right at beta {beta_text(self.right_at)}"
+        if self.wrong_at is None or self.word is None:
+            return f"{right}, no word found wrong"
+        return f"{right}, wrong at {beta_text(self.wrong_at)} on {word_summary(self.word)}"
 
     @property
     @written
@@ -106,6 +125,12 @@ class CriticalResult(Record):
     nearest: bool
     """Whether some head looks for the nearest position, which is what Lemma 6 speaks of."""
     partial: Partial = False
+
+    @property
+    def summary(self) -> str:
+        """The bracket for every length."""
+        found = f"every length {self.every_length.summary}"
+        return f"{input_summary(self.input)}: {found}{', interrupted' * self.partial}"
 
     @property
     @written
@@ -302,3 +327,8 @@ def bisected(low: int, high: int, holds: Callable[[int], bool]) -> tuple[int, in
 def least(holds: Callable[[int], bool]) -> int | None:
     """The least number of `WIDTH` at which something holds, by bisection from the largest; None if not there."""
     return bisected(0, MOST, holds)[1] if holds(MOST) else None
+
+
+def beta_text(value: Fraction | None) -> str:
+    """A multiple of the width, with all its digits."""
+    return NOTHING if value is None else f"{rounded(value, 12):f}"

@@ -20,7 +20,7 @@ from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.options import Request, hold_one_regime
-from hardsim.checking.result import Length, Mismatch, Reach, Verdict, Word, settled, span_text
+from hardsim.checking.result import Length, Mismatch, Reach, Verdict, Word, settled, span_text, verdict_summary
 from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, without_budget
 from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
@@ -134,6 +134,11 @@ class ProofResult(SubjectRecord):
     def heads(self) -> tuple[HeadProof, ...]:
         """The heads of a formula's network."""
         return () if self.proof is None else self.proof.heads
+
+    @property
+    def summary(self) -> str:
+        """The verdict, the input and how far it reaches."""
+        return verdict_summary(self.verdict, self.input, self.reach, self.mismatch.word if self.mismatch else None)
 
     @property
     def every_length(self) -> bool:

@@ -7,13 +7,27 @@ of the score per nat, everything else in units of the activations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 from typing import Annotated, TypeAlias
 
-from hardsim.records import Count, Digest, Exact, Measured, Natural, Positive, Record, limits, one_of, written
+from hardsim.lang.words import written_word
+from hardsim.records import (
+    Count,
+    Digest,
+    Exact,
+    Measured,
+    Natural,
+    Positive,
+    Record,
+    limits,
+    one_of,
+    short,
+    written,
+)
 
 # ---- what fields of several classes hold; a text in a type describes it ----
 
@@ -50,6 +64,9 @@ ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
 OBSERVED_MISMATCH = "a mismatch in mpmath (no rigorous enclosure), which is not certified"
 CERTIFY = f"--engine {BALL} certifies it, or shows that there is none"
 UNSETTLED = "hard attention undecided"
+NOT_DECIDED = "not decided"
+LONGEST_TOLD = 40
+"""Characters of a word or of the name of an input in a summary."""
 LARGEST_SHOWN = 10**9
 """Counts from here on are shown as a power of ten."""
 
@@ -106,6 +123,11 @@ class Mismatch(Record):
             ("hard/oracle", self.oracle is not None and self.oracle != self.hard),
         ]
         return " and ".join(name for name, differs in pairs if differs) or UNSETTLED
+
+    @property
+    def summary(self) -> str:
+        """Which answers differ on which word."""
+        return f"{self.kind} on {word_summary(self.word)}: {answers_summary(self)}"
 
     @property
     def refutes(self) -> bool:
@@ -307,6 +329,12 @@ class ModelFacts(Record):
     specified: bool = True
     """Whether the network is the one that its specification makes; false in a file that was edited."""
 
+    @property
+    def summary(self) -> str:
+        """Its size, and what it was compiled for."""
+        size = f"{plural(self.layers, 'layer')}, {plural(self.heads, 'head')}"
+        return size if self.regime is None else f"{size}, regime {self.regime}, beta {self.beta}"
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CheckResult(Record):
@@ -348,6 +376,11 @@ class CheckResult(Record):
     """What the prover said of all words; None if it was not asked."""
 
     @property
+    def summary(self) -> str:
+        """The verdict, the input and how far it reaches."""
+        return verdict_summary(self.verdict, self.input, self.reach, self.mismatch.word if self.mismatch else None)
+
+    @property
     def agreed(self) -> bool:
         """Whether nothing was found that contradicts a claim."""
         return self.violation is None and (self.mismatch is None or not self.mismatch.refutes)
@@ -387,6 +420,11 @@ class Evaluation(Record):
     """What theory promises of the error."""
 
     @property
+    def summary(self) -> str:
+        """The word and the answers."""
+        return f"{word_summary(self.word)}: {answers_summary(self)}"
+
+    @property
     def mismatch(self) -> Mismatch | None:
         """The mismatch, if two of the answers differ."""
         found = Mismatch(self.word, self.oracle, self.hard, self.soft, self.output, self.decided)
@@ -414,6 +452,15 @@ class EvalResult(Record):
     """The words, in the order given."""
     partial: Partial = False
 
+    @property
+    def summary(self) -> str:
+        """How many words, and on how many of them the answers agree."""
+        counted = [sum(word.agree is agree for word in self.words) for agree in (True, False, None)]
+        parts = [plural(len(self.words), "word"), f"{counted[0]} {'agrees' if counted[0] == 1 else 'agree'}"]
+        parts.append(f"{counted[1]} {'mismatch' if counted[1] == 1 else 'mismatches'}")
+        parts += [f"{counted[2]} undecided"] * bool(counted[2]) + ["interrupted"] * self.partial
+        return f"{input_summary(self.input)}: {', '.join(parts)}"
+
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.words)
 
@@ -440,6 +487,12 @@ class WordsResult(Record):
     accepted: tuple[Word, ...]
     """The words."""
     partial: Partial = False
+
+    @property
+    def summary(self) -> str:
+        """How many words, to which length, by whom."""
+        found = f"{plural(len(self.accepted), 'word')} to length {self.max_n}, by {self.by}"
+        return f"{input_summary(self.input)}: {found}{', interrupted' * self.partial}"
 
     def __iter__(self) -> Iterator[Word]:
         return iter(self.accepted)
@@ -490,3 +543,51 @@ def count(value: int) -> str:
 def plural(value: int, noun: str) -> str:
     """`1 word`, `2 words`."""
     return f"{count(value)} {noun if value == 1 else noun + 's'}"
+
+
+def output_text(value: Fraction) -> str:
+    """A network's output; one that is close to 0 or 1 but not exactly there never looks as if it were."""
+    if value != 1 and abs(1 - value) < Fraction(1, 1000):
+        return f"1 {'-' if value < 1 else '+'} {short(abs(1 - value))}"
+    return short(value)
+
+
+def answer_text(answer: Answer, alphabet: Sequence[str]) -> str:
+    """An answer for a table: accept or reject, or the output word; `undecided`, or `?` in a word, is what is left
+    undecided."""
+    if isinstance(answer, tuple):
+        return written_word(["?" if symbol is None else symbol for symbol in answer], alphabet) or "(empty)"
+    return "undecided" if answer is None else "accept" if answer else "reject"
+
+
+def word_summary(word: Word) -> str:
+    """A word in a summary: its beginning, if it is long."""
+    text = written_word(word, word)
+    return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}... ({len(word):,} symbols)"
+
+
+def input_summary(name: str) -> str:
+    """The name of an input in a summary: its end, if it is long."""
+    return name if len(name) <= LONGEST_TOLD else f"...{name[-LONGEST_TOLD:]}"
+
+
+def verdict_summary(verdict: str, name: str, reach: str, word: Word | None = None) -> str:
+    """The verdict, the input, how far it reaches, and the word that refutes it."""
+    return f"{verdict} {input_summary(name)}: {reach}" + ("" if word is None else f": {word_summary(word)}")
+
+
+def answers_summary(found: Mismatch | Evaluation) -> str:
+    """What each says of a word."""
+    told = {"oracle": found.oracle, "hard": found.hard, "soft": found.soft}
+    texts = {who: _told(answer) for who, answer in told.items() if answer is not None or who != "oracle"}
+    if not found.decided:
+        texts["soft"] = NOT_DECIDED
+    elif found.output is not None and found.output not in (0, 1):
+        texts["soft"] += f" (output {output_text(found.output)})"
+    return ", ".join(f"{who} {text}" for who, text in texts.items())
+
+
+def _told(answer: Answer) -> str:
+    if isinstance(answer, tuple) and answer:
+        return word_summary(tuple("?" if symbol is None else symbol for symbol in answer))
+    return answer_text(answer, ())

@@ -13,7 +13,7 @@ from hardsim.checking.result import ModelFacts, Word
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Session, session
 from hardsim.cli.streams import say
-from hardsim.report.numbers import word_text
+from hardsim.lang.words import written_word
 
 
 def command(request: Request) -> None:
@@ -56,7 +56,7 @@ def _print(
             with interruptible():
                 for word in found:
                     with held():
-                        current.screen.raw(word_text(word, alphabet))
+                        current.screen.raw(written_word(word, alphabet))
                         if current.sink is not None:
                             kept.append(word)
         except KeyboardInterrupt:

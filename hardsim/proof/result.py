@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from hardsim.records import Exact, Lower, Positive, Record, Unwritten, Upper, written
+from hardsim.records import Exact, Lower, Positive, Record, Unwritten, Upper, short, written
 
 Position: TypeAlias = Annotated[Positive, "A position, from 1."]
 
@@ -38,6 +38,12 @@ class WorstCase(Record):
     """The local types that attain it, by runs of positions."""
     symbols: tuple[str, ...] | None = None
     """A word that has these types, where they are symbols; an empty text stands for any symbol."""
+
+    @property
+    def summary(self) -> str:
+        """Where it is, and how bad."""
+        margin = "" if self.margin is None else f", margin {short(self.margin)}"
+        return f"length {self.n}, position {self.i}: error {short(self.error)}{margin}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -94,6 +100,12 @@ class HeadProof(Record):
     """Why its error is bounded at every length, if that was asked for; None: uniform attention, which has no error."""
     clips: tuple[str, ...] = ()
     """The inputs of the clips that read the head."""
+
+    @property
+    def summary(self) -> str:
+        """What it is, and its error or margin."""
+        margin = "" if self.margin is None else f", margin {short(self.margin)}"
+        return f"{self.name} in layer {self.layer}: {self.purpose}{', exact' * self.exact}{margin}"
 
 
 class NotProved(Exception):
@@ -158,6 +170,11 @@ class Proof(Record):
     def failing(self) -> LinkProof | None:
         """The first link that is missing."""
         return next((link for link in self.links if not link.proved), None)
+
+    @property
+    def summary(self) -> str:
+        """Whether it is one, or why not."""
+        return "proved" if self.reason is None else f"not proved: {self.reason}"
 
     @property
     @written

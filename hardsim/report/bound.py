@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import groupby
 
 from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
-from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult
+from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
 from hardsim.checking.result import Word
+from hardsim.lang.words import written_word
 from hardsim.report.check import model_line, print_facts, print_reach, print_violation, titles, verdict_text
-from hardsim.report.numbers import NOTHING, count, plural, rounded, short, tried_text, word_text
+from hardsim.report.numbers import NOTHING, count, plural, short, tried_text
 from hardsim.report.screen import Screen, columns
 
 LENGTH_COLUMNS = columns(
@@ -67,7 +67,7 @@ def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
         short(length.wrong),
         NOTHING if length.bits is None else str(length.bits),
         str(length.rounding_width),
-        NOTHING if length.word is None else word_text(length.word, alphabet),
+        NOTHING if length.word is None else written_word(length.word, alphabet),
     ]
 
 
@@ -151,7 +151,7 @@ def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:
     """One length."""
     return [
         str(bracket.n),
-        *map(exact, (bracket.wrong_at, bracket.right_at)),
+        *map(beta_text, (bracket.wrong_at, bracket.right_at)),
         short(bracket.temperature_constant),
         "closed" if bracket.closed else "open",
         f"all {count(bracket.tried)}" if bracket.exhaustive else count(bracket.tried),
@@ -166,10 +166,10 @@ def conclusions(result: CriticalResult) -> list[str]:
     if result.partial:
         lines.append("every length: not asked, since the search was interrupted")
     elif every.right_at is None:
-        lines.append(f"every length: not proved at any beta up to {exact(LARGEST)}: {result.reason}")
+        lines.append(f"every length: not proved at any beta up to {beta_text(LARGEST)}: {result.reason}")
     else:
         lines.append(
-            f"every length: right at beta {exact(every.right_at)}, temperature constant {short(1 / every.right_at)}"
+            f"every length: right at beta {beta_text(every.right_at)}, temperature constant {short(1 / every.right_at)}"
         )
         if result.deciding is not None and result.deciding.argument is not None:
             argument = result.deciding.argument
@@ -178,30 +178,25 @@ def conclusions(result: CriticalResult) -> list[str]:
     if every.wrong_at is None:
         lines.append("no word tried is wrong at any beta tried")
     else:
-        lines.append(f"wrong at beta {exact(every.wrong_at)} on a word of length {every.n}")
+        lines.append(f"wrong at beta {beta_text(every.wrong_at)} on a word of length {every.n}")
     if every.closed:
-        lines.append(f"the bracket is closed: words come within {exact(WIDTH)} of the proved end")
+        lines.append(f"the bracket is closed: words come within {beta_text(WIDTH)} of the proved end")
     elif every.right_at is not None:
         lines.append(
             "the bracket is open: the proof gives positions their worst types at their least rate, and none of the "
             f"{count(every.tried)} words tried comes that far (no word may)"
         )
     paper = f"; Lemma 6 needs 2 ln 7 = {result.lemma_6:.4f}" if result.lemma_6 else ""
-    lines.append(f"beta in use: {exact(result.beta_used)}{paper}")
+    lines.append(f"beta in use: {beta_text(result.beta_used)}{paper}")
     if result.partial:
         lines.append("interrupted: not all lengths were done")
     return lines
 
 
-def exact(value: Fraction | None) -> str:
-    """A multiple of the width, with all its digits."""
-    return NOTHING if value is None else f"{rounded(value, 12):f}"
-
-
 def brief(word: Word, alphabet: Sequence[str]) -> str:
     """A word, as runs if it is long."""
     if len(word) <= LONGEST:
-        return word_text(word, alphabet)
+        return written_word(word, alphabet)
     runs = [(symbol, len(list(part))) for symbol, part in groupby(word)]
     return " ".join(symbol if size == 1 else f"{symbol}*{size}" for symbol, size in runs)
 
@@ -211,6 +206,6 @@ def print_criticals(screen: Screen, results: Sequence[CriticalResult]) -> None:
     rows = []
     for result in results:
         every = result.every_length
-        bracket = [exact(every.wrong_at), exact(every.right_at), "closed" if every.closed else "open"]
-        rows.append([result.input, result.model.regime or NOTHING, *bracket, exact(result.beta_used)])
+        bracket = [beta_text(every.wrong_at), beta_text(every.right_at), "closed" if every.closed else "open"]
+        rows.append([result.input, result.model.regime or NOTHING, *bracket, beta_text(result.beta_used)])
     screen.table(CRITICALS_COLUMNS, rows)

@@ -10,6 +10,7 @@ from hardsim.checking.bound import BoundResult
 from hardsim.checking.result import (
     AUTO,
     FLOAT64,
+    NOT_DECIDED,
     Answer,
     CheckResult,
     Evaluation,
@@ -22,13 +23,13 @@ from hardsim.checking.result import (
     Violation,
     Word,
 )
-from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text, word_text
+from hardsim.lang.words import written_word
+from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text
 from hardsim.report.screen import Field, Screen, columns
 
 STYLES = dict.fromkeys(Verdict, "bold green") | {Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
 AGREE = {True: "yes", False: "NO", None: NOTHING}
 """Whether answers are the same; none where one is missing."""
-NOT_DECIDED = "not decided"
 NEXT_CERTIFY = "Next: mpmath encloses nothing, so this may be its rounding; --engine ball certifies it or dismisses it."
 
 LENGTH_COLUMNS = columns(
@@ -170,7 +171,7 @@ def print_facts(
             f"  head {tie.head} {until} length {tie.n}, position {tie.position} has {tie.count} positions with the "
             "largest score, in the word"
         )
-        screen.raw(word_text(tie.word, alphabet))
+        screen.raw(written_word(tie.word, alphabet))
     if growth:
         fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
         screen.line(f"  growth   {fits} (fitted to lengths {growth[0].from_n} to {growth[0].to_n})")
@@ -328,11 +329,11 @@ def evaluation_row(found: Evaluation, alphabet: Sequence[str]) -> list[str | Non
         output_text(found.output) if found.output is not None else NOTHING if rounds else None,
         *map(short if rounds else known, (found.unrounded, found.margin)),
         known(found.error) if rounds else short(found.error),
-        *(known(found.bound), str(found.digits), word_text(found.word, alphabet)),
+        *(known(found.bound), str(found.digits), written_word(found.word, alphabet)),
     ]
 
 
 def print_oracle_words(screen: Screen, answers: Sequence[tuple[Word, Answer]], alphabet: Sequence[str]) -> None:
     """What the semantics of a program says, where it has no model."""
-    rows = [[answer_text(answer, alphabet), word_text(word, alphabet)] for word, answer in answers]
+    rows = [[answer_text(answer, alphabet), written_word(word, alphabet)] for word, answer in answers]
     screen.table(columns("<oracle", "<word"), rows)

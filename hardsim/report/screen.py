@@ -20,7 +20,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from hardsim.report.numbers import NOTHING, word_text
+from hardsim.lang.words import written_word
+from hardsim.report.numbers import NOTHING
 from hardsim.visible import visible, visible_lines
 
 FILE_WIDTH = 200
@@ -88,7 +89,7 @@ class Screen:
     def word(self, what: str, word: Sequence[str], alphabet: Sequence[str]) -> None:
         """A word, so that it can be copied."""
         self.line(f"{what}, on a line of its own:")
-        self.raw(word_text(word, alphabet))
+        self.raw(written_word(word, alphabet))
 
     def block(self, columns: Sequence[Field], rows: Sequence[Sequence[str | None]]) -> None:
         """A table with an empty line before it, if it has rows."""

@@ -83,7 +83,7 @@ def test_words_are_those_found_until_then(hardsim: Cli, monkeypatch: pytest.Monk
     arguments = ("words", path, "--max-n", "4", "--json", "-")
     whole = hardsim(*arguments).result
     assert not whole["partial"]
-    interrupt(monkeypatch, "hardsim.cli.words.word_text", 2)
+    interrupt(monkeypatch, "hardsim.cli.words.written_word", 2)
     document = hardsim(*arguments).json
     (result,) = document["results"]
     assert (document["exit_code"], result["partial"]) == (130, True)

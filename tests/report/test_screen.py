@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from hardsim.lang.words import written_word
 from hardsim.records import exact_text, number_text
 from hardsim.report import numbers
 from hardsim.report.screen import Field, Screen
@@ -54,8 +55,8 @@ def test_counts() -> None:
 
 
 def test_words_and_answers() -> None:
-    assert numbers.word_text(("a", "b"), ("a", "b")) == "ab"
-    assert numbers.word_text(("a", "b"), ("a", "b", "cc")) == "a b"
+    assert written_word(("a", "b"), ("a", "b")) == "ab"
+    assert written_word(("a", "b"), ("a", "b", "cc")) == "a b"
     answers = [numbers.answer_text(answer, "ab") for answer in (True, False, None, ("a", None, "b"), ())]
     assert answers == ["accept", "reject", "undecided", "a?b", "(empty)"]
     assert numbers.answer_text(("aa", "b"), ("aa", "b")) == "aa b"
