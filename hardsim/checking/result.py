@@ -204,8 +204,8 @@ class LengthResult(Record):
     possible: Possible
     exhaustive: bool
     """Whether these are all words of the length."""
-    accepted: Natural
-    """Words accepted by the oracle, or by hard attention where there is none; 0 for a transduction."""
+    accepted: Natural | None
+    """Words accepted by the oracle, or by hard attention where there is none; None for a transduction."""
     soft_mismatches: Natural
     """Words on which softmax differs from hard attention."""
     hard_mismatches: Natural
