@@ -249,7 +249,8 @@ class LengthResult(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tie(Record):
-    """The shortest length at which a head that promises one largest score has several."""
+    """The shortest length at which a head has a tie: of the model as it was given, before weights are added that break
+    ties."""
 
     head: str
     """The head's name."""

@@ -85,7 +85,7 @@ def print_gaps(screen: Screen, results: Sequence[BoundResult], failed: int = 0) 
     screen.raw()
     false = sum(result.violation is not None for result in results)
     held = "every declared gap holds" if not false else f"{false} with a declared gap that does not hold"
-    left = f"; {plural(failed, 'input')} could not be worked on, for the reasons above" if failed else ""
+    left = f"; {plural(failed, 'input')} could not be worked on (see above)" if failed else ""
     screen.line(f"{plural(len(results), 'result')}: {held} on the words tried{left}")
 
 
