@@ -99,8 +99,8 @@ length proves all shorter ones.
 With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
 at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
 of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
-the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs and hard-attention
-models there is no such argument.
+the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs, and of hard-attention
+models that were not compiled from a formula, there is no such argument.
 
 \b
 Examples:
