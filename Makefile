@@ -39,7 +39,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-check: $(RUN) ## the main job: check the shipped formulas (FORMULAS, MAX_N, CHECK_FLAGS)
+check: $(RUN) ## the main job: check everything shipped (FORMULAS, MAX_N, CHECK_FLAGS)
 	$(BIN)/hardsim check $(FORMULAS) --max-n $(MAX_N) $(CHECK_FLAGS)
 
 test: $(DEV) ## all tests but the slow ones, under five minutes; at least 90 % branch coverage
@@ -64,7 +64,7 @@ bench-docs: $(DEV) ## measure, and put the numbers into benchmarks/results.json 
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json benchmarks/results.json || test $$? -eq 1
 	$(BIN)/python -m benchmarks --docs
 
-docs: $(DOCS) ## the documentation as a site, build/site/index.html; a link that leads nowhere fails
+docs: $(DOCS) ## the documentation as a site, build/site/index.html (docs/options.md is written anew); a dead link fails
 	$(BIN)/python -m docs.site.options
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 
 from hardsim.cli.manual import COMMANDS
@@ -49,8 +50,13 @@ def meanings() -> list[str]:
         few = others if len(others) < len(owners) else owners
         listed = ", ".join(f"`{name}`" for name in few)
         of = listed if few is owners else f"all but {listed}" if listed else "all"
-        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in (f"`{' '.join(names)}`", of, text)) + " |")
+        rows.append(f"| {code(' '.join(names))} | {of} | {text} |")
     return rows
+
+
+def code(text: str) -> str:
+    """Code in a cell of a table, where a bar must not end the cell: viewers disagree about a backslash before it."""
+    return f"<code>{escape(text).replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
 
 
 if __name__ == "__main__":

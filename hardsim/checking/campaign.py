@@ -500,6 +500,8 @@ def again_in_balls(found: Judge, tally: Tally) -> Recompute:
 def _counts(subject: Subject, tally: Tally) -> dict[str, Any]:
     possible = count_words(len(subject.alphabet), tally.n)
     counts = {name: getattr(tally, name) for name in COUNTS}
+    if not subject.acceptor:
+        counts["accepted"] = None
     return counts | {"n": tally.n, "possible": possible, "exhaustive": tally.words == possible}
 
 

@@ -413,7 +413,10 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
         if answer is not accepted:
             plain = all(len(symbol) == 1 for symbol in program.alphabet)
             shown = brief(("" if plain else " ").join(word))
-            found = "does not decide" if answer is None else "accepts" if answer else "rejects"
+            found, level = "accepts" if answer else "rejects", program.threshold
+            if answer is None:
+                where = "neither 0 nor 1" if level is None else f"the threshold itself, {level}"
+                found, shown = "does not decide", f"{shown} (the output is {where})"
             raise InputError(
                 f"{name}: at examples: the model {found} {shown}, which is listed as "
                 f"{'accepted' if accepted else 'rejected'}",

@@ -226,8 +226,8 @@ class LengthResult(Record):
     possible: Possible
     exhaustive: bool
     """Whether these are all words of the length."""
-    accepted: Natural
-    """Words accepted by the oracle, or by hard attention where there is none; 0 for a transduction."""
+    accepted: Natural | None
+    """Words accepted by the oracle, or by hard attention where there is none; None for a transduction."""
     soft_mismatches: Natural
     """Words on which softmax differs from hard attention."""
     hard_mismatches: Natural
@@ -271,7 +271,8 @@ class LengthResult(Record):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tie(Record):
-    """The shortest length at which a head that promises one largest score has several."""
+    """The shortest length at which a head has a tie: of the model as it was given, before weights are added that break
+    ties."""
 
     head: str
     """The head's name."""

@@ -61,7 +61,7 @@ def _reports(current: Session, staff: Crews) -> None:
     staff.join()
     current.all(given, partial(_report, current, staff, current.tables(given) and not gap))
     if gap:
-        print_gaps(current.screen, current.found)
+        print_gaps(current.screen, current.found, len(current.errors))
     elif len(current.found) > 1:
         print_summary(current.screen, current.found)
 

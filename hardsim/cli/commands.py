@@ -97,7 +97,7 @@ def _usage_message(error: Any) -> list[str]:
         error.message = visible(error.message)
     text = io.StringIO()
     error.show(text)
-    lines = text.getvalue().rstrip("\n").split("\n")
+    lines = [re.sub("^Error: ", "error: ", line) for line in text.getvalue().rstrip("\n").split("\n")]
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):
         lines.append("Files and words that start with '-' follow '--', which stands after the options.")
     return lines

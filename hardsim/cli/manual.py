@@ -26,7 +26,7 @@ class Manual:
     usage: str = "[OPTIONS]"
 
 
-CHECK = """Compile formulas into softmax transformers and check them word by word.
+CHECK = """Compile formulas into softmax transformers; check them word by word, and ask for a proof about all words.
 
 FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
 (.json), or a directory of them; there may be several.
@@ -35,8 +35,13 @@ Each formula is compiled into a transformer with rational weights, which is run 
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
 three answers must agree: the formula's own semantics (oracle), hard attention in exact arithmetic (hard), and the
 softmax network (soft), whose output must be exactly 0 or exactly 1. The network is run with rigorous error bounds, so
-that agreement is CERTIFIED for the words tried (--engine auto). mpmath is an arithmetic without bounds: what it finds,
-agreement or a mismatch, is OBSERVED.
+that agreement is CERTIFIED for the words tried. mpmath is an arithmetic without bounds: what it finds, agreement or a
+mismatch, is OBSERVED.
+
+Before the words the prover (see `hardsim prove`) is asked about every word up to --max-n, from the weights: with
+--engine auto, in the regimes that are proven right, up to length 64; of a program whose integers cannot leave their
+range up to 24 positions. If it finds a proof the verdict is PROVED, and the words are run all the same. If it finds
+none, or is not asked, the verdict is that of the words; --require proved makes that exit code 3.
 
 Printed are, for each length, the words tried, mismatches, the acceptance gap (least output among accepted words minus
 largest among rejected ones before rounding), the least margin (distance of an attended value from its threshold), the
@@ -94,8 +99,8 @@ length proves all shorter ones.
 With --all-n a second argument covers every length: the logits are rational functions of positions and length, a rate
 at which positions fall behind the winner is read off their coefficients, and a series in closed form bounds the error
 of the head. It is printed so that it can be checked by hand. Where it does not go through the reason is printed, and
-the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs and hard-attention
-models there is no such argument.
+the verdict is UNDECIDED; with --max-n too it is PROVED for the lengths up to that. Of programs, and of hard-attention
+models that were not compiled from a formula, there is no such argument.
 
 \b
 Examples:

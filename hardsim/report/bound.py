@@ -43,7 +43,7 @@ def print_bound(screen: Screen, result: BoundResult, alphabet: Sequence[str], ta
         screen.block(HEAD_COLUMNS, [head_row(last.n, head) for head in last.heads])
         screen.raw()
         rests_on = next((length.assumption for length in reversed(result.lengths) if length.assumption), "")
-        print_facts(screen, result.ties, result.growth, rests_on, alphabet)
+        print_facts(screen, result, rests_on, alphabet)
         screen.line(f"  theorem  {result.asymptotics}")
         screen.line(f"  grid     {result.grid}, each tried until one is wrong")
     print_reach(screen, result)
@@ -77,13 +77,16 @@ def head_row(n: int, head: BoundHead) -> list[str]:
     return [head.name, str(head.layer), head.kind or "", str(n), *numbers]
 
 
-def print_gaps(screen: Screen, results: Sequence[BoundResult]) -> None:
-    """The short report: one row per input."""
+def print_gaps(screen: Screen, results: Sequence[BoundResult], failed: int = 0) -> None:
+    """The short report: one row per result, if there is any, and how many inputs `failed` to give one."""
+    if not results:
+        return
     screen.table(GAP_COLUMNS, [gap_row(result) for result in results])
     screen.raw()
-    failed = sum(result.violation is not None for result in results)
-    held = "every declared gap holds" if not failed else f"{failed} with a declared gap that does not hold"
-    screen.line(f"{plural(len(results), 'result')}: {held} on the words tried")
+    false = sum(result.violation is not None for result in results)
+    held = "every declared gap holds" if not false else f"{false} with a declared gap that does not hold"
+    left = f"; {plural(failed, 'input')} could not be worked on (see above)" if failed else ""
+    screen.line(f"{plural(len(results), 'result')}: {held} on the words tried{left}")
 
 
 def gap_row(result: BoundResult) -> list[str]:

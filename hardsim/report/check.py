@@ -14,11 +14,9 @@ from hardsim.checking.result import (
     Answer,
     CheckResult,
     Evaluation,
-    Growth,
     LengthResult,
     Mismatch,
     ModelFacts,
-    Tie,
     Verdict,
     Violation,
     Word,
@@ -61,7 +59,7 @@ def print_check(screen: Screen, result: CheckResult, alphabet: Sequence[str], ta
         screen.block(HEAD_COLUMNS, [head_row(lengths, index) for index in range(len(lengths[-1].heads))])
         screen.raw()
         rests_on = assumptions(lengths) if result.model.regime is None else None
-        print_facts(screen, result.ties, result.growth, rests_on, alphabet)
+        print_facts(screen, result, rests_on, alphabet)
     print_verdict(screen, result, alphabet)
     screen.raw()
 
@@ -114,7 +112,8 @@ def length_row(length: LengthResult, result: CheckResult) -> list[str | None]:
     return [
         str(length.n),
         tried_text(length.words, length.possible, length.exhaustive),
-        *map(count, (length.accepted, length.soft_mismatches)),
+        NOTHING if length.accepted is None else count(length.accepted),
+        count(length.soft_mismatches),
         NOTHING if result.kind == "ahat" else count(length.hard_mismatches),
         *map(known if result.model.regime is None else short, (length.acceptance_gap, length.margin)),
         *(short(length.score_gap), known(length.size), temperature_text(length), known(length.epsilon)),
@@ -162,16 +161,19 @@ def head_row(lengths: Sequence[LengthResult], index: int) -> list[str | None]:
 
 
 def print_facts(
-    screen: Screen, ties: Sequence[Tie], growth: Sequence[Growth], rests_on: str | None, alphabet: Sequence[str]
+    screen: Screen, result: CheckResult | BoundResult, rests_on: str | None, alphabet: Sequence[str]
 ) -> None:
-    """Ties, fitted growth, and what the bounds of Theorem 26 rest on besides it (None: it gives none)."""
-    for tie in ties:
+    """Ties (of the model as it was given: the tables are about the one with weights that break them), fitted growth,
+    and what the bounds of Theorem 26 rest on besides it (None: it gives none)."""
+    for tie in result.ties:
+        given = "without the added weights " if tie.head in result.model.ties_broken else ""
         until = f"is tieless up to length {tie.n - 1}: at" if tie.n > 1 else "has ties: at"
         screen.line(
-            f"  head {tie.head} {until} length {tie.n}, position {tie.position} has {tie.count} positions with the "
-            "largest score, in the word"
+            f"  {given}head {tie.head} {until} length {tie.n}, position {tie.position} has {tie.count} positions with "
+            "the largest score, in the word"
         )
         screen.raw(written_word(tie.word, alphabet))
+    growth = result.growth
     if growth:
         fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
         screen.line(f"  growth   {fits} (fitted to lengths {growth[0].from_n} to {growth[0].to_n})")
@@ -265,12 +267,18 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str:
             "Next: attention is not sharp enough at this beta and temperature; raise --beta or lower --tau, or leave "
             "both out: the defaults are proven sharp enough (with them, this is a defect of hardsim, please report it)."
         )
-    if result.ties:
-        return (
-            "Next: softmax is not sharp enough, or shares its weight among ties, as no leftmost or rightmost head "
-            "does: lower --tau, or give the hard model alone."
-        )
-    return "Next: softmax is not sharp enough: lower --tau, or leave it out: Theorem 26's temperature is."
+    sharper = (
+        "Next: softmax is not sharp enough: lower --tau, or leave it out, and a temperature in the file as well: the "
+        "temperature of Theorem 26 is."
+    )
+    tied = [tie.head for tie in result.ties if tie.head not in result.model.ties_broken]
+    if not tied:
+        return sharper
+    return (
+        f"{sharper} Softmax shares its weight among equal scores at every temperature, so if one of {', '.join(tied)} "
+        "is a leftmost or rightmost head, no temperature helps: take it out of the file, and weights are added that "
+        "break the ties."
+    )
 
 
 # ---- the summary ----

@@ -178,6 +178,15 @@ def test_gaps_of_everything_that_is_shipped(
         assert all((length["right"], length["error"], length["bits"]) == (None, 0, 0) for length in result["lengths"])
 
 
+def test_gaps_of_what_cannot_be_read_hold_nowhere(hardsim: Any, tmp_path: Path, model: Path) -> None:
+    missing = tmp_path / "nosuch.ltl"
+    assert hardsim("bound", "--gap", missing).exits(2).out == ""
+    outcome = hardsim("bound", "--gap", missing, model, "--max-n", "2").exits(2)
+    last = "1 result: every declared gap holds on the words tried; 1 input could not be worked on (see above)"
+    assert outcome.out.splitlines()[-1] == last
+    assert hardsim("bound", "--gap", model, "--max-n", "2").exits(0).out.endswith("holds on the words tried\n")
+
+
 def test_nothing_to_read_is_refused_without_gap(hardsim: Any) -> None:
     hardsim("bound").refused("nothing to read")
 

@@ -122,6 +122,22 @@ def test_words_refuses_more_than_its_budget(hardsim: Any, since: Path) -> None:
 # ---- show ----
 
 
+@pytest.mark.parametrize(
+    ("formula", "meaning"),
+    [
+        ("O a", "true S [a]"),
+        ("F a", "true U [a]"),
+        ("H a", "true S ![a]"),
+        ("(a & Y b) S a", "([a] & (Y [b])) S [a]"),
+        ("(a & #L[b] > 1) S a", "([a] & (#L[b] - 2 >= 0)) S [a]"),
+        ("(a & Y b) S (b | first)", "([a] & Y3) S !and7"),
+    ],
+)
+def test_a_meaning_has_both_operands(hardsim: Any, formula: str, meaning: str) -> None:
+    core = hardsim("show", "-e", formula, "--alphabet", "a b c", "--json", "-").result["core"]
+    assert meaning in [one["meaning"] for one in core]
+
+
 def test_show_describes_the_network(hardsim: Any, since: Path) -> None:
     outcome = hardsim("show", since, "--max-n", "16").exits(0)
     for part in (

@@ -518,7 +518,7 @@ def interrupted(*arguments: object, **named: object) -> None:
 @pytest.mark.parametrize("most", [3, 4])
 def test_words_are_of_proved_lengths_alone(hardsim: Any, tmp_path: Path, most: int) -> None:
     document = json.loads(Path("formulas/tieless_until_7.ahat.json").read_text(encoding="utf-8"))
-    document["threshold"] = "1/1" + 40 * "0"
+    document["program"]["threshold"] = "1/1" + 40 * "0"
     target = written(tmp_path / "near.ahat.json", json.dumps(document))
     outcome = hardsim("prove", target, "--max-n", str(most), "--tau", "[n<3] + 1/1000", "--no-tables")
     outcome.exits(3, "UNDECIDED: proved to length 1; not at length 2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,16 @@ def test_help_is_a_manual_with_examples_and_exit_codes(hardsim: Any, command: st
     outcome = hardsim(command, "--help").clean(f"  hardsim {command} ", "Exit codes: 0 agreed").lacks("╭")
     assert outcome.out.startswith(f"Usage: hardsim {command} [OPTIONS]")
     # no boxes: it is text
+
+
+def test_the_manual_of_check_tells_of_the_prover(hardsim: Any) -> None:
+    text = " ".join(hardsim("check", "--help").exits(0).out.split())
+    assert "If it finds a proof the verdict is PROVED" in text
+
+
+def test_errors_begin_alike(hardsim: Any, since: Path) -> None:
+    for arguments in (["chekc"], ["check", since, "--beta", "x"], ["check", "nosuch.ltl"]):
+        assert re.findall("(?im)^error: ", hardsim(*arguments).exits(2).err) == ["error: "]
 
 
 def test_the_application_itself(hardsim: Any) -> None:

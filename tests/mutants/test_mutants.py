@@ -184,7 +184,8 @@ def test_the_judge_agrees_with_the_formulas(number: int) -> None:
 # ---- hard-attention files ----
 
 HARD = ("dyck1_uniform", "majority_ties", "tieless_until_7", "ties")
-"""Those shipped in which every head takes the mean of the largest: their softmax has the same weights."""
+"""Those of version 1, with matrices, in which every head takes the mean of the largest: their softmax has the same
+weights."""
 SCHEDULES = ("1/(20*n)", "1/n", "1/1000", "1000", "1/10^302", "2^1400", "1/n^3", "1/(n*(n mod 3 + 1))")
 
 
@@ -199,8 +200,9 @@ def listed(data: Any, rows: list[str] | None, columns: list[str] | None, width: 
 
 @cache
 def hard_base(number: int) -> dict[str, Any]:
-    """A shipped hard-attention model, every matrix as a list of entries."""
-    document: dict[str, Any] = json.loads(Path(f"formulas/{HARD[number]}.ahat.json").read_text(encoding="utf-8"))
+    """A hard-attention model, every matrix as a list of entries."""
+    text = Path(f"tests/version1/{HARD[number]}.ahat.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
     names = document["coordinates"]
     rows = [*document["alphabet"], *(["BOS"] if document.get("bos") else [])]
     document["embedding"] = listed(document["embedding"], rows, names, len(names))

@@ -220,31 +220,27 @@ class _Lowering:
         after its operands; its coordinate and layer."""
         layer = 1 + max((self.ready[operand] for operand in operands(node)), default=0)
         name = f"{type(node).__name__.lower()}{number}"
-        text = self._text
         match node:
             case Letters(symbols):
                 return self._letter(symbols), 0
             case Edge(which):
                 return self.marker(which), 1
             case And(args):
-                block, meaning = operators.conjunction([self.form(arg) for arg in args]), " & ".join(map(text, args))
+                block = operators.conjunction([self.form(arg) for arg in args])
             case Xor(left, right):
                 block = operators.exclusive(self.form(Lit(left)), self.form(Lit(right)))
-                meaning = f"{text(Lit(left))} ^ {text(Lit(right))}"
             case Step(op, arg):
                 name, layer = f"{op}{number}", max(layer, 2)
                 marker = self.marker("first" if op == "Y" else "last")
                 self.wanted.add(marker)
-                block, meaning = operators.step(op, self.form(arg), marker, name, self.regime), f"{op} {text(arg)}"
-            case Reach(op, held, right, where):
+                block = operators.step(op, self.form(arg), marker, name, self.regime)
+            case Reach(op, _, right, where):
                 name = f"{op}{number}"
                 block = operators.reach(op, self.form(where), self.form(right), name, self.regime)
-                meaning = f"{text(held)} {op} {text(right)}" if held.node in self.names else f"{op} {text(right)}"
-            case AtLeast(terms, constant):
+            case AtLeast():
                 name = f"count{number}"
                 layer, block = self._comparison(node, name)
-                meaning = f"{_sum([(value, self._counted(count)) for value, count in terms], constant)} >= 0"
-            case Numeric(predicate, params):
+            case Numeric(predicate):
                 name, column = f"{predicate.lower()}{number}", self._predicate_column(node)
                 if column is not None and number != self.core.root.node:
                     return column, 0
@@ -252,11 +248,9 @@ class _Lowering:
                     layer, block = self._looked_up(node, name)
                 else:
                     layer, block = 1, OperatorBlock((), (Affine.coordinate(column),))
-                inner = "".join(f"{param}, " for param in params)
-                meaning = f"{predicate}({inner}{_sum([(node.scale, self._counted(node.count))], node.offset)})"
             case _:
                 assert_never(node)
-        return self.put(name, layer, block, meaning), layer
+        return self.put(name, layer, block, self._meaning(node)), layer
 
     def form(self, lit: Lit) -> Affine:
         """A literal as a linear form over coordinates."""
@@ -291,14 +285,47 @@ class _Lowering:
         """The embedding coordinate that is 1 on these symbols; all of them is the constant coordinate."""
         if symbols == frozenset(self.core.alphabet):
             return ONE
-        name = f"[{' '.join(symbol for symbol in self.core.alphabet if symbol in symbols)}]"
+        name = self._bracket(symbols)
         self.letters[name] = Letter(name, symbols)
         return name
+
+    def _bracket(self, symbols: frozenset[str]) -> str:
+        return f"[{' '.join(symbol for symbol in self.core.alphabet if symbol in symbols)}]"
 
     # ---- for readers ----
 
     def _text(self, lit: Lit) -> str:
-        return f"!{self.names[lit.node]}" if lit.negated else self.names[lit.node]
+        """A literal by the coordinate of its node, or where none holds it (the left side of since) by what it means."""
+        if _is_true(self.core, lit) or _is_true(self.core, ~lit):
+            return "true" if _is_true(self.core, lit) else "false"
+        node = self.core.nodes[lit.node]
+        named = self.names.get(lit.node) or self._meaning(node)
+        single = lit.node in self.names or isinstance(node, Letters | Edge | Numeric)
+        return ("!" if lit.negated else "") + (named if single else f"({named})")
+
+    def _meaning(self, node: Node) -> str:
+        """What a node means, by the coordinates of its operands."""
+        text = self._text
+        match node:
+            case Letters(symbols):
+                return self._bracket(symbols)
+            case Edge(which):
+                return which
+            case And(args):
+                return " & ".join(map(text, args))
+            case Xor(left, right):
+                return f"{text(Lit(left))} ^ {text(Lit(right))}"
+            case Step(op, arg):
+                return f"{op} {text(arg)}"
+            case Reach(op, held, reached):
+                return f"{text(held)} {op} {text(reached)}"
+            case AtLeast(terms, constant):
+                return f"{_sum([(value, self._counted(count)) for value, count in terms], constant)} >= 0"
+            case Numeric(predicate, params):
+                inner = "".join(f"{param}, " for param in params)
+                return f"{predicate}({inner}{_sum([(node.scale, self._counted(node.count))], node.offset)})"
+            case _:
+                assert_never(node)
 
     def _counted(self, count: CountOf) -> str:
         if _is_true(self.core, count.arg):
