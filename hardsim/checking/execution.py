@@ -224,7 +224,10 @@ def starting() -> Iterator[None]:
     except (BrokenExecutor, HardsimError):
         raise
     except Exception as error:
-        reason = " ".join((getattr(error, "strerror", None) or str(error)).split())
+        cause: BaseException | None = error
+        while not (cause is None or isinstance(cause, OSError)):  # its cleaning up may have failed, too
+            cause = cause.__context__
+        reason = " ".join((getattr(cause, "strerror", None) or str(error)).split())
         settings = [f"{name}={value}" for name, value in os.environ.items() if name.startswith(("JOBLIB_", "LOKY_"))]
         read = f"; the library that starts them reads {', '.join(settings)}" if settings else ""
         hint = f"--workers 1 works without them{read}."

@@ -115,11 +115,14 @@ def test_a_pipe_that_does_not_wait_gets_everything(hardsim: Cli, since: Path) ->
     wanted = hardsim(*arguments).out
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    with subprocess.Popen([*COMMAND, *arguments], stdout=writing, env=environment(PYTHONUNBUFFERED="1")) as running:
-        with open(reading, encoding="utf-8") as pipe:
-            assert awaited(lambda: not select.select([], [writing], [], 0)[1]), "it never was full"
-            os.close(writing)
-            assert pipe.read() == wanted
+    variables = environment(PYTHONUNBUFFERED="1")
+    with (
+        open(reading, encoding="utf-8") as pipe,
+        subprocess.Popen([*COMMAND, *arguments], stdout=writing, env=variables) as running,
+    ):
+        assert awaited(lambda: not select.select([], [writing], [], 0)[1]), "it never was full"
+        os.close(writing)
+        assert pipe.read() == wanted
     assert running.returncode == 0
 
 
