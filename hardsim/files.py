@@ -28,7 +28,7 @@ except ImportError:  # not on every system: there no draft is known to be nobody
 LARGEST_FILE = 64 * 2**20
 """Bytes of the largest JSON document that is read: as Python's objects it takes up to thirty times as much memory."""
 LARGEST_TEXT = 4 * 2**20
-"""Bytes of the largest formula or program that is read: its lines and tokens take some hundred times as much."""
+"""Bytes of the largest formula, program or standard input: its lines and tokens take some hundred times as much."""
 STDOUT = "-"
 """The name that means standard output, where something is written."""
 PARTIAL = ".partial."
@@ -78,9 +78,29 @@ def read_bytes(path: Path | str, limit: int | None = None, option: str = "") -> 
         hint = "check the path and its permissions"
         raise InputError(f"{name}: cannot be read: {_reason(error)}", hint) from None
     if max(found.st_size, len(data)) > most:
-        size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most} bytes"
-        raise InputError(f"{name}: larger than {size}, the most that is read", "is it the file you meant?")
+        raise _too_large(name, most)
     return data
+
+
+def read_stdin(name: str) -> bytes:
+    """The bytes on standard input, of at most LARGEST_TEXT, under the name by which errors cite it.
+
+    Raises:
+        InputError: if it is too large, or cannot be read.
+    """
+    try:
+        data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
+    except (OSError, ValueError) as error:
+        hint = "Send words there, one a line, or give them as arguments."
+        raise InputError(f"{name}: standard input cannot be read ({_reason(error)})", hint) from None
+    if len(data) > LARGEST_TEXT:
+        raise _too_large(name, LARGEST_TEXT)
+    return data
+
+
+def _too_large(name: str, most: int) -> InputError:
+    size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most} bytes"
+    return InputError(f"{name}: larger than {size}, the most that is read", "is it the file you meant?")
 
 
 def is_directory(path: Path | str) -> bool:

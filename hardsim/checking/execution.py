@@ -19,6 +19,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,7 +29,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from hardsim.checking.result import Word
-from hardsim.errors import InputError, InvariantError, WorkerFailure
+from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
 from hardsim.run.float_trust import hear, reasons
 from hardsim.version import __version__
 
@@ -162,7 +163,8 @@ class LocalCrew(Crew):
 
     def __init__(self, workers: int, lost: Lost | None = None) -> None:
         super().__init__(workers, lost)
-        reason = hindrance() if workers > 1 else ""
+        with starting():
+            reason = hindrance() if workers > 1 else ""
         if reason:
             self.lost(f"{reason}: one process works, not {workers}")
             self.workers = 1
@@ -173,7 +175,17 @@ class LocalCrew(Crew):
         yield from map(job.make(*job.parts), shards) if self.alone else super().run(job, shards)
 
     def _attempt(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
-        from concurrent.futures.process import BrokenProcessPool
+        try:
+            with starting():
+                results = self._start(calls)
+            yield from results
+        except GeneratorExit:  # given up, perhaps when the last shard of a wave was back: then joblib ends nothing
+            self.close()
+            raise
+        except BrokenExecutor:
+            raise WorkerLost("a worker process was lost") from None
+
+    def _start(self, calls: Sequence[Call]) -> Generator[Any, None, None]:
         from multiprocessing import resource_tracker
 
         from joblib import Parallel, delayed, parallel_config
@@ -188,25 +200,38 @@ class LocalCrew(Crew):
                 initializer=begin,
                 initargs=(os.getpid(),),
             )
-        try:
-            # Their start ends by letting signals through again, also to workers that start after them.
-            resource_tracker.ensure_running()
-            loky_tracker.ensure_running()
-            with without_interrupts():
-                results = parallel(delayed(work)(*call) for call in calls)
-            yield from results
-        except GeneratorExit:  # given up, perhaps when the last shard of a wave was back: then joblib ends nothing
-            self.close()
-            raise
-        except BrokenProcessPool:
-            raise WorkerLost("a worker process was lost") from None
+        # Their start ends by letting signals through again, also to workers that start after them.
+        resource_tracker.ensure_running()
+        loky_tracker.ensure_running()
+        with without_interrupts():
+            results: Generator[Any, None, None] = parallel(delayed(work)(*call) for call in calls)
+        return results
 
     def close(self) -> None:
         """End the processes."""
         if not self.alone:
-            from joblib.externals.loky import get_reusable_executor
+            with suppress(Exception):  # of starting some, if there are none
+                from joblib.externals.loky import get_reusable_executor
 
-            get_reusable_executor().shutdown(wait=True, kill_workers=True)
+                get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def starting() -> Iterator[None]:
+    """Turn whatever keeps worker processes from starting, which lies in the environment, into an InputError."""
+    try:
+        yield
+    except (BrokenExecutor, HardsimError):
+        raise
+    except Exception as error:
+        cause: BaseException | None = error
+        while not (cause is None or isinstance(cause, OSError)):  # its cleaning up may have failed, too
+            cause = cause.__context__
+        reason = " ".join((getattr(cause, "strerror", None) or str(error)).split())
+        settings = [f"{name}={value}" for name, value in os.environ.items() if name.startswith(("JOBLIB_", "LOKY_"))]
+        read = f"; the library that starts them reads {', '.join(settings)}" if settings else ""
+        hint = f"--workers 1 works without them{read}."
+        raise InputError(f"worker processes cannot be started: {reason}", hint) from error
 
 
 def hindrance() -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 
 from hardsim.checking import bound as bounds
 from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
@@ -23,7 +22,7 @@ from hardsim.errors import InputError
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
 from hardsim.report.bound import print_bound, print_critical, print_criticals, print_gaps, print_summary
-from hardsim.report.plot import draw
+from hardsim.report.plot import draw, hold_drawable
 
 
 def command(request: Request) -> None:
@@ -41,15 +40,15 @@ def command(request: Request) -> None:
         else:
             _reports(current, staff)
         if target is not None:
-            target.write(draw(current.found))
+            with current.guard(None):
+                target.write(draw(current.found))
 
 
 def _target(path: str) -> Sink:
     """Where a plot goes; one that cannot be drawn is refused before anything is computed."""
     if not path.endswith(".svg"):
         raise InputError(f"--plot {path}: plots are SVG files", "Give a name that ends in .svg.")
-    if find_spec("matplotlib") is None:
-        raise InputError("--plot needs matplotlib, which is not installed", 'Install it: pip install "hardsim[plot]"')
+    hold_drawable()
     return Sink(path, "--plot")
 
 

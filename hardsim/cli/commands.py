@@ -17,7 +17,7 @@ from hardsim.checking.options import Request
 from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import taking
-from hardsim.cli.streams import CODES, note, say
+from hardsim.cli.streams import CODES, LostOutput, note, say
 from hardsim.version import __version__
 from hardsim.visible import visible
 
@@ -131,28 +131,27 @@ def _dispatch(arguments: list[str]) -> int:
         code = _code(arguments)
         sys.stdout.flush()  # what was printed may still be waiting for its reader
         return code
-    except USAGE_ERROR as error:
-        say(*_usage_message(error))
-        return streams.BAD_INPUT
-    except BrokenPipeError:
+    except LostOutput as lost:
         streams.drop_stdout()
-        return streams.CLOSED_PIPE
-    except OSError as error:
-        if not streams.lost_stream(error):
-            return streams.report(error)
-        say(f"error: standard output cannot be written ({error.strerror}); send it somewhere else")
-        streams.drop_stdout()
+        if lost.unread:
+            return streams.CLOSED_PIPE
+        say(f"error: standard output cannot be written ({lost}); send it somewhere else")
         return streams.BAD_INPUT
-    except Exception as error:
-        return streams.report(error)
 
 
 def _code(arguments: list[str]) -> int:
-    """The exit code of a command; typer's own way to run one answers a closed pipe and Ctrl-C by itself."""
+    """The exit code of a command; typer's own way to run one answers Ctrl-C by itself. LostOutput is all it raises."""
     group = typer.main.get_command(app)
     try:
         with group.make_context("hardsim", arguments) as context:
             group.invoke(context)
     except typer.Exit as left:
         return left.exit_code
+    except USAGE_ERROR as error:
+        say(*_usage_message(error))
+        return streams.BAD_INPUT
+    except LostOutput:
+        raise
+    except Exception as error:
+        return streams.report(error)
     return streams.AGREED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +16,7 @@ from hardsim.cli.estimate import Foresight, announce_words
 from hardsim.cli.session import Session, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError, Source
+from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
 from hardsim.report.check import NEXT_CERTIFY, model_line, print_evaluations, print_oracle_words
 
@@ -46,7 +46,7 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
         names = [f"<word {number}>" for number in range(1, len(words) + 1)] if len(words) > 1 else ["<word>"]
         return list(map(Source, names, words))
     try:
-        lines = sys.stdin.buffer.read().decode("utf-8-sig").splitlines()
+        lines = read_stdin("<stdin>").decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         hint = "Words on standard input are UTF-8, one a line."
         raise InputError(f"<stdin>: not UTF-8 at byte {error.start}", hint) from None

@@ -16,7 +16,7 @@ from hardsim.checking.options import ALL, Request
 from hardsim.checking.subject import Subject
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
-from hardsim.cli.streams import lost_stream, note, say
+from hardsim.cli.streams import LostOutput, note, say
 from hardsim.errors import HardsimError, InputError
 from hardsim.files import STDOUT, Sink
 from hardsim.report.document import Document, Failure, InputRead, Note
@@ -62,9 +62,9 @@ class Session:
         """Keep an error of one input from stopping the others; a lost standard output stops everything."""
         try:
             yield
+        except LostOutput:
+            raise
         except Exception as error:
-            if isinstance(error, OSError) and lost_stream(error):
-                raise
             self.fail(name, error)
 
     def remark(self, name: str | None, regime: str | None, message: str | None, said: str | None = None) -> None:

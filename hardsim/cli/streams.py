@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import traceback
 from contextlib import suppress
-from io import BytesIO, TextIOWrapper
+from io import BufferedWriter, BytesIO, FileIO, TextIOWrapper
+from typing import Any
 
 from hardsim.errors import HardsimError, InvariantError, SourceError, WorkerFailure
 from hardsim.visible import visible
@@ -27,12 +27,37 @@ the first of 4, 1, 2, 3 that occurred.
 # ---- the streams ----
 
 
+class LostOutput(Exception):
+    """Standard output cannot be written."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(cause.strerror)
+        self.unread = isinstance(cause, ConnectionError)
+        """Whether that is so because its reader has gone."""
+
+
+class _Results(FileIO):
+    """The descriptor of standard output, whose errors are no file's."""
+
+    def write(self, data: Any) -> int:
+        """Write some of it, as a raw stream does; LostOutput if that fails."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise LostOutput(error) from None
+
+
 def open_streams() -> bool:
     """UTF-8 on both output streams whatever the locale (what has no encoding, a file name's stray byte, is escaped),
-    and a stand-in for a closed standard input or error; whether there is a standard output to write results to."""
+    and a stand-in for a closed standard input or error; whether there is a standard output to write results to. All
+    three wait for their other end, and what is printed is written whole, or LostOutput is raised."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # no stream, no descriptor, or nothing that could wait
+            os.set_blocking(stream.fileno(), True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.stdout = _whole(sys.stdout)
     if sys.stdin is None:
         _occupy(0)
         sys.stdin = TextIOWrapper(BytesIO())
@@ -40,6 +65,18 @@ def open_streams() -> bool:
         _occupy(2)
         sys.stderr = TextIOWrapper(BytesIO(), write_through=True)
     return sys.stdout is not None
+
+
+def _whole(stream: Any) -> Any:
+    """Standard output, if it is a descriptor's, with a buffer that goes on after a part was written, which under
+    PYTHONUNBUFFERED it has not."""
+    raw = getattr(getattr(stream, "buffer", None), "raw", getattr(stream, "buffer", None))
+    if type(raw) is not FileIO:
+        return stream
+    stream.flush()
+    buffer = BufferedWriter(_Results(raw.fileno(), "wb", closefd=False))
+    lines = stream.line_buffering or stream.write_through
+    return TextIOWrapper(buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=lines)
 
 
 def _occupy(descriptor: int) -> None:
@@ -52,13 +89,8 @@ def _occupy(descriptor: int) -> None:
     os.set_inheritable(descriptor, True)
 
 
-def lost_stream(error: OSError) -> bool:
-    """Whether it is standard output that cannot be written: errors of files have a file name, its own none."""
-    return error.filename is None and error.errno in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
-
-
 def drop_stdout() -> None:
-    """Send what still waits for a closed standard output nowhere, so that the interpreter's last flush is quiet."""
+    """Send what still waits for a lost standard output nowhere, so that the interpreter's last flush is quiet."""
     sink = os.open(os.devnull, os.O_WRONLY)
     with suppress(OSError, ValueError):  # a stream without a descriptor has nothing to flush
         os.dup2(sink, sys.stdout.fileno())

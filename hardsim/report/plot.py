@@ -14,6 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from hardsim.checking.bound import BoundLength, BoundResult
+from hardsim.errors import InputError
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", ":", "-.")
@@ -37,14 +38,31 @@ PANELS: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = (
 )
 
 
+def hold_drawable() -> None:
+    """Import what draws.
+
+    Raises:
+        InputError: if matplotlib is not installed, or its settings keep it from starting.
+    """
+    try:
+        import matplotlib.backends.backend_svg
+        import matplotlib.figure
+        import matplotlib.style  # noqa: F401
+    except ModuleNotFoundError:
+        hint = 'Install it: pip install "hardsim[plot]"'
+        raise InputError("--plot needs matplotlib, which is not installed", hint) from None
+    except Exception as error:  # whatever a setting leads to
+        hint = "It reads the variable MPLBACKEND, and the file matplotlibrc or the one that MATPLOTLIBRC names."
+        raise InputError(f"--plot: matplotlib does not start with its settings: {error}", hint) from None
+
+
 def draw(results: Sequence[BoundResult]) -> str:
     """The picture as the text of an SVG file."""
-    import matplotlib
+    from matplotlib import style
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.size": 9.0}):
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-        from matplotlib.figure import Figure
-
+    with style.context({"svg.hashsalt": "hardsim", "svg.fonttype": "none", "font.size": 9.0}, after_reset=True):
         figure = Figure(figsize=(13, 4.2), layout="constrained")
         FigureCanvasSVG(figure)
         for index, (title, series) in enumerate(PANELS):

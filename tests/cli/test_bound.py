@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from fractions import Fraction
-from importlib.machinery import ModuleSpec
 from math import exp, log, sqrt
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import matplotlib
 import pytest
 
+from hardsim.report.plot import draw
 from tests.attention_models import HEAD, critical, majority, some_a, with_head, write
-from tests.cli.conftest import interrupt, written
+from tests.cli.conftest import interrupt, process, written
 from tests.documents import exact
 
 SOME_A = "// some a\nalphabet: a b\nY(i) := leftmost_j[1, Q_a(j)] 1 : 0\n"
@@ -242,14 +245,38 @@ def test_a_plot_is_refused_before_anything_is_computed(
 ) -> None:
     hardsim("bound", model, "--plot", tmp_path / "plot.png").refused("plots are SVG files", "ends in .svg")
     hardsim("bound", model, "--plot", tmp_path / "no" / "plot.svg").refused("--plot")
-    monkeypatch.setattr("hardsim.cli.bound.find_spec", _without_matplotlib)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     outcome = hardsim("bound", model, "--plot", tmp_path / "plot.svg")
     outcome.refused("needs matplotlib, which is not installed", 'pip install "hardsim[plot]"')
     assert [path.name for path in tmp_path.iterdir()] == [model.name]
 
 
-def _without_matplotlib(name: str, package: str | None = None) -> ModuleSpec | None:
-    return None if name == "matplotlib" else ModuleSpec(name, None)
+def test_settings_with_which_matplotlib_does_not_start_are_refused(tmp_path: Path, model: Path) -> None:
+    settings = tmp_path / "settings"
+    settings.write_bytes(b"\xff\xfe")
+    for name, value in (("MPLBACKEND", "foo"), ("MATPLOTLIBRC", str(settings))):
+        done = process("bound", model, "--plot", tmp_path / "plot.svg", env=os.environ | {name: value})
+        done.refused("matplotlib does not start", name).unsaid("internal error")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [model.name, "settings"]
+
+
+def test_settings_do_not_change_a_plot() -> None:
+    plain = draw([])
+    with matplotlib.rc_context({"axes.linewidth": 30, "text.usetex": True}):
+        assert draw([]) == plain
+
+
+def test_a_plot_that_fails_leaves_the_document(
+    hardsim: Any, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(results: object) -> str:
+        raise ValueError("no pen")
+
+    monkeypatch.setattr("hardsim.cli.bound.draw", broken)
+    outcome = hardsim("bound", model, "--max-n", "1", "--plot", tmp_path / "plot.svg", "--json", "-")
+    document = outcome.exits(4).says("no pen").json
+    assert (len(document["results"]), [error["message"] for error in document["errors"]]) == (1, ["ValueError: no pen"])
+    assert [path.name for path in tmp_path.iterdir()] == [model.name]
 
 
 def test_a_plot_does_not_replace_what_is_read(hardsim: Any, tmp_path: Path, model: Path) -> None:

@@ -7,6 +7,8 @@ import pty
 import re
 import select
 import signal
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND, Outcome, ended, last_words, process, written
+from tests.cli.conftest import COMMAND, Cli, Outcome, ended, last_words, process, written
 from tests.clusters import PATIENCE, awaited, gone, two_workers, words_done
 
 HARDSIM = " ".join(map(repr, COMMAND))
@@ -89,6 +91,53 @@ def test_a_full_disk_is_no_defect(since: Path) -> None:
         with Path("/dev/full").open("w") as full:
             done = process(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE, env=environment())
         done.exits(2).says("No space left on device").unsaid("Exception")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "ulimit -f 1; {} words '{}' --max-n 7 >{}",
+        "export PYTHONUNBUFFERED=1; ulimit -f 1; {} words '{}' --max-n 7 >{}",
+        "{} check '{}' --max-n 2 1<{}",
+        "{} check '{}' --max-n 2 --json - 1<{}",
+        "exec 1<{2}; {0} examples since",
+        "exec 1<{2}; {0} --help",
+    ],
+)
+def test_results_that_cannot_be_written_are_told(since: Path, tmp_path: Path, script: str) -> None:
+    (tmp_path / "out").touch()
+    done = shell(script.format(HARDSIM, since, tmp_path / "out"))
+    done.exits(2).says("standard output cannot be written").unsaid("Exception", "internal error")
+
+
+def test_a_pipe_that_does_not_wait_gets_everything(hardsim: Cli, since: Path) -> None:
+    arguments = ("words", str(since), "--max-n", "9")
+    wanted = hardsim(*arguments).out
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    variables = environment(PYTHONUNBUFFERED="1")
+    with (
+        open(reading, encoding="utf-8") as pipe,
+        subprocess.Popen([*COMMAND, *arguments], stdout=writing, env=variables) as running,
+    ):
+        assert awaited(lambda: not select.select([], [writing], [], 0)[1]), "it never was full"
+        os.close(writing)
+        assert pipe.read() == wanted
+    assert running.returncode == 0
+
+
+def test_a_connection_that_is_reset_is_like_a_closed_pipe(since: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as ours:
+        theirs, _ = server.accept()
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        theirs.close()  # with a reset, as it does not linger
+        done = process("words", since, "--max-n", 2, capture_output=False, stdout=ours, stderr=subprocess.PIPE)
+    assert (done.code, done.err) == (141, "")
+
+
+def test_standard_input_is_read_up_to_a_limit_or_refused(since: Path) -> None:
+    shell(f"{HARDSIM} eval '{since}' - 0>/dev/null").refused("standard input cannot be read (Bad file descriptor)")
+    shell(f"{HARDSIM} eval '{since}' - </dev/zero").refused("<stdin>: larger than 4 MiB, the most that is read")
 
 
 def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:
@@ -202,6 +251,20 @@ def test_where_no_process_can_be_started_one_does_the_work(since: Path, setting:
     done = shell(f"{setting}; {HARDSIM} check '{since}' --max-n 3 --workers 2").exits(0, "PROVED")
     assert done.err.startswith(f"note: {reason}")
     assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "cause"),
+    [
+        ("export LOKY_MAX_CPU_COUNT=abc", "reads LOKY_MAX_CPU_COUNT=abc"),
+        ("export LOKY_PICKLER=nope", "reads LOKY_PICKLER=nope"),
+        ("ulimit -n 12", "Too many open files"),
+    ],
+)
+def test_where_processes_cannot_be_started_the_environment_is_to_blame(since: Path, setting: str, cause: str) -> None:
+    done = shell(f"{setting}; {HARDSIM} check '{since}' --max-n 3 --workers 2").exits(2)
+    done.says("error: ", "worker processes cannot be started: ", "--workers 1", cause).unsaid("internal error")
+    assert done.err.count("cannot be started") == 1
 
 
 def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
