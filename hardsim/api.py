@@ -28,10 +28,11 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, wraps
 from html import escape
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from threading import RLock
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
 
 from hardsim.checking import bound as bounds
 from hardsim.checking import critical as criticals
@@ -46,11 +47,12 @@ from hardsim.checking.crews import crews
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.engines import few_digits
 from hardsim.checking.evaluate import compiled_text, evaluate
+from hardsim.checking.execution import BACKENDS
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import Input, of_document, of_formula, read_expression, read_input
-from hardsim.checking.options import DEFAULTS, Judge, Request, hold_one_regime, of_python
+from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text
 from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult, EvalResult, ModelFacts, Verdict, Word, WordsResult
+from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Verdict, Word, WordsResult
 from hardsim.checking.subject import At, ModelOptions, Subject, digest
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import HardsimError, InputError, Interrupted, Remark, SourceError, WorkerFailure
@@ -59,6 +61,7 @@ from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
+from hardsim.program.regimes import REGIMES
 from hardsim.run.float_trust import reasons
 from hardsim.visible import visible
 
@@ -93,8 +96,38 @@ INSIDE = (str(Path(__file__).parent) + os.sep, contextmanager.__code__.co_filena
 """How the names of files begin whose lines are not the caller's."""
 PROVED_TO = 64
 """The length up to which is proved where nothing else is asked for."""
+TURN = RLock()
+"""Whose turn it is to compute: the precision of balls is one for the whole process (see `run.ball`)."""
+P = ParamSpec("P")
 T = TypeVar("T")
-_OPTION = re.compile(rf"(?<![\w/-])--({'|'.join(name.replace('_', '-') for name in DEFAULTS)})(?![\w-])( (?=\d))?")
+_VALUES = (*REGIMES, ALL, *ENGINES, *BACKENDS, *get_args(At), *get_args(Method), *get_args(Judge))
+_VALUE = rf"[0-9]+(?:[./](?:\w+|\([^()\s]+\)))?(?!\S*\w)|tcp://\S*\w|FILE\b|(?:{'|'.join(_VALUES)})(?![\w-])"
+_NAME = "|".join(name.replace("_", "-") for name in DEFAULTS)
+_OPTION = re.compile(rf"(?<![\w/-])--({_NAME})(?![\w-])(?: ({_VALUE})( (?=--))?)?")
+"""An option of the command line, with its value if it has one that is known by its looks."""
+
+
+class _Failed(BaseException):
+    """An error of the caller's own `progress`, which is no sign of anything here."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+
+def _answering(method: Callable[P, T]) -> Callable[P, T]:
+    """A method that computes: one at a time, whatever the thread, with the errors of the caller's own as they were."""
+
+    @wraps(method)
+    def answer(*args: P.args, **options: P.kwargs) -> T:
+        with TURN:
+            try:
+                return method(*args, **options)
+            except _Failed as failed:
+                error = failed.error
+        raise error
+
+    return answer
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -180,6 +213,7 @@ class Model:
 
     # ---- what is asked of it ----
 
+    @_answering
     def check(
         self,
         *,
@@ -217,18 +251,19 @@ class Model:
                     staff.join()
                 subject = asked.subject()
                 asked.precision(subject, request.max_n)
-                options = asked.effort(request.dps)
-                with _passing(progress) as told, remembering(kept, subject.name, subject.regime) as memory:
+                options, update = asked.effort(request.dps), _update(progress)
+                with remembering(kept, subject.name, subject.regime) as memory:
                     result = memory.result
                     if result is None:
                         crew = staff.crew(lambda: default_workers(subject, options))
-                        result = check_with_proof(subject, replace(options, workers=crew.workers), told, crew, memory)
+                        result = check_with_proof(subject, replace(options, workers=crew.workers), update, crew, memory)
                         if not result.partial:
                             memory.finish(result)
             if kept is not None and not result.partial:
                 kept.finish()
         return _whole(result, result.partial)
 
+    @_answering
     def prove(
         self,
         *,
@@ -264,17 +299,18 @@ class Model:
             proving.hold_provable(request)
             asked.unused(*proving.UNUSED)
             path = request.certificate
-            with nullcontext() if path is None else Sink(path, "--certificate") as target:
+            with nullcontext() if path is None else _sink(path, "certificate", "Name a file.") as target:
                 if target is not None:
                     target.spare(self.name)
                 subject = asked.subject()
                 plan = proving.plan_proof(subject, request)
                 asked.remark(plan.remark)
-                result = proving.confirmed(plan.prove(progress))
+                result = proving.confirmed(plan.prove(_passing(progress)))
                 if target is not None and result.verdict is Verdict.PROVED:
                     target.write(certificate_text(certified(subject, request.max_n, request.min_n)))
         return _whole(result, result.confirmed is not None and result.confirmed.partial)
 
+    @_answering
     def eval(
         self,
         *words: str | Iterable[str],
@@ -299,6 +335,7 @@ class Model:
             found, engine = tuple(evaluate(subject, given, options)), asked.request.engine
         return EvalResult(subject.name, subject.kind, subject.facts, engine, found)
 
+    @_answering
     def words(
         self,
         *,
@@ -380,6 +417,7 @@ class Model:
         progress: Told | None = None,
     ) -> BoundResult: ...
 
+    @_answering
     def bound(
         self,
         *,
@@ -417,7 +455,7 @@ class Model:
             asked.unused(*(criticals.UNUSED if request.critical else bounds.UNUSED))
             with crews(request, asked.remark) as staff:
                 if request.critical:
-                    least = criticals.critical(asked.subject(given.formula is None), request.max_n, progress)
+                    least = criticals.critical(asked.subject(given.formula is None), request.max_n, _passing(progress))
                     return _whole(least, least.partial)
                 staff.join()
                 target = bound_subject(
@@ -426,10 +464,10 @@ class Model:
                 options = asked.effort()
                 crew = staff.crew(lambda: 1 if request.gap else default_workers(target.subject, options))
                 wanted = BoundOptions(gap=request.gap)
-                with _passing(progress) as told:
-                    result = bound_report(target, options, wanted, told, crew)
+                result = bound_report(target, options, wanted, _update(progress), crew)
         return _whole(result, result.partial)
 
+    @_answering
     def compile(
         self,
         *,
@@ -476,9 +514,7 @@ class Model:
                 read.
         """
         text, name = self.to_json(), _path(path, "save takes a path,")
-        if name == STDOUT:
-            raise InputError(f"save {name}: no name of a file", "For its text: print(model.to_json()).")
-        with Sink(name, "save") as target:
+        with _sink(name, "save", "For its text: print(model.to_json()).") as target:
             target.spare(self.name)
             target.write(text)
 
@@ -573,10 +609,11 @@ def parse(text: str, name: str = "<text>") -> Model:
 
     Raises:
         hardsim.errors.SourceError: if it is wrong.
-        TypeError: if it is no text.
+        TypeError: if one of them is no text.
     """
-    data = _text(text, "parse takes the text of a formula file,").encode("utf-8", "surrogatepass")
-    return _opened(of_formula(parse_text(text, name), digest(data)))
+    given = _text(text, "parse takes the text of a formula file,")
+    file = parse_text(given, _text(name, "the name of what is parsed is text,"))
+    return _opened(of_formula(file, digest(given.encode("utf-8", "surrogatepass"))))
 
 
 def _opened(given: Input) -> Model:
@@ -592,58 +629,60 @@ def _shortened(text: str) -> str:
 def _text(value: object, wanted: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{wanted} not {type(value).__name__}")
-    return value
+    return plain_text(value)
 
 
 def _path(value: object, wanted: str) -> str:
     return _text(os.fspath(value) if isinstance(value, os.PathLike) else value, wanted)
 
 
+def _sink(path: str, option: str, otherwise: str) -> Sink:
+    """A file to be written; nothing is printed here."""
+    if path == STDOUT:
+        raise InputError(f"{option} {path}: no name of a file", otherwise)
+    return Sink(path, option)
+
+
 def _alphabet(given: object) -> str | tuple[str, ...]:
     if isinstance(given, str):
-        return given
+        return plain_text(given)
     if not isinstance(given, Sequence) or not all(isinstance(symbol, str) for symbol in given):
         raise TypeError(f"an alphabet is text, or a sequence of symbols, not {type(given).__name__}")
-    return tuple(given)
+    return tuple(map(plain_text, given))
 
 
 def _word(given: object, alphabet: tuple[str, ...]) -> Word:
     if isinstance(given, str):
-        return parse_word(given, alphabet)
+        return parse_word(plain_text(given), alphabet)
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise TypeError(f"a word is text, or a sequence of symbols, not {type(given).__name__}")
     symbols = tuple(given)
     if not all(isinstance(symbol, str) for symbol in symbols):
         raise TypeError("the symbols of a word are text")
-    return check_word(symbols, alphabet)
+    return check_word(tuple(map(plain_text, symbols)), alphabet)
 
 
 # ---- what is raised, and what is said ----
 
 
-class _Failed(BaseException):
-    """An error of the caller's own `progress`, which is no sign of anything here."""
+def _passing(progress: Told | None) -> Told | None:
+    """A caller's `progress`, whose errors nothing here takes for its own."""
+    if progress is None:
+        return None
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
-
-
-@contextmanager
-def _passing(progress: Told | None) -> Iterator[Callable[[Progress], None] | None]:
-    """What tells the caller how far it is."""
-
-    def told(at: Progress) -> None:
+    def told(done: int, total: int) -> None:
         try:
-            if progress is not None:
-                progress(at.done, at.total)
+            progress(done, total)
         except Exception as error:
             raise _Failed(error) from None
 
-    try:
-        yield None if progress is None else told
-    except _Failed as failed:
-        raise failed.error from None
+    return told
+
+
+def _update(progress: Told | None) -> Callable[[Progress], None] | None:
+    """The same, of words."""
+    told = _passing(progress)
+    return None if told is None else lambda at: told(at.done, at.total)
 
 
 def _whole(result: T, partial: bool) -> T:
@@ -663,6 +702,8 @@ def _in_python() -> Iterator[Callable[[str], None]]:
     except HardsimError as error:
         if isinstance(error, InputError | WorkerFailure):
             error.message, error.hint = spoken(error.message), spoken(error.hint)
+        else:
+            error.args = tuple(map(spoken, error.args))
         if isinstance(error, SourceError):
             error.source = replace(error.source, name=spoken(error.source.name))
         raise
@@ -672,8 +713,18 @@ def _in_python() -> Iterator[Callable[[str], None]]:
 
 
 def spoken(text: str) -> str:
-    """A text of the command line for Python: `--max-n` is `max_n`, and `--max-n 8` is `max_n=8`."""
-    return _OPTION.sub(lambda found: found[1].replace("-", "_") + ("=" if found[2] else ""), text)
+    """A text of the command line for Python: `--max-n` is `max_n`, `--max-n 8` is `max_n=8`, and `--at last` is
+    `at="last"`."""
+
+    def parameter(found: re.Match[str]) -> str:
+        name, value, more = found.groups()
+        name = name.replace("-", "_")
+        if value is None:
+            return name
+        literal = value if re.fullmatch("[0-9]+|FILE", value) else f'"{value}"'
+        return f"{name}={literal}{', ' if more else ''}"
+
+    return _OPTION.sub(parameter, text)
 
 
 def _warn(text: str) -> None:

@@ -17,6 +17,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_type, get_overloads
 
+import gmpy2  # type: ignore[import-untyped]
+import mpmath
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ from hardsim.checking.result import CheckResult, Evaluation
 from hardsim.cli.app import run
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import OPTIONS
-from hardsim.errors import InputError, Interrupted, InvariantError, Remark, SourceError, Unsupported
+from hardsim.errors import InputError, Interrupted, InvariantError, Remark, SourceError, Undecided, Unsupported
 from hardsim.examples import formulas_directory
 from tests.cli.conftest import interrupt, written
 from tests.mistakes import marked, raised
@@ -167,13 +169,13 @@ def test_a_compiled_network_is_the_file_that_is_written(inputs: dict[str, Path],
 
 def test_a_network_answers_as_its_formula(since: Model) -> None:
     options: Any = {"regime": "position", "beta": "7/2", "single_head": True, "at": "first"}
-    with pytest.warns(Remark, match="accept: and reject: words were written for at: last, so with at first"):
+    with pytest.warns(Remark, match='accept: and reject: words were written for at: last, so with at="first"'):
         network = since.compile(**options)
     facts = network.network
     assert facts is not None
     assert (facts.regime, facts.beta, facts.single_head, facts.at) == ("position", Fraction(7, 2), True, "first")
     assert [found.oracle for found in network.eval("bc", "cb")] == [True, False]
-    with pytest.warns(Remark, match="so with at first"):
+    with pytest.warns(Remark, match='so with at="first"'):
         wanted = since.check(max_n=3, **options)
     found = network.check(max_n=3)
     assert (found.lengths, found.verdict) == (wanted.lengths, wanted.verdict)
@@ -211,6 +213,14 @@ def test_every_length_and_a_certificate(since: Model, tmp_path: Path) -> None:
     with pytest.warns(Remark, match=r"^engine: not used; a proof is one process"):
         since.prove(max_n=4, certificate=target, engine="ball")
     assert run(["verify", str(target)]) == 0
+
+
+def test_a_certificate_is_a_file(since: Model, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("-", Path("-")):
+        raised(InputError, since.prove, max_n=4, certificate=name, match="^certificate -: no name of a file")
+    error = raised(InputError, since.prove, max_n=4, certificate=tmp_path, match="certificate .*it is a directory")
+    assert "standard output" not in error.hint
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_check_is_resumed_from_its_file(inputs: dict[str, Path], tmp_path: Path, command: Command) -> None:
@@ -303,10 +313,11 @@ def test_integers_may_be_of_numpy(since: Model) -> None:
         ("check", {"counting": "up"}, "--counting up", "counting must be lookup or sign, not 'up'"),
         ("check", {"engine": "abacus"}, "--engine abacus", "unknown engine 'abacus'"),
         ("check", {"backend": "cloud"}, "--backend cloud", "unknown backend 'cloud'"),
-        ("check", {"backend": "dask"}, "--backend dask", "backend dask needs scheduler"),
-        ("check", {"scheduler": "tcp://x:1"}, "--scheduler tcp://x:1", "scheduler goes with backend dask"),
+        ("check", {"backend": "dask"}, "--backend dask", 'backend="dask" needs scheduler'),
+        ("check", {"scheduler": "tcp://x:1"}, "--scheduler tcp://x:1", 'scheduler goes with backend="dask"'),
         ("check", {"tau": "1/m"}, "--tau 1/m", "unknown name 'm'"),
         ("check", {"tau": "1/i"}, "--tau 1/i", "depends on i"),
+        ("check", {"resume": "-"}, "--resume -", "resume -: no file that can be gone on from"),
         ("check", {"resume": "/nowhere/x"}, "--resume /nowhere/x", "resume /nowhere/x: cannot be written"),
         ("prove", {"min_n": 9, "max_n": 4}, "--min-n 9 --max-n 4", "min_n=9 is larger than max_n=4"),
         ("prove", {"min_n": 65}, "--min-n 65", "min_n=65 is larger than the largest, 64 unless max_n says otherwise"),
@@ -328,10 +339,10 @@ def test_what_the_command_refuses_is_refused(
     assert message in str(error)
     if typed is not None:
         assert run([method, str(path), *typed.split()]) == error.exit_code
-        said = " ".join(spoken(capsys.readouterr().err).split())
+        said = spoken(" ".join(capsys.readouterr().err.split())).replace("'", "")  # in Python numbers are quoted
         name = f"{next(iter(options))}: "
-        assert " ".join(error.message.removeprefix(name).split()) in said
-        assert " ".join(error.hint.split()) in said
+        assert " ".join(error.message.removeprefix(name).split()).replace("'", "") in said
+        assert " ".join(error.hint.split()).replace("'", "") in said
 
 
 @pytest.mark.parametrize(
@@ -363,17 +374,109 @@ def test_what_is_of_no_such_type_is_refused(since: Model, method: str, options: 
     [
         ({"beta": 0.1}, "beta: the float 0.1 is not exactly 0.1\n  Write '1/10', which is."),
         ({"epsilon": 1e-5}, "epsilon: the float 1e-05 is not exactly 1e-05\n  Write '1/100000', which is."),
-        ({"beta": np.float32(0.1)}, "beta: the float 0.10000000149011612 is not exactly 0.10000000149011612"),
+        ({"beta": np.float32(0.1)}, "beta: the float32 0.10000000149011612 is not exactly 0.10000000149011612"),
         ({"tau": 1 / 3}, "Write '3333333333333333/10000000000000000', which is."),
         ({"seed": 10**1001}, "seed: a number of more than 1000 characters"),
         ({"beta": 10**5000}, "beta: a number of more than 1000 characters"),
         ({"beta": Fraction(1, 10**5000)}, "beta: a number of more than 1000 characters"),
-        ({"beta": Decimal("1e999999999")}, "beta: 1E+999999999 has more than 1000 digits"),
-        ({"regime": "all"}, "one result is of one network: regime all is several\n  Name one regime."),
+        ({"beta": Decimal("1e999999999")}, "beta: 1e+999999999 has more than 1000 digits"),
+        ({"beta": Decimal("1." + "1" * 5000)}, "beta: a number of more than 1000 characters"),
+        ({"beta": Decimal("1" * 1001)}, "beta: 1.11111111e+1000 has more than 1000 digits"),
+        ({"epsilon": Decimal("0." + "1" * 4500)}, "epsilon: a number of more than 1000 characters"),
+        ({"beta": mpmath.mpf("0.1")}, "beta: the mpf 0.1 is not exactly 0.1\n  Write '1/10', which is."),
+        ({"beta": "0"}, "Write a positive number such as 4, '7/2' or '3.9'."),
+        ({"epsilon": 2}, "Write a number between 0 and 1 such as '1/4' or '0.01'."),
+        ({"at": "middle"}, 'at must be first or last, not \'middle\'\n  Write at="first" or at="last".'),
+        ({"resume": "-"}, "resume -: no file that can be gone on from\n  Name a file."),
+        ({"resume": Path("-")}, "resume -: no file that can be gone on from\n  Name a file."),
+        ({"regime": "all"}, 'one result is of one network: regime="all" is several\n  Name one regime.'),
     ],
 )
 def test_what_only_python_can_say_is_refused_with_advice(since: Model, options: dict[str, Any], message: str) -> None:
     assert message in str(raised(InputError, since.check, **options))
+
+
+HIGH = mpmath.MPContext()
+HIGH.dps = 60
+NEARLY = HIGH.mpf(7) / 2 + HIGH.mpf(10) ** -30
+"""Not 7/2, and of 10^-30 only the nearest binary number."""
+
+
+@pytest.mark.parametrize("option", ["beta", "tau", "epsilon"])
+@pytest.mark.parametrize(
+    "number",
+    [NEARLY / 16, gmpy2.mpfr(str(NEARLY / 16), 200), np.longdouble("0.1"), HIGH.mpf(1) / 3],
+    ids=["mpf", "mpfr", "longdouble", "third"],
+)
+def test_more_digits_than_those_of_a_float_are_not_lost(since: Model, option: str, number: Any) -> None:
+    error = raised(InputError, since.check, max_n=1, **{option: number}, match="is not exactly")
+    assert f"{option}: the {type(number).__name__} {number!s} is not exactly {number!s}" in str(error)
+    assert f"Write '{Fraction(str(number))}', which is." in str(error)
+
+
+def test_exact_numbers_of_more_digits_are_taken(since: Model) -> None:
+    eighth = HIGH.mpf(7) / 8
+    numbers: list[Any] = [eighth, gmpy2.mpfr("0.875"), np.longdouble("0.875"), gmpy2.mpq(7, 8), np.float16(0.875)]
+    for number in numbers:
+        assert since.check(max_n=1, beta=number).model.beta == Fraction(7, 8)
+    fine = 1 + HIGH.mpf(2) ** -55  # no float64; it has 56 decimal digits
+    assert since.check(max_n=1, beta=fine).model.beta == 1 + Fraction(1, 2**55)
+
+
+class Unequal(str):
+    """Text that is like no other."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return "other"
+
+
+class Silent:
+    """What cannot be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("nothing to see")
+
+
+@pytest.mark.parametrize("value", [Silent(), [10**5000], 1j * 10**300], ids=["silent", "long", "complex"])
+@pytest.mark.parametrize("option", sorted(DEFAULTS.keys() & inspect.signature(Model.check).parameters.keys()))
+def test_what_cannot_be_shown_is_refused_all_the_same(since: Model, option: str, value: object) -> None:
+    error = raised(TypeError, since.check, **{option: value}, match=f"^{option} must be ")
+    assert type(value).__name__ in str(error)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"regime": 10**5000}, "int"),
+        ({"max_n": Fraction(1, 10**5000)}, "Fraction"),
+        ({"beta": mpmath.mpi(1, 2)}, "ivmpf"),
+        ({"beta": HIGH.mpf("1e400")}, "mpf"),
+        ({"epsilon": HIGH.mpf("1e-4000000000000")}, "mpf"),
+        ({"tau": np.longdouble("1e4000")}, "longdouble"),
+    ],
+)
+def test_numbers_that_are_none_here_are_refused(since: Model, options: dict[str, Any], kind: str) -> None:
+    (name,) = options
+    assert kind in str(raised(TypeError, since.check, **options, match=f"^{name} must be "))
+
+
+def test_text_is_what_it_says(since: Model) -> None:
+    given = hardsim.load(Unequal("a S b"), [Unequal("a"), Unequal("b"), Unequal("c")])
+    assert {type(symbol) for symbol in given.alphabet} == {str}
+    result, wanted = (one.check(max_n=3, regime=Unequal("position")) for one in (given, since))
+    assert (result.model.regime, result.lengths) == ("position", wanted.lengths)
+    assert given.eval([Unequal("b")], Unequal("b")).words == since.eval("b", "b").words
+    assert type(hardsim.parse(since.text, Unequal("mine")).name) is str
+
+
+@pytest.mark.parametrize("name", [123, 10**5000, None, b"mine"], ids=["number", "long", "none", "bytes"])
+def test_a_name_is_text(since: Model, name: Any) -> None:
+    raised(TypeError, hardsim.parse, since.text, name, match="the name of what is parsed is text, not ")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -385,6 +488,33 @@ def test_all_regimes_at_once_are_refused(since: Model, method: str) -> None:
 def test_the_name_of_an_option_is_that_of_its_parameter() -> None:
     text = "Use --max-n 64 or less, --single-head, or -o -; --max-nonsense, a--beta and /--tau/ are none"
     assert spoken(text) == "Use max_n=64 or less, single_head, or -o -; --max-nonsense, a--beta and /--tau/ are none"
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("Write --at first or --at last.", 'Write at="first" or at="last".'),
+        ("--max-n 8.", "max_n=8."),
+        ("--beta 7/2, --epsilon 0.1", 'beta="7/2", epsilon="0.1"'),
+        ("so --tau 1/(2*n) does not", 'so tau="1/(2*n)" does not'),
+        ("(--tau 1/n)", '(tau="1/n")'),
+        ("--min-n 2 --max-n 5 is proved", "min_n=2, max_n=5 is proved"),
+        ("--backend dask --scheduler tcp://host:8786", 'backend="dask", scheduler="tcp://host:8786"'),
+        ("--scheduler tcp://x:1: nothing", 'scheduler="tcp://x:1": nothing'),
+        ("--regime causal-position or --regime positional", 'regime="causal-position" or regime positional'),
+        ("--counting sign, --engine auto asks", 'counting="sign", engine="auto" asks'),
+        ("with --resume FILE goes on", "with resume=FILE goes on"),
+        ("--all-n with --certificate c and --search", "all_n with certificate c and search"),
+    ],
+)
+def test_an_option_with_a_value_is_what_python_takes(typed: str, written: str) -> None:
+    assert spoken(typed) == written
+
+
+def test_what_is_undecided_names_options_as_python_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardsim.sharpening.recursion.HALVINGS", 0)
+    model = hardsim.load(SHIPPED / "flipflop.ahat.json")
+    raised(Undecided, model.compile, max_n=3, epsilon="0.0001", match="ask for a larger epsilon$")
 
 
 def test_a_network_has_its_own_options(since: Model) -> None:
@@ -528,7 +658,7 @@ def test_what_a_command_notes_is_a_warning(since: Model, capfd: pytest.CaptureFi
     with pytest.warns(Remark, match="^epsilon: for hard-attention models and programs") as caught:
         since.check(max_n=2, epsilon="1/8")
     assert [one.filename for one in caught] == [__file__]
-    with pytest.warns(Remark, match=r"OBSERVED: mpmath encloses nothing; engine ball certifies"):
+    with pytest.warns(Remark, match=r'OBSERVED: mpmath encloses nothing; engine="ball" certifies'):
         list(since.words(max_n=2, by="soft", engine="mpmath"))
     with pytest.warns(Remark, match="2 decimal digits are fewer than"):
         since.check(max_n=2, engine="mpmath", dps=2)
@@ -536,7 +666,7 @@ def test_what_a_command_notes_is_a_warning(since: Model, capfd: pytest.CaptureFi
         since.bound(max_n=2, dps=9)
     with pytest.warns(Remark, match="tau: for softmax; hard attention has no temperature"):
         hardsim.load(SHIPPED / "flipflop.ahat.json").compile(hard=True, tau=3)
-    with pytest.warns(Remark, match="regime position: for formulas; the temperature of a hard-attention model is"):
+    with pytest.warns(Remark, match='regime="position": for formulas; the temperature of a hard-attention model is'):
         hardsim.load(SHIPPED / "flipflop.ahat.json").check(max_n=2, regime="position")
     with pytest.warns(Remark, match="of that and longer ones there is no proof"):
         hardsim.load(SHIPPED / "flipflop.ahat.json").prove(max_n=7, search=0)
@@ -583,6 +713,81 @@ def test_an_error_of_the_callers_own_is_the_callers(inputs: dict[str, Path], tmp
     raised(ValueError, given.check, max_n=3, progress=progress, resume=kept, match="of 39")
     raised(ValueError, given.bound, max_n=3, progress=progress, match="of 39")
     assert given.check(max_n=3, resume=kept) == given.check(max_n=3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "options"),
+    [
+        ("formula", "check", {}),
+        ("formula", "prove", {}),
+        ("formula", "prove", {"all_n": True}),
+        ("formula", "bound", {}),
+        ("formula", "bound", {"critical": True}),
+        ("model", "prove", {}),
+        ("program", "prove", {}),
+        ("network", "check", {}),
+        ("network", "prove", {}),
+    ],
+)
+def test_whatever_the_caller_raises_comes_out_as_it_is(
+    inputs: dict[str, Path], kind: str, method: str, options: dict[str, Any]
+) -> None:
+    given, raising = hardsim.load(inputs[kind]), list[Exception]()
+
+    def progress(done: int, total: int) -> None:
+        raise raising[-1] from ZeroDivisionError()
+
+    for mine in (OverflowError, RecursionError, StopIteration, KeyError, MemoryError, InputError, InvariantError):
+        raising.append(mine("--max-n 7"))
+        with pytest.raises(mine) as caught:
+            getattr(given, method)(max_n=2, progress=progress, **options)
+        assert caught.value is raising[-1]
+        assert caught.value.args == ("--max-n 7",)
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("method", ["check", "prove", "bound"])
+def test_more_may_be_asked_while_progress_is_told(since: Model, method: str) -> None:
+    alone, other, found = getattr(since, method)(max_n=3), since.check(max_n=2, regime="position"), list[Any]()
+
+    def progress(done: int, total: int) -> None:
+        found.append(since.check(max_n=2, regime="position"))
+
+    assert getattr(since, method)(max_n=3, progress=progress) == alone
+    assert found
+    assert all(one == other for one in found)
+
+
+def free() -> bool:
+    """Whether another thread could compute now."""
+    found: list[bool] = []
+
+    def enter() -> None:
+        found.append(api.TURN.acquire(blocking=False))
+        if found[0]:
+            api.TURN.release()
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_threads_take_turns(since: Model, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, during = api._Asked.subject, list[bool]()
+
+    def subject(asked: Any, *options: bool) -> Any:
+        during.append(free())
+        return compiled(asked, *options)
+
+    monkeypatch.setattr(api._Asked, "subject", subject)
+    options = {"eval": {}}.get(name, {"max_n": 2})
+    getattr(since, name)(*["a"] * (name == "eval"), **options)
+    assert during == [False]
+    assert free()
+    raised(InputError, getattr(since, name), *["a"] * (name == "eval"), regime="cold")
+    assert free()
 
 
 def test_ctrl_c_is_raised_with_what_was_found(since: Model, monkeypatch: pytest.MonkeyPatch) -> None:

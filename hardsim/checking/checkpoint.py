@@ -24,7 +24,7 @@ from hardsim.checking.options import DECIDING, Request
 from hardsim.checking.result import CheckResult, Verdict
 from hardsim.checking.tally import Tally
 from hardsim.errors import InputError, InvariantError
-from hardsim.files import Draft, read_bytes, refusal, refusing, same_file, target_of
+from hardsim.files import STDOUT, Draft, read_bytes, refusal, refusing, same_file, target_of
 from hardsim.version import __version__
 
 SMALL = 2**53
@@ -318,10 +318,12 @@ def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[st
     """The file of `--resume`, what it holds or a new one; None where none was asked for.
 
     Raises:
-        InputError: as `Checkpoint`, and if it is one of the inputs.
+        InputError: as `Checkpoint`, and if it is one of the inputs, or standard output.
     """
     if request.resume is None:
         return None
+    if request.resume == STDOUT:
+        raise InputError(f"{OPTION} {STDOUT}: no file that can be gone on from", "Name a file.")
     for name, _, _ in inputs:
         if same_file(request.resume, name):
             raise InputError(f"{OPTION} {request.resume} would overwrite what is read, {name}", "Give it another name.")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite, log2
+from math import inf, isfinite, isnan, log2
 from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
@@ -49,6 +49,10 @@ Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 """Whose answer counts."""
 
 _RATIONAL = re.compile("[0-9]+([.][0-9]+|/0*[1-9][0-9]*)?")
+_BROKEN = re.compile("(?<![0-9./'])[0-9]+[./][0-9]+")
+"""Of these Python makes a float, unless they are quoted."""
+NUMBER = "a number, or text such as '7/2'"
+"""What a value of Python is, where it is to be a rational."""
 
 
 # ---- what is typed ----
@@ -244,8 +248,9 @@ DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(Request)}
 def of_python(name: str, value: object) -> Any:
     """A value of Python as that of a field.
 
-    Integers may be of any integer type; rationals may be integers, fractions, decimals, text, and floats that are the
-    very number that they print; a temperature may be a number or an expression; a file may be text or a path.
+    Integers may be of any integer type; rationals may be integers, fractions, decimals, text, and floats of any
+    precision that are the very number that they print; a temperature may be a number or an expression; a file may be
+    text or a path.
 
     Raises:
         TypeError: if it is of a type that the option does not have.
@@ -257,7 +262,7 @@ def of_python(name: str, value: object) -> Any:
         if name in INTEGERS:
             return INTEGERS[name](_integer(value))
         if name in RATIONALS or name == "tau":
-            text = value if isinstance(value, str) else _rational(value)
+            text = plain_text(value) if isinstance(value, str) else _rational(value)
             return RATIONALS[name](text) if name in RATIONALS else text
         if isinstance(DEFAULTS[name], bool):
             return _typed(value, bool, "True or False")
@@ -267,18 +272,28 @@ def of_python(name: str, value: object) -> Any:
     except TypeError as error:
         raise TypeError(f"{name} must be {error}") from None
     except InputError as error:
-        raise InputError(f"{name}: {error.message}", error.hint) from None
+        hint = _BROKEN.sub(r"'\g<0>'", error.hint) if name in RATIONALS else error.hint
+        raise InputError(f"{name}: {error.message}", hint) from None
+
+
+def plain_text(text: str) -> str:
+    """Text as such: a type of the caller's own may compare, and print itself, as it likes."""
+    return str.__str__(text)
 
 
 def _typed(value: object, kind: type, wanted: str) -> Any:
     if not isinstance(value, kind):
         raise _other(wanted, value)
-    return value
+    return plain_text(value) if isinstance(value, str) else value
 
 
 def _other(wanted: str, value: object) -> TypeError:
-    shown = repr(value)
-    return TypeError(f"{wanted}, not {shown if len(shown) <= 40 else shown[:37] + '...'} ({type(value).__name__})")
+    kind = type(value).__name__
+    try:
+        shown = repr(value)
+    except Exception:  # of an integer with many digits, or of the caller's own making
+        return TypeError(f"{wanted}, not a value of type {kind}")
+    return TypeError(f"{wanted}, not {shown if len(shown) <= 40 else shown[:37] + '...'} ({kind})")
 
 
 def _integer(value: object) -> int:
@@ -297,16 +312,36 @@ def _short(value: int) -> int:
 def _rational(value: object) -> str:
     """A number as it would be typed."""
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
-        raise _other("a number, or text such as '7/2'", value)
+        raise _other(NUMBER, value)
     if isinstance(value, Rational):
-        return str(Fraction(_short(int(value.numerator)), _short(int(value.denominator))))
-    if not (value.is_finite() if isinstance(value, Decimal) else isfinite(value)):
-        return str(value)
+        return _written(value)
     if isinstance(value, Decimal):
+        if not value.is_finite():
+            return str(value)
         if not -LONGEST_NUMBER < value.adjusted() < LONGEST_NUMBER:
-            raise InputError(f"{value} has more than {LONGEST_NUMBER} digits", "Write a shorter number.")
-        return str(Fraction(value))
-    written = repr(float(value))
-    if Fraction(written) != Fraction(float(value)):
-        raise InputError(f"the float {written} is not exactly {written}", f"Write '{Fraction(written)}', which is.")
-    return str(Fraction(written))
+            raise InputError(f"{value:.9g} has more than {LONGEST_NUMBER} digits", "Write a shorter number.")
+        return _written(Fraction(value))
+    return _of_real(value)
+
+
+def _written(value: Rational) -> str:
+    return str(Fraction(_short(int(value.numerator)), _short(int(value.denominator))))
+
+
+def _of_real(value: Any) -> str:
+    """A binary number of any precision, if it is the very number that it prints."""
+    try:
+        near = float(value)
+        same = bool(value == near)
+        if not isfinite(near) and (same or isnan(near)):
+            return repr(near)
+        if not same and near in (0, inf, -inf):  # far too small or large, and perhaps for the memory too
+            raise OverflowError
+        text = repr(near) if same else str(value)
+        above, below = (near if same else value).as_integer_ratio()
+        exact, meant = Fraction(_short(int(above)), _short(int(below))), Fraction(text)
+    except (ArithmeticError, AttributeError, TypeError, ValueError):  # an interval, say
+        raise _other(NUMBER, value) from None
+    if exact != meant:
+        raise InputError(f"the {type(value).__name__} {text} is not exactly {text}", f"Write '{meant}', which is.")
+    return str(exact)
