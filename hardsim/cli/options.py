@@ -18,8 +18,7 @@ expression   -e TEXT                     A formula instead of a file; needs --al
 alphabet     --alphabet SYMBOLS          The alphabet of -e: symbols separated by spaces, as 'a b'.
 at           --at first|last             Where the formula is read (default: what the file says, or last).
 regime       --regime R                  How softmax is made sharp: temperature, position, causal-temperature,
-                                         causal-position; none (plain softmax, which must fail); or all (the first
-                                         four).
+                                         causal-position; none (plain softmax, which must fail); or all (each but none).
 beta         --beta B                    Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default:
                                          4, and more for look-ups of which a comparison adds many up: proven sharp
                                          enough).
