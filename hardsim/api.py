@@ -49,10 +49,10 @@ from hardsim.checking.engines import few_digits
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
-from hardsim.checking.open import Input, of_document, of_formula, read_expression, read_input
+from hardsim.checking.open import KINDS, SUFFIXES, Input, of_document, of_formula, read_expression, read_input
 from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text
 from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Verdict, Word, WordsResult
+from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
 from hardsim.checking.subject import At, ModelOptions, Subject, digest
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import HardsimError, InputError, Interrupted, Remark, SourceError, WorkerFailure
@@ -87,9 +87,8 @@ that it prints (0.5 is, 0.1 is not)."""
 Told: TypeAlias = Callable[[int, int], None]
 """What is told how much of how much is done: of words, heads or lengths."""
 
-SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".json")
-"""Of the files that are opened."""
-KINDS = {"ltl": "formula", "srasp": "program", "ahat": "hard-attention model"}
+OPENED = (*SUFFIXES, ".json")
+"""The suffixes of the files that are opened: a network may have any name."""
 LONGEST_SHOWN = 60
 """Characters of a formula, title or alphabet in a repr."""
 INSIDE = (str(Path(__file__).parent) + os.sep, contextmanager.__code__.co_filename)
@@ -157,7 +156,7 @@ class Model:
         return self._input.name
 
     @property
-    def kind(self) -> Literal["ltl", "srasp", "ahat"]:
+    def kind(self) -> Opened:
         """What it is: a formula (or its network), a program, or a hard-attention model."""
         return self._input.kind
 
@@ -203,7 +202,10 @@ class Model:
     def _shown(self) -> Iterator[tuple[str, str]]:
         """What it is, in a few words each."""
         formula, facts = self._input.formula, self.network
-        kind, title = KINDS[self.kind], self.title if formula is None else format_formula(formula.formula)
+        kind, title = (
+            KINDS[self.kind].partition(" ")[2],
+            self.title if formula is None else format_formula(formula.formula),
+        )
         yield "kind", f"network of a {kind}" if formula is not None and facts is not None else kind
         if title:
             yield "formula" if formula else "title", _shortened(title)
@@ -596,9 +598,9 @@ def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = 
             read_expression(_text(source, "load with an alphabet takes the text of a formula,"), _alphabet(alphabet))
         )
     name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
-    if not name.endswith(SUFFIXES) and not is_directory(name):
+    if not name.endswith(OPENED) and not is_directory(name):
         raise InputError(
-            f"{brief(name)} is no file that hardsim opens (*{', *'.join(SUFFIXES)})",
+            f"{brief(name)} is no file that hardsim opens (*{', *'.join(OPENED)})",
             "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
         )
     return _opened(read_input(name))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from hardsim.examples import SUFFIXES
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_file
@@ -22,7 +23,6 @@ from tests.sources import load
 
 DIRECTORY = Path(__file__).parents[1] / "formulas"
 FILES = sorted(DIRECTORY.glob("*.ltl"))
-SUFFIXES = (".ltl", ".srasp", ".ahat.json")
 LONGEST = {2: 8, 3: 6, 4: 7, 5: 6}
 """The length up to which all words are compared, by the size of the alphabet: 21,844 words at most."""
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.sections import printable
+from hardsim.sections import NODES, printable
 from hardsim.verify import CertificateChecker, digests, verify
 from tests.certificate_definitions import false_on
 from tests.damage import at, places, replaced
@@ -166,6 +166,12 @@ def test_a_predicate_is_a_truth(text: str) -> None:
 
 
 # ---- what is altered at random ----
+
+
+def test_no_operator_is_left_out_below() -> None:
+    """What is accepted is held against the definitions, of each operator of certificates."""
+    used = {op for name, regime in CASES for op, *_ in made(name, regime)["formula"]["nodes"]}
+    assert used == {"letters", *NODES}
 
 
 def altered(document: dict[str, Any], rng: Random) -> tuple[Any, ...]:

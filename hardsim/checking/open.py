@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hardsim.checking.engines import HardRunner
-from hardsim.checking.result import Answer, Word
+from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
@@ -72,7 +72,7 @@ class Input:
     name: str
     sha256: str
     alphabet: tuple[str, ...]
-    kind: Literal["ltl", "srasp", "ahat"]
+    kind: Opened
     text: str = ""
     title: str = ""
     remarked: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ class Input:
 
 
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
-KINDS = {"ltl": "a formula", "srasp": "an S-RASP program", "ahat": "a hard-attention model"}
+KINDS: dict[Opened, str] = {"ltl": "a formula", "srasp": "an S-RASP program", "ahat": "a hard-attention model"}
 
 
 def _sharpened(made: Subject, options: ModelOptions) -> Subject:

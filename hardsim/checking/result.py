@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from hardsim.lang.words import written_word
+from hardsim.program.regimes import REGIMES
 from hardsim.records import (
     Count,
     Digest,
@@ -45,7 +46,9 @@ FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for anyth
 Title: TypeAlias = Annotated[str | None, "What anything else says of itself; null for a formula."]
 Reach: TypeAlias = Annotated[str, "How far the verdict reaches, in words."]
 Partial: TypeAlias = Annotated[bool, "Whether the run was interrupted."]
-InputKind: TypeAlias = Annotated[str, one_of("ltl", "srasp", "ahat"), "A formula, a program or a hard-attention model."]
+Opened: TypeAlias = Literal["ltl", "srasp", "ahat"]
+"""The kinds of inputs that are opened."""
+InputKind: TypeAlias = Annotated[str, one_of(*get_args(Opened)), "A formula, a program or a hard-attention model."]
 HeadKind: TypeAlias = Annotated[str, one_of("uniform", "tieless", "ties")]
 Engine: TypeAlias = Annotated[
     str,
@@ -53,7 +56,7 @@ Engine: TypeAlias = Annotated[
     "The arithmetic of the softmax network. With float64 and ball, gaps and margins are lower bounds and errors upper "
     "bounds.",
 ]
-Regime: TypeAlias = Annotated[str, one_of("temperature", "position", "causal-temperature", "causal-position", "none")]
+Regime: TypeAlias = Annotated[str, one_of(*REGIMES)]
 Assumption: TypeAlias = Annotated[
     str, "What bounds rest on besides Theorem 26, as 'gap and sizes measured on 64 words'; empty if on nothing."
 ]

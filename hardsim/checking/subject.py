@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from hardsim.checking.result import Answer, FormulaText, InputKind, InputName, ModelFacts, Title, Word, settled
+from hardsim.checking.result import Answer, FormulaText, InputKind, InputName, ModelFacts, Opened, Title, Word, settled
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import InputError, InvariantError
 from hardsim.hard.exact import HardTrace as HardTrace
@@ -63,7 +63,7 @@ class Subject:
 
     name: str
     sha256: str
-    kind: Literal["ltl", "srasp", "ahat"]
+    kind: Opened
     program: Program
     alphabet: tuple[str, ...]
     examples: tuple[tuple[Word, Any], ...] = ()

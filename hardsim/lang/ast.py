@@ -184,14 +184,14 @@ class Marker(Node):
 
 
 class Unary(Node):
-    """A unary temporal operator (strong and weak next and yesterday; once, historically, eventually, always)."""
+    """A unary temporal operator; `semantics` says what each means."""
 
     op: UnaryOp
     arg: Formula
 
 
 class Binary(Node):
-    """A binary temporal operator: until, release, weak until, strong release, since, trigger."""
+    """A binary temporal operator; `semantics` says what each means."""
 
     op: BinaryOp
     left: Formula

@@ -1,4 +1,4 @@
-"""The regimes: four ways to sharpen soft attention, and `none`, which does not.
+"""The regimes: ways to sharpen soft attention, and `none`, which does not.
 
 A regime says which position encodings, masks and temperature there are, and how a head looks for the nearest
 position that satisfies a Boolean q. With `tie` = +1 for the rightmost and -1 for the leftmost such position, the
@@ -18,7 +18,7 @@ position): on the side that the tie-break prefers less, equal q differ by the ti
 the loss of a whole unit of q outweighs the tie-break: 1 - |j - j*|/(2n) >= |j - j*|/(2n) since |j - j*| <= n (the
 position regimes are this times n, or times i with j <= i), and 1 - 1/(2j*) + 1/(2j) >= 1/2 >= |j - j*|/(2i^2). A
 smaller q_j loses both. Divided by the temperature and multiplied by beta, the decay is at least beta/2 nats per
-position in the four regimes, which is Lemma 6's g; in `none` it is beta/(2n), which vanishes: Hahn's limit.
+position in every regime but `none`, which is Lemma 6's g; in `none` it is beta/(2n), which vanishes: Hahn's limit.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ REGIMES: dict[str, Regime] = {
 }
 
 PROVEN = tuple(name for name, regime in REGIMES.items() if regime.converges)
-"""The four regimes that the theory proves right; `--regime all` means these."""
+"""The regimes that the theory proves right; `--regime all` means these."""
 
 
 DEFAULT_REGIME = "temperature"

@@ -1,8 +1,8 @@
 """How sharp each head must be: beta, the temperature, and the error that the theory allows.
 
 For a head with `s_j <= s_j* - decay |j - j*|` the logits beta s / tau fall by g = beta decay / tau nats a position.
-In the four regimes g >= beta/2 at every position of every length, and the attended error 2x/(1 + x), x = e^-g, is
-at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
+In every regime but `none` g >= beta/2 at every position of every length, and the attended error 2x/(1 + x), x = e^-g,
+is at most 1/4 iff x <= 1/7: beta >= 2 ln 7 = 3.892.
 """
 
 from __future__ import annotations

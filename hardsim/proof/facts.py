@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
 from itertools import accumulate, repeat
-from typing import Any
+from typing import Any, Literal, TypeAlias, assert_never
 
 from hardsim.lang.core import Numeric
 from hardsim.lang.predicate import BUILT_IN
@@ -185,6 +185,9 @@ MASKS = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
 Column = tuple[int, ...]
 """A diagram for every site."""
 
+Near: TypeAlias = Literal["S", "U", "E"]
+"""The facts about a nearest position: the last one so far, the first one from here on, the last one of the word."""
+
 Count = tuple[str, Column]
 """A side (`L`, `R` or both: empty) and what is counted."""
 
@@ -293,7 +296,7 @@ class Facts:
 
     # ---- positions ----
 
-    def step(self, op: str, what: Column) -> Column:
+    def step(self, op: Literal["Y", "X"], what: Column) -> Column:
         """`Y what` or `X what`."""
         fact = self.fact(op, what)
         edge = self.sites.edge("first" if op == "Y" else "last")
@@ -308,14 +311,21 @@ class Facts:
             if i > 1 and values[site] == values[site - 1]:
                 raise NotProved(f"head {name} does not read alternating values")
 
-    def distances(self, op: str, selected: list[Any]) -> list[int]:
+    def distances(self, op: Near, selected: list[Any]) -> list[int]:
         """How far from every site the nearest selected position is, where that is the same for every word."""
         found: list[int] = []
         for n, start, end in self.sites.words():
-            # For `U` the mirror image: the last selected position so far, from the end on.
-            back = _back_to_last(selected[start:end][:: -1 if op == "U" else 1])
-            whole = [n + back[-1] - i for i in range(1, n + 1)]
-            found += {"S": back, "U": [-distance for distance in back[::-1]], "E": whole}[op]
+            here = selected[start:end]
+            match op:
+                case "S":
+                    found += _back_to_last(here)
+                case "U":
+                    found += [-distance for distance in _back_to_last(here[::-1])[::-1]]
+                case "E":
+                    last = n + _back_to_last(here)[-1]
+                    found += [last - i for i in range(1, n + 1)]
+                case _:
+                    assert_never(op)
         return found
 
     # ---- counts ----

@@ -44,7 +44,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from flint import arb
@@ -56,7 +56,7 @@ from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
 from hardsim.program.model import Program
 from hardsim.proof.arrays import NOTHING, above, ball, working_precision
-from hardsim.proof.facts import Column, Count, Facts, clip
+from hardsim.proof.facts import Column, Count, Facts, Near, clip
 from hardsim.proof.heads import Argument, Errors, multiple, reading_of
 from hardsim.proof.meaning import threshold
 from hardsim.proof.nearest import NearestReading
@@ -386,11 +386,17 @@ class GeneralFacts(Facts):
             if value != one.even_i or not positive(key if one.even_i else -Ratio.of(key), one.domain):
                 raise NotProved(f"head {name} does not read whether a position is even")
 
-    def distances(self, op: str, selected: list[Any]) -> list[int]:
+    def distances(self, op: Near, selected: list[Any]) -> list[int]:
         """0 where a position itself is selected, 1 where each that can be next to it is, 0 at the end."""
-        if op == "E":
-            raise NotProved("a head without a mask reads a position that is known")
-        way = 1 if op == "U" else -1
+        match op:
+            case "S":
+                way = -1
+            case "U":
+                way = 1
+            case "E":
+                raise NotProved("a head without a mask reads a position that is known")
+            case _:
+                assert_never(op)
         found = []
         for site, here in enumerate(selected):
             near = self.sites.neighbours(site, way)

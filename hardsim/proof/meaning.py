@@ -30,7 +30,7 @@ from typing import Any, assert_never
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor, operands
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.model import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
-from hardsim.proof.facts import MASKS, Column, Count, Facts
+from hardsim.proof.facts import MASKS, Column, Count, Facts, Near
 from hardsim.proof.heads import looked_up
 from hardsim.proof.result import NotProved
 from hardsim.proof.state import hold_names
@@ -104,7 +104,7 @@ class CoreMeaning:
 class Nearest:
     """The value at the nearest selected position."""
 
-    op: str
+    op: Near
     where: Column
     what: Column
 
@@ -135,7 +135,7 @@ def threshold(step: Fraction, offset: Rational) -> int | None:
     return least if floor(-Fraction(offset) / step) >= least - 1 else None
 
 
-NEAREST = {
+NEAREST: dict[tuple[Weighting, Mask], Near] = {
     (Weighting.RIGHTMOST, Mask.FUTURE): "S",
     (Weighting.LEFTMOST, Mask.PAST): "U",
     (Weighting.RIGHTMOST, Mask.NONE): "E",

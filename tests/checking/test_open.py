@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from hardsim.checking.bound import bound_subject
 from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.critical import critical
-from hardsim.checking.open import OTHER, expand_paths, read_expression, read_input, store_program, store_text
-from hardsim.checking.result import Verdict
+from hardsim.checking.open import KINDS, OTHER, expand_paths, read_expression, read_input, store_program, store_text
+from hardsim.checking.result import Opened, Verdict
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.errors import HardsimError, InputError
 from hardsim.lang.arith import parse_arith
@@ -267,6 +267,10 @@ def test_what_is_not_a_model_is_refused(tmp_path: Path, data: bytes, message: st
     with pytest.raises(InputError) as caught:
         read_input(str(path))
     assert message in str(caught.value)
+
+
+def test_each_kind_of_input_has_a_name() -> None:
+    assert {*KINDS} == {*get_args(Opened)}
 
 
 def test_directories_stand_for_their_files(tmp_path: Path) -> None:

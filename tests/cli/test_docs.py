@@ -32,6 +32,7 @@ import pytest
 from docs.site import options
 from hardsim.checking.result import ENGINES, Verdict
 from hardsim.cli.manual import COMMANDS
+from hardsim.cli.options import OPTIONS
 from hardsim.lang.vocabulary import FORMULAS
 from hardsim.program.regimes import REGIMES
 from tests.cli.conftest import Cli, Outcome, ended, process, written
@@ -309,6 +310,7 @@ def test_tables_name_all_that_there_is() -> None:
     assert first_cells("commands.md", "engine") == list(ENGINES)
     assert first_cells("commands.md", "command") == list(COMMANDS)
     assert first_cells("theory.md", "regime") == list(REGIMES)
+    assert set(REGIMES) <= {*re.findall(r"[\w-]+", OPTIONS["regime"][1])}
 
 
 def test_the_readme_agrees_with_the_page_of_commands() -> None:

@@ -44,6 +44,7 @@ from hardsim.lang.ast import (
 from hardsim.lang.parse import FUTURE_NOTE, parse_expression, parse_text, parse_word
 from tests.mistakes import raised
 from tests.sources import load
+from tests.strategies import FUTURE_BINARY, FUTURE_UNARY, PAST_BINARY, PAST_UNARY
 
 A, B, C = Symbol("a"), Symbol("b"), Symbol("c")
 POS, LEN = Position(), Length()
@@ -90,6 +91,11 @@ def test_temporal_operators_and_comparisons(loose: str, tight: str, tree: Formul
 
 def test_no_operator_is_left_out_above() -> None:
     assert [*UNARY, *BINARY, *COMPARE] == [*get_args(UnaryOp), *get_args(BinaryOp), *get_args(CompareOp)]
+
+
+def test_no_operator_is_left_out_of_random_formulas() -> None:
+    assert {*PAST_UNARY, *FUTURE_UNARY} == {*get_args(UnaryOp)}
+    assert {*PAST_BINARY, *FUTURE_BINARY} == {*get_args(BinaryOp)}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,11 @@ from hardsim.checking.subject import ModelOptions, Subject, own_predicates
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression, parse_text
 from hardsim.network.numbers import Mask
-from hardsim.program.regimes import PROVEN
+from hardsim.program.assemble import assemble
+from hardsim.program.model import Head, Weighting
+from hardsim.program.regimes import PROVEN, REGIMES
+from hardsim.program.sharpness import choose
+from hardsim.proof import meaning
 from hardsim.proof.general import prove_general
 from hardsim.proof.network import prove
 from tests.networks import edited_head
@@ -169,3 +173,26 @@ def test_what_no_compiled_formula_has_is_refused() -> None:
     ):
         assert not general_proof(subject, model).network.proved
         assert not prove(model, subject.program, 3).network.proved
+
+
+def test_a_kind_of_head_that_nobody_has_derived_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Yesterday's heads without a mask, from the other side: they read the first even and the first odd position of the
+    word. A row of `NEAREST` alone must not make `Y a` of that."""
+    monkeypatch.setitem(meaning.NEAREST, (Weighting.LEFTMOST, Mask.NONE), "I")
+    program, core = compiled("Y a").program, desugar(parse_expression("Y a", ["a", "b"]))
+
+    def turned(head: Head) -> Head:
+        score = REGIMES["temperature"].score(known(head.select), "left")
+        return replace(head, mask=Mask.NONE, weighting=Weighting.LEFTMOST, score=score)
+
+    layers = [
+        replace(layer, heads=tuple(turned(head) if head.select else head for head in layer.heads))
+        for layer in program.layers
+    ]
+    other = replace(program, layers=tuple(layers))
+    model = assemble(other, choose(other))
+    assert prove(model, other, 6).network.proved
+    with pytest.raises(AssertionError, match="'I'"):
+        prove(model, other, 6, core)
+    with pytest.raises(AssertionError, match="'I'"):
+        prove_general(model, other, core)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import get_args
 
 import pytest
 
 from hardsim.checking.open import compile_formula
 from hardsim.checking.subject import ModelOptions, own_predicates
+from hardsim.lang.core import Node
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression, parse_text
 from hardsim.network.columns import PredicateColumn
@@ -39,6 +41,7 @@ PAIRS = (
     ("O(a & Y b)", "O(a & O b)"),
     ("a U Y b", "F Y b"),
     ("a S Y b", "O Y b"),
+    ("Y a ^ Y b", "Y a | Y b"),
     ("first & a", "last & a"),
     ("O(first & a)", "O(last & a)"),
     ("#L[a] > #L[b]", "#L[a] >= #L[b]"),
@@ -54,6 +57,11 @@ PAIRS = (
     ("PRIME", "ODD"),
     ("O(a & 2 * pos > len)", "O(a & 2 * pos >= len)"),
 )
+
+
+def test_no_kind_of_node_is_left_out_above() -> None:
+    cores = [desugar(parse_expression(text, ["a", "b"])) for text, _ in PAIRS]
+    assert {type(node) for core in cores for node in core.nodes} == {*get_args(Node)}
 
 
 SIGNS = (("#L[a] > #L[b]", "#L[a] >= #L[b]"), ("#R[a] = 2", "#R[a] = 1"), ("O(#[a] > 2 * #[b])", "O(#[a] > #[b])"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import get_args
 
 import pytest
@@ -13,8 +14,8 @@ from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.lang.parse import parse_expression
 from hardsim.program.regimes import PROVEN, REGIMES
-from tests.strategies import all_words
-from tests.subjects import agree, evaluations
+from tests.strategies import PAST_BINARY, PAST_UNARY, all_words
+from tests.subjects import agree, evaluations, known
 
 PAST = ["Y a", "WY a", "O a", "H a", "a S b", "a T b", "first", "Y (a S b)", "(Y a) S (O b)"]
 FUTURE = ["X a", "WX a", "F a", "G a", "a U b", "a R b", "a W b", "a M (a | b)", "last", "X (a U b)", "(X a) W (F b)"]
@@ -28,6 +29,13 @@ BOOLEAN = (
 def test_no_operator_is_left_out() -> None:
     words = set(" ".join([*PAST, *FUTURE]).replace("(", " ").split())
     assert {*get_args(ast.UnaryOp), *get_args(ast.BinaryOp)} <= words
+
+
+def test_the_hint_names_the_operators_of_the_past() -> None:
+    with pytest.raises(Unsupported) as caught:
+        compile_formula(parse_expression("X a", ["a", "b"]), ModelOptions("causal-temperature"))
+    named = re.search(r"Past operators \((.*)\) work", caught.value.hint)
+    assert {*known(named)[1].split()} == {*PAST_UNARY, *PAST_BINARY, "#L", "pos"}
 
 
 @pytest.mark.sweep
