@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as RichProgress
 
 from hardsim.checking import campaign
-from hardsim.checking.bound import BoundOptions, BoundSubject, Reporter
+from hardsim.checking.bound import GRID, BoundOptions, BoundSubject, Reporter
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
 from hardsim.checking.certificate import certificate
 from hardsim.checking.execution import Answer, Shard
@@ -202,13 +202,13 @@ def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions
         known = tuple(one for shard in runs[n] for one in shard.known), answers[n]
         Reporter(target, options, wanted, prepared)(Shard(n, tuple(words), known))
 
-    return _words_cost(target.subject, options, run)
+    return _words_cost(target.subject, options, run, GRID if wanted.search else 1)
 
 
-def _words_cost(subject: Subject, options: CheckOptions, run: Run) -> Cost | None:
+def _words_cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
     campaign.hold_affordable(subject, options, range(1, options.max_n + 1))
     with suppress(HardsimError):  # the run itself will say it, with the word
-        return _cost(subject, options, run)
+        return _cost(subject, options, run, times)
     return None
 
 
@@ -216,14 +216,15 @@ def _positions(subject: Subject, n: int) -> int:
     return len(subject.prepared((subject.alphabet[0],) * n)) + subject.program.bos
 
 
-def _cost(subject: Subject, options: CheckOptions, run: Run) -> Cost | None:
-    """The cost of the words of a check. None if it certainly is little: a word alone costs more than one of a batch."""
+def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
+    """The cost of words that are each run so many times. None if it certainly is little: a word alone costs more than
+    one of a batch."""
     max_n, positions = options.max_n, partial(_positions, subject)
 
     def upto(n: int) -> int:
         return count_requested(subject, replace(options, max_n=n))
 
-    if upto(max_n) * positions(max_n) <= EASY:
+    if upto(max_n) * positions(max_n) * times <= EASY:
         return None
     singles: list[tuple[int, float]] = []
     for n in sorted({min(max_n, n) for n in TIMED_LENGTHS}):

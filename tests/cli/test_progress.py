@@ -126,6 +126,16 @@ def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyP
             assert found.seconds() == pytest.approx(wanted)
 
 
+def test_the_search_for_temperatures_makes_few_words_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = count(step=3)
+    monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: next(readings))
+    options, subject = CheckOptions(max_n=4), opened("dyck1.srasp")
+    found = bound_cost(bound_subject(subject), options, BoundOptions())
+    assert check_cost(subject, options) is None
+    assert found is not None
+    assert found.seconds() == pytest.approx(3 * (2 + 4 + 8 + 16))
+
+
 def test_a_program_that_leaves_its_range_has_no_estimate() -> None:
     def leaves(*_: Any) -> None:
         from hardsim.errors import OutOfRange
