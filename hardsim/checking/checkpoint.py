@@ -227,7 +227,7 @@ class Checkpoint:
                     raise self._damaged("its tables are others")
                 (found,) = database.execute("PRAGMA integrity_check(1)").fetchone()
                 rows = database.execute("SELECT kind, name, value, sha256 FROM kept").fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite says of its text need not be text
             if getattr(error, "sqlite_errorname", "").startswith(UNUSABLE):
                 raise InputError(f"{OPTION} {self.path}: cannot be used: {error}", "Try again.") from None
             raise self._damaged(str(error)) from None
