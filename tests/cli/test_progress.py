@@ -105,12 +105,19 @@ def test_only_long_runs_are_announced(capsys: pytest.CaptureFixture[str]) -> Non
     assert "note: a.ltl: 1,000 more words of up to 8 symbols: about 2 minutes. " in capsys.readouterr().err
 
 
-def test_what_is_quick_is_not_even_timed() -> None:
-    options = CheckOptions(max_n=3)
+def test_what_is_quick_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def timed(*_: object) -> float:
+        raise AssertionError("timed")
+
+    monkeypatch.setattr("hardsim.cli.estimate.seconds_of", timed)
     for name in ("since.ltl", "flipflop.ahat.json"):
         subject = opened(name)
-        assert check_cost(subject, options) is None
-        assert bound_cost(bound_subject(subject), options, BoundOptions()) is None
+        assert check_cost(subject, CheckOptions(max_n=3)) is None
+        # Each word is run at many temperatures, where these are searched for.
+        assert bound_cost(bound_subject(subject), CheckOptions(max_n=3), BoundOptions(search=False)) is None
+        assert bound_cost(bound_subject(subject), CheckOptions(max_n=1), BoundOptions()) is None
+        with pytest.raises(AssertionError, match="timed"):
+            bound_cost(bound_subject(subject), CheckOptions(max_n=3), BoundOptions())
 
 
 def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
