@@ -243,7 +243,9 @@ def try_hard_mutant(number: int, seed: int, folder: Path) -> None:
             for n in range(1, 4):
                 for word in product(hard.alphabet, repeat=n):
                     assert holds(word) is not False, f"{context}\n{result['verdict']}, but {word} is wrong"
-        if result["verdict"] == "REFUTED":
+        if result["verdict"] == "REFUTED" and result["mismatch"] is None:
+            assert result["violation"] is not None, context  # a claim of the file's heads
+        elif result["verdict"] == "REFUTED":
             assert holds(tuple(result["mismatch"]["word"])) is not True, f"{context}\n{result['mismatch']}"
     path.unlink()
     assert not ("REFUTED" in verdicts and verdicts & {"PROVED", "CERTIFIED"}), said
