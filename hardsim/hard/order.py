@@ -20,7 +20,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.hard.integers import SAFE, Exact, Integers, widened
+from hardsim.hard.hardmax import visible_folds
+from hardsim.hard.integers import SAFE, Exact, Integers, distinct, widened
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Weighting
 
@@ -70,7 +71,7 @@ class Order:
                 base = base + widened(key.whole, bound) * wide[0]
             else:
                 moving.append((wide, widened(key.whole, bound)))
-        groups, first = _groups([key for _, key in moving], (count, n))
+        groups, first = distinct([key for _, key in moving], (count, n))
         if len(first) > MOST_GROUPS:
             return None
         offsets: Integers = np.zeros((n, len(first)), dtype=base.dtype)
@@ -100,16 +101,6 @@ class Order:
             found = found + np.take_along_axis(wide, self._groups[best], axis=1)
             found = found - np.take_along_axis(wide, self._groups[second], axis=1)
         return found
-
-
-def _groups(keys: Sequence[Integers], shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The number of each distinct tuple of keys, by combination and position, and where each occurs first."""
-    found = np.zeros(shape[0] * shape[1], dtype=np.int64)
-    first = np.zeros(1, dtype=np.int64)
-    for key in keys:
-        distinct, inverse = np.unique(key.ravel(), return_inverse=True)
-        _, first, found = np.unique(found * len(distinct) + inverse, return_index=True, return_inverse=True)
-    return found.reshape(shape), first
 
 
 def _ordered(
@@ -143,8 +134,9 @@ def _apart(
     lowest, highest = [], []
     for group in range(offsets.shape[1]):
         there = groups == group
-        lowest.append(_seen(np.minimum, np.where(there, heights, len(levels)).min(axis=0), mask))
-        highest.append(_seen(np.maximum, np.where(there, heights, -1).max(axis=0), mask))
+        low, high = np.where(there, heights, len(levels)).min(axis=0), np.where(there, heights, -1).max(axis=0)
+        lowest.append(visible_folds(np.minimum, low, mask, False, len(levels)))
+        highest.append(visible_folds(np.maximum, high, mask, False, -1))
     found: list[int] = []
     for down, up in combinations(range(offsets.shape[1]), 2):
         rows = np.flatnonzero((highest[down] >= 0) & (lowest[up] < len(levels)))
@@ -152,15 +144,6 @@ def _apart(
             above = offsets[rows, up] - offsets[rows, down]
             found.append(int((above + levels[lowest[up][rows]] - levels[highest[down][rows]]).min()))
     return found
-
-
-def _seen(fold: np.ufunc, values: NDArray[np.int64], mask: Mask) -> NDArray[np.int64]:
-    """The least or largest of what each query sees."""
-    if mask is Mask.NONE:
-        return np.broadcast_to(fold.reduce(values), values.shape)
-    step = -1 if mask is Mask.PAST else 1
-    result: NDArray[np.int64] = fold.accumulate(values[::step])[::step]
-    return result
 
 
 def two_largest(codes: Ranks, mask: Mask) -> tuple[Ranks, Ranks, slice]:

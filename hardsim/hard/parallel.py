@@ -20,7 +20,8 @@ from math import ceil, inf
 import numpy as np
 
 from hardsim.errors import InvariantError
-from hardsim.hard.exact import ExactModel, encoded, hardmax, hold_head, hold_promises, uniform
+from hardsim.hard.exact import ExactModel, encoded, hold_head, hold_promises
+from hardsim.hard.hardmax import hardmax, uniform
 from hardsim.hard.integers import Exact, Integers, combination
 from hardsim.hard.order import Order, Ranks, two_largest
 from hardsim.lang.lanes import (
