@@ -158,7 +158,7 @@ class Sight:
 
 
 class Found(NamedTuple):
-    """Rows as in `Rows`, (words or 1, positions), and the sums of values over the attended positions."""
+    """Rows as in `Rows`, (words or 1, positions or 1), and the sums of values over the attended positions."""
 
     gap: Integers
     maxima: NDArray[np.int64]
@@ -348,6 +348,8 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
     bend = _bend(u, v) or 0
     if not ((b * bend < 0) | ((b == 0) & (a != 0))).all():
         return None
+    if sight.mask is Mask.NONE and all((part == part[:, :1]).all() for part in (a, b)):
+        a, b = a[:, :1], b[:, :1]
     places = np.arange(size)
     shape = np.broadcast_shapes(a.shape, b.shape)
     lowest = np.broadcast_to(places if sight.mask is Mask.PAST else 0, shape)
