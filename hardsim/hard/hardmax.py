@@ -188,10 +188,8 @@ class Scores:
             max(factor * query.size, 1) * max(key.size, 1) for factor, (query, key) in zip(factors, pairs, strict=True)
         )
         if bound < SAFE:
-            queries, units = (
-                [_single(query) * factor for factor, (query, _) in zip(factors, pairs, strict=True)],
-                [unit],
-            )
+            queries = [_single(query) * factor for factor, (query, _) in zip(factors, pairs, strict=True)]
+            units = [unit]
         else:
             rows = [_by_row(query) for query, _ in pairs]
             under = [unders * key.unit for (_, unders), (_, key) in zip(rows, pairs, strict=True)]

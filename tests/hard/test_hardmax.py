@@ -114,7 +114,8 @@ def hold(found: Found, scores: Scores, pairs: Pairs, sight: Sight, values: list[
             top = [j for j, score in row.items() if score == ranked[0]]
             unit = scores.units[i]
             assert gap == (-1 if len(ranked) == 1 else (ranked[0] - ranked[1]) * unit)
-            assert (maxima, reach) == (len(top), (ranked[0] - ranked[-1]) * unit)
+            assert maxima == len(top)
+            assert reach == (ranked[0] - ranked[-1]) * unit
             assert winners == (top[-1] if sight.last else top[0])
             some = top if sight.average else [int(winners)]
             assert at(found.totals["x"], word, i) == sum(values[j] for j in some)
