@@ -451,7 +451,7 @@ def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool
     """Whether a mean is known to be exactly the hard one, on every word."""
     hard = wanted.whole[_rows_of(wanted.whole.shape[0], places)]
     if block.static is not None:
-        known = Exact.row(block.static, 1)
+        known = block.static
         bound = max(wanted.size * known.unit, known.size * wanted.unit, known.unit, wanted.unit)
         return bool((widened(hard, bound) * known.unit == widened(known.whole, bound) * wanted.unit).all())
     if block.ratio is None:

@@ -15,15 +15,13 @@ from math import ceil, lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import InputError, InvariantError
-from hardsim.hard.integers import SAFE, Exact, Integers, combination, largest, widened
+from hardsim.errors import InvariantError
+from hardsim.hard.integers import LARGEST_COLUMN, SAFE, Exact, Integers, combination, quotient, widened
 from hardsim.network.numbers import BOS, ONE, Mask, Rational, plain
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 
 BLOCK = 1 << 20
 """Bytes of scores held at a time: queries are taken in blocks, so that memory does not grow with the square of n."""
-LARGEST_COLUMN = 3 << 26
-"""Bytes that the exact means of one coordinate may take: about six such columns are held at a time."""
 
 Word = Sequence[str]
 Columns = dict[str, Exact]
@@ -265,7 +263,7 @@ def uniform(mask: Mask, value: Exact, bos: bool, most: float = LARGEST_COLUMN) -
     size = value.whole.shape[1]
     totals = visible_sums(mask, widened(value.whole, value.size * size), bos)
     counts = visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
-    return _mean(totals, counts, value.unit, most)
+    return quotient(totals, counts, value.unit, most)
 
 
 def hardmax(
@@ -296,7 +294,7 @@ def hardmax(
         for out, whole in wide.items():
             totals[out].append(np.where(chosen, whole[:, None, some], 0).sum(axis=2))
     gap, maxima, reach, winners, counts = (np.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
-    results = {out: _mean(np.concatenate(totals[out], axis=1), counts, value.unit) for out, value in values.items()}
+    results = {out: quotient(np.concatenate(totals[out], axis=1), counts, value.unit) for out, value in values.items()}
     sizes = [(query.magnitude, key.magnitude) for query, key in pairs]
     return Rows(units, gap, maxima, reach, sizes, winners), results
 
@@ -329,20 +327,3 @@ def _rows(weighting: Weighting, scores: Integers, seen: NDArray[np.bool_]) -> tu
     if weighting is not Weighting.AVERAGE:
         top = _pick(weighting, top)[:, :, None] == np.arange(top.shape[2])
     return gap, maxima, reach, top
-
-
-def _mean(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:
-    """`totals / (counts * over)` over one unit, which alone has 1.44 bits for every position."""
-    unit = 1
-    for count in np.unique(counts):
-        unit = lcm(unit, int(count))
-        if totals.size * unit.bit_length() // 8 > most:
-            raise InputError(
-                f"exact means of up to {counts.max():,} values at {totals.size:,} positions take more than "
-                f"{LARGEST_COLUMN >> 20} MiB for each coordinate",
-                hint="Give shorter words.",
-            )
-    if unit == 1:
-        return Exact.of(totals, over)
-    kind = object if largest(totals) * unit >= SAFE or unit >= SAFE else np.int64
-    return Exact.of(totals.astype(kind) * (unit // counts.astype(kind)), over * unit)

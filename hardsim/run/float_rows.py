@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.network.numbers import Mask, Rational, plain
+from hardsim.hard.integers import Exact, combination, widened
+from hardsim.hard.integers import quotient as exact_quotient
+from hardsim.network.numbers import Mask, Rational
 from hardsim.run.enclosure import (
     EXP_ERROR,
     LARGEST_EXACT,
@@ -37,9 +38,9 @@ from hardsim.run.enclosure import (
     Floats,
     Integers,
     U,
-    fixed,
     gamma,
     growth,
+    known,
     outward,
 )
 
@@ -132,8 +133,8 @@ def mean(block: Block, views: Views, before: Block | None = None, rows: Integers
     the mask is that of the future.
     """
     if block.static is not None and before is None:
-        totals = views.over(np.add, np.array(block.static, dtype=object))
-        return fixed([Fraction(total) / int(count) for total, count in zip(totals, views.counts, strict=True)])
+        totals = views.over(np.add, widened(block.static.whole, block.static.size * views.size))
+        return known(exact_quotient(totals, views.counts.astype(np.int64)[None, :], block.static.unit, np.inf))
     start = 0 if before is None else before.mid.shape[1]
     counts = views.counts[start : start + block.mid.shape[1]]
     parts = [block] if before is None else [before, block]
@@ -184,13 +185,9 @@ def _holds(block: Block, value: Floats) -> Booleans:
 # ---- forms and logits ----
 
 
-def exact_sum(terms: Iterable[tuple[Rational, Block]], n: int, bias: Rational = 0) -> list[Rational]:
-    """The static part of a sum of multiples of blocks plus a bias, by position."""
-    total = [bias] * n
-    for coefficient, block in terms:
-        if block.static is not None:
-            total = [plain(old + coefficient * value) for old, value in zip(total, block.static, strict=True)]
-    return total
+def exact_sum(terms: Iterable[tuple[Rational, Block]], n: int, bias: Rational = 0) -> Exact:
+    """The static part of a sum of multiples of blocks plus a bias, (1, n)."""
+    return combination([(block.static, value) for value, block in terms if block.static is not None], bias, (1, n))
 
 
 def slack_of(left: Floats, left_rad: Floats, right: Floats, right_rad: Floats) -> Floats:
