@@ -1,13 +1,18 @@
-"""The oracle for many words at once: every truth value is a bit, 64 words to a lane.
+"""The oracle for many words at once: the truth values of a formula at all positions of all words are one integer.
 
-The same definitions as `semantics`, evaluated by other means: the temporal operators by their one-step recurrences on
-finite words, such as `phi S psi` at i = psi at i, or phi at i and `phi S psi` at i - 1; counts as arrays of integers.
-It shares no code with the oracle of single words, so that one checks the other, and none with anything they judge.
+The same definitions as `semantics`, evaluated by other means: counts as arrays of integers, Booleans bit by bit in one
+of Python's integers, in which position i of a word is bit i - 1 of n + 1 bits, the last of them 0, and the next word
+follows. The temporal operators are their one-step recurrences on finite words. That of `S`, psi at i, or phi at i and
+`phi S psi` at i - 1, is that of the carries when `phi | psi` and `psi` are added: both bits are set, or one of them is
+and a carry comes in; the bits between words stop it. `U` is the same read from right to left. It shares no code with
+the oracle of single words, so that one checks the other, and none with anything they judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from operator import and_, or_, xor
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -15,13 +20,15 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
-from hardsim.lang.lanes import Booleans, Lanes, Symbols, constant, count_lanes, pack, unpack
 from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
 
+Booleans: TypeAlias = NDArray[np.bool_]
+Symbols: TypeAlias = NDArray[np.integer[Any]]
+"""Words of one length n as rows of symbol numbers, shape (words, n)."""
 Numbers: TypeAlias = NDArray[Any]
 """The values of a term, shape (words, n): machine integers where they fit, Python's (dtype object) otherwise."""
 Column: TypeAlias = Any
-"""Lanes by position, (n, lanes), of a formula; Numbers of a term."""
+"""Bits (an int) of a formula; Numbers of a term."""
 
 LARGEST_TERM = 2**62
 """Terms that may reach this absolute value are kept in Python's integers."""
@@ -29,69 +36,83 @@ LARGEST_TERM = 2**62
 WIDEST = 2**16
 """The range of the values of a term up to which a predicate's truth is kept in a table."""
 
-
-def _shifted(phi: Lanes, by: Literal[1, -1], edge: bool) -> Lanes:
-    """The truth at the next position (1) or the one before (-1), `edge` where there is none."""
-    result = np.roll(phi, -by, axis=0)
-    result[-1 if by == 1 else 0] = constant(edge, 1, phi.shape[1])[0]
-    return result
+BACKWARDS = bytes(int(f"{octet:08b}"[::-1], 2) for octet in range(256))
+"""Every octet with its bits in the opposite order."""
 
 
-def _once(phi: Lanes) -> Lanes:
-    return np.bitwise_or.accumulate(phi, axis=0)
+class Bits:
+    """Truth values of the positions of some words of length n, as integers; see above."""
+
+    def __init__(self, words: int, n: int) -> None:
+        self.words, self.n = words, n
+        self.size = words * (n + 1)
+        self.octets = -(-self.size // 8)
+
+    def pack(self, truth: Booleans) -> int:
+        """Truth values by word and position, (words or 1, n)."""
+        padded = np.zeros((self.words, self.n + 1), dtype=np.bool_)
+        padded[:, :-1] = truth
+        return int.from_bytes(np.packbits(padded, bitorder="little").tobytes(), "little")
+
+    def unpack(self, bits: int) -> Booleans:
+        """The inverse."""
+        octets = np.frombuffer(bits.to_bytes(self.octets, "little"), dtype=np.uint8)
+        found = np.unpackbits(octets, count=self.size, bitorder="little").reshape(self.words, self.n + 1)
+        return found[:, :-1].view(np.bool_)
+
+    def edge(self, place: int) -> int:
+        """True at one position, by index, of every word."""
+        return self.pack(np.arange(self.n) == place % self.n)
+
+    @cached_property
+    def every(self) -> int:
+        """True everywhere."""
+        return self.pack(np.ones((1, self.n), dtype=np.bool_))
+
+    def reverse(self, bits: int) -> int:
+        """Every word, and the words, in the opposite order."""
+        found = int.from_bytes(bits.to_bytes(self.octets, "little").translate(BACKWARDS), "big")
+        return found >> (8 * self.octets - self.size + 1)
+
+    def unary(self, op: ast.UnaryOp, phi: int) -> int:
+        """X, Y and their weak forms, and the operators that look for one witness or one failure."""
+        match op:
+            case "X":
+                return phi >> 1 & self.every
+            case "Y":
+                return phi << 1 & self.every
+            case "WX":
+                return self.every ^ self.unary("X", self.every ^ phi)
+            case "WY":
+                return self.every ^ self.unary("Y", self.every ^ phi)
+            case "O":
+                return self.binary("S", self.every, phi)
+            case "F":
+                return self.binary("U", self.every, phi)
+            case "H":
+                return self.every ^ self.unary("O", self.every ^ phi)
+            case "G":
+                return self.every ^ self.unary("F", self.every ^ phi)
+
+    def binary(self, op: ast.BinaryOp, phi: int, psi: int) -> int:
+        """Since, until, their duals, weak until and strong release."""
+        match op:
+            case "S":
+                either = phi | psi
+                return ((either + psi) ^ either ^ psi) >> 1
+            case "U":
+                return self.reverse(self.binary("S", self.reverse(phi), self.reverse(psi)))
+            case "T":
+                return self.every ^ self.binary("S", self.every ^ phi, self.every ^ psi)
+            case "R":
+                return self.every ^ self.binary("U", self.every ^ phi, self.every ^ psi)
+            case "W":
+                return self.binary("U", phi, psi) | self.unary("G", phi)
+            case "M":
+                return self.binary("U", psi, phi & psi)
 
 
-def _historically(phi: Lanes) -> Lanes:
-    return np.bitwise_and.accumulate(phi, axis=0)
-
-
-def _since(phi: Lanes, psi: Lanes) -> Lanes:
-    truth = np.empty_like(psi)
-    before = np.zeros_like(psi[0])
-    for i in range(len(psi)):
-        before = truth[i] = psi[i] | (phi[i] & before)
-    return truth
-
-
-def _mirrored(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
-    """The same read from right to left."""
-
-    def mirror(*columns: Lanes) -> Lanes:
-        return function(*(column[::-1] for column in columns))[::-1]
-
-    return mirror
-
-
-_until = _mirrored(_since)
-_always = _mirrored(_historically)
-
-_UNARY: Final[Mapping[ast.UnaryOp, Callable[[Lanes], Lanes]]] = {
-    "X": lambda phi: _shifted(phi, 1, False),
-    "WX": lambda phi: _shifted(phi, 1, True),
-    "Y": lambda phi: _shifted(phi, -1, False),
-    "WY": lambda phi: _shifted(phi, -1, True),
-    "O": _once,
-    "H": _historically,
-    "F": _mirrored(_once),
-    "G": _always,
-}
-_BINARY: Final[Mapping[ast.BinaryOp, Callable[[Lanes, Lanes], Lanes]]] = {
-    "U": _until,
-    "S": _since,
-    "R": lambda phi, psi: ~_until(~phi, ~psi),
-    "T": lambda phi, psi: ~_since(~phi, ~psi),
-    "W": lambda phi, psi: _until(phi, psi) | _always(phi),
-    "M": lambda phi, psi: _until(psi, phi & psi),
-}
-_NARY: Final[Mapping[ast.NaryOp, Callable[[Lanes, Lanes], Lanes]]] = {
-    "&": np.bitwise_and,
-    "|": np.bitwise_or,
-    "^": np.bitwise_xor,
-}
-_ARROW: Final[Mapping[ast.ArrowOp, Callable[[Lanes, Lanes], Lanes]]] = {
-    "->": lambda left, right: ~left | right,
-    "<->": lambda left, right: ~(left ^ right),
-}
+_NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": xor}
 _COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] = {
     "<": np.less,
     "<=": np.less_equal,
@@ -123,13 +144,13 @@ class ParallelOracle:
     def truth(self, symbols: Symbols) -> Booleans:
         """The truth value of the formula at every position of every word, shape (words, n). Raises InputError if the
         words are empty."""
-        return unpack(_Batch(self, symbols).truth(), len(symbols))
+        batch = _Batch(self, symbols)
+        return batch.bits.unpack(batch.truth())
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
         """The truth value at position 1 (`first`) or n (`last`) of every word, shape (words,)."""
         place = 0 if (at or self.file.at) == "first" else symbols.shape[1] - 1
-        lanes = _Batch(self, symbols).truth()[place : place + 1]
-        return unpack(lanes, len(symbols))[:, 0]
+        return self.truth(symbols)[:, place]
 
 
 class _Batch:
@@ -141,17 +162,17 @@ class _Batch:
         self.words, self.n = symbols.shape
         if not self.words or not self.n:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
-        self.lanes = count_lanes(self.words)
+        self.bits = Bits(self.words, self.n)
         self._names: dict[str, Column] = {}
-        self._symbols: dict[str, Lanes] = {}
+        self._symbols: dict[str, int] = {}
         self._known: dict[int, Column] = {}
 
-    def truth(self) -> Lanes:
+    def truth(self) -> int:
         """The formula's column."""
         file = self.oracle.file
         for let in file.lets:
             self._names[let.name] = self.column(let.body)
-        found: Lanes = self.column(file.formula)
+        found: int = self.column(file.formula)
         return found
 
     def column(self, node: ast.Node) -> Column:
@@ -166,65 +187,64 @@ class _Batch:
         return self._known[id(node)]
 
     def _formula(self, node: ast.Node) -> Column:
+        bits = self.bits
         match node:
             case ast.Symbol(name):
                 if name not in self._symbols:
-                    self._symbols[name] = pack(self.symbols == self.oracle.file.alphabet.index(name))
+                    self._symbols[name] = bits.pack(self.symbols == self.oracle.file.alphabet.index(name))
                 return self._symbols[name]
             case ast.Truth(value):
-                return constant(value, self.n, self.lanes)
+                return bits.every if value else 0
             case ast.Marker(which):
-                found = constant(False, self.n, self.lanes)
-                found[0 if which == "first" else -1] = constant(True, 1, self.lanes)[0]
-                return found
+                return bits.edge(0 if which == "first" else -1)
             case ast.Not(arg):
-                return ~self.column(arg)
+                return bits.every ^ self.column(arg)
             case ast.Nary(op, args):
                 result = self.column(args[0])
                 for arg in args[1:]:
                     result = _NARY[op](result, self.column(arg))
                 return result
             case ast.Arrow(op, left, right):
-                return _ARROW[op](self.column(left), self.column(right))
+                differ = self.column(left) ^ self.column(right)
+                return bits.every ^ (differ if op == "<->" else differ & self.column(left))
             case ast.Unary(op, arg):
-                return _UNARY[op](self.column(arg))
+                return bits.unary(op, self.column(arg))
             case ast.Binary(op, left, right):
-                return _BINARY[op](self.column(left), self.column(right))
+                return bits.binary(op, self.column(left), self.column(right))
             case ast.Compare(op, left, right):
-                return pack(_COMPARE[op](self.column(left), self.column(right)).astype(np.bool_))
+                return bits.pack(_COMPARE[op](self.column(left), self.column(right)).astype(np.bool_))
             case ast.Congruent(term, modulus, residue):
-                return pack((self.column(term) % modulus == residue).astype(np.bool_))
+                return bits.pack((self.column(term) % modulus == residue).astype(np.bool_))
             case ast.Predicate():
                 return self._predicate(node)
             case _:
                 return self._term(node)
 
-    def _predicate(self, node: ast.Predicate) -> Lanes:
+    def _predicate(self, node: ast.Predicate) -> int:
         """A numerical predicate of the position, or of a term: asked once for each value that occurs."""
         terms: Numbers = self._term(ast.Position()) if node.term is None else self.column(node.term)
         if node.name == "MOD":
             modulus, residue = node.params
-            return pack((terms % modulus == residue).astype(np.bool_))
+            return self.bits.pack((terms % modulus == residue).astype(np.bool_))
         holds = self.oracle.predicates.get(node.name)
         if holds is None:
             known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
             message = f"unknown numerical predicate '{node.name}'"
             raise SourceError(self.oracle.file.source, node.span, message, known)
         if node.term is None:
-            rows = [constant(bool(holds(i, self.n)), 1, self.lanes) for i in range(1, self.n + 1)]
-            return np.concatenate(rows)
+            return self.bits.pack(np.array([[bool(holds(i, self.n)) for i in range(1, self.n + 1)]]))
         low, high = int(terms.min()), int(terms.max())
         if high - low >= WIDEST:
             values, places = np.unique(terms, return_inverse=True)
             truth = np.array([bool(holds(int(value), self.n)) for value in values], dtype=np.bool_)
-            return pack(truth[places.reshape(terms.shape)])
+            return self.bits.pack(truth[places.reshape(terms.shape)])
         places = (terms - low).astype(np.int64)
         occurring = np.zeros(high - low + 1, dtype=np.bool_)
         occurring[places] = True
         truth = np.zeros_like(occurring)
         for value in np.flatnonzero(occurring).tolist():
             truth[value] = holds(value + low, self.n)
-        return pack(truth[places])
+        return self.bits.pack(truth[places])
 
     def _term(self, node: ast.Node) -> Numbers:
         match node:
@@ -235,7 +255,7 @@ class _Batch:
             case ast.Length():
                 return np.full((self.words, self.n), self.n, dtype=np.int64)
             case ast.Count(side, arg):
-                return self._count(side, unpack(self.column(arg), self.words).astype(np.int64))
+                return self._count(side, self.bits.unpack(self.column(arg)).astype(np.int64))
             case ast.Sum(op, left, right):
                 first, second = self.column(left), self.column(right)
                 kind = _type_for(_size(first) + _size(second))
