@@ -148,15 +148,36 @@ def count_requested(subject: Subject, options: CheckOptions) -> int:
     return sum(requested(subject, options, n) for n in range(1, options.max_n + 1))
 
 
-def words_of(subject: Subject, options: CheckOptions, n: int) -> WordPlan:
+class Deciding:
+    """Whether a subject accepts a word, for the choice of words alone. Short words, from which longer ones are made,
+    are asked about at every length, and once here."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._asked = subject.oracle or HardRunner(subject).answer
+        self._known: dict[Word, bool] = {}
+
+    def __call__(self, word: Word) -> bool:
+        if not self.subject.acceptor:
+            return False
+        if len(word) > SHORT:
+            answers = self.subject.oracles([word]) or [self._asked(word)]
+            return answers[0] is True
+        if word not in self._known:
+            self._known[word] = self._asked(word) is True
+        return self._known[word]
+
+
+def words_of(
+    subject: Subject, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None
+) -> WordPlan:
     """The words of length n that are tried, which depend on nothing but the subject, the options and the answers."""
-    asked = subject.oracle or HardRunner(subject).answer
     return plan_words(
         subject.alphabet,
         n,
         effort(subject, options, n),
         options.seed,
-        lambda word: subject.acceptor and asked(word) is True,
+        accepts or Deciding(subject),
         tuple(word for word, _ in subject.examples),
     )
 
@@ -288,12 +309,13 @@ class _Campaign:
 
     def _shards(self) -> Iterator[Shard]:
         """The words to try, in order, from the last length tallied on: those before it are complete."""
+        accepts = Deciding(self.subject)
         for n in range(max(self.tallies, default=1), self.options.max_n + 1):
             # Batches of float64 do not depend on the number of processes, since roundings may depend on them.
             size = max(1, min(SHARD, SHARD_SYMBOLS // n)) if self.crew.alone else SHARD
             if self.options.engine in (AUTO, FLOAT64):
                 size = max(1, min(BATCH, BATCH_SYMBOLS // n, BATCH_PAIRS // n**2))
-            words = iter(words_of(self.subject, self.options, n).words)
+            words = iter(words_of(self.subject, self.options, n, accepts).words)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)
 
@@ -400,7 +422,8 @@ def measure_all(
     """
     lengths = range(1, options.max_n + 1)
     hold_affordable(subject, options, lengths)
-    plans = {n: words_of(subject, options, n) for n in lengths}
+    accepts = Deciding(subject)
+    plans = {n: words_of(subject, options, n, accepts) for n in lengths}
     planned(sum(len(plan.words) for plan in plans.values()))
     words, whole = {n: plan.words for n, plan in plans.items()}, {n: plan.exhaustive for n, plan in plans.items()}
     return prepare_words(subject, words, whole, crew, told)

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import groupby, islice
 from typing import Literal
 
-from hardsim.checking.campaign import CheckOptions, Judge, theorem_length, words_of
+from hardsim.checking.campaign import CheckOptions, Deciding, Judge, theorem_length, words_of
 from hardsim.checking.engines import MARGIN, OUTPUT, UNROUNDED, HardRunner
 from hardsim.checking.open import store_program, store_text
 from hardsim.checking.result import AUTO, Answer, Evaluation, Word, settled, undecided_word
@@ -30,7 +30,8 @@ def preparation(
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
     """
-    plans = {n: words_of(subject, options, n) for n in lengths}
+    accepts = Deciding(subject)
+    plans = {n: words_of(subject, options, n, accepts) for n in lengths}
     asked = {n: [word for word in extra if len(word) == n] for n in lengths}
     words = {n: dict.fromkeys([*plan.words, *asked[n]]) for n, plan in plans.items()}
     try:

@@ -203,7 +203,7 @@ def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]
 # number itself does not.
 
 
-DIGITS = {AUTO: 10, FLOAT64: 10, BALL: 20}
+DIGITS = {AUTO: 12, FLOAT64: 12, BALL: 20}
 """Significant decimal digits that are shown."""
 
 Recompute = Callable[[Word], SoftAnswer]

@@ -233,7 +233,9 @@ def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> 
         singles.append((n, one))
         if one > SLOW or (one > PATIENCE and len(singles) > 1):
             break
-    if upto(max_n) * one * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
+    again = one if one > SLOW else seconds_of(run, _some_words(subject, n))
+    most = max_n * max(0.0, one - again) + upto(max_n) * again  # what a length takes once, and each of its words
+    if most * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
         return None
     if len(singles) == 1 and n > 1:
         singles.insert(0, (n // 2, seconds_of(run, _some_words(subject, n // 2))))

@@ -11,7 +11,7 @@ the oracle of single words, so that one checks the other, and none with anything
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache, reduce
 from operator import and_, or_, xor
 from typing import Any, Final, Literal, TypeAlias
 
@@ -26,7 +26,7 @@ Booleans: TypeAlias = NDArray[np.bool_]
 Symbols: TypeAlias = NDArray[np.integer[Any]]
 """Words of one length n as rows of symbol numbers, shape (words, n)."""
 Numbers: TypeAlias = NDArray[Any]
-"""The values of a term, shape (words, n): machine integers where they fit, Python's (dtype object) otherwise."""
+"""The values of a term, shape (words or 1, n or 1): machine integers where they fit, Python's (dtype object) if not."""
 Column: TypeAlias = Any
 """Bits (an int) of a formula; Numbers of a term."""
 
@@ -60,9 +60,15 @@ class Bits:
         found = np.unpackbits(octets, count=self.size, bitorder="little").reshape(self.words, self.n + 1)
         return found[:, :-1].view(np.bool_)
 
-    def edge(self, place: int) -> int:
-        """True at one position, by index, of every word."""
-        return self.pack(np.arange(self.n) == place % self.n)
+    @cached_property
+    def first(self) -> int:
+        """True at the first position of every word."""
+        return self.pack(np.arange(self.n) == 0)
+
+    @cached_property
+    def last(self) -> int:
+        """True at the last position of every word."""
+        return self.pack(np.arange(self.n) == self.n - 1)
 
     @cached_property
     def every(self) -> int:
@@ -112,6 +118,9 @@ class Bits:
                 return self.binary("U", psi, phi & psi)
 
 
+bits_of = lru_cache(256)(Bits)
+"""Those of a number of words of one length, with what is the same for all of them."""
+
 _NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": xor}
 _COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] = {
     "<": np.less,
@@ -123,14 +132,34 @@ _COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] 
 }
 
 
+Step: TypeAlias = Callable[["_Batch"], Column]
+"""What makes a column from those that were made before it."""
+
+
+class _Batch:
+    """One batch of words and the columns that were made of it, by number of the step."""
+
+    def __init__(self, symbols: Symbols, bits: Bits) -> None:
+        self.symbols, self.bits = symbols, bits
+        self.words, self.n = symbols.shape
+        self.columns: list[Column] = []
+
+
 class ParallelOracle:
-    """Decides batches of words of one length by the definition of the formula of a file. Raises SourceError at a name
-    that has no definition, or a predicate that the file does not define."""
+    """Decides batches of words of one length by the definition of the formula of a file, which is flattened once into
+    steps. Raises SourceError at a name that has no definition, or a predicate that the file does not define."""
 
     def __init__(self, file: ast.FormulaFile) -> None:
         self.file = file
         self.predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **user_predicates(file)}
         self._numbers = {symbol: number for number, symbol in enumerate(file.alphabet)}
+        self._steps: list[Step] = []
+        self._known: dict[int, int] = {}
+        self._symbols: dict[str, int] = {}
+        self._names: dict[str, int] = {}
+        for let in file.lets:
+            self._names[let.name] = self._column(let.body)
+        self._root = self._column(file.formula)
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
         """Words of one length as rows of symbol numbers, in the order of the alphabet. Raises InputError for a symbol
@@ -144,139 +173,153 @@ class ParallelOracle:
     def truth(self, symbols: Symbols) -> Booleans:
         """The truth value of the formula at every position of every word, shape (words, n). Raises InputError if the
         words are empty."""
-        batch = _Batch(self, symbols)
-        return batch.bits.unpack(batch.truth())
+        words, n = symbols.shape
+        if not words or not n:
+            raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
+        batch = _Batch(symbols, bits_of(words, n))
+        for step in self._steps:
+            batch.columns.append(step(batch))
+        return batch.bits.unpack(batch.columns[self._root])
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
         """The truth value at position 1 (`first`) or n (`last`) of every word, shape (words,)."""
         place = 0 if (at or self.file.at) == "first" else symbols.shape[1] - 1
         return self.truth(symbols)[:, place]
 
+    # ---- the steps ----
 
-class _Batch:
-    """One batch of words; the columns of subformulas and definitions are made once."""
-
-    def __init__(self, oracle: ParallelOracle, symbols: Symbols) -> None:
-        self.oracle = oracle
-        self.symbols = symbols
-        self.words, self.n = symbols.shape
-        if not self.words or not self.n:
-            raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
-        self.bits = Bits(self.words, self.n)
-        self._names: dict[str, Column] = {}
-        self._symbols: dict[str, int] = {}
-        self._known: dict[int, Column] = {}
-
-    def truth(self) -> int:
-        """The formula's column."""
-        file = self.oracle.file
-        for let in file.lets:
-            self._names[let.name] = self.column(let.body)
-        found: int = self.column(file.formula)
-        return found
-
-    def column(self, node: ast.Node) -> Column:
-        """The column of a formula or term."""
-        if isinstance(node, ast.Ref):
-            if node.name not in self._names:
-                source = self.oracle.file.source
-                raise SourceError(source, node.span, f"the name '{node.name}' has no definition before it")
-            return self._names[node.name]
-        if id(node) not in self._known:
-            self._known[id(node)] = self._formula(node)
-        return self._known[id(node)]
-
-    def _formula(self, node: ast.Node) -> Column:
-        bits = self.bits
+    def _column(self, node: ast.Node) -> int:
+        """The number of the step that makes the column of a formula or term."""
         match node:
+            case ast.Ref(name):
+                if name not in self._names:
+                    raise SourceError(self.file.source, node.span, f"the name '{name}' has no definition before it")
+                return self._names[name]
             case ast.Symbol(name):
                 if name not in self._symbols:
-                    self._symbols[name] = bits.pack(self.symbols == self.oracle.file.alphabet.index(name))
+                    number = self.file.alphabet.index(name)
+                    self._symbols[name] = self._emit(lambda batch: batch.bits.pack(batch.symbols == number))
                 return self._symbols[name]
+            case _:
+                if id(node) not in self._known:
+                    self._known[id(node)] = self._formula(node)
+                return self._known[id(node)]
+
+    def _emit(self, step: Step) -> int:
+        self._steps.append(step)
+        return len(self._steps) - 1
+
+    def _formula(self, node: ast.Node) -> int:
+        emit, column = self._emit, self._column
+        match node:
             case ast.Truth(value):
-                return bits.every if value else 0
+                return emit(lambda batch: batch.bits.every if value else 0)
             case ast.Marker(which):
-                return bits.edge(0 if which == "first" else -1)
+                return emit(lambda batch: batch.bits.first if which == "first" else batch.bits.last)
             case ast.Not(arg):
-                return bits.every ^ self.column(arg)
+                k = column(arg)
+                return emit(lambda batch: batch.bits.every ^ batch.columns[k])
             case ast.Nary(op, args):
-                result = self.column(args[0])
-                for arg in args[1:]:
-                    result = _NARY[op](result, self.column(arg))
-                return result
-            case ast.Arrow(op, left, right):
-                differ = self.column(left) ^ self.column(right)
-                return bits.every ^ (differ if op == "<->" else differ & self.column(left))
-            case ast.Unary(op, arg):
-                return bits.unary(op, self.column(arg))
-            case ast.Binary(op, left, right):
-                return bits.binary(op, self.column(left), self.column(right))
+                function, ks = _NARY[op], [column(arg) for arg in args]
+                return emit(lambda batch: reduce(function, [batch.columns[k] for k in ks]))
+            case ast.Arrow(arrow, left, right):
+                i, j = column(left), column(right)
+                if arrow == "<->":
+                    return emit(lambda batch: batch.bits.every ^ batch.columns[i] ^ batch.columns[j])
+                return emit(lambda batch: batch.bits.every ^ batch.columns[i] | batch.columns[j])
+            case ast.Unary(one, arg):
+                k = column(arg)
+                return emit(lambda batch: batch.bits.unary(one, batch.columns[k]))
+            case ast.Binary(two, left, right):
+                i, j = column(left), column(right)
+                return emit(lambda batch: batch.bits.binary(two, batch.columns[i], batch.columns[j]))
+            case _:
+                return self._comparison(node)
+
+    def _comparison(self, node: ast.Node) -> int:
+        """A formula about integers, or a term."""
+        match node:
             case ast.Compare(op, left, right):
-                return bits.pack(_COMPARE[op](self.column(left), self.column(right)).astype(np.bool_))
+                compare, i, j = _COMPARE[op], self._column(left), self._column(right)
+                return self._holds(lambda batch: compare(batch.columns[i], batch.columns[j]))
             case ast.Congruent(term, modulus, residue):
-                return bits.pack((self.column(term) % modulus == residue).astype(np.bool_))
-            case ast.Predicate():
-                return self._predicate(node)
+                k = self._column(term)
+                return self._holds(lambda batch: batch.columns[k] % modulus == residue)
+            case ast.Predicate("MOD", (modulus, residue), term):
+                return self._column(ast.Congruent(term or ast.Position(), modulus, residue))
+            case ast.Predicate(name, _, term):
+                holds = self.predicates.get(name)
+                if holds is None:
+                    known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
+                    message = f"unknown numerical predicate '{name}'"
+                    raise SourceError(self.file.source, node.span, message, known)
+                k = self._column(term or ast.Position())
+                return self._holds(lambda batch: _table(holds, batch.columns[k], batch.n))
             case _:
                 return self._term(node)
 
-    def _predicate(self, node: ast.Predicate) -> int:
-        """A numerical predicate of the position, or of a term: asked once for each value that occurs."""
-        terms: Numbers = self._term(ast.Position()) if node.term is None else self.column(node.term)
-        if node.name == "MOD":
-            modulus, residue = node.params
-            return self.bits.pack((terms % modulus == residue).astype(np.bool_))
-        holds = self.oracle.predicates.get(node.name)
-        if holds is None:
-            known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
-            message = f"unknown numerical predicate '{node.name}'"
-            raise SourceError(self.oracle.file.source, node.span, message, known)
-        if node.term is None:
-            return self.bits.pack(np.array([[bool(holds(i, self.n)) for i in range(1, self.n + 1)]]))
-        low, high = int(terms.min()), int(terms.max())
-        if high - low >= WIDEST:
-            values, places = np.unique(terms, return_inverse=True)
-            truth = np.array([bool(holds(int(value), self.n)) for value in values], dtype=np.bool_)
-            return self.bits.pack(truth[places.reshape(terms.shape)])
-        places = (terms - low).astype(np.int64)
-        occurring = np.zeros(high - low + 1, dtype=np.bool_)
-        occurring[places] = True
-        truth = np.zeros_like(occurring)
-        for value in np.flatnonzero(occurring).tolist():
-            truth[value] = holds(value + low, self.n)
-        return self.bits.pack(truth[places])
+    def _holds(self, truth: Callable[[_Batch], Any]) -> int:
+        return self._emit(lambda batch: batch.bits.pack(truth(batch)))
 
-    def _term(self, node: ast.Node) -> Numbers:
+    def _term(self, node: ast.Node) -> int:
         match node:
             case ast.Integer(value):
-                return np.full((self.words, self.n), value, dtype=_type_for(abs(value)))
+                constant: Numbers = np.array([[value]], dtype=_type_for(abs(value)))
+                return self._emit(lambda batch: constant)
             case ast.Position():
-                return np.broadcast_to(np.arange(1, self.n + 1, dtype=np.int64), (self.words, self.n))
+                return self._emit(lambda batch: np.arange(1, batch.n + 1)[None, :])
             case ast.Length():
-                return np.full((self.words, self.n), self.n, dtype=np.int64)
+                return self._emit(lambda batch: np.array([[batch.n]]))
             case ast.Count(side, arg):
-                return self._count(side, self.bits.unpack(self.column(arg)).astype(np.int64))
+                k = self._column(arg)
+                return self._emit(lambda batch: _count(side, batch.bits.unpack(batch.columns[k]).astype(np.int64)))
             case ast.Sum(op, left, right):
-                first, second = self.column(left), self.column(right)
-                kind = _type_for(_size(first) + _size(second))
-                total: Numbers = first.astype(kind) + second if op == "+" else first.astype(kind) - second
-                return total
+                i, j, sign = self._column(left), self._column(right), 1 if op == "+" else -1
+                return self._emit(lambda batch: _sum(batch.columns[i], sign * batch.columns[j]))
             case ast.Signed(op, arg):
-                term: Numbers = self.column(arg)
-                return -term if op == "-" else term
+                k, sign = self._column(arg), -1 if op == "-" else 1
+                return self._emit(lambda batch: sign * batch.columns[k])
             case ast.Product(left, right):
-                first, second = self.column(left), self.column(right)
-                product: Numbers = first.astype(_type_for(_size(first) * _size(second))) * second
-                return product
+                i, j = self._column(left), self._column(right)
+                return self._emit(lambda batch: _product(batch.columns[i], batch.columns[j]))
             case _:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
 
-    def _count(self, side: ast.CountSide, ones: Numbers) -> Numbers:
-        if side == "L":
-            return np.cumsum(ones, axis=1)
-        if side == "R":
-            return np.cumsum(ones[:, ::-1], axis=1)[:, ::-1]
-        return np.broadcast_to(ones.sum(axis=1, keepdims=True), ones.shape)
+
+def _table(holds: NumericalPredicate, terms: Numbers, n: int) -> Booleans:
+    """Where a predicate holds of the values of a term, asked once for each value that occurs."""
+    low, high = int(terms.min()), int(terms.max())
+    if high - low >= WIDEST:
+        values, places = np.unique(terms, return_inverse=True)
+        truth = np.array([bool(holds(int(value), n)) for value in values], dtype=np.bool_)
+        return truth[places.reshape(terms.shape)]
+    places = (terms - low).astype(np.int64)
+    occurring = np.zeros(high - low + 1, dtype=np.bool_)
+    occurring[places] = True
+    truth = np.zeros_like(occurring)
+    for value in np.flatnonzero(occurring).tolist():
+        truth[value] = holds(value + low, n)
+    return truth[places]
+
+
+def _sum(left: Numbers, right: Numbers) -> Numbers:
+    total: Numbers = left.astype(_type_for(_size(left) + _size(right))) + right
+    return total
+
+
+def _product(left: Numbers, right: Numbers) -> Numbers:
+    product: Numbers = left.astype(_type_for(_size(left) * _size(right))) * right
+    return product
+
+
+def _count(side: ast.CountSide, ones: Numbers) -> Numbers:
+    """How many hold up to each position, from it on, or of all."""
+    if side == "L":
+        return np.cumsum(ones, axis=1)
+    if side == "R":
+        return np.cumsum(ones[:, ::-1], axis=1)[:, ::-1]
+    total: Numbers = ones.sum(axis=1, keepdims=True)
+    return total
 
 
 def _size(values: Numbers) -> int:
