@@ -122,7 +122,7 @@ bits_of = lru_cache(256)(Bits)
 """Those of a number of words of one length, with what is the same for all of them."""
 
 _NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": xor}
-_COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] = {
+COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] = {
     "<": np.less,
     "<=": np.less_equal,
     "=": np.equal,
@@ -240,7 +240,7 @@ class ParallelOracle:
         """A formula about integers, or a term."""
         match node:
             case ast.Compare(op, left, right):
-                compare, i, j = _COMPARE[op], self._column(left), self._column(right)
+                compare, i, j = COMPARE[op], self._column(left), self._column(right)
                 return self._holds(lambda batch: compare(batch.columns[i], batch.columns[j]))
             case ast.Congruent(term, modulus, residue):
                 k = self._column(term)
@@ -264,7 +264,7 @@ class ParallelOracle:
     def _term(self, node: ast.Node) -> int:
         match node:
             case ast.Integer(value):
-                constant: Numbers = np.array([[value]], dtype=_type_for(abs(value)))
+                constant: Numbers = np.array([[value]], dtype=kind_for(abs(value)))
                 return self._emit(lambda batch: constant)
             case ast.Position():
                 return self._emit(lambda batch: np.arange(1, batch.n + 1)[None, :])
@@ -274,14 +274,14 @@ class ParallelOracle:
                 k = self._column(arg)
                 return self._emit(lambda batch: _count(side, batch.bits.unpack(batch.columns[k]).astype(np.int64)))
             case ast.Sum(op, left, right):
-                i, j, sign = self._column(left), self._column(right), 1 if op == "+" else -1
-                return self._emit(lambda batch: _sum(batch.columns[i], sign * batch.columns[j]))
+                i, j, combine = self._column(left), self._column(right), total if op == "+" else difference
+                return self._emit(lambda batch: combine(batch.columns[i], batch.columns[j]))
             case ast.Signed(op, arg):
                 k, sign = self._column(arg), -1 if op == "-" else 1
                 return self._emit(lambda batch: sign * batch.columns[k])
             case ast.Product(left, right):
                 i, j = self._column(left), self._column(right)
-                return self._emit(lambda batch: _product(batch.columns[i], batch.columns[j]))
+                return self._emit(lambda batch: product(batch.columns[i], batch.columns[j]))
             case _:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
 
@@ -302,14 +302,22 @@ def _table(holds: NumericalPredicate, terms: Numbers, n: int) -> Booleans:
     return truth[places]
 
 
-def _sum(left: Numbers, right: Numbers) -> Numbers:
-    total: Numbers = left.astype(_type_for(_size(left) + _size(right))) + right
-    return total
+def total(left: Numbers, right: Numbers) -> Numbers:
+    """A sum, in Python's integers where machine integers may not hold it."""
+    found: Numbers = left.astype(kind_for(_size(left) + _size(right))) + right
+    return found
 
 
-def _product(left: Numbers, right: Numbers) -> Numbers:
-    product: Numbers = left.astype(_type_for(_size(left) * _size(right))) * right
-    return product
+def difference(left: Numbers, right: Numbers) -> Numbers:
+    """The same of a difference."""
+    found: Numbers = left.astype(kind_for(_size(left) + _size(right))) - right
+    return found
+
+
+def product(left: Numbers, right: Numbers) -> Numbers:
+    """The same of a product."""
+    found: Numbers = left.astype(kind_for(_size(left) * _size(right))) * right
+    return found
 
 
 def _count(side: ast.CountSide, ones: Numbers) -> Numbers:
@@ -318,13 +326,14 @@ def _count(side: ast.CountSide, ones: Numbers) -> Numbers:
         return np.cumsum(ones, axis=1)
     if side == "R":
         return np.cumsum(ones[:, ::-1], axis=1)[:, ::-1]
-    total: Numbers = ones.sum(axis=1, keepdims=True)
-    return total
+    found: Numbers = ones.sum(axis=1, keepdims=True)
+    return found
 
 
 def _size(values: Numbers) -> int:
     return max(abs(int(values.max())), abs(int(values.min())))
 
 
-def _type_for(size: int) -> type:
+def kind_for(size: int) -> type:
+    """The type of integers of up to this absolute value."""
     return object if size >= LARGEST_TERM else np.int64

@@ -21,7 +21,7 @@ hardmax with ties is made tieless first (Lemma 8).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -126,7 +126,25 @@ def _distance(
         return FARTHEST
     seen = visible_sums(head.mask, np.ones(len(inverse), dtype=np.int64), bos).tolist()
     different = set(zip(seen, rows.fewest, rows.most, gaps, inverse, strict=True))
-    return max(row_distance(*row, eta) for row in different)
+    return max(row_distance(*row, eta) for row in _worst(different))
+
+
+Row = tuple[int, int, int, Fraction | None, Fraction]
+"""The arguments of `row_distance` but for eta."""
+
+
+def _worst(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows that bound all of these: the distance of a row grows with the number of positions and falls with the
+    gap, so of rows that are alike otherwise only those count that no longer row with a smaller gap stands for."""
+    alike: dict[tuple[int, int, Fraction, bool], list[tuple[int, Fraction]]] = {}
+    for positions, fewest, most, gap, inverse in rows:
+        alike.setdefault((fewest, most, inverse, gap is None), []).append((positions, gap or ZERO))
+    for (fewest, most, inverse, alone), some in alike.items():
+        least: Fraction | None = None
+        for positions, gap in sorted(some, key=lambda row: (-row[0], row[1])):
+            if least is None or gap < least:
+                least = gap
+                yield positions, fewest, most, None if alone else gap, inverse
 
 
 def row_distance(
