@@ -182,6 +182,16 @@ def words_of(
     )
 
 
+class Chooser:
+    """Chooses the words of lengths, in whatever process."""
+
+    def __init__(self, subject: Subject, options: CheckOptions) -> None:
+        self.subject, self.options, self.accepts = subject, options, Deciding(subject)
+
+    def __call__(self, shard: Shard) -> WordPlan:
+        return words_of(self.subject, self.options, shard.n, self.accepts)
+
+
 def hold_affordable(subject: Subject, options: CheckOptions, lengths: Iterable[int]) -> None:
     """Refuse a request that does not fit in memory, where all words are measured before the first is run.
 
@@ -283,7 +293,7 @@ class _Campaign:
         self.prepared = prepared
         latest = max(self.tallies, default=1)
         for n, shards in runs.items():
-            plan = self.plans[n] = plan_length(prepared, subject, n)
+            plan = self.plans[n] = plan_length(prepared, subject, n, self.plans.get(n - 1))
             if n >= latest:  # else it is complete already; the report wants its plan all the same
                 self._tally(prepared.program, plan, shards)
 
@@ -422,8 +432,8 @@ def measure_all(
     """
     lengths = range(1, options.max_n + 1)
     hold_affordable(subject, options, lengths)
-    accepts = Deciding(subject)
-    plans = {n: words_of(subject, options, n, accepts) for n in lengths}
+    with closing(crew.run(Job(Chooser, (subject, options)), (Shard(n, ()) for n in lengths))) as chosen:
+        plans: dict[int, WordPlan] = {plan.n: plan for plan in chosen}
     planned(sum(len(plan.words) for plan in plans.values()))
     words, whole = {n: plan.words for n, plan in plans.items()}, {n: plan.exhaustive for n, plan in plans.items()}
     return prepare_words(subject, words, whole, crew, told)
@@ -519,11 +529,11 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
     facts, bounds, program = plan.facts, plan.bounds, plan.program
     layers: list[LayerResult] = []
     heads: list[HeadResult] = []
-    latest: dict[str, Place] = {}
+    latest, errors = dict[str, Place](), tally.errors
     for number, (layer, seen, allowed) in enumerate(zip(program.layers, facts.layers, bounds.layers, strict=True)):
         steps: list[Fraction] = []
         for stage, limit in enumerate((allowed.attended, allowed.final)):
-            latest |= {place[2]: place for place in tally.errors if place[:2] == (number, stage) and len(place) == 3}
+            latest |= {place[2]: place for place in errors if place[:2] == (number, stage) and len(place) == 3}
             steps += [_largest(tally, latest.values(), limit), max(limit.values(), default=ZERO)]
         kinds = sorted(kind_of(seen.heads.get(head.name)) for head in layer.heads)
         kind = " and ".join(dict.fromkeys(kinds)) or "no attention"
@@ -566,7 +576,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
 def _largest(tally: Tally, places: Iterable[Place], limit: Mapping[str, Fraction]) -> Fraction:
     """The largest of some errors: its upper end, or the largest bound, if that lies between this end and what some word
     is known to reach."""
-    found = [tally.errors[place] for place in places if place in tally.errors]
+    found = [tally.extremes[place] for place in places if place in tally.extremes]
     bound, high = max(limit.values(), default=ZERO), max((Fraction(error.bound) for error in found), default=ZERO)
     return bound if max((error.reached for error in found), default=ZERO) <= bound < high else high
 
