@@ -111,17 +111,29 @@ def widened(whole: Integers, bound: int) -> Integers:
     return whole.astype(object) if bound >= SAFE and whole.dtype != object else whole
 
 
+def distinct(columns: Sequence[Integers], shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The number of each different tuple that columns of a shape have at an entry, and where in the flattened columns
+    each tuple occurs first."""
+    found, first = np.zeros(shape[0] * shape[1], dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for column in columns:
+        values, inverse = np.unique(column.ravel(), return_inverse=True)
+        _, first, found = np.unique(found * len(values) + inverse, return_index=True, return_inverse=True)
+    return found.reshape(shape), first
+
+
 def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: tuple[int, int]) -> Exact:
-    """The sum of columns times coefficients, plus a constant."""
+    """The sum of columns times coefficients, plus a constant; computed once if all words have the same in memory."""
     parts = [(column, coefficient) for column, coefficient in terms if column.size]
     unit = lcm(bias.denominator, *(column.unit * coefficient.denominator for column, coefficient in parts))
     factors = [int(coefficient * unit) // column.unit for column, coefficient in parts]
     start = int(bias * unit)
     bound = abs(start) + sum(abs(factor) * column.size for factor, (column, _) in zip(factors, parts, strict=True))
-    total: Integers = np.full(shape, start, dtype=object if bound >= SAFE else np.int64)
+    same = all(len(column.whole) == 1 or column.whole.strides[0] == 0 for column, _ in parts)
+    total: Integers = np.full((1, shape[1]) if same else shape, start, dtype=object if bound >= SAFE else np.int64)
     for factor, (column, _) in zip(factors, parts, strict=True):
-        total = total + widened(column.whole, bound) * factor
-    return Exact.of(total, unit)
+        total = total + widened(column.whole[:1] if same else column.whole, bound) * factor
+    found = Exact.of(total, unit)
+    return Exact(np.broadcast_to(found.whole, shape), found.unit, found.size) if same else found
 
 
 def quotient(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:

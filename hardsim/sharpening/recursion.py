@@ -28,7 +28,7 @@ from fractions import Fraction
 import numpy as np
 
 from hardsim.errors import Undecided
-from hardsim.hard.exact import visible_sums
+from hardsim.hard.hardmax import visible_sums
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.model import Schedule, Transformer
 from hardsim.network.numbers import ONE
