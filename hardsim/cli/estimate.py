@@ -166,11 +166,12 @@ def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], objec
     longest = max(words, key=len)
     if len(longest) <= PROBE:
         return
-    one = 0.0
+    sizes, taken = [PROBE, 2 * PROBE], list[float]()
     with suppress(HardsimError), patient(f"{name}: even {PROBE} symbols take long"):
-        one = seconds_of(run, longest[:PROBE])  # an error the run itself will say, with the word
+        taken = [seconds_of(run, longest[:size]) for size in sizes]  # an error the run itself will say, with the word
     told = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
-    foretell(f"{name}: {told}:", one * sum((len(word) / PROBE) ** 2 for word in words), ". Ctrl-C ends it.")
+    cost = _line([size**2 for size in sizes], taken or [0.0, 0.0])
+    foretell(f"{name}: {told}:", sum(cost(len(word) ** 2) for word in words), ". Ctrl-C ends it.")
 
 
 def check_cost(subject: Subject, options: CheckOptions) -> Cost | None:
