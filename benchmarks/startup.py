@@ -16,7 +16,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], Target | None]] = {
     BASELINE: ((sys.executable, "-c", "pass"), None),
     "hardsim --help": ((*HARDSIM, "--help"), Target(0.4)),
     "hardsim --version": ((*HARDSIM, "--version"), Target(0.4)),
-    "hardsim eval": ((*HARDSIM, "eval", "formulas/since.ltl", "cba", "bac"), Target(1.0)),
 }
 
 
