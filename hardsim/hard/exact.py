@@ -17,6 +17,7 @@ import numpy as np
 from hardsim.errors import InvariantError
 from hardsim.hard.hardmax import Rows, hardmax, pick, uniform, visible
 from hardsim.hard.integers import SAFE, Exact, combination
+from hardsim.network.columns import PositionFunction
 from hardsim.network.numbers import BOS, ONE, Rational, plain
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 
@@ -60,10 +61,13 @@ class HardTrace:
 def encoded(program: Program, n: int) -> list[tuple[str, Exact]]:
     """The position encoding by coordinate, the same for every word of length n."""
     positions = range(program.first, n + 1)
-    return [
-        (encoding.name, Exact.row([plain(encoding.value.evaluate(i=i, n=n)) for i in positions], 1))
-        for encoding in program.encodings
-    ]
+
+    def row(value: PositionFunction) -> Exact:
+        if "i" not in value.variables:
+            return Exact.row([plain(value.evaluate(n=n))] * len(positions), 1)
+        return Exact.row([plain(value.evaluate(i=i, n=n)) for i in positions], 1)
+
+    return [(encoding.name, row(encoding.value)) for encoding in program.encodings]
 
 
 class ExactModel:

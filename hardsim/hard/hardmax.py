@@ -155,7 +155,7 @@ class Sight:
 
 
 class Found(NamedTuple):
-    """Rows as in `Rows`, (words or 1, positions), and the sums of values over the attended positions."""
+    """Rows as in `Rows`, (words or 1, positions or 1), and the sums of values over the attended positions."""
 
     gap: Integers
     maxima: NDArray[np.int64]
@@ -185,10 +185,8 @@ class Scores:
             max(factor * query.size, 1) * max(key.size, 1) for factor, (query, key) in zip(factors, pairs, strict=True)
         )
         if bound < SAFE:
-            queries, units = (
-                [_single(query) * factor for factor, (query, _) in zip(factors, pairs, strict=True)],
-                [unit],
-            )
+            queries = [_single(query) * factor for factor, (query, _) in zip(factors, pairs, strict=True)]
+            units = [unit]
         else:
             rows = [_by_row(query) for query, _ in pairs]
             under = [unders * key.unit for (_, unders), (_, key) in zip(rows, pairs, strict=True)]
@@ -345,6 +343,8 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
     bend = _bend(u, v) or 0
     if not ((b * bend < 0) | ((b == 0) & (a != 0))).all():
         return None
+    if sight.mask is Mask.NONE and all((part == part[:, :1]).all() for part in (a, b)):
+        a, b = a[:, :1], b[:, :1]
     places = np.arange(size)
     shape = np.broadcast_shapes(a.shape, b.shape)
     lowest = np.broadcast_to(places if sight.mask is Mask.PAST else 0, shape)

@@ -61,6 +61,10 @@ class Exact:
         line = np.array(whole, dtype=np.int64 if max(size, unit) < SAFE else object)
         return Exact(np.broadcast_to(line, (words, len(whole))), unit, size)
 
+    def repeated(self, shape: tuple[int, int]) -> Exact:
+        """The same at every word."""
+        return Exact(np.broadcast_to(self.whole, shape), self.unit, self.size)
+
     def at(self, word: int, position: int) -> Fraction:
         """One number."""
         return Fraction(int(self.whole[word, position]), self.unit)
@@ -124,6 +128,9 @@ def distinct(columns: Sequence[Integers], shape: tuple[int, int]) -> tuple[NDArr
 def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: tuple[int, int]) -> Exact:
     """The sum of columns times coefficients, plus a constant; computed once if all words have the same in memory."""
     parts = [(column, coefficient) for column, coefficient in terms if column.size]
+    if len(parts) == 1 and parts[0][1] == 1 and not bias:
+        column = parts[0][0]
+        return column if column.whole.shape == shape else column.repeated(shape)
     unit = lcm(bias.denominator, *(column.unit * coefficient.denominator for column, coefficient in parts))
     factors = [int(coefficient * unit) // column.unit for column, coefficient in parts]
     start = int(bias * unit)
@@ -133,7 +140,7 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
     for factor, (column, _) in zip(factors, parts, strict=True):
         total = total + widened(column.whole[:1] if same else column.whole, bound) * factor
     found = Exact.of(total, unit)
-    return Exact(np.broadcast_to(found.whole, shape), found.unit, found.size) if same else found
+    return found.repeated(shape) if same else found
 
 
 def quotient(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:

@@ -274,7 +274,7 @@ class ParallelHard:
     def _scan(self, head: Head, layer: int, trace: ParallelTrace) -> Lanes | None:
         """The head by the ranks of its candidates; None where its query depends on the word, its key or value on more
         than few bits, or its rows have no common order."""
-        if any(name not in self._static for query, _ in head.score for name, _ in query.terms):
+        if not head.score or any(name not in self._static for query, _ in head.score for name, _ in query.terms):
             return None
         keys, select = [key for _, key in head.score], () if head.select is None else (head.select,)
         extra = (tuple(query for query, _ in head.score), head.mask, head.weighting, head.promise)

@@ -20,7 +20,7 @@ from hardsim.errors import InvariantError
 from hardsim.hard import hardmax as ways
 from hardsim.hard.exact import ExactModel, HardTrace, hold_head, hold_promises
 from hardsim.hard.hardmax import Found, Scores, Sight, concave, dense, few_keys, hardmax, visible, visible_folds
-from hardsim.hard.integers import SAFE, Exact
+from hardsim.hard.integers import SAFE, Exact, Integers
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
 from hardsim.network.numbers import Mask
@@ -72,7 +72,8 @@ def curves(draw: st.DrawFn) -> Pairs:
     up = list(accumulate((step * slope for step, slope in zip(steps, slopes, strict=True)), initial=0))
     turn, sign = draw(st.sampled_from([1, -1])), draw(st.sampled_from([1, -1]))
     least = draw(st.sampled_from([0, 0, 0, -1]))
-    a = numbers(draw, words, size)
+    steady = draw(st.booleans())
+    a = [[row[0]] * size if steady else row for row in numbers(draw, words, size)]
     b = [[Fraction(-turn * sign * draw(st.integers(least, 3))) for _ in range(size)] for _ in range(words)]
     pairs: Pairs = [
         (a, [[Fraction(turn * value) for value in across]]),
@@ -99,20 +100,25 @@ def rows_of(pairs: Pairs, sight: Sight) -> list[list[dict[int, Fraction]]]:
     ]
 
 
+def at(part: Integers, word: int, i: int) -> Fraction:
+    """A number of an array that may be the same for all words or all positions."""
+    return Fraction(int(part[word % len(part), i % part.shape[1]]))
+
+
 def hold(found: Found, scores: Scores, pairs: Pairs, sight: Sight, values: list[int]) -> None:
     """Every row is what the definition says."""
     for word, rows in enumerate(rows_of(pairs, sight)):
         for i, row in enumerate(rows):
-            gap, maxima, reach, winners = (part[word if len(part) > 1 else 0, i] for part in found[:4])
+            gap, maxima, reach, winners = (at(part, word, i) for part in found[:4])
             ranked = sorted(set(row.values()), reverse=True)
             top = [j for j, score in row.items() if score == ranked[0]]
             unit = scores.units[i]
             assert gap == (-1 if len(ranked) == 1 else (ranked[0] - ranked[1]) * unit)
-            assert (maxima, reach) == (len(top), (ranked[0] - ranked[-1]) * unit)
+            assert maxima == len(top)
+            assert reach == (ranked[0] - ranked[-1]) * unit
             assert winners == (top[-1] if sight.last else top[0])
-            total = found.totals["x"]
             some = top if sight.average else [int(winners)]
-            assert total[word if len(total) > 1 else 0, i] == sum(values[j] for j in some)
+            assert at(found.totals["x"], word, i) == sum(values[j] for j in some)
 
 
 def scores_of(pairs: Pairs) -> Scores:
