@@ -134,7 +134,7 @@ class Model:
     """A formula, an S-RASP program, a hard-attention model, or the network that one of them was compiled into.
 
     Made by `load`, `parse` and `compile`. The methods take the options of the commands of their names
-    (`hardsim check --help` says what each means), and compile anew with the options of a model: `regime`, `beta`,
+    (`hardsim check --help-all` says what each means), and compile anew with the options of a model: `regime`, `beta`,
     `tau`, `at`, `single_head`, `counting`, `epsilon`. Numbers are exact (see `Number`), words are text, or sequences of
     symbols.
 

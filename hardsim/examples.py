@@ -6,10 +6,9 @@ In a wheel they lie inside the package; in a source tree, and so in an editable 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, did_you_mean
 from hardsim.records import Record
 
 PACKAGE = Path(__file__).resolve().parent
@@ -62,6 +61,5 @@ def example_file(name: str, package: Path = PACKAGE) -> Path:
     files = {path.name.removesuffix(suffix): path for path in shipped for suffix in SUFFIXES}
     if name in files:
         return files[name]
-    near = get_close_matches(name, files, n=1)
-    hint = f"Did you mean '{near[0]}'?" if near else "`hardsim examples` lists them."
-    raise InputError(f"no shipped formula is called '{name}'", hint=hint)
+    hint = did_you_mean(name, files) or "`hardsim examples` lists them."
+    raise InputError(f"nothing that is shipped is called '{name}'", hint=hint)

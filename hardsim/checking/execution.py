@@ -28,6 +28,7 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from hardsim.checking.options import unknown
 from hardsim.checking.result import Word
 from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
 from hardsim.run.float_trust import hear, reasons
@@ -261,7 +262,7 @@ def need(backend: str, scheduler: str | None) -> None:
         InputError: saying what to type, or to install.
     """
     if backend not in BACKENDS:
-        raise InputError(f"unknown backend {backend!r}", hint=f"The backends are: {', '.join(BACKENDS)}.")
+        raise unknown("backend", backend, BACKENDS)
     if backend == DASK and not scheduler:
         raise InputError(
             "--backend dask needs --scheduler, the address of a dask scheduler",

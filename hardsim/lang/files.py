@@ -6,10 +6,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import ClassVar
 
-from hardsim.errors import SourceError, Span
+from hardsim.errors import SourceError, Span, did_you_mean
 from hardsim.lang import vocabulary
 from hardsim.lang.lexer import BLANK, Cited
 from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
@@ -111,8 +110,7 @@ class Layout(Cited, ABC):
         """Take the header line at an offset. Raises SourceError for an unknown key, and for one that is repeated."""
         key, at = match["key"], Span(start, start + match.end("key"))
         if key not in self.keys:
-            close = get_close_matches(key.lower(), self.keys, n=1, cutoff=0.5)
-            hint = self.hints.get(key, f"did you mean {close[0]}:?" if close else "")
+            hint = self.hints.get(key) or did_you_mean(key, self.keys, "{}:".format)
             raise self.error(at, f"unknown header key {brief(key)}", " ".join(f"{name}:" for name in self.keys), hint)
         before = self.header(key)
         if before is not None and key not in ("accept", "reject", "map"):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
 from typing import TypeAlias
+
+from hardsim.errors import did_you_mean
 
 Spellings: TypeAlias = Mapping[str, tuple[str, str]]
 """The terminal and the canonical spelling of each spelling."""
@@ -149,7 +150,7 @@ def symbol_hint(text: str, symbols: Collection[str]) -> str:
 
 def name_hint(word: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
     """The name that an unknown word may have been meant to be; `others` only if they differ in case alone."""
+    folded = [name for name in others if name.casefold() == word.casefold()]
     known = list(names)
-    folded = [name for name in [*known, *others] if name.casefold() == word.casefold()]
-    meant = folded or get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {meant[0]}?" if meant else ""
+    exact = [name for name in known if name.casefold() == word.casefold()]
+    return did_you_mean(word, exact or folded or known)
