@@ -19,6 +19,7 @@ from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import all_options, flag, signed, taking
 from hardsim.cli.streams import CODES, LostOutput, note, say
 from hardsim.errors import did_you_mean
+from hardsim.examples import located
 from hardsim.version import __version__
 from hardsim.visible import visible
 
@@ -100,7 +101,7 @@ class Commands(TyperGroup):
         if name == "help":
             return super().resolve_command(ctx, args)
         near = did_you_mean(name, (*COMMANDS, "help"))
-        if not near and os.path.exists(name):
+        if not near and os.path.exists(located(name)):
             near = f"a command stands before a file: hardsim check {name}"
         return ctx.fail(f"no command is called {name!r}{near and f'; {near}'}")
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from hardsim.checking.options import ALL
 from hardsim.checking.result import ENGINES
-from hardsim.errors import InputError
-from hardsim.examples import SUFFIXES, example_files
+from hardsim.examples import SUFFIXES, example_names
 from hardsim.program.regimes import REGIMES
 
 FILES = frozenset({"files", "file", "words", "formula"})
@@ -44,11 +43,7 @@ class Completion:
 
 def shipped_names() -> list[str]:
     """What may be typed for something shipped, once each."""
-    try:
-        files = [path.name for path in example_files()]
-    except InputError:
-        return []
-    return sorted({name.removesuffix(suffix) for name in files for suffix in SUFFIXES if name.endswith(suffix)})
+    return sorted(name for name in example_names() if not name.endswith(SUFFIXES))
 
 
 def here(incomplete: str) -> list[str]:
