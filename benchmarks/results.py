@@ -11,6 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from hardsim import __version__
+
 SCHEMA_VERSION = 1
 PACKAGES = ("numpy", "mpmath", "python-flint", "gmpy2")
 """What the timings depend on, besides hardsim and Python."""
@@ -151,6 +153,6 @@ def _processor() -> str:
 
 def describe_versions() -> dict[str, str]:
     """Python, hardsim, and the packages that do the arithmetic."""
-    return {"python": platform.python_version(), "hardsim": version("hardsim")} | {
+    return {"python": platform.python_version(), "hardsim": __version__} | {
         package: version(package) for package in PACKAGES
     }

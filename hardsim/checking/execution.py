@@ -32,7 +32,7 @@ from hardsim.checking.options import unknown
 from hardsim.checking.result import Word
 from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
 from hardsim.run.float_trust import hear, reasons
-from hardsim.version import __version__
+from hardsim.version import __version__, install_hint
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -275,7 +275,7 @@ def need(backend: str, scheduler: str | None) -> None:
     if any(find_spec(name) is None for name in wanted):
         raise InputError(
             f"--backend {backend} needs the package {wanted[-1]}, which is not installed",
-            hint=f"Install it: pip install 'hardsim[{backend}]'",
+            hint=install_hint(backend),
         )
 
 
