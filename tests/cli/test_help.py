@@ -16,6 +16,7 @@ from hardsim.cli.completion import Completion
 from hardsim.cli.manual import COMMANDS, Manual
 from hardsim.cli.options import ARGUMENTS, OPTIONS, first_sentence
 from hardsim.errors import did_you_mean, nearest
+from hardsim.examples import formulas_directory
 from tests.cli.conftest import Outcome, process, written
 
 PAGES = [[], *([name] for name in COMMANDS)]
@@ -165,6 +166,22 @@ def test_what_was_mistyped_is_named(
 ) -> None:
     monkeypatch.chdir(since.parent)
     hardsim(*arguments).refused(said)
+
+
+def test_keys_of_files_are_named(hardsim: Any, tmp_path: Path) -> None:
+    text = (formulas_directory() / "same_ends.ahat.json").read_text(encoding="utf-8")
+    path = written(tmp_path / "m.ahat.json", text.replace('"program"', '"programs"'))
+    hardsim("words", path).refused(
+        "at the top level: expected keys among", "(not 'programs')", "did you mean 'program'?"
+    )
+    proof = tmp_path / "p.json"
+    hardsim("prove", "since", "--max-n", "2", "--certificate", proof).exits(0)
+    certificate = proof.read_text(encoding="utf-8")
+    for key, wrong in (("claim", "claims"), ("embedding", "embeddings")):
+        written(proof, certificate.replace(f'"{key}"', f'"{wrong}"', 1))
+        hardsim("verify", proof).exits(1).says(f"the key '{key}' is missing, and '{wrong}' is not known")
+    written(proof, certificate.replace('"claim"', '"claim": "", "claim2"', 1))
+    hardsim("verify", proof).exits(1).says("the key 'claim2' is not known")
 
 
 def test_the_nearest_name() -> None:

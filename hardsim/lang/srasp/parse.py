@@ -349,6 +349,7 @@ class ProgramScope(Cited):
         for raw, sort in ((left, first), (right, second)):
             if sort is Sort.BOOL and Sort.SYMBOL not in (first, second):
                 hint = f"as a number a Boolean is written ({self._text(raw)} ? 1 : 0)"
+            hint = symbol_hint(self._text(raw), self.symbols) or hint
         raise self.error(at, f"{what} have one sort: {shown}", "two expressions of one sort", hint)
 
     def of(self, raw: Raw, wanted: Sort) -> ast.Expression:
