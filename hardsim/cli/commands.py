@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from hardsim.checking.options import Request
 from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import all_options, flag, signed, taking
+from hardsim.cli.options import all_options, flag, plainly, signed, taking
 from hardsim.cli.streams import CODES, LostOutput, note, say
 from hardsim.errors import did_you_mean
 from hardsim.examples import located
@@ -66,6 +66,10 @@ class Page(TyperCommand):
         """The page of the options that most people use."""
         return str(page(str(self.name), brief=True).get_help(ctx))
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All options and arguments."""
+        return plainly(super().get_params(ctx))
+
 
 def page(name: str, brief: bool) -> Any:
     """A command: with the help of a brief page, or as it is run and with the whole manual."""
@@ -92,6 +96,10 @@ class Commands(TyperGroup):
     def get_help(self, ctx: Any) -> str:
         """One screen."""
         return str(application(brief=True).get_help(ctx))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All options."""
+        return plainly(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was called, and what it was given."""

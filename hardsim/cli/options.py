@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from inspect import Parameter, Signature
 from typing import Annotated, Any, get_type_hints
 
@@ -147,6 +148,24 @@ def all_options(show: Callable[[Any], str]) -> Parameter:
             raise typer.Exit
 
     return flag(HELP_ALL, "--help-all", callback=callback, help="Show everything, and exit.")
+
+
+def plainly(options: list[Any]) -> list[Any]:
+    """The same options, whose values are what was typed, or what `typed` makes of it: typer's own way to read values
+    imports pydantic, which takes as long as all else that the command line imports."""
+    for one in options:
+        if "process_value" not in vars(one):
+            one.process_value = partial(_value, one, one.process_value)
+    return options
+
+
+def _value(option: Any, typers: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
+    """The value of an option; typer says it where a value is missing."""
+    read = typed(option.name) if isinstance(value, str) else None
+    if option.required and option.value_is_missing(value):
+        return typers(context, value)
+    found = value if read is None else read(value)
+    return found if option.callback is None else option.callback(context, option, found)
 
 
 def signed(function: Callable[..., None], taken: list[Parameter]) -> Callable[..., None]:
