@@ -17,7 +17,7 @@ from hardsim.cli.manual import COMMANDS, Manual
 from hardsim.cli.options import ARGUMENTS, OPTIONS, first_sentence
 from hardsim.errors import did_you_mean, nearest
 from hardsim.examples import formulas_directory
-from tests.cli.conftest import Outcome, process, written
+from tests.cli.conftest import Outcome, ended, process, written
 
 PAGES = [[], *([name] for name in COMMANDS)]
 LINES, COLUMNS = 24, 80
@@ -133,6 +133,36 @@ def test_a_shell_completes_what_typer_installs(tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "--max-n\n"
+
+
+# ---- start-up ----
+
+
+def imported(*arguments: str) -> set[str]:
+    """The modules that a run of the command imports."""
+    script = f"import sys; from hardsim.cli.app import run; run({list(arguments)!r})"
+    script += "; print(*sys.modules, file=sys.stderr)"
+    return set(ended(sys.executable, "-c", script).err.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["check", "--help"], ["check", "--help-all"], ["-V"]])
+def test_help_imports_nothing_that_computes(arguments: list[str]) -> None:
+    assert imported(*arguments).isdisjoint({"numpy", "mpmath", "flint", "lark", "rich", "msgspec", "pydantic"})
+
+
+def test_options_are_read_without_pydantic() -> None:
+    found = imported("eval", "since", "cba", "--dps", "30", "--beta", "4")
+    assert "numpy" in found
+    assert "pydantic" not in found
+
+
+def test_values_are_read_as_typer_reads_them(hardsim: Any) -> None:
+    hardsim("verify").refused("error: Missing argument 'FILE...'.")
+    hardsim("check", "since", "--max-n").refused("error: Option '--max-n' requires an argument.")
+    hardsim("check", "since", "--max-n", "x").refused("error: Invalid value for '--max-n': 'x' is not an integer")
+    hardsim("check", "since", "--single-head=1").refused("error: Option '--single-head' does not take a value.")
+    result = hardsim("check", "since", "--max-n", "1", "--max-n", "2", "--json", "-").result
+    assert [one["n"] for one in result["lengths"]] == [1, 2]  # the last of several is meant
 
 
 # ---- what was mistyped ----
