@@ -13,7 +13,7 @@ from hardsim.checking.options import MODEL, TRIED
 
 INPUT, CREW = "json expression alphabet", "dps workers backend scheduler"
 """Where the input of a command comes from, and who tries words."""
-SHOWN = 4
+FIRST_EXAMPLES = 4
 """Examples of a command on the page that is one screen."""
 
 
@@ -43,7 +43,7 @@ class Manual:
         """The text of `--help`: the first two paragraphs, and the first examples."""
         first, second, *rest = self.text.strip().split("\n\n")
         examples = next(part for part in (second, *rest) if part.startswith("\b\n")).split("\n")
-        return "\n\n".join([first, second, "\n".join(examples[: SHOWN + 2])])
+        return "\n\n".join([first, second, "\n".join(examples[: FIRST_EXAMPLES + 2])])
 
 
 def _fields(options: str) -> tuple[str, ...]:
