@@ -12,6 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from hardsim import __version__
+
 SCHEMA_VERSION = 2
 PACKAGES = ("numpy", "mpmath", "python-flint", "gmpy2")
 """What the timings depend on, besides hardsim and Python."""
@@ -161,7 +163,7 @@ def _processor() -> str:
 
 def describe_versions() -> dict[str, str]:
     """Python, hardsim, and the packages that do the arithmetic."""
-    found = {name: version(name) for name in ("hardsim", *PACKAGES)}
+    found = {"hardsim": __version__} | {name: version(name) for name in PACKAGES}
     with suppress(PackageNotFoundError):  # then the rows that need it are left out, too
         found[EXTRA] = version(EXTRA)
     return {"python": platform.python_version()} | found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +17,8 @@ from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, dig
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import Contradiction, HardsimError, InputError, InvariantError, SourceError, Unsupported
-from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes
+from hardsim.examples import example_names, located
+from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, same_file
 from hardsim.lang import ast, parse
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
@@ -195,19 +197,31 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 
 
 def read_input(path: str) -> Input:
-    """A formula file, a program, a compiled formula, or a hard-attention model.
+    """A formula file, a program, a compiled formula, or a hard-attention model: that of this path, or what is shipped
+    under this name where there is no such path.
 
     Raises:
-        InputError: if it cannot be read, or is none of them.
+        InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
         SourceError: if the formula or program is wrong, or an example is.
     """
-    data = read_bytes(path, None if path.endswith(".json") else LARGEST_TEXT)
+    place = located(path)
+    data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
+    found = _read_data(data, place, path)
+    own = Path(place).name
+    if place == path or not os.path.lexists(own) or same_file(own, place):
+        return found
+    told = f"this is what is shipped; the file of this directory is {own}"
+    return replace(found, remarked=(*found.remarked, told))
+
+
+def _read_data(data: bytes, place: str, name: str) -> Input:
+    """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
-    if path.endswith(PROGRAM):
-        return _read_srasp(data, path, sha256)
-    if not path.endswith(".json"):
-        return of_formula(parse.parse_text(data, path), sha256)
-    return of_document(data, path)
+    if place.endswith(PROGRAM):
+        return _read_srasp(data, name, sha256)
+    if not place.endswith(".json"):
+        return of_formula(parse.parse_text(data, name), sha256)
+    return of_document(data, name)
 
 
 def of_document(data: bytes, name: str) -> Input:
