@@ -18,6 +18,7 @@ from hardsim.cli import streams
 from hardsim.cli.estimate import patient
 from hardsim.cli.streams import LostOutput, note, say
 from hardsim.errors import HardsimError, InputError
+from hardsim.examples import located
 from hardsim.files import STDOUT, Sink
 from hardsim.report.document import Document, Failure, InputRead, Note
 from hardsim.report.screen import Screen
@@ -115,7 +116,7 @@ class Session:
     def spare(self, name: str) -> None:
         """Hold that nothing is written over a file that is read; an InputError otherwise."""
         for output in self.outputs:
-            output.spare(name)
+            output.spare(located(name))
 
     def _welcome(self, given: Input) -> Input:
         self.inputs.append(InputRead(given.name, given.sha256, given.alphabet))

@@ -16,15 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.errors import InputError
-from hardsim.hard.integers import SAFE, Exact, Integers, distinct, largest, widened
+from hardsim.hard.integers import LARGEST_COLUMN, SAFE, Exact, Integers, distinct, largest, quotient, widened
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Head, Weighting
 
 BLOCK = 1 << 20
 """Bytes of scores held at a time: queries are taken in blocks, so that memory does not grow with the square of n."""
-LARGEST_COLUMN = 3 << 26
-"""Bytes that the exact means of one coordinate may take: about six such columns are held at a time."""
 
 FEW = 8
 """Different keys for which a score each is computed."""
@@ -109,7 +106,7 @@ def uniform(mask: Mask, value: Exact, bos: bool, most: float = LARGEST_COLUMN) -
     size = value.whole.shape[1]
     totals = visible_sums(mask, widened(value.whole, value.size * size), bos)
     counts = visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
-    return _mean(totals, counts, value.unit, most)
+    return quotient(totals, counts, value.unit, most)
 
 
 def hardmax(
@@ -126,7 +123,7 @@ def hardmax(
     gap, maxima, reach, winners = (np.broadcast_to(part, shape) for part in found[:4])
     counts = maxima if head.weighting is Weighting.AVERAGE else np.ones((1, 1), dtype=np.int64)
     results = {
-        out: _mean(np.broadcast_to(found.totals[out], shape), counts, value.unit) for out, value in values.items()
+        out: quotient(np.broadcast_to(found.totals[out], shape), counts, value.unit) for out, value in values.items()
     }
     sizes = [(query.magnitude, key.magnitude) for query, key in pairs]
     return Rows(scores.units, gap, maxima, reach, sizes, winners), results
@@ -383,20 +380,3 @@ def _bend(u: Integers, v: Integers) -> int | None:
             if (steps * sign > 0).all() and (turns * way > 0).all():
                 return sign * way
     return None
-
-
-def _mean(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:
-    """`totals / (counts * over)` over one unit, which alone has 1.44 bits for every position."""
-    unit = 1
-    for count in np.unique(counts):
-        unit = lcm(unit, int(count))
-        if totals.size * unit.bit_length() // 8 > most:
-            raise InputError(
-                f"exact means of up to {counts.max():,} values at {totals.size:,} positions take more than "
-                f"{LARGEST_COLUMN >> 20} MiB for each coordinate",
-                hint="Give shorter words.",
-            )
-    if unit == 1:
-        return Exact.of(totals, over)
-    kind = object if largest(totals) * unit >= SAFE or unit >= SAFE else np.int64
-    return Exact.of(totals.astype(kind) * (unit // counts.astype(kind)), over * unit)

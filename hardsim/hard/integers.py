@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.errors import InputError
 from hardsim.network.numbers import Rational
 
 Integers = NDArray[Any]
@@ -21,6 +22,8 @@ Integers = NDArray[Any]
 
 SAFE = 1 << 62
 LARGE_UNIT = 1 << 16
+LARGEST_COLUMN = 3 << 26
+"""Bytes that the exact means of one coordinate may take: about six such columns are held at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,12 @@ class Exact:
     @staticmethod
     def row(values: Sequence[Rational], words: int) -> Exact:
         """The same values at every word of a batch."""
-        unit = lcm(*(value.denominator for value in values))
-        whole = [int(value * unit) for value in values]
+        if values and values.count(values[0]) == len(values):
+            unit = values[0].denominator
+            whole = [values[0].numerator] * len(values)
+        else:
+            unit = lcm(*(value.denominator for value in values))
+            whole = [value.numerator * (unit // value.denominator) for value in values]
         size = max(map(abs, whole), default=0)
         line = np.array(whole, dtype=np.int64 if max(size, unit) < SAFE else object)
         return Exact(np.broadcast_to(line, (words, len(whole))), unit, size)
@@ -71,6 +78,26 @@ class Exact:
         """The numbers of one word."""
         whole: list[int] = self.whole[word].tolist()
         return [*whole] if self.unit == 1 else [Fraction(value, self.unit) for value in whole]
+
+    def part(self, positions: slice) -> Exact:
+        """The columns of some positions, over the same unit."""
+        return Exact(self.whole[:, positions], self.unit, self.size)
+
+    def then(self, other: Exact) -> Exact:
+        """These columns, and after them those of the other."""
+        unit = lcm(self.unit, other.unit)
+        size = max(self.size * (unit // self.unit), other.size * (unit // other.unit))
+        parts = [widened(one.whole, max(size, unit)) * (unit // one.unit) for one in (self, other)]
+        return Exact(np.concatenate(parts, axis=1), unit, size)
+
+    def times(self, other: Exact) -> Exact:
+        """The product, number by number."""
+        size, unit = self.size * other.size, self.unit * other.unit
+        return Exact.of(widened(self.whole, max(size, unit)) * other.whole, unit)
+
+    def clip(self, high: bool = True) -> Exact:
+        """At least 0 and, if `high`, at most 1."""
+        return Exact.of(np.clip(self.whole, 0, self.unit if high else None), self.unit)
 
     @property
     def magnitude(self) -> Fraction:
@@ -114,3 +141,20 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
         total = total + widened(column.whole[:1] if same else column.whole, bound) * factor
     found = Exact.of(total, unit)
     return found.repeated(shape) if same else found
+
+
+def quotient(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:
+    """`totals / (counts * over)` over one unit, which alone has 1.44 bits for every position."""
+    unit = 1
+    for count in np.unique(counts):
+        unit = lcm(unit, int(count))
+        if totals.size * unit.bit_length() // 8 > most:
+            raise InputError(
+                f"exact means of up to {counts.max():,} values at {totals.size:,} positions take more than "
+                f"{LARGEST_COLUMN >> 20} MiB for each coordinate",
+                hint="Give shorter words.",
+            )
+    if unit == 1:
+        return Exact.of(totals, over)
+    kind = object if largest(totals) * unit >= SAFE or unit >= SAFE else np.int64
+    return Exact.of(totals.astype(kind) * (unit // counts.astype(kind)), over * unit)
