@@ -85,8 +85,9 @@ def parse_by(text: str) -> Judge:
     """Whose answer counts; InputError for anybody else."""
     judges = get_args(Judge)
     if text not in judges:
-        told = f"{text!r} is not one of {', '.join(map(repr, judges))}"
-        raise InputError(told, did_you_mean(text, judges) or "Write one of them.")
+        near = did_you_mean(text, judges)
+        told = f"{text!r} is not one of {', '.join(map(repr, judges))}{near and f'; {near}'}"
+        raise InputError(told, "Write one of them.")
     return cast(Judge, text)
 
 
