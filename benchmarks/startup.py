@@ -17,8 +17,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], Target | None]] = {
     "hardsim --help": ((*HARDSIM, "--help"), Target(0.2)),
     "hardsim check --help": ((*HARDSIM, "check", "--help"), Target(0.2)),
     "hardsim --version": ((*HARDSIM, "--version"), Target(0.2)),
-    "hardsim eval": ((*HARDSIM, "eval", "formulas/since.ltl", "cba", "bac"), Target(0.5)),
-    "hardsim check": ((*HARDSIM, "check", "formulas/since.ltl"), Target(0.6)),
 }
 
 

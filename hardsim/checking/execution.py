@@ -55,7 +55,7 @@ REACH, WITHOUT = 5.0, 30.0
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Some words of length n: what a worker takes at a time."""
+    """Some words of length n, or the length alone: what a worker takes at a time."""
 
     n: int
     words: tuple[Word, ...]
@@ -63,6 +63,8 @@ class Shard:
     """What is known of them already, for whoever answers."""
 
     def __str__(self) -> str:
+        if not self.words:
+            return f"length {self.n}"
         texts = [" ".join(word) for word in (self.words[0], self.words[-1])]
         first, last = (text if len(text) <= 60 else f"{text[:57]}..." for text in texts)
         if len(self.words) == 1:

@@ -26,6 +26,7 @@ from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples, padded_word
+from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.vocabulary import brief
 from hardsim.network.model import LengthTable, Schedule, Transformer
@@ -274,7 +275,7 @@ def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
     program = parse_program(data, path)
     check_program_examples(program)
     text, title, notes = program.source.text, program.title, program.notes
-    given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=oracle_of(program))
+    given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=Runs(program))
     try:
         made, warnings = compile_srasp(program, path, sha256)
     except Unsupported as refusal:
@@ -366,10 +367,30 @@ def examples_apply(file: FormulaFile, at: str | None) -> bool:
     return not file.placed and (hold("first" if file.at == "last" else "last") or not hold(file.at))
 
 
-def oracle_of(program: ast.SraspProgram) -> Callable[[Word], Answer]:
-    """The semantics of an S-RASP program."""
-    oracle = ProgramOracle(program)
-    return oracle.accepts if program.is_acceptor else oracle.output
+@dataclass(frozen=True)
+class Runs:
+    """What an S-RASP program answers; it travels as the program, without what was computed."""
+
+    program: ast.SraspProgram
+
+    @cached_property
+    def _oracle(self) -> ProgramOracle:
+        return ProgramOracle(self.program)
+
+    @cached_property
+    def _parallel(self) -> ParallelProgram:
+        return ParallelProgram(self.program)
+
+    def __call__(self, word: Word) -> Answer:
+        return self._oracle.accepts(word) if self.program.is_acceptor else self._oracle.output(word)
+
+    def many(self, words: Sequence[Word]) -> list[Answer]:
+        """Of words of one length."""
+        found = self._parallel.accepts(words) if self.program.is_acceptor else self._parallel.outputs(words)
+        return list(found)
+
+    def __reduce__(self) -> tuple[type[Runs], tuple[ast.SraspProgram]]:
+        return Runs, (self.program,)
 
 
 def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
@@ -387,7 +408,7 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Su
         alphabet=program.alphabet,
         examples=tuple((example.word, None) for example in program.examples),
         title=program.title,
-        oracle=oracle_of(program),
+        oracle=Runs(program),
         prepared=partial(padded_word, program),
         guard=compiled.check_ranges,
         blank=None if program.pad is None else ast.BLANK,
