@@ -213,7 +213,7 @@ def _chosen(table: Table, chosen: Table) -> Table:
     words, n = max(len(table), len(chosen)), chosen.shape[1]
     spread = np.broadcast_to(table, (words, table.shape[1], n))
     rows = np.arange(n)[None, :] if table.shape[1] > 1 else 0
-    found = spread[np.arange(words)[:, None], rows, np.broadcast_to(chosen, (words, n))]
+    found: Table = spread[np.arange(words)[:, None], rows, np.broadcast_to(chosen, (words, n))]
     return found
 
 
