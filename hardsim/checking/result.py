@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from itertools import count as count_from
+from itertools import pairwise, takewhile
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from hardsim.lang.words import written_word
@@ -70,6 +72,8 @@ UNSETTLED = "hard attention undecided"
 NOT_DECIDED = "not decided"
 LONGEST_TOLD = 40
 """Characters of a word or of the name of an input in a summary."""
+SINGLE_ROWS, MOST_ROWS = 8, 12
+"""Lengths that have a row of their own in a table, and the most rows of a table of lengths."""
 LARGEST_SHOWN = 10**9
 """Counts from here on are shown as a power of ten."""
 
@@ -535,6 +539,17 @@ def undecided_word(word: Word) -> str:
 def span_text(min_n: int, max_n: int) -> str:
     """Lengths in words: `length 4,096`, or `length 1 to 64`."""
     return f"length {min_n:,}" + (f" to {max_n:,}" if max_n > min_n else "")
+
+
+def printed_lengths(max_n: int, every: bool = False) -> tuple[range, ...]:
+    """The lengths that each row of a table stands for, from 1 to `max_n`: 1 to 8 each alone, then those up to each
+    power of two and up to the last, the first rows made one where there are more than MOST_ROWS; `every`: one each."""
+    if every:
+        return tuple(range(n, n + 1) for n in range(1, max_n + 1))
+    doubled = (SINGLE_ROWS << k for k in count_from(1))
+    ends = [*range(1, min(SINGLE_ROWS, max_n) + 1), *takewhile(lambda end: end < max_n, doubled)]
+    kept = [*(end for end in ends if end < max_n), max_n][-MOST_ROWS:]
+    return tuple(range(before + 1, end + 1) for before, end in pairwise([0, *kept]))
 
 
 def count(value: int) -> str:
