@@ -259,7 +259,7 @@ COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
         CHECK,
-        f"files {TRIED} {MODEL} epsilon engine require {CREW} resume tables {INPUT}",
+        f"files {TRIED} {MODEL} epsilon engine require {CREW} resume tables all_lengths {INPUT}",
     ),
     "prove": Manual(
         "Is it right on all words up to a length?",
@@ -279,7 +279,7 @@ COMMANDS = {
     "bound": Manual(
         "What does the theory allow, and what happens?",
         BOUND,
-        f"files gap critical {TRIED} {MODEL} epsilon engine {CREW} plot tables {INPUT}",
+        f"files gap critical {TRIED} {MODEL} epsilon engine {CREW} plot tables all_lengths {INPUT}",
         {"exhaustive": 256},
     ),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),
