@@ -98,7 +98,7 @@ def print_reach(screen: Screen, result: CheckResult | BoundResult) -> None:
 
 def print_headline(screen: Screen, verdict: str, style: str, name: str, reach: str) -> None:
     """The first lines of a report: the verdict and what it is about, then how far it reaches."""
-    screen.line((verdict, style), "  ", (name, "bold"))
+    screen.line((verdict, style), "  ", (name, "bold"), folds=False)
     screen.line(f"  {reach}", hang=2)
 
 

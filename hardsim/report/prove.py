@@ -19,14 +19,14 @@ from hardsim.report.screen import Screen, columns
 
 METHOD = (
     "Every length: i is the query, w the position that should win, j another one, c a count; l are logits in nats.",
-    "An inequality is checked with positions written as sums of numbers >= 0 (for 1 <= j < w <= i <= n: j = 1 + a,",
+    "An inequality is checked with positions written as sums of numbers >= 0 (for 1 <= j < w <= i <= n: j = 1 + a, "
     "w = j + 1 + b, i = w + c, n = i + d): the coefficients of (left - right) times the denominator are all >= 0.",
 )
 HEAD_COLUMNS = columns(
     "<head", "layer", "largest\nerror", "least\nmargin", "at n", "at i", "should\nread",
     "~local types in the worst case",
 )  # fmt: skip
-SUMMARY_COLUMNS = columns("<verdict", "<input", "lengths", "least\nmargin")
+SUMMARY_COLUMNS = columns("<input", "<verdict", "lengths", "least\nmargin")
 LENGTH_COLUMNS = columns(
     "n", "<proved by", "temperature", "error\nbound", "distance from\nthe threshold",
     "~if not, why",
@@ -144,7 +144,7 @@ def print_proofs(screen: Screen, results: Sequence[ProofResult]) -> None:
             lengths = str(result.max_n) if one else f"{result.min_n}-{result.max_n}"
             lengths = "every" if result.every_length else lengths
             name = named(result.input, result.subject.regime)
-            rows.append([result.verdict.value, name, lengths, short(result.proof.margin)])
+            rows.append([name, result.verdict.value, lengths, short(result.proof.margin)])
     if len(rows) > 1:
         screen.table(SUMMARY_COLUMNS, rows)
 

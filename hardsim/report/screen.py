@@ -211,6 +211,8 @@ class _Part:
     widths: Sequence[int]
     rows: Sequence[Sequence[str]]
     below: Sequence[Sequence[tuple[Field, str]]]
+    names: Sequence[str]
+    """What stands alone above each row, if anything does: names that leave the numbers no room."""
     width: int
 
     def lines(self) -> Iterator[tuple[str, int]]:
@@ -226,6 +228,8 @@ class _Part:
                 [cell[start:end] for start, end in folded(cell, width, 0)] if column.fold else [cell]
                 for column, width, cell in zip(self.columns, self.widths, row, strict=True)
             ]
+            if self.names:
+                yield self.names[number], number
             for level in range(max(map(len, split))):
                 yield self._line([cell[level] if level < len(cell) else "" for cell in split]), number
             for column, text in below:
@@ -250,6 +254,9 @@ def _parts(columns: Sequence[Field], rows: Sequence[Sequence[str]], width: int) 
         for number, column in enumerate(columns)
     ]
     beside = list(range(len(columns)))
+    alone = sum(natural) + GAP * (len(natural) - 1) > width and len(natural) > 1
+    if alone := alone and not columns[0].below and columns[0].align == "left" and natural[0] > width // 2:
+        beside.remove(0)
     for number in [k for k, column in enumerate(columns) if column.below]:
         others = sum(natural[k] + GAP for k in beside if k != number)
         if others + natural[number] <= width:
@@ -258,7 +265,7 @@ def _parts(columns: Sequence[Field], rows: Sequence[Sequence[str]], width: int) 
             natural[number] = width - others
         elif len(beside) > 1:
             beside.remove(number)
-    apart = [k for k in range(len(columns)) if k not in beside]
+    apart = [k for k, column in enumerate(columns) if k not in beside and column.below]
     groups: list[list[int]] = [beside[:1]]
     for number in beside[1:]:
         if len(groups[-1]) > 1 and sum(natural[k] + GAP for k in groups[-1]) + natural[number] > width:
@@ -270,6 +277,7 @@ def _parts(columns: Sequence[Field], rows: Sequence[Sequence[str]], width: int) 
             [natural[k] for k in group],
             [[row[k] for k in group] for row in rows],
             [[(columns[k], row[k]) for k in apart if row[k] != NOTHING] if not place else [] for row in rows],
+            [row[0] for row in rows] if alone else [],
             width,
         )
         for place, group in enumerate(groups)
