@@ -210,6 +210,8 @@ class _Part:
     columns: Sequence[Field]
     widths: Sequence[int]
     rows: Sequence[Sequence[str]]
+    apart: Sequence[Field]
+    """The columns that stand below."""
     below: Sequence[Sequence[tuple[Field, str]]]
     names: Sequence[str]
     """What stands alone above each row, if anything does: names that leave the numbers no room."""
@@ -222,6 +224,8 @@ class _Part:
         for level in range(depth):
             names = [head[level - depth + len(head)] if level - depth + len(head) >= 0 else "" for head in heads]
             yield self._line(names), HEADER
+        for column in self.apart:
+            yield ("" if column.copied else 2 * INDENT) + column.header.replace("\n", " "), HEADER
         yield "\u2500" * (sum(self.widths) + GAP * (len(self.widths) - 1)), RULE
         for number, (row, below) in enumerate(zip(self.rows, self.below, strict=True)):
             split = [
@@ -276,6 +280,7 @@ def _parts(columns: Sequence[Field], rows: Sequence[Sequence[str]], width: int) 
             [columns[k] for k in group],
             [natural[k] for k in group],
             [[row[k] for k in group] for row in rows],
+            [columns[k] for k in apart] if not place else [],
             [[(columns[k], row[k]) for k in apart if row[k] != NOTHING] if not place else [] for row in rows],
             [row[0] for row in rows] if alone else [],
             width,

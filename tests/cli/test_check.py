@@ -18,6 +18,7 @@ from hardsim.checking.result import CheckResult
 from hardsim.checking.subject import Subject
 from hardsim.cli import streams
 from hardsim.errors import InvariantError, Undecided
+from hardsim.examples import formulas_directory
 from hardsim.program.regimes import PROVEN
 from tests.attention_models import some_a, write
 from tests.cli.conftest import interrupt, written
@@ -345,3 +346,41 @@ def test_few_digits_are_noted(hardsim: Any, since: Path) -> None:
     outcome = hardsim("check", since, "--engine", "mpmath", "--dps", "15", "--max-n", "3")
     outcome.exits(0).says("15 decimal digits are fewer than the")
     assert hardsim("check", since, "--dps", "5", "--max-n", "3").err == ""
+
+
+def test_the_command_that_is_printed_runs_and_finds_the_mismatch(hardsim: Any) -> None:
+    given = ("-e", "a S b", "--alphabet", "a b c", "--regime", "none")
+    result = hardsim("check", *given, "--max-n", "2", "--json", "-").result
+    lines = hardsim("check", *given, "--max-n", "2").out.splitlines()
+    assert result["command"] in lines
+    assert hardsim(*shlex.split(result["command"])[1:]).code == 1
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "flipflop.ltl", "--max-n", "9"),
+        ("check", "flipflop.ltl", "--regime", "none", "--max-n", "6"),
+        ("check", "dyck1.srasp", "--max-n", "3"),
+        ("check", "ties.ahat.json", "--max-n", "6"),
+        ("check", "since.ltl", "ties.ahat.json", "reverse.srasp", "--max-n", "2"),
+        ("prove", "flipflop.ltl", "--all-n", "--max-n", "6"),
+        ("bound", "since.ltl", "--max-n", "9"),
+        ("bound", "--gap", "since.ltl", "flipflop.ahat.json", "--max-n", "3"),
+    ],
+)
+def test_reports_fit_every_terminal_and_break_no_word(
+    hardsim: Any, arguments: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(formulas_directory())
+    wide = hardsim(*arguments).told.split()
+    monkeypatch.setattr("hardsim.report.screen.FILE_WIDTH", width)
+    outcome = hardsim(*arguments)
+    longest = {line for line in outcome.out.splitlines() if len(line) > width}
+    # Only what is copied is longer: commands, words, and what is a single word.
+    assert [line for line in longest if not line.startswith("hardsim ") and " " in line.strip()] == []
+    if len([one for one in arguments if "." in one]) > 1 and arguments[0] == "check":
+        return  # a row of several leaves out the numbers for which it has no room
+    # Every word of the report at 80 columns is there, whole.
+    assert set(wide) - set(outcome.told.split()) <= {one for one in wide if set(one) == {"\u2500"}}

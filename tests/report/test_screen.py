@@ -121,7 +121,7 @@ def test_a_narrow_table_goes_on_in_another_with_the_first_column(monkeypatch: py
     rows = [("1", "2" * 10, "3" * 10, "so it is"), ("12", "4", "5", "–")]
     lines = lines_at(20, monkeypatch, lambda screen: screen.table(columns, rows))
     assert lines == [
-        " n         one", "──────────────", " 1  2222222222", "    so it is", "12           4", "",
+        " n         one", "    why", "──────────────", " 1  2222222222", "    so it is", "12           4", "",
         " n         two", "──────────────", " 1  3333333333", "12           5",
     ]  # fmt: skip
 
