@@ -46,6 +46,7 @@ LEFT_OUT = {
     "alphabet": "hardsim.load takes it",
     "json": "results are data already",
     "tables": "of what is printed",
+    "all_lengths": "of what is printed",
     "plot": "of what is drawn beside what is printed",
     "require": "of the exit code: a verdict can be asked what it reaches",
     "output": "Model.save",

@@ -79,7 +79,7 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
             result = bound_report(target, options, wanted, None if shown is None else shown.update, crew)
         current.found.append(result)
         if not gap or not result.agreed:
-            print_bound(current.screen, result, subject.alphabet, tables)
+            print_bound(current.screen, result, subject.alphabet, tables, request.all_lengths)
         left = f"the report on {name} is partial" if result.partial else ""
         current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left)
 

@@ -9,7 +9,7 @@ from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.checking.combined import check_with_proof
 from hardsim.checking.crews import Crews, crews
 from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.options import Request
+from hardsim.checking.options import ALL, Request
 from hardsim.checking.result import AUTO, MPMATH, CheckResult, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import announce, bar, check_cost
@@ -17,7 +17,7 @@ from hardsim.cli.session import Session, session
 from hardsim.cli.streams import UNDECIDED, note
 from hardsim.errors import InputError
 from hardsim.files import same_file
-from hardsim.report.check import print_check, print_summary
+from hardsim.report.check import Listing, print_check, print_list, print_summary
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 
@@ -32,8 +32,13 @@ def command(request: Request) -> None:
         kept = _checkpoint(current)
         if kept is None or not kept.complete:
             staff.join()
-        current.all(given, _Work(current, staff, current.tables(given), kept).check)
+        tables = current.tables(given)
+        listing = Listing(current.screen, [one.name for one in given], request.regime == ALL)
+        blocks = tables or not current.several(given)
+        current.all(given, _Work(current, staff, tables, None if blocks else listing, kept).check)
         if len(current.found) > 1:
+            if blocks:
+                print_list(current.screen, current.found)
             print_summary(current.screen, current.found)
         if kept is not None and not current.interrupted:
             kept.finish()
@@ -59,6 +64,7 @@ class _Work:
     current: Session
     staff: Crews
     tables: bool
+    listing: Listing | None
     kept: Checkpoint | None
 
     def check(self, subject: Subject) -> None:
@@ -82,7 +88,10 @@ class _Work:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
-            print_check(self.current.screen, result, subject.alphabet, self.tables)
+            if self.listing is not None:
+                self.listing.add(result, subject.alphabet)
+            else:
+                print_check(self.current.screen, result, subject.alphabet, self.tables, request.all_lengths)
             self.current.found.append(result)
             self._hold(result)
             left = f"the result of {result.input} is partial, it stands for the words tried until now"

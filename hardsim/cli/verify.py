@@ -24,6 +24,8 @@ from hardsim.cli.streams import MISMATCH, say
 from hardsim.errors import InputError
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
+from hardsim.report.check import print_headline
+from hardsim.report.screen import Screen
 from hardsim.sections import FORMAT, SCHEMA_VERSION, printable
 from hardsim.verify import rejection
 from hardsim.verify import verify as verify_document
@@ -56,9 +58,9 @@ def command(request: Request) -> None:
                 result = check(name, meant)
                 current.found.append(result)
                 if result.min_n is not None and result.max_n is not None:
+                    print_valid(current.screen, result)
                     for line in text_lines(result):
                         current.screen.line(line)
-                    current.screen.line(("VALID", "green"), f": every word of {span_text(result.min_n, result.max_n)}")
                     current.screen.flush()
                 else:
                     # Not on standard output, where whoever looks for VALID would find it.
@@ -91,19 +93,27 @@ def _meant(request: Request) -> Meant:
     return replace(meant, model=(made, model))
 
 
+def print_valid(screen: Screen, result: VerifyResult) -> None:
+    """That a certificate is valid, and what it claims."""
+    assert result.min_n is not None
+    assert result.max_n is not None
+    reach = f"every word of {span_text(result.min_n, result.max_n)}"
+    print_headline(screen, "VALID", "bold green", result.input, reach)
+
+
 def text_lines(result: VerifyResult) -> list[str]:
     """What a valid certificate is about, and what it was compared with, in printable characters."""
-    lines, compared = [result.input], result.compared
+    lines, compared = list[str](), result.compared
     assert result.formula is not None
     assert result.digests is not None
     if compared.formula is not None:
-        lines.append(f"  formula  that of {compared.formula}")
+        lines.append(f"  formula   that of {compared.formula}")
     else:
         nodes = node_lines(result.formula, MOST_LINES)
-        lines.append(f"  formula  node {literal_text(result.formula['root'])} at the last position, of")
-        lines += [printable(f"             {line}") for line in nodes]
+        lines.append(f"  formula   node {literal_text(result.formula['root'])} at the last position, of")
+        lines += [printable(f"              {line}") for line in nodes]
     told = f"that of {compared.model}, " if compared.model is not None else ""
-    lines.append(f"  model    {told}sha256 {result.digests['model']}")
+    lines.append(f"  model     {told}sha256 {result.digests['model']}")
     missing = [key for key in ("formula", "model") if getattr(compared, key) is None]
     if missing:
         named = " and ".join(f"--{key}" for key in missing)
