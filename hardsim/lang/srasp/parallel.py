@@ -213,8 +213,8 @@ def _chosen(table: Table, chosen: Table) -> Table:
     words, n = max(len(table), len(chosen)), chosen.shape[1]
     spread = np.broadcast_to(table, (words, table.shape[1], n))
     rows = np.arange(n)[None, :] if table.shape[1] > 1 else 0
-    spread = spread[np.arange(words)[:, None], rows, np.broadcast_to(chosen, (words, n))]
-    return spread
+    result: Table = spread[np.arange(words)[:, None], rows, np.broadcast_to(chosen, (words, n))]
+    return result
 
 
 def _prefix_sums(table: Table, n: int) -> Table:
