@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hardsim.checking.campaign import CheckOptions, default_workers
 from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
@@ -13,11 +14,11 @@ from hardsim.checking.options import Request
 from hardsim.checking.result import AUTO, MPMATH, CheckResult, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import announce, bar, check_cost
-from hardsim.cli.session import Session, session
-from hardsim.cli.streams import UNDECIDED, note
+from hardsim.cli.session import Session, Shown, session
+from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
-from hardsim.report.check import print_check, print_summary
+from hardsim.report.check import print_check, print_summary, print_verdict
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 
@@ -33,7 +34,7 @@ def command(request: Request) -> None:
         if kept is None or not kept.complete:
             staff.join()
         current.all(given, _Work(current, staff, current.tables(given), kept).check)
-        if len(current.found) > 1:
+        if len(current.found) > 1 and not request.quiet:
             print_summary(current.screen, current.found)
         if kept is not None and not current.interrupted:
             kept.finish()
@@ -82,18 +83,18 @@ class _Work:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
-            print_check(self.current.screen, result, subject.alphabet, self.tables)
-            self.current.found.append(result)
-            self._hold(result)
+            told = _told(result, subject, self.tables)
+            self.current.show(result, told)
             left = f"the result of {result.input} is partial, it stands for the words tried until now"
             undecided = result.verdict is Verdict.UNDECIDED
-            self.current.conclude(result.agreed, undecided, left if result.partial else "")
+            left = left if result.partial else ""
+            self.current.conclude(result.agreed, undecided, left, told, self._weaker(result))
 
-    def _hold(self, result: CheckResult) -> None:
-        """Exit code 3 for a verdict that is weaker than `--require` asks for, with what leads to a stronger one."""
+    def _weaker(self, result: CheckResult) -> str:
+        """That a verdict is weaker than `--require` asks for, with what leads to a stronger one; empty if it is not."""
         wanted = REQUIRED[self.current.request.require]
         if wanted is None or not result.agreed or result.verdict.reaches(wanted):
-            return
+            return ""
         if wanted is Verdict.PROVED:
             advice = "The prover did not settle it (it is asked under --engine auto up to length 64): `hardsim prove` "
             advice += "says why."
@@ -103,6 +104,20 @@ class _Work:
             advice = "No word was tried: run it again."
         else:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
-        told = f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
-        self.current.codes.append(UNDECIDED)
-        self.current.remark(result.input, result.model.regime, told)
+        return f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
+
+
+def _told(result: CheckResult, subject: Subject, tables: bool) -> Shown:
+    """How a result is told."""
+    mismatch, violation, alphabet = result.mismatch, result.violation, subject.alphabet
+    word = result.undecided_word if mismatch is None else mismatch.word
+    return Shown(
+        input=result.input,
+        regime=result.model.regime,
+        verdict=result.verdict,
+        reach=result.reach,
+        full=partial(print_check, result=result, alphabet=alphabet, tables=tables),
+        brief=partial(print_verdict, result=result, alphabet=alphabet),
+        word=violation.word if word is None and violation is not None else word,
+        alphabet=alphabet,
+    )

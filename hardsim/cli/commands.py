@@ -17,7 +17,7 @@ from hardsim.checking.options import Request
 from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import taking
-from hardsim.cli.streams import CODES, LostOutput, note, say
+from hardsim.cli.streams import CODES, LostOutput, say, warn
 from hardsim.version import __version__
 from hardsim.visible import visible
 
@@ -119,7 +119,7 @@ def dispatch(arguments: list[str] | None = None) -> int:
     code = _dispatch(arguments)
     option = _misplaced(arguments)
     if code == streams.BAD_INPUT and option is not None:
-        note(f"{option} stands after '--' and was read as a file or a word: options stand before '--'")
+        warn(f"{option} stands after '--' and was read as a file or a word: options stand before '--'")
     return code
 
 

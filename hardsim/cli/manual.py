@@ -13,6 +13,8 @@ from hardsim.checking.options import MODEL, TRIED
 
 INPUT, CREW = "json expression alphabet", "dps workers backend scheduler"
 """Where the input of a command comes from, and who tries words."""
+SHOWN = "quiet format fail_fast"
+"""How the verdicts on several inputs are told."""
 
 
 @dataclass(frozen=True)
@@ -259,15 +261,18 @@ COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
         CHECK,
-        f"files {TRIED} {MODEL} epsilon engine require {CREW} resume tables {INPUT}",
+        f"files {TRIED} {MODEL} epsilon engine require {CREW} resume tables {SHOWN} {INPUT}",
     ),
     "prove": Manual(
         "Is it right on all words up to a length?",
         PROVE,
-        f"files max_n min_n all_n heads_only search certificate {MODEL} epsilon engine dps workers tables {INPUT}",
+        f"files max_n min_n all_n heads_only search certificate {MODEL} epsilon engine dps workers tables {SHOWN} "
+        f"{INPUT}",
         {"max_n": 64},
     ),
-    "verify": Manual("Is a certificate of such a proof right?", VERIFY, f"certificates formula model at {INPUT}"),
+    "verify": Manual(
+        "Is a certificate of such a proof right?", VERIFY, f"certificates formula model at {SHOWN} {INPUT}"
+    ),
     "eval": Manual(
         "What is answered on given words?", EVAL, f"words {MODEL} epsilon engine dps {INPUT}", usage="[OPTIONS] [FILE]"
     ),
@@ -279,7 +284,7 @@ COMMANDS = {
     "bound": Manual(
         "What does the theory allow, and what happens?",
         BOUND,
-        f"files gap critical {TRIED} {MODEL} epsilon engine {CREW} plot tables {INPUT}",
+        f"files gap critical {TRIED} {MODEL} epsilon engine {CREW} plot tables {SHOWN} {INPUT}",
         {"exhaustive": 256},
     ),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),

@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 import typer
 
 from hardsim.checking.options import DEFAULTS, LARGEST_LENGTH, PARSERS, Request
+from hardsim.cli import streams
 from hardsim.cli.manual import Manual
 from hardsim.errors import InputError
 
@@ -73,6 +74,11 @@ output       -o --output PATH            The file to write; '-' is standard outp
 formula      --formula FILE              Hold that the certificate is about the formula of this .ltl file.
 model        --model FILE                Hold that it is about the network of this compiled model (.json).
 json         --json PATH                 Write everything as JSON too; '-' is standard output, alone.
+format       --format NAME               What standard output is: text; json (as --json -); or for other programs junit
+                                         (XML), github (annotations of GitHub Actions) or sarif (version 2.1.0).
+quiet        -q --quiet                  Print verdicts and failures only.
+fail_fast    --fail-fast                 Stop after the first failure: a mismatch, bad input, or a verdict that is less
+                                         than was required.
 """
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]
@@ -121,6 +127,7 @@ def taking(manual: Manual, command: Callable[[Request], None]) -> Callable[..., 
         sources = {name: context.get_parameter_source(name) for name in values}
         written = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
         request = Request(**values, written=written)
+        streams.hush(request.quiet)
         if "regime" in values:
             request.options()
         command(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 from hardsim.checking.certificate import (
@@ -19,11 +20,12 @@ from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request
 from hardsim.checking.result import span_text
 from hardsim.checking.subject import Subject
-from hardsim.cli.session import check_source, session
-from hardsim.cli.streams import MISMATCH, say
+from hardsim.cli.session import Shown, check_source, session
+from hardsim.cli.streams import say
 from hardsim.errors import InputError
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
+from hardsim.report.screen import Screen
 from hardsim.sections import FORMAT, SCHEMA_VERSION, printable
 from hardsim.verify import rejection
 from hardsim.verify import verify as verify_document
@@ -51,19 +53,38 @@ def command(request: Request) -> None:
             if name is not None:
                 current.spare(name)
         meant = _meant(request)
+        current.names = list(request.certificates)
         for name in request.certificates:
+            if current.over:
+                break
+            current.started = perf_counter()
             with current.guard(name):
                 result = check(name, meant)
-                current.found.append(result)
-                if result.min_n is not None and result.max_n is not None:
-                    for line in text_lines(result):
-                        current.screen.line(line)
-                    current.screen.line(("VALID", "green"), f": every word of {span_text(result.min_n, result.max_n)}")
-                    current.screen.flush()
+                told = _told(result)
+                if result.valid:
+                    current.show(result, told)
                 else:
                     # Not on standard output, where whoever looks for VALID would find it.
                     say(f"{name}: INVALID: {result.reason}")
-                    current.codes.append(MISMATCH)
+                    current.found.append(result)
+                current.conclude(result.valid, undecided=False, shown=told)
+
+
+def _told(result: VerifyResult) -> Shown:
+    """How a result is told."""
+    said = result.reason or ""
+    if result.min_n is not None and result.max_n is not None:
+        said = f"every word of {span_text(result.min_n, result.max_n)}"
+
+    def brief(screen: Screen) -> None:
+        screen.line((result.verdict, "green" if result.valid else "bold red"), f": {said}")
+
+    def full(screen: Screen) -> None:
+        for line in text_lines(result):
+            screen.line(line)
+        brief(screen)
+
+    return Shown(result.input, None, result.verdict, said, full, brief)
 
 
 def _meant(request: Request) -> Meant:

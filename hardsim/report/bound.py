@@ -46,13 +46,18 @@ def print_bound(screen: Screen, result: BoundResult, alphabet: Sequence[str], ta
         print_facts(screen, result, rests_on, alphabet)
         screen.line(f"  theorem  {result.asymptotics}")
         screen.line(f"  grid     {result.grid}, each tried until one is wrong")
+    print_bound_verdict(screen, result, alphabet)
+    screen.raw()
+
+
+def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[str]) -> None:
+    """The verdict with its reach, and what refutes it."""
     print_reach(screen, result)
     if result.violation is not None:
         print_violation(screen, result.violation, alphabet)
     elif result.refuted is not None:
         screen.word("The word", result.refuted, alphabet)
         screen.line("  Next: raise --beta or lower --tau, or leave both out.")
-    screen.raw()
 
 
 def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
@@ -143,11 +148,16 @@ def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[st
         screen.raw()
         screen.table(CRITICAL_COLUMNS, [bracket_row(bracket, alphabet) for bracket in result.lengths])
     screen.raw()
+    print_conclusions(screen, result, alphabet)
+    screen.raw()
+
+
+def print_conclusions(screen: Screen, result: CriticalResult, alphabet: Sequence[str]) -> None:
+    """What is known for every length."""
     for text in conclusions(result):
         screen.line(f"  {text}")
     if result.every_length.word is not None:
         screen.word("The word that is wrong at the largest beta", result.every_length.word, alphabet)
-    screen.raw()
 
 
 def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:

@@ -36,7 +36,7 @@ SHOWN_RUNS = 4
 
 def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], tables: bool) -> None:
     """The block of one result; `tables` adds one row per head of a formula, or per length of a model."""
-    subject, mismatch = result.subject, result.mismatch
+    subject = result.subject
     model = None if result.proof is None else model_line(subject.facts)
     screen.head(result.input, [*titles(result), ("model", model)])
     if result.proof is not None:
@@ -44,13 +44,19 @@ def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], ta
     if tables and result.lengths:
         screen.block(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
         screen.raw()
+    print_proof_verdict(screen, result, alphabet)
+    screen.raw()
+
+
+def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[str]) -> None:
+    """The verdict with its reach, the words that were run besides, and the word that refutes it."""
+    mismatch = result.mismatch
     screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
     print_confirmation(screen, result.confirmed, result.min_n)
     if mismatch is not None:
         what = "The word" if result.proof is None else "The shortest refuting word found"
         screen.word(what, mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.proof is not None)}")
-    screen.raw()
 
 
 def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bool) -> None:
