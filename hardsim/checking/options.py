@@ -189,6 +189,7 @@ class Request:
     format: str = "text"
     quiet: bool = False
     fail_fast: bool = False
+    pin: bool = False
     written: frozenset[str] = frozenset()
 
     def options(self) -> list[ModelOptions]:

@@ -14,6 +14,7 @@ from hardsim.checking.options import Request
 from hardsim.checking.result import AUTO, MPMATH, CheckResult, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import announce, bar, check_cost
+from hardsim.cli.pin import hold_pinnable, hold_placed, pin
 from hardsim.cli.session import Session, Shown, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
@@ -28,14 +29,17 @@ def command(request: Request) -> None:
     if request.require not in REQUIRED:
         told = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(told, "Write --require certified or --require proved.")
+    hold_pinnable(request)
     with crews(request, note) as staff, session("check", request, request.seed) as current:
         given = list(current.read())
+        hold_placed(request, given)
         kept = _checkpoint(current)
         if kept is None or not kept.complete:
             staff.join()
         current.all(given, _Work(current, staff, current.tables(given), kept).check)
         if len(current.found) > 1 and not request.quiet:
             print_summary(current.screen, current.found)
+        pin(current, given)
         if kept is not None and not current.interrupted:
             kept.finish()
 

@@ -55,6 +55,8 @@ A hard-attention model, or a program compiled into one, is run exactly and as a 
 at the temperature that Theorem 26 gives for its score gap (or at --tau). Every activation is compared with the hard
 one; errors stand beside the theorem's bounds.
 
+The words of accept:, reject: and map: lines are run whatever --max-n says; --pin adds a word that fails to them.
+
 The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
 --resume a check that was stopped, by whatever, goes on from the words it had done.
 
@@ -261,12 +263,12 @@ COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
         CHECK,
-        f"files {TRIED} {MODEL} epsilon engine require {CREW} resume tables {SHOWN} {INPUT}",
+        f"files {TRIED} {MODEL} epsilon engine require pin {CREW} resume tables {SHOWN} {INPUT}",
     ),
     "prove": Manual(
         "Is it right on all words up to a length?",
         PROVE,
-        f"files max_n min_n all_n heads_only search certificate {MODEL} epsilon engine dps workers tables {SHOWN} "
+        f"files max_n min_n all_n heads_only search certificate {MODEL} epsilon engine dps workers pin tables {SHOWN} "
         f"{INPUT}",
         {"max_n": 64},
     ),

@@ -79,6 +79,7 @@ format       --format NAME               What standard output is: text; json (as
 quiet        -q --quiet                  Print verdicts and failures only.
 fail_fast    --fail-fast                 Stop after the first failure: a mismatch, bad input, or a verdict that is less
                                          than was required.
+pin          --pin                       Write a word that fails into the file, as an example: one .ltl or .srasp file.
 """
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]

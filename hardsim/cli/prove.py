@@ -15,6 +15,7 @@ from hardsim.checking.prove import UNUSED, ProofResult, hold_provable, plan_proo
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import announce_certificate, announce_model_proof, announce_proof, bar
+from hardsim.cli.pin import hold_pinnable, hold_placed, pin
 from hardsim.cli.session import Session, Shown, session
 from hardsim.errors import InputError
 from hardsim.files import Sink
@@ -24,6 +25,7 @@ from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 def command(request: Request) -> None:
     """The command."""
     hold_provable(request)
+    hold_pinnable(request)
     path = request.certificate
     with (
         nullcontext() if path is None else Sink(path, "--certificate") as target,
@@ -31,11 +33,13 @@ def command(request: Request) -> None:
     ):
         current.without(*UNUSED)
         given = list(current.read())
+        hold_placed(request, given)
         if current.several(given) and target is not None:
             raise InputError("one certificate is of one input, and there are several", "Give one of them.")
         current.all(given, _Work(current, current.tables(given), target).prove)
         if len(current.found) > 1 and not request.quiet:
             print_proofs(current.screen, current.found)
+        pin(current, given)
 
 
 @dataclass
