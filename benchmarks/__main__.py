@@ -1,6 +1,7 @@
 """Run the benchmarks: print one table with the targets and what was reached, and write it as JSON.
 
-    python -m benchmarks                      everything, about ten minutes on two idle cores
+    python -m benchmarks                      all groups but `long`, about twelve minutes on two idle cores
+    python -m benchmarks --all                `long` too, which takes some minutes more
     python -m benchmarks --only prover        one group
     python -m benchmarks --quick              one length, few words: that the passes run and agree
     python -m benchmarks --docs               the table of docs/benchmarks.md from results.json, nothing is run
@@ -15,7 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks import exhaustive, prover, startup, throughput
+from benchmarks import alternatives, checks, exhaustive, prover, startup, throughput
 from benchmarks.results import Results, new_results
 from benchmarks.table import into_page, render
 
@@ -25,12 +26,21 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 GROUPS: dict[str, Callable[[], Results]] = {
     startup.GROUP: startup.measure,
+    checks.GROUP: checks.measure,
+    checks.LONG_GROUP: checks.measure_long,
+    alternatives.GROUP: alternatives.measure_all,
     throughput.GROUP: throughput.measure_all,
     exhaustive.GROUP: exhaustive.measure,
     prover.GROUP: prover.measure,
 }
 """What runs each group."""
-QUICK: dict[str, Callable[[], Results]] = {startup.GROUP: startup.quick, throughput.GROUP: throughput.quick}
+ON_DEMAND = (checks.LONG_GROUP,)
+"""Groups that are run only if they are asked for."""
+QUICK: dict[str, Callable[[], Results]] = {
+    startup.GROUP: startup.quick,
+    alternatives.GROUP: alternatives.quick,
+    throughput.GROUP: throughput.quick,
+}
 """The groups that have a quick form, without targets."""
 
 
@@ -41,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         into_page(PAGE, Results.from_json(REFERENCE.read_text(encoding="utf-8")))
         return 0
     runs = QUICK if given.quick else GROUPS
-    groups: list[str] = given.only or list(runs)
+    groups: list[str] = given.only or [name for name in runs if given.all or name not in ON_DEMAND]
     results = new_results(groups, given.quick)
     for name in groups:
         print(f"{name} ...", file=sys.stderr, flush=True)
@@ -61,12 +71,15 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="one length, few words, no targets")
+    parser.add_argument("--all", action="store_true", help=f"{', '.join(ON_DEMAND)} too")
     parser.add_argument("--only", action="append", choices=list(GROUPS), metavar="GROUP", help=", ".join(GROUPS))
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the results here")
     parser.add_argument("--docs", action="store_true", help=f"render {REFERENCE.name} into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args(arguments)
-    if given.docs and (given.quick or given.only or given.json):
+    if given.docs and (given.quick or given.only or given.json or given.all):
         parser.error("--docs runs nothing: give it alone")
+    if given.all and (given.quick or given.only):
+        parser.error("--all is for full runs: leave out --quick and --only")
     if given.quick and set(given.only or ()) - QUICK.keys():
         parser.error(f"of {', '.join(given.only)} only {', '.join(QUICK)} can be had with --quick")
     return given

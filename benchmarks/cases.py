@@ -1,16 +1,17 @@
-"""The languages that are measured, and six ways to run the network of each."""
+"""The languages that are measured, and the ways to run the network of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 from benchmarks.dense import DensePass
 from benchmarks.naive import NaivePass
 from benchmarks.timing import Answers, Pass
-from hardsim.checking.engines import FloatEngine, HardRunner, Watched, WordEngine, batches
+from hardsim.checking.engines import FloatEngine, Hard, HardRunner, Watched, WordEngine, batches
 from hardsim.checking.open import read_input
 from hardsim.checking.result import BALL, Answer, Word
 from hardsim.checking.result import MPMATH as MP
@@ -19,6 +20,7 @@ from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import sample_words
 from hardsim.network.model import Transformer
 from hardsim.program.assemble import assemble
+from hardsim.program.model import Program
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
@@ -60,8 +62,13 @@ class Case:
 
     def passes(self, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
         """The six passes over seeded words of length n, accepted and rejected ones, and what is right of each word."""
+        work = self.work(n, effort.batch)
+        return six_passes(work, effort), work.truth
+
+    def work(self, n: int, count: int) -> Work:
+        """Seeded words of length n and the network that runs them."""
         options = ModelOptions() if self.regime is None else ModelOptions(regime=self.regime)
-        return network_passes(read_input(str(ROOT / self.file)).compile(options), n, effort)
+        return Work.of(read_input(str(ROOT / self.file)).compile(options), n, count)
 
 
 CASES = (
@@ -72,35 +79,67 @@ CASES = (
 )
 
 
-def network_passes(subject: Subject, n: int, effort: Effort) -> tuple[list[Pass], list[bool]]:
-    """The softmax network of a subject: of a formula the one for every length, whose output is exactly 0 or 1, of a
+@dataclass(frozen=True)
+class Work:
+    """Words of one length, accepted and rejected ones, the softmax network that runs them, and the hard attention that
+    it is held against. Of a formula the network is the one for every length, whose output is exactly 0 or 1; of a
     program that at Theorem 26's temperature for these words, whose output is compared with a threshold."""
-    oracle = subject.oracle
-    assert oracle is not None
-    seeds = [word for word, _ in subject.examples]
-    words = sample_words(subject.alphabet, n, effort.batch, SEED, lambda word: oracle(word) is True, seeds)
-    network, program = subject.stored, subject.program
-    parts = [list(words)]
-    if network is None:
-        found = prepare_words(subject, {n: words}, {n: False}, keep=False)[0]
-        network, program = assemble(found.program, plan_length(found, subject, n).schedule), found.program
+
+    subject: Subject
+    network: Transformer
+    program: Program
+    words: list[Word]
+    truth: list[bool]
+    parts: list[list[Word]]
+    """The words in the batches that a check would run."""
+
+    @staticmethod
+    def of(subject: Subject, n: int, count: int) -> Work:
+        """About `count` seeded words of length n for an acceptor."""
+        oracle = subject.oracle
+        assert oracle is not None
+        seeds = [word for word, _ in subject.examples]
+        words = sample_words(subject.alphabet, n, count, SEED, lambda word: oracle(word) is True, seeds)
+        network, program = subject.stored, subject.program
+        if network is None:
+            found = prepare_words(subject, {n: words}, {n: False}, keep=False)[0]
+            network, program = assemble(found.program, plan_length(found, subject, n).schedule), found.program
         parts = list(batches(words, n + network.bos))
-    runner = HardRunner(subject, program)
-    watched = Watched(program, network, streams=subject.stored is None)
-    hards = [runner.run(part) for part in parts]
+        return Work(subject, network, program, words, [oracle(word) is True for word in words], parts)
 
-    def engine() -> FloatEngine:
-        return FloatEngine(subject, network, watched)
+    @property
+    def n(self) -> int:
+        """The length of the words."""
+        return len(self.words[0])
 
-    def float_pass() -> Run:
-        floats = engine()
+    @cached_property
+    def threshold(self) -> Fraction:
+        """An output above it is an acceptance."""
+        return Fraction(1, 2) if self.network.threshold is None else Fraction(self.network.threshold)
+
+    @cached_property
+    def watched(self) -> Watched:
+        """Where errors are measured."""
+        return Watched(self.program, self.network, streams=self.subject.stored is None)
+
+    # ---- ways to run them, each as what prepares it ----
+
+    def dense(self) -> Run:
+        """Plain numpy."""
+        network = DensePass(self.network, self.n)
+        symbols = network.numbers(self.words)
+        return lambda: [bool(value > float(self.threshold)) for value in network.run(symbols)]
+
+    def float_pass(self) -> Run:
+        """Certified float64, as far as answers need it."""
+        floats = self._floats()
 
         def run() -> Answers:
             answers: Answers = []
-            for part in parts:
+            for part in self.parts:
                 here: Answers = [None] * len(part)
                 for trace, rows in floats.passes(part):
-                    known, _ = floats.answers(trace, n)
+                    known, _ = floats.answers(trace, self.n)
                     for row, place in rows.tolist():
                         here[place] = _sure(known[row])
                 answers += here
@@ -108,18 +147,38 @@ def network_passes(subject: Subject, n: int, effort: Effort) -> tuple[list[Pass]
 
         return run
 
-    def certified() -> Run:
-        floats = engine()
-        pairs = list(zip(parts, hards, strict=True))
+    def certified(self, hards: Sequence[Hard]) -> Run:
+        """Certified float64, with the errors of all heads against exact hard attention, which was run before."""
+        floats, pairs = self._floats(), list(zip(self.parts, hards, strict=True))
         return lambda: [_sure(answer) for part, hard in pairs for answer in floats.batch(part, hard).answers]
 
-    def one_by_one(name: str) -> Run:
-        single = WordEngine(subject, network, watched, name, None)
-        return lambda: [_sure(single.decision(word)[1]) for word in words[: effort.single]]
+    def checked(self) -> Run:
+        """Exact hard attention and certified float64 against it: what a check does with words. An answer counts where
+        the two agree."""
+        floats, runner = self._floats(), HardRunner(self.subject, self.program)
 
-    runs = Runs(float_pass, certified, lambda: one_by_one(BALL), lambda: one_by_one(MP))
-    digits = WordEngine(subject, network, watched, MP, None).run(words[0]).digits
-    return all_passes(network, words, digits, effort, runs), [oracle(word) is True for word in words]
+        def run() -> Answers:
+            answers: Answers = []
+            for part in self.parts:
+                hard = runner.run(part)
+                soft = floats.batch(part, hard).answers
+                answers += [_sure(one) if one == two else None for one, two in zip(soft, hard.answers, strict=True)]
+            return answers
+
+        return run
+
+    def one_by_one(self, name: str, count: int) -> Run:
+        """Balls or mpmath, on the first words."""
+        single = WordEngine(self.subject, self.network, self.watched, name, None)
+        return lambda: [_sure(single.decision(word)[1]) for word in self.words[:count]]
+
+    def naive(self, count: int, digits: int) -> Run:
+        """Naive mpmath with so many decimal digits, on the first words."""
+        network = NaivePass(self.network, self.n, digits)
+        return lambda: [bool(network.run(word) > self.threshold) for word in self.words[:count]]
+
+    def _floats(self) -> FloatEngine:
+        return FloatEngine(self.subject, self.network, self.watched)
 
 
 def _sure(answer: Answer) -> bool | None:
@@ -127,36 +186,16 @@ def _sure(answer: Answer) -> bool | None:
     return answer if isinstance(answer, bool) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """Four of the project's own ways to run a network, each as what prepares it."""
-
-    float_pass: Callable[[], Run]
-    certified: Callable[[], Run]
-    balls: Callable[[], Run]
-    mpmath: Callable[[], Run]
-
-
-def all_passes(model: Transformer, words: list[Word], digits: int, effort: Effort, runs: Runs) -> list[Pass]:
-    """The six passes; the naive one has as many decimal digits as mpmath is given."""
-    n = len(words[0])
-    threshold = Fraction(1, 2) if model.threshold is None else Fraction(model.threshold)
-
-    def dense() -> Run:
-        network = DensePass(model, n)
-        symbols = network.numbers(words)
-        return lambda: [bool(value > float(threshold)) for value in network.run(symbols)]
-
-    def naive() -> Run:
-        network = NaivePass(model, n, digits)
-        return lambda: [bool(network.run(word) > threshold) for word in words[: effort.naive]]
-
+def six_passes(work: Work, effort: Effort) -> list[Pass]:
+    """All six; the naive one has as many digits as mpmath is given."""
     batch, single = effort.batch, effort.single
+    hards = list(map(HardRunner(work.subject, work.program).run, work.parts))
+    digits = WordEngine(work.subject, work.network, work.watched, MP, None).run(work.words[0]).digits
     return [
-        Pass(DENSE, batch, effort.repeats, dense, warm=True, exact=False),
-        Pass(FLOAT, batch, effort.repeats, runs.float_pass, warm=True),
-        Pass(CERTIFIED, batch, effort.repeats, runs.certified, warm=True),
-        Pass(BALLS, single, effort.single_repeats, runs.balls),
-        Pass(MPMATH, single, effort.single_repeats, runs.mpmath),
-        Pass(NAIVE, effort.naive, effort.naive_repeats, naive),
+        Pass(DENSE, batch, effort.repeats, work.dense, warm=True, exact=False),
+        Pass(FLOAT, batch, effort.repeats, work.float_pass, warm=True),
+        Pass(CERTIFIED, batch, effort.repeats, lambda: work.certified(hards), warm=True),
+        Pass(BALLS, single, effort.single_repeats, lambda: work.one_by_one(BALL, single)),
+        Pass(MPMATH, single, effort.single_repeats, lambda: work.one_by_one(MP, single)),
+        Pass(NAIVE, effort.naive, effort.naive_repeats, lambda: work.naive(effort.naive, digits)),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,8 @@ HARDSIM = (sys.executable, "-m", "hardsim")
 PROC = Path("/proc")
 PAUSE = 0.02
 """Seconds between two looks at the memory."""
+GRACE = 20.0
+"""Seconds that an interrupted command has to end its workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,9 @@ class Finished:
         return errors[0] if errors else lines[-1] if lines else f"exit code {self.code}"
 
 
-def run(command: Sequence[str], text: str = "", memory: bool = False) -> Finished:
-    """Run a command in the project's directory with `text` on standard input, and wait for its end.
+def run(command: Sequence[str], text: str = "", memory: bool = False, limit: float | None = None) -> Finished:
+    """Run a command in the project's directory with `text` on standard input, and wait for its end. One that takes more
+    than `limit` seconds is interrupted, as from a keyboard (its memory is not watched).
 
     Raises:
         OSError: if memory is asked for where there is no /proc.
@@ -56,10 +60,27 @@ def run(command: Sequence[str], text: str = "", memory: bool = False) -> Finishe
         began = perf_counter()
         process = subprocess.Popen(command, stdin=given, stdout=out, stderr=err, cwd=ROOT, env=environment())
         peak = _watch(process) if memory else None
+        late = not _ended(process, limit)
         code = process.wait()
         seconds = perf_counter() - began
         printed = [_read(stream) for stream in (out, err)]
+    if late:
+        return Finished(code or 1, printed[0], f"error: not done after {limit:g} seconds", seconds, peak)
     return Finished(code, printed[0], printed[1], seconds, peak)
+
+
+def _ended(process: subprocess.Popen[bytes], limit: float | None) -> bool:
+    """Whether a process ends in time; it is interrupted if not, and killed if it does not mind that."""
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return False
+    return True
 
 
 def _read(stream: IO[bytes]) -> str:

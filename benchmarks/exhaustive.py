@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from time import process_time
-from typing import Any
 
 from benchmarks.cases import ROOT, SEED
-from benchmarks.commands import HARDSIM, Finished, run
+from benchmarks.checks import Check
+from benchmarks.commands import HARDSIM, run
 from benchmarks.results import Figure, Results, Target
 from hardsim.checking.engines import hard_answers
 from hardsim.checking.open import read_input
@@ -38,59 +34,34 @@ RATE_WORDS = 512
 """Words given to the interpreter of all programs, one at a time; the others run all 65,536 of length 16."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A `hardsim check` of every word up to a length, with how many there are."""
-
-    file: str
-    max_n: int
-    words: int
-    workers: int = 2
-
-    def run(self) -> tuple[Finished, dict[str, Any]]:
-        """The finished command, and the result that it wrote; empty if it wrote none."""
-        options = ["--max-n", str(self.max_n), "--exhaustive", str(self.words), "--workers", str(self.workers)]
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory) / "result.json"
-            command = [*HARDSIM, "check", self.file, *options, "--require", "certified", "--json", str(path)]
-            done = run(command, memory=True)
-            results = json.loads(path.read_text(encoding="utf-8"))["results"] if path.exists() else []
-        return done, results[0] if results else {}
-
-    def complaint(self, done: Finished, result: dict[str, Any]) -> str:
-        """What is wrong with the outcome; nothing if every word was tried, certified and found to agree."""
-        if done.code or not result:
-            return f"failed: {done.complaint}"
-        undecided = sum(length["undecided"] for length in result["lengths"])
-        if result["words"] != self.words or undecided or result["verdict"] not in ("CERTIFIED", "PROVED"):
-            return f"{result['words']:,} words, {undecided:,} undecided, {result['verdict']}"
-        return ""
+def every(file: str, max_n: int, words: int, workers: int = 2) -> Check:
+    """A check of every word up to a length, of which there are so many."""
+    options = ("--max-n", str(max_n), "--exhaustive", str(words), "--workers", str(workers))
+    return Check(file, options, words)
 
 
-ALL_BINARY = Check(BINARY, LENGTH, WORDS)
-LARGE = Check("formulas/parity.ltl", LENGTH + 1, 2 ** (LENGTH + 2) - 2)
+ALL_BINARY = every(BINARY, LENGTH, WORDS)
+LARGE = every("formulas/parity.ltl", LENGTH + 1, 2 ** (LENGTH + 2) - 2)
 
 
 def measure() -> Results:
     """All three."""
     found = Results()
-    found.figures += exhaustive(ALL_BINARY, Target(30))
-    found.figures += exhaustive(LARGE, None)
+    found.figures += exhaustive(ALL_BINARY, LENGTH, Target(30))
+    found.figures += exhaustive(LARGE, LENGTH + 1, None)
     found.figures += [long_words(n) for n in LONG]
     found.figures += rates()
     return found
 
 
-def exhaustive(check: Check, target: Target | None) -> list[Figure]:
-    """Seconds and memory of a check."""
-    done, result = check.run()
-    wrong = check.complaint(done, result)
-    case = f"{check.file}, {check.workers} workers"
-    what = f"all {check.words:,} words to length {check.max_n}, certified"
-    memory = f"memory of all {check.words:,} words to length {check.max_n}"
+def exhaustive(check: Check, max_n: int, target: Target | None) -> list[Figure]:
+    """Seconds and memory of a check of every word up to a length."""
+    done, results = check.run(memory=True)
+    wrong = check.complaint(done, results)
+    words = f"all {check.words:,} words to length {max_n}"
     return [
-        Figure(GROUP, what, case, None if wrong else done.seconds, "s", target, wrong),
-        Figure(GROUP, memory, case, None if wrong else done.peak, "MiB", MEMORY, wrong),
+        Figure(GROUP, f"{words}, certified", check.file, None if wrong else done.seconds, "s", target, wrong),
+        Figure(GROUP, f"memory of {words}", check.file, None if wrong else done.peak, "MiB", MEMORY, wrong),
     ]
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import os
 import platform
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-SCHEMA_VERSION = 1
+from hardsim import __version__
+
+SCHEMA_VERSION = 2
 PACKAGES = ("numpy", "mpmath", "python-flint", "gmpy2")
 """What the timings depend on, besides hardsim and Python."""
+EXTRA = "torch"
+"""What some are held against, where it is installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,11 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One measured number. `value` is None where nothing could be measured: then `note` says why, and a target counts
-    as missed. `unit` is what stands behind the number: `x` for a ratio, `s`, `MiB`, `words/s`, or nothing."""
+    as missed. `unit` is what stands behind the number: `x` for a ratio, `s`, `MiB`, `words/s`, or nothing.
+
+    `before` is what was measured when the target was set, None where that is not known; `proofs` how many times as long
+    it took as a proof about every word up to length 64 from the same file, measured beside it.
+    """
 
     group: str
     what: str
@@ -40,6 +49,8 @@ class Figure:
     unit: str
     target: Target | None = None
     note: str = ""
+    before: float | None = None
+    proofs: float | None = None
 
     @property
     def reached(self) -> bool | None:
@@ -51,13 +62,14 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PassCost:
-    """What one pass over the words of one case costs: seconds a word (the least of all repetitions).
+    """What one pass over the words of one case costs: seconds a word (the median of the repetitions).
 
     `agreed` counts the words on which its answer is the right one, `undecided` those of which it says that it does not
-    know; the other answers are wrong, which only the plain float64 pass may be. `setup` is what was spent once for the
+    know; the other answers are wrong, which only plain floats may be. `setup` is what was spent once for the
     length, before the words, in seconds; 0 where the words carry it.
     """
 
+    group: str
     case: str
     n: int
     name: str
@@ -151,6 +163,7 @@ def _processor() -> str:
 
 def describe_versions() -> dict[str, str]:
     """Python, hardsim, and the packages that do the arithmetic."""
-    return {"python": platform.python_version(), "hardsim": version("hardsim")} | {
-        package: version(package) for package in PACKAGES
-    }
+    found = {"hardsim": __version__} | {name: version(name) for name in PACKAGES}
+    with suppress(PackageNotFoundError):  # then the rows that need it are left out, too
+        found[EXTRA] = version(EXTRA)
+    return {"python": platform.python_version()} | found

@@ -14,9 +14,9 @@ ROUNDS = 9
 BASELINE = "python -c pass"
 COMMANDS: dict[str, tuple[tuple[str, ...], Target | None]] = {
     BASELINE: ((sys.executable, "-c", "pass"), None),
-    "hardsim --help": ((*HARDSIM, "--help"), Target(0.4)),
-    "hardsim --version": ((*HARDSIM, "--version"), Target(0.4)),
-    "hardsim eval": ((*HARDSIM, "eval", "formulas/since.ltl", "cba", "bac"), Target(1.0)),
+    "hardsim --help": ((*HARDSIM, "--help"), Target(0.2)),
+    "hardsim check --help": ((*HARDSIM, "check", "--help"), Target(0.2)),
+    "hardsim --version": ((*HARDSIM, "--version"), Target(0.2)),
 }
 
 

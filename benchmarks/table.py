@@ -10,27 +10,44 @@ from benchmarks.results import Figure, PassCost, Results
 BEGIN = "<!-- benchmarks: made by `make bench-docs`, do not edit -->"
 END = "<!-- end of benchmarks -->"
 
-PASS_NOTES = (
-    "plain numpy: dense float64 matrices, nothing bounded (words that it answers rightly in brackets, where not all)",
-    "float64 pass: midpoints and radii together, all that an answer needs; certified float64: errors of all heads "
-    "against exact hard attention besides",
-    "mpmath and naive mpmath work with the same number of digits; balls with as many bits as each word needs",
-    "float64 passes run batches, their tables of a length made before; the other passes start anew, one word after "
-    "another",
-)
+PASS_NOTES = {
+    "plain numpy": "plain numpy: dense float64 matrices, head by head, nothing bounded (in brackets how many words it "
+    "answers rightly, where not all)",
+    "float64 pass": "float64 pass: midpoints and radii together, all that an answer needs",
+    "certified float64": "certified float64: errors of all heads against exact hard attention besides",
+    "mpmath": "mpmath and naive mpmath work with the same number of digits; balls with as many bits as each word needs",
+    "naive mpmath": "float64 passes run batches, their tables of a length made before; the other passes start anew, "
+    "one word after another",
+    "certified + exact": "certified + exact: exact hard attention, and certified float64 with the errors of all heads "
+    "against it: what a check does with words",
+    "torch float32": "torch: all heads of a layer stacked, eager, one thread, nothing bounded, no hard attention",
+}
+"""What there is to say of a pass, by its name."""
+HEADS = ("what", "case", "found", "before", "target", "reached", "× prove", "note")
 
 
 def render(results: Results) -> str:
-    """Machine, targets and what was reached, and the costs of the passes."""
+    """Machine, and for each group targets, what was reached, and the costs of its passes."""
     parts = [describe(results)]
-    if results.figures:
-        parts.append(grid(("what", "case", "found", "target", "reached", "note"), map(figure_row, results.figures)))
-    if results.passes:
-        names = list(dict.fromkeys(cost.name for cost in results.passes))
-        head = ("ms a word", "n", *names)
-        parts.append(grid(head, pass_rows(results.passes, names), right=range(1, len(head))))
-        parts.append("\n".join(f"- {note}" for note in PASS_NOTES))
-    return "\n\n".join(parts) + "\n"
+    for group in results.groups:
+        figures = [figure for figure in results.figures if figure.group == group]
+        passes = [cost for cost in results.passes if cost.group == group]
+        if figures or passes:
+            parts.append(f"### {group}")
+        if figures:
+            parts.append(grid(*filled(HEADS, list(map(figure_row, figures)))))
+        if passes:
+            names = list(dict.fromkeys(cost.name for cost in passes))
+            head = ("ms a word", "n", *names)
+            parts.append(grid(head, pass_rows(passes, names), right=range(1, len(head))))
+            parts.append("\n".join(f"- {PASS_NOTES[name]}" for name in names if name in PASS_NOTES))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def filled(head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """A table without the columns that are empty in every row."""
+    kept = [place for place in range(len(head)) if any(row[place] for row in rows)]
+    return tuple(head[place] for place in kept), [tuple(row[place] for place in kept) for row in rows]
 
 
 def describe(results: Results) -> str:
@@ -51,7 +68,9 @@ def figure_row(figure: Figure) -> tuple[str, ...]:
     limit = "" if target is None else f"{'≥' if target.at_least else '≤'} {amount(target.limit, figure.unit)}"
     found = "–" if figure.value is None else amount(figure.value, figure.unit)
     reached = {True: "yes", False: "no", None: ""}[figure.reached]
-    return figure.what, figure.case, found, limit, reached, figure.note
+    before = "" if figure.before is None else amount(figure.before, figure.unit)
+    proofs = "" if figure.proofs is None else amount(figure.proofs, "")
+    return figure.what, figure.case, found, before, limit, reached, proofs, figure.note
 
 
 def amount(value: float, unit: str) -> str:
@@ -65,7 +84,7 @@ def pass_rows(passes: Sequence[PassCost], names: Sequence[str]) -> list[tuple[st
     rows: list[tuple[str, ...]] = []
     for case, n in dict.fromkeys((cost.case, cost.n) for cost in passes):
         costs = {cost.name: cost for cost in passes if (cost.case, cost.n) == (case, n)}
-        rows.append((case, str(n), *(_milliseconds(costs[name]) for name in names)))
+        rows.append((case, str(n), *(_milliseconds(costs[name]) if name in costs else "" for name in names)))
     return rows
 
 

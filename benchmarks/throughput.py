@@ -38,7 +38,7 @@ def quick() -> Results:
 
 def _one(case: Case, n: int, effort: Effort, targets: bool) -> Results:
     passes, truth = case.passes(n, effort)
-    costs = measure(case.name, n, passes, truth)
+    costs = measure(GROUP, case.name, n, passes, truth)
     return Results(figures=ratios(costs, targets), passes=costs)
 
 

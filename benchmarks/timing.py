@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import median
 from time import process_time
 
 from benchmarks.results import PassCost
@@ -34,13 +35,18 @@ class Pass:
 
 @dataclass
 class _Running:
-    """A pass under way: processor seconds of its best repetition."""
+    """A pass under way: processor seconds of each repetition."""
 
     given: Pass
     run: Callable[[], Answers] | None = None
     answers: Answers | None = None
     setup: float = 0.0
-    best: float = float("inf")
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def middle(self) -> float:
+        """The median of the repetitions."""
+        return median(self.seconds)
 
     def warm_up(self) -> None:
         """Prepare what is not timed."""
@@ -55,11 +61,11 @@ class _Running:
         began = process_time()
         run = self.run or self.given.start()
         self.answers = run()
-        self.best = min(self.best, process_time() - began)
+        self.seconds.append(process_time() - began)
 
 
-def measure(case: str, n: int, passes: Sequence[Pass], truth: Sequence[bool]) -> list[PassCost]:
-    """The cost of each pass on the words of a case, of which `truth` says what is right.
+def measure(group: str, case: str, n: int, passes: Sequence[Pass], truth: Sequence[bool]) -> list[PassCost]:
+    """The cost of each pass on the words of a case of a group, of which `truth` says what is right.
 
     Raises:
         WrongAnswerError: if an exact pass gives a wrong answer.
@@ -71,10 +77,10 @@ def measure(case: str, n: int, passes: Sequence[Pass], truth: Sequence[bool]) ->
         for one in running:
             if turn < one.given.repeats:
                 one.repeat()
-    return [_cost(case, n, one, truth[: one.given.words]) for one in running]
+    return [_cost(group, case, n, one, truth[: one.given.words]) for one in running]
 
 
-def _cost(case: str, n: int, one: _Running, truth: Sequence[bool]) -> PassCost:
+def _cost(group: str, case: str, n: int, one: _Running, truth: Sequence[bool]) -> PassCost:
     given, answers = one.given, one.answers or []
     if len(answers) != len(truth):
         raise WrongAnswerError(f"{case}, n = {n}: {given.name} gave {len(answers)} answers on {len(truth)} words")
@@ -83,13 +89,14 @@ def _cost(case: str, n: int, one: _Running, truth: Sequence[bool]) -> PassCost:
     if given.exact and agreed + undecided < len(truth):
         raise WrongAnswerError(f"{case}, n = {n}: {given.name} is wrong on {len(truth) - agreed - undecided} words")
     return PassCost(
+        group=group,
         case=case,
         n=n,
         name=given.name,
         words=len(truth),
         repeats=given.repeats,
-        seconds=one.best / len(truth),
+        seconds=one.middle / len(truth),
         agreed=agreed,
         undecided=undecided,
-        setup=max(0.0, one.setup - one.best) if given.warm else 0.0,
+        setup=max(0.0, one.setup - one.middle) if given.warm else 0.0,
     )

@@ -10,6 +10,7 @@
     since.bound(max_n=4).lengths                    # what theory allows, beside what happens
     since.compile(regime="position").save("since.model.json")
 
+    hardsim.load("since")                           # what is shipped, by its name
     hardsim.load("a S b", alphabet="a b c")         # the text of a formula, as `-e` and `--alphabet`
 
 A method takes the options of the command of its name, with the same defaults, and refuses what the command refuses, as
@@ -55,8 +56,17 @@ from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
 from hardsim.checking.subject import At, ModelOptions, Subject, digest
 from hardsim.compiling.from_ltl.lower import Method
-from hardsim.errors import HardsimError, InputError, Interrupted, Remark, SourceError, WorkerFailure
-from hardsim.files import STDOUT, Sink, is_directory
+from hardsim.errors import (
+    HardsimError,
+    InputError,
+    Interrupted,
+    Remark,
+    SourceError,
+    WorkerFailure,
+    did_you_mean,
+)
+from hardsim.examples import example_names, located
+from hardsim.files import STDOUT, Sink
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_formula
 from hardsim.lang.vocabulary import brief
@@ -134,7 +144,7 @@ class Model:
     """A formula, an S-RASP program, a hard-attention model, or the network that one of them was compiled into.
 
     Made by `load`, `parse` and `compile`. The methods take the options of the commands of their names
-    (`hardsim check --help` says what each means), and compile anew with the options of a model: `regime`, `beta`,
+    (`hardsim check --help-all` says what each means), and compile anew with the options of a model: `regime`, `beta`,
     `tau`, `at`, `single_head`, `counting`, `epsilon`. Numbers are exact (see `Number`), words are text, or sequences of
     symbols.
 
@@ -303,7 +313,7 @@ class Model:
             path = request.certificate
             with nullcontext() if path is None else _sink(path, "certificate", "Name a file.") as target:
                 if target is not None:
-                    target.spare(self.name)
+                    target.spare(located(self.name))
                 subject = asked.subject()
                 plan = proving.plan_proof(subject, request)
                 asked.remark(plan.remark)
@@ -517,7 +527,7 @@ class Model:
         """
         text, name = self.to_json(), _path(path, "save takes a path,")
         with _sink(name, "save", "For its text: print(model.to_json()).") as target:
-            target.spare(self.name)
+            target.spare(located(self.name))
             target.write(text)
 
     # ---- how it is asked ----
@@ -586,8 +596,9 @@ class _Asked:
 
 def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = None) -> Model:
     """Open a formula (`.ltl`), an S-RASP program (`.srasp`), a hard-attention model (`.ahat.json`) or a compiled
-    network (`model.json`) by its path; or, with an alphabet (symbols, or one text of symbols separated by spaces), the
-    text of a formula. The text of a whole `.ltl` file is for `parse`.
+    network (`model.json`) by its path, or what is shipped by its name, such as `since` (a path of that name wins); or,
+    with an alphabet (symbols, or one text of symbols separated by spaces), the text of a formula. The text of a whole
+    `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
@@ -598,10 +609,12 @@ def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = 
             read_expression(_text(source, "load with an alphabet takes the text of a formula,"), _alphabet(alphabet))
         )
     name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
-    if not name.endswith(OPENED) and not is_directory(name):
+    if not (name.endswith(OPENED) or os.path.lexists(located(name))):
+        near = did_you_mean(name, example_names())
         raise InputError(
-            f"{brief(name)} is no file that hardsim opens (*{', *'.join(OPENED)})",
-            "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
+            f"{brief(name)} is no file that hardsim opens (*{', *'.join(OPENED)}), and nothing that is shipped",
+            f"{near} " * bool(near)
+            + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
         )
     return _opened(read_input(name))
 

@@ -7,7 +7,9 @@ An exception that is none of these is a defect of hardsim (exit code 4).
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from hardsim.visible import visible
@@ -125,6 +127,30 @@ class InvariantError(HardsimError):
 class Contradiction(InvariantError):
     """A proof is contradicted, by a word that was run or by another proof: a defect of hardsim whatever it was given,
     so exit code 4 for networks that were read from a file too."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Which of the known names a word was meant to be ("" if none is like it): one that differs in case, hyphens and
+    underscores alone, else one of which it is a beginning or a part between hyphens, else the likest."""
+
+    def plain(name: str) -> str:
+        return name.casefold().replace("_", "-").strip("-")
+
+    names, asked = list(known), plain(word)
+    plains = [(plain(name), name) for name in names]
+    same = [name for simple, name in plains if simple == asked]
+    begun = [name for simple, name in plains if len(asked) > 2 and simple.startswith(asked)]
+    parts = [name for simple, name in plains if asked and asked in simple.split("-")]
+    if found := same or [*begun, *parts]:
+        return min(found, key=len)
+    close = get_close_matches(asked, [simple for simple, _ in plains], n=1, cutoff=0.6)
+    return next((name for simple, name in plains if [simple] == close), "")
+
+
+def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """The question whether the nearest known name was meant, as it would be written; "" if none is near."""
+    found = nearest(word, known)
+    return f"did you mean {shown(found)}?" if found else ""
 
 
 def _window(line: str, column: int) -> tuple[str, int]:

@@ -5,16 +5,16 @@ In a wheel they lie inside the package; in a source tree, and so in an editable 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, did_you_mean
 from hardsim.records import Record
 
 PACKAGE = Path(__file__).resolve().parent
-SUFFIXES = (".ltl", ".srasp", ".ahat.json")
-"""Formulas, programs, hard-attention models: where two share a name, it means the first of these."""
+SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".spec")
+"""Formulas, programs, hard-attention models, specifications: where some share a name, it means the first of these."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -55,13 +55,32 @@ def example_name(path: Path) -> str:
     return path.name.removesuffix(SUFFIXES[0])
 
 
+def named_examples(package: Path = PACKAGE) -> dict[str, Path]:
+    """The shipped files by all that they may be called: their names, with and without suffix. Raises InputError as
+    `formulas_directory`."""
+    shipped = example_files(package)[::-1]  # of two with one name the first shall win
+    return {path.name.removesuffix(suffix): path for path in shipped for suffix in ("", *SUFFIXES)}
+
+
 def example_file(name: str, package: Path = PACKAGE) -> Path:
     """The shipped file of this name, with or without its suffix. Raises InputError if there is none, naming the
     nearest; and as `formulas_directory`."""
-    shipped = example_files(package)[::-1]  # of two with one name the first shall win
-    files = {path.name.removesuffix(suffix): path for path in shipped for suffix in SUFFIXES}
+    files = named_examples(package)
     if name in files:
         return files[name]
-    near = get_close_matches(name, files, n=1)
-    hint = f"Did you mean '{near[0]}'?" if near else "`hardsim examples` lists them."
-    raise InputError(f"no shipped formula is called '{name}'", hint=hint)
+    hint = did_you_mean(name, files) or "`hardsim examples` lists them."
+    raise InputError(f"nothing that is shipped is called '{name}'", hint=hint)
+
+
+def example_names() -> dict[str, Path]:
+    """The same as `named_examples`; nothing where they are missing, which matters to nobody who names a file."""
+    try:
+        return named_examples()
+    except InputError:
+        return {}
+
+
+def located(name: str) -> str:
+    """Where that is which a name of an input means: a path of that name, else what is shipped under it; the name itself
+    where there is neither."""
+    return name if os.path.lexists(name) else str(example_names().get(name, name))

@@ -12,13 +12,14 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, did_you_mean
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -35,6 +36,8 @@ PARTIAL = ".partial."
 """What the name of a half-written file has after that of the file it was to become."""
 LONGEST_PREFIX = 100
 """Bytes of a name that the name of its half-written file begins with: names have at most 255."""
+MOST_BESIDE = 1000
+"""Files of a directory among which is looked for what may have been meant."""
 MOST_LINKS = 40
 """Links that are followed, as by Linux."""
 
@@ -54,8 +57,11 @@ def kind_of(mode: int) -> str:
 # ---- reading ----
 
 
-def read_bytes(path: Path | str, limit: int | None = None, option: str = "") -> bytes:
-    """The bytes of a file of at most `limit` (default: LARGEST_FILE); `option` is what named it.
+def read_bytes(
+    path: Path | str, limit: int | None = None, option: str = "", others: Callable[[], Iterable[str]] = tuple
+) -> bytes:
+    """The bytes of a file of at most `limit` (default: LARGEST_FILE); `option` is what named it, and `others` gives
+    what else could have been meant.
 
     Raises:
         InputError: if there is no such file, it is none, it is too large, or it cannot be read.
@@ -71,7 +77,9 @@ def read_bytes(path: Path | str, limit: int | None = None, option: str = "") -> 
             with open(path, "rb") as file:
                 data = file.read(most + 1)
     except FileNotFoundError:
-        raise InputError(f"{name}: no such file", "check the path; `hardsim examples` lists the formulas") from None
+        near = did_you_mean(str(path), [*others(), *_beside(path)])
+        hint = near or "check the path; `hardsim examples` lists what is shipped"
+        raise InputError(f"{name}: no such file", hint) from None
     except IsADirectoryError:
         raise InputError(f"{name}: is a directory, not a file", "give a file inside it") from None
     except (OSError, ValueError) as error:
@@ -80,6 +88,14 @@ def read_bytes(path: Path | str, limit: int | None = None, option: str = "") -> 
     if max(found.st_size, len(data)) > most:
         raise _too_large(name, most)
     return data
+
+
+def _beside(path: Path | str) -> list[str]:
+    """The paths of the first files in the directory of a path."""
+    folder = os.path.dirname(path)
+    with suppress(OSError, ValueError), os.scandir(folder or ".") as found:
+        return [os.path.join(folder, one.name) for one in islice(found, MOST_BESIDE) if one.is_file()]
+    return []
 
 
 def read_stdin(name: str) -> bytes:

@@ -89,8 +89,10 @@ def keys(**forms: Form) -> Form:
     def check(data: Any, place: str) -> None:
         whole = place or "the certificate"
         hold(type(data) is dict, f"{whole}: this should be an object")
+        strange = [key for key in data if key not in forms]
+        found = f", and {strange[0]!a} is not known" if strange else ""
         for key in (*forms, *data):
-            hold(key in data, f"{whole}: the key {key!a} is missing")
+            hold(key in data, f"{whole}: the key {key!a} is missing{found}")
             hold(key in forms, f"{whole}: the key {key!a} is not known")
         for key, form in forms.items():
             form(data[key], f"{place}.{key}" if place else key)

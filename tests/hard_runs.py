@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from hardsim.compiling.from_ltl.lower import lower
-from hardsim.hard.exact import ExactModel, HardTrace, Rows, hold_promises
+from hardsim.hard.exact import ExactModel, HardTrace, hold_promises
+from hardsim.hard.hardmax import Rows
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
 from hardsim.program.model import Head, Program, Weighting

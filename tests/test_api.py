@@ -246,7 +246,7 @@ def test_a_method_takes_the_options_of_its_command(name: str) -> None:
     def called(option: str) -> str:
         return OPTIONS[option][0][-1 if option == "output" else 0].removeprefix("--").replace("-", "_")
 
-    options = [option for option in manual.options.split() if option not in LEFT_OUT]
+    options = [option for option in manual.fields if option not in LEFT_OUT]
     expected = {called(option): manual.defaults.get(option, DEFAULTS[option]) for option in options}
     if name == "prove":  # there it makes a difference whether a largest length was asked for
         assert expected["max_n"] == api.PROVED_TO

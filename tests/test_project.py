@@ -17,6 +17,7 @@ from typing import TypeAlias
 import pytest
 
 from hardsim import __version__
+from hardsim.version import DISTRIBUTION
 from tests.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -333,7 +334,9 @@ def test_the_version_is_stated_once() -> None:
     citation = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
     assert citation is not None
     assert citation[1] == __version__
-    assert version("hardsim") == __version__, "the installation is older than hardsim/version.py: install again"
+    assert project["project"]["name"] == DISTRIBUTION
+    assert list(project["project"]["scripts"]) == ["hardsim"]
+    assert version(DISTRIBUTION) == __version__, "the installation is older than hardsim/version.py: install again"
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 

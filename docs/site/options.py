@@ -11,7 +11,7 @@ from hardsim.cli.options import DEFAULTS, OPTIONS
 PAGE = Path(__file__).resolve().parents[1] / "options.md"
 HEAD = """# All options
 
-Made from the text of `hardsim COMMAND --help` by `make docs`; do not edit. What the commands do is on the page
+Made from the text of `hardsim COMMAND --help-all` by `make docs`; do not edit. What the commands do is on the page
 [Commands](commands.md).
 """
 
@@ -25,14 +25,14 @@ def commands() -> list[str]:
     """A table row for each command."""
     rows = ["| command | options, with their defaults |", "|---|---|"]
     for name, manual in COMMANDS.items():
-        shown = [spelled(field, manual.defaults.get(field, DEFAULTS[field])) for field in optional(manual.options)]
+        shown = [spelled(field, manual.defaults.get(field, DEFAULTS[field])) for field in optional(manual.fields)]
         rows.append(f"| `{name}` | {', '.join(shown)} |")
     return rows
 
 
-def optional(fields: str) -> list[str]:
+def optional(fields: tuple[str, ...]) -> list[str]:
     """The fields of a manual that are options, and no arguments."""
-    return [field for field in fields.split() if field in OPTIONS]
+    return [field for field in fields if field in OPTIONS]
 
 
 def spelled(field: str, default: object) -> str:
@@ -45,7 +45,7 @@ def meanings() -> list[str]:
     """A table row for each option; of two that share a name the commands say which is meant."""
     rows = ["| option | of | what it does |", "|---|---|---|"]
     for field, (names, text) in OPTIONS.items():
-        owners = [name for name, manual in COMMANDS.items() if field in manual.options.split()]
+        owners = [name for name, manual in COMMANDS.items() if field in manual.fields]
         others = [name for name in COMMANDS if name not in owners]
         few = others if len(others) < len(owners) else owners
         listed = ", ".join(f"`{name}`" for name in few)

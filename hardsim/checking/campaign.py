@@ -7,7 +7,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
 from itertools import count, groupby, islice, takewhile
 from math import log
 from typing import Any
@@ -59,7 +58,7 @@ from hardsim.checking.sharpening import (
     unpacked,
 )
 from hardsim.checking.subject import Subject
-from hardsim.checking.tally import COUNTS, Recompute, Tally, first_of, settle, settle_mismatch
+from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
 from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort, WordPlan, count_words, plan_words, planned_count
 from hardsim.errors import InputError
 from hardsim.hard.exact import HardTrace
@@ -168,25 +167,56 @@ def lengths_of(subject: Subject, options: CheckOptions) -> list[int]:
     return [*range(1, options.max_n + 1), *pinned(subject, options)]
 
 
-def plan_of(subject: Subject, options: CheckOptions, n: int) -> WordPlan:
+def plan_of(subject: Subject, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
     """The words of one of these lengths."""
     if n <= options.max_n:
-        return words_of(subject, options, n)
+        return words_of(subject, options, n, accepts)
     words, possible = pinned(subject, options)[n], count_words(len(subject.alphabet), n)
     return WordPlan(n, possible, len(words) == possible, words)
 
 
-def words_of(subject: Subject, options: CheckOptions, n: int) -> WordPlan:
+class Deciding:
+    """Whether a subject accepts a word, for the choice of words alone. Short words, from which longer ones are made,
+    are asked about at every length, and once here."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._asked = subject.oracle or HardRunner(subject).answer
+        self._known: dict[Word, bool] = {}
+
+    def __call__(self, word: Word) -> bool:
+        if not self.subject.acceptor:
+            return False
+        if len(word) > SHORT:
+            answers = self.subject.oracles([word]) or [self._asked(word)]
+            return answers[0] is True
+        if word not in self._known:
+            self._known[word] = self._asked(word) is True
+        return self._known[word]
+
+
+def words_of(
+    subject: Subject, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None
+) -> WordPlan:
     """The words of length n that are tried, which depend on nothing but the subject, the options and the answers."""
-    asked = subject.oracle or HardRunner(subject).answer
     return plan_words(
         subject.alphabet,
         n,
         effort(subject, options, n),
         options.seed,
-        lambda word: subject.acceptor and asked(word) is True,
+        accepts or Deciding(subject),
         tuple(word for word, _ in subject.examples),
     )
+
+
+class Chooser:
+    """Chooses the words of lengths, in whatever process."""
+
+    def __init__(self, subject: Subject, options: CheckOptions) -> None:
+        self.subject, self.options, self.accepts = subject, options, Deciding(subject)
+
+    def __call__(self, shard: Shard) -> WordPlan:
+        return plan_of(self.subject, self.options, shard.n, self.accepts)
 
 
 def hold_affordable(subject: Subject, options: CheckOptions, lengths: Iterable[int]) -> None:
@@ -293,7 +323,7 @@ class _Campaign:
         self.prepared = prepared
         latest = max(self.tallies, default=1)
         for n, shards in runs.items():
-            plan = self.plans[n] = plan_length(prepared, subject, n)
+            plan = self.plans[n] = plan_length(prepared, subject, n, self.plans.get(n - 1))
             if n >= latest:  # else it is complete already; the report wants its plan all the same
                 self._tally(prepared.program, plan, shards)
 
@@ -319,12 +349,13 @@ class _Campaign:
 
     def _shards(self) -> Iterator[Shard]:
         """The words to try, in order, from the last length tallied on: those before it are complete."""
+        accepts = Deciding(self.subject)
         for n in self.lengths[max(0, len(self.tallies) - 1) :]:
             # Batches of float64 do not depend on the number of processes, since roundings may depend on them.
             size = max(1, min(SHARD, SHARD_SYMBOLS // n)) if self.crew.alone else SHARD
             if self.options.engine in (AUTO, FLOAT64):
                 size = max(1, min(BATCH, BATCH_SYMBOLS // n, BATCH_PAIRS // n**2))
-            words = iter(plan_of(self.subject, self.options, n).words)
+            words = iter(plan_of(self.subject, self.options, n, accepts).words)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)
 
@@ -337,32 +368,38 @@ class _Campaign:
 
     # ---- what it amounts to ----
 
-    def finished(self, bounds_alone: bool) -> Iterator[tuple[LengthResult, Mismatch | None]]:
-        """The result of every length of which a word was tried, with its first mismatch; with `bounds_alone` no word is
-        run again for its digits."""
-        subject, engine, balls = self.subject, self.options.engine, None
-        if subject.sharpness is not None and engine == AUTO and not bounds_alone:
-            balls = Judge(subject, subject.program, None, self.options.dps, BALL)
+    def finished(self) -> Iterator[LengthResult]:
+        """The result of every length of which a word was tried."""
         for n, tally in sorted(self.tallies.items()):
-            if tally.words and subject.sharpness is not None:
-                yield budget_length(subject, tally, engine, None if balls is None else again_in_balls(balls, tally))
+            if tally.words and self.subject.sharpness is not None:
+                yield budget_length(self.subject, tally, self.options.engine)
             elif tally.words and n in self.plans:
-                yield theorem_length(subject, self.plans[n], tally), tally.mismatch
+                yield theorem_length(self.subject, self.plans[n], tally)
+
+    def _mismatch(self, lengths: Sequence[LengthResult]) -> Mismatch | None:
+        """The first mismatch of the lengths."""
+        found: Mismatch | None = None
+        for length in lengths:
+            found = first_of(found, self.tallies[length.n].mismatch, self.subject.alphabet)
+        return found
+
+    def _again(self, found: Mismatch | None) -> Mismatch | None:
+        """A mismatch that `auto` prints, with the digits of balls."""
+        subject, options = self.subject, self.options
+        if found is None or not found.refutes or subject.sharpness is None or options.engine != AUTO:
+            return found
+        return settle_mismatch(found, Judge(subject, subject.program, None, options.dps, BALL).answer)
 
     def result(self, partial: bool) -> CheckResult:
-        """The whole result; an interruption while digits are looked for leaves bounds."""
-        found: tuple[tuple[LengthResult, Mismatch | None], ...] = ()
+        """The whole result; an interruption while a mismatch is run again leaves it as it was found."""
+        lengths = tuple(self.finished())
+        mismatch = self._mismatch(lengths)
         try:
             if not partial:
                 with interruptible():
-                    found = tuple(self.finished(bounds_alone=False))
+                    mismatch = self._again(mismatch)
         except KeyboardInterrupt:
             partial = True
-        if partial:
-            found = tuple(self.finished(bounds_alone=True))
-        lengths, mismatch = tuple(length for length, _ in found), None
-        for _, other in found:
-            mismatch = first_of(mismatch, other, self.subject.alphabet)
         tallies = [tally for _, tally in sorted(self.tallies.items())]
         violation = next(filter(None, map(self._violation, tallies)), None)
         subject, options, broken = self.subject, self.options, () if self.prepared is None else self.prepared.broken
@@ -425,7 +462,8 @@ def measure_all(
         InputError: if they do not fit in memory, or a word leaves the range of a program's construction (OutOfRange).
     """
     hold_affordable(subject, options, lengths)
-    plans = {n: plan_of(subject, options, n) for n in lengths}
+    with closing(crew.run(Job(Chooser, (subject, options)), (Shard(n, ()) for n in lengths))) as chosen:
+        plans: dict[int, WordPlan] = {plan.n: plan for plan in chosen}
     planned(sum(len(plan.words) for plan in plans.values()))
     words, whole = {n: plan.words for n, plan in plans.items()}, {n: plan.exhaustive for n, plan in plans.items()}
     return prepare_words(subject, words, whole, crew, told)
@@ -467,6 +505,12 @@ class Judge:
             total.merge(part, self.subject.alphabet)
         return total
 
+    def answer(self, word: Word) -> SoftAnswer:
+        """What the network does on one word, in the arithmetic of single words."""
+        prepared = self.subject.prepared(word)
+        (hard,) = self.runs([prepared])
+        return self.soft.words.answer(prepared, hard, 0)
+
     def runs(self, prepared: Sequence[Word], known: Sequence[bytes] | None = None) -> Iterator[Hard]:
         """Exact runs of words of one length, or those that are known already."""
         if known is not None:
@@ -478,15 +522,9 @@ class Judge:
 # ---- the rows ----
 
 
-def budget_length(
-    subject: Subject, tally: Tally, engine: str, again: Recompute | None
-) -> tuple[LengthResult, Mismatch | None]:
-    """One length under a budget, with the digits of balls, if they may be asked `again`, for what is extreme.
-
-    Raises:
-        InvariantError: if balls contradict the float64 enclosures of `auto` on a word that is shown.
-    """
-    gap, numbers, digits = settle(tally, engine, again)
+def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
+    """One length under a budget."""
+    gap, numbers = settle(tally, engine)
     heads = tuple(
         replace(
             head,
@@ -495,36 +533,17 @@ def budget_length(
         )
         for head in head_bounds(subject, tally.n).values()
     )
-    mismatch = tally.mismatch
-    if mismatch is not None and mismatch.refutes and again is not None:
-        mismatch = settle_mismatch(mismatch, again)
     return LengthResult(
         **_counts(subject, tally),
         score_gap=min((head.score_gap for head in heads if head.score_gap is not None), default=None),
         error=max((head.error for head in heads), default=ZERO),
         bound=max((head.bound for head in heads), default=ZERO),
-        digits=digits,
+        digits=tally.digits,
         heads=heads,
         acceptance_gap=gap,
         margin=numbers.get(MARGIN),
         sum_error=numbers.get(SUM),
-    ), mismatch
-
-
-def again_in_balls(found: Judge, tally: Tally) -> Recompute:
-    """What balls find on the words of a tally that a report shows, each asked about once; hard attention runs on all of
-    them together."""
-    shown = [one.word for one in (*tally.extremes.values(), tally.mismatch) if one is not None]
-    words = list(dict.fromkeys(shown))
-    prepared = [found.subject.prepared(word) for word in words]
-    known = [(hard, place) for hard in found.runs(prepared) for place in range(len(hard.answers))] if words else []
-    hards = dict(zip(words, known, strict=True))
-
-    @cache
-    def again(word: Word) -> SoftAnswer:
-        return found.soft.words.answer(found.subject.prepared(word), *hards[word])
-
-    return again
+    )
 
 
 def _counts(subject: Subject, tally: Tally) -> dict[str, Any]:
@@ -540,11 +559,11 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
     facts, bounds, program = plan.facts, plan.bounds, plan.program
     layers: list[LayerResult] = []
     heads: list[HeadResult] = []
-    latest: dict[str, Place] = {}
+    latest, errors = dict[str, Place](), tally.errors
     for number, (layer, seen, allowed) in enumerate(zip(program.layers, facts.layers, bounds.layers, strict=True)):
         steps: list[Fraction] = []
         for stage, limit in enumerate((allowed.attended, allowed.final)):
-            latest |= {place[2]: place for place in tally.errors if place[:2] == (number, stage) and len(place) == 3}
+            latest |= {place[2]: place for place in errors if place[:2] == (number, stage) and len(place) == 3}
             steps += [_largest(tally, latest.values(), limit), max(limit.values(), default=ZERO)]
         kinds = sorted(kind_of(seen.heads.get(head.name)) for head in layer.heads)
         kind = " and ".join(dict.fromkeys(kinds)) or "no attention"
@@ -587,7 +606,7 @@ def theorem_length(subject: Subject, plan: LengthPlan, tally: Tally) -> LengthRe
 def _largest(tally: Tally, places: Iterable[Place], limit: Mapping[str, Fraction]) -> Fraction:
     """The largest of some errors: its upper end, or the largest bound, if that lies between this end and what some word
     is known to reach."""
-    found = [tally.errors[place] for place in places if place in tally.errors]
+    found = [tally.extremes[place] for place in places if place in tally.extremes]
     bound, high = max(limit.values(), default=ZERO), max((Fraction(error.bound) for error in found), default=ZERO)
     return bound if max((error.reached for error in found), default=ZERO) <= bound < high else high
 
@@ -676,11 +695,9 @@ def judge(
         return Verdict.UNDECIDED, f"{no_answer(undecided, total)}; the others agree"
     every = any(length.layers for length in lengths)
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
-    bounds = engine in (FLOAT64, BALL) or (engine == AUTO and partial)
-    remark = " (gaps and margins are lower bounds, errors upper bounds)" if bounds and not every else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
-    return verdict, f"{_words_tried(lengths, max_n)}, {HOW[engine]}{in_balls}{remark}{claim}"
+    return verdict, f"{_words_tried(lengths, max_n)}, {HOW[engine]}{in_balls}{claim}"
 
 
 def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:

@@ -24,6 +24,7 @@ from hardsim.checking.options import DECIDING, Request
 from hardsim.checking.result import CheckResult, Verdict
 from hardsim.checking.tally import Tally
 from hardsim.errors import InputError, InvariantError
+from hardsim.examples import located
 from hardsim.files import STDOUT, Draft, read_bytes, refusal, refusing, same_file, target_of
 from hardsim.version import __version__
 
@@ -325,7 +326,7 @@ def checkpoint_of(request: Request, inputs: Sequence[tuple[str, str, Sequence[st
     if request.resume == STDOUT:
         raise InputError(f"{OPTION} {STDOUT}: no file that can be gone on from", "Name a file.")
     for name, _, _ in inputs:
-        if same_file(request.resume, name):
+        if same_file(request.resume, located(name)):
             raise InputError(f"{OPTION} {request.resume} would overwrite what is read, {name}", "Give it another name.")
     asked = {f"--{name.replace('_', '-')}": getattr(request, name) for name in DECIDING.split()}
     wanted = {name: str(value) if isinstance(value, Fraction) else value for name, value in asked.items()}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 
-from hardsim.checking.campaign import SHORT, CheckOptions, words_of
+from hardsim.checking.campaign import SHORT, CheckOptions, Deciding, words_of
 from hardsim.checking.engines import HardRunner, SoftEngine
 from hardsim.checking.result import Answer, Mismatch, Partial, Word, plural
 from hardsim.checking.subject import Subject
@@ -134,7 +134,7 @@ class _Words:
     def __init__(self, subject: Subject, networks: Mapping[int, Transformer] | None, heads_only: bool) -> None:
         self.subject, self.networks, self.heads_only = subject, networks, heads_only or networks is not None
         program = subject.program
-        self.hard = HardRunner(subject)
+        self.hard, self.accepts = HardRunner(subject), Deciding(subject)
         self.soft, wide = None, len(program.coordinates) // COORDINATES
         if networks is None:
             wide, self.soft = 0, SoftEngine(subject, subject.model, program, budget=subject.budget)
@@ -151,11 +151,9 @@ class _Words:
         """Some words of a length, with accepted ones among them where it is said soon which they are."""
         if not self.room(n):
             return []
-        subject, oracle = self.subject, self.subject.oracle
-        if self.networks is not None:
-            soon = oracle is not None and n <= SHORT
-            subject = replace(subject, oracle=oracle if soon else lambda word: False)
-        return list(dict.fromkeys([*suggested, *words_of(subject, SAMPLED, n).words]))
+        soon = self.networks is None or (self.subject.oracle is not None and n <= SHORT)
+        chosen = words_of(self.subject, SAMPLED, n, self.accepts if soon else lambda word: False)
+        return list(dict.fromkeys([*suggested, *chosen.words]))
 
     def hold(self, n: int, words: list[Word]) -> int:
         """Hold the answers of a length's words; on how many no answer was reached. Contradiction naming a word that is

@@ -206,6 +206,12 @@ class BatchAnswers:
         numbers = {what: (float(low[place]), float(high[place])) for what, (low, high) in self.numbers.items()}
         return SoftAnswer(True, self.answers[place], FLOAT64, FLOAT_DIGITS, numbers)
 
+    def part(self, place: int) -> BatchAnswers:
+        """The answers on one word as those of a batch."""
+        numbers = {what: (low[[place]], high[[place]]) for what, (low, high) in self.numbers.items()}
+        alone = {0: self.alone[place]} if place in self.alone else {}
+        return BatchAnswers(self.decided[[place]], [self.answers[place]], numbers, alone)
+
     def put(self, what: Place, places: Integers, span: Span) -> None:
         """Bounds of a number on the words at some places."""
         size = len(self.answers)
@@ -451,7 +457,7 @@ def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool
     """Whether a mean is known to be exactly the hard one, on every word."""
     hard = wanted.whole[_rows_of(wanted.whole.shape[0], places)]
     if block.static is not None:
-        known = Exact.row(block.static, 1)
+        known = block.static
         bound = max(wanted.size * known.unit, known.size * wanted.unit, known.unit, wanted.unit)
         return bool((widened(hard, bound) * known.unit == widened(known.whole, bound) * wanted.unit).all())
     if block.ratio is None:

@@ -4,22 +4,25 @@ accepts."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from functools import cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import Literal
 
-from hardsim.checking.campaign import CheckOptions, Judge, theorem_length, words_of
-from hardsim.checking.engines import MARGIN, OUTPUT, UNROUNDED, HardRunner
+from hardsim.checking.campaign import CheckOptions, Deciding, Judge, theorem_length, words_of
+from hardsim.checking.engines import MARGIN, OUTPUT, UNROUNDED, Bounds, HardRunner, Place, SoftAnswer
 from hardsim.checking.open import store_program, store_text
-from hardsim.checking.result import AUTO, Answer, Evaluation, Word, settled, undecided_word
+from hardsim.checking.result import AUTO, FLOAT64, Answer, Evaluation, Word, settled, undecided_word
 from hardsim.checking.sharpening import Preparation, plan_length, prepare_words
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally, settle_answer
-from hardsim.errors import OutOfRange, Undecided
+from hardsim.errors import HardsimError, OutOfRange, Undecided
 from hardsim.network.model import LengthTable
 
-BATCH = 256
-"""Words that are asked about at a time where only their answers count."""
+BATCH, TOGETHER = 256, 2**15
+"""Words that are asked about at a time where only their answers count, and symbols of those whose numbers do."""
+RESOLVED = Fraction(1, 2**32)
+"""How wide an enclosure whose middle is shown may be: relatively, or absolutely of numbers below 1."""
 
 
 def preparation(
@@ -30,7 +33,8 @@ def preparation(
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
     """
-    plans = {n: words_of(subject, options, n) for n in lengths}
+    accepts = Deciding(subject)
+    plans = {n: words_of(subject, options, n, accepts) for n in lengths}
     asked = {n: [word for word in extra if len(word) == n] for n in lengths}
     words = {n: dict.fromkeys([*plan.words, *asked[n]]) for n, plan in plans.items()}
     try:
@@ -91,38 +95,69 @@ def evaluate(subject: Subject, words: Sequence[Word], options: CheckOptions) -> 
     Raises:
         OutOfRange: if a program leaves the range that its construction covers.
     """
+    return chain.from_iterable(evaluate_together(subject, words, options))
+
+
+def evaluate_together(subject: Subject, words: Sequence[Word], options: CheckOptions) -> Iterator[list[Evaluation]]:
+    """The same, in the parts in which they are run: words of one length that follow each other."""
     at = _judges(subject, options, words)
-    for word in words:
-        yield _evaluated(at(len(word)), options.engine, word)
+    for n, alike in groupby(words, key=len):
+        judge, left = at(n), iter(alike)
+        while some := list(islice(left, max(1, TOGETHER // n))):
+            try:
+                yield _evaluated(judge, options.engine, some)
+            except HardsimError:
+                if len(some) == 1:
+                    raise
+                for word in some:  # those before the one that fails are answered
+                    yield _evaluated(judge, options.engine, [word])
 
 
-def _evaluated(judge: Judge, engine: str, word: Word) -> Evaluation:
+def _evaluated(judge: Judge, engine: str, words: Sequence[Word]) -> list[Evaluation]:
+    """All answers on words of one length."""
     subject = judge.subject
-    prepared = [subject.prepared(word)]
-    hard, oracles = judge.hard.run(prepared), subject.oracles([word])
+    prepared = [subject.prepared(word) for word in words]
+    hard, oracles = judge.hard.run(prepared), subject.oracles(words)
     batch = judge.soft.batch(prepared, hard)
-    found, row = batch.one(0), None
-    if judge.plan is not None:
-        tally = Tally.of([word], oracles, hard.answers, batch, subject.alphabet)
-        row = theorem_length(subject, judge.plan, tally)
-    elif engine == AUTO:
-        found = settle_answer(word, found, judge.soft.words.answer(prepared[0], hard, 0))
-    # Where hard attention decides nothing, softmax has nothing to be held against.
-    decided = found.decided or not settled(hard.answers[0])
-    output, unrounded, margin = (found.middle(what) if decided else None for what in (OUTPUT, UNROUNDED, MARGIN))
-    return Evaluation(
-        word=word,
-        oracle=None if oracles is None else oracles[0],
-        hard=hard.answers[0],
-        soft=found.answer if decided else None,
-        digits=found.digits,
-        decided=decided,
-        output=output,
-        unrounded=unrounded,
-        margin=margin,
-        error=row.error if row is not None and decided else None,
-        bound=None if row is None else row.bound,
-    )
+    result: list[Evaluation] = []
+    for place, word in enumerate(words):
+        found, row = batch.one(place), None
+        oracle, answer = None if oracles is None else oracles[place], hard.answers[place]
+        if judge.plan is not None:
+            tally = Tally.of([word], oracles and [oracle], [answer], batch.part(place), subject.alphabet)
+            row = theorem_length(subject, judge.plan, tally)
+        elif engine == AUTO and found.engine == FLOAT64 and not all(map(_resolved, found.numbers.values())):
+            found = settle_answer(word, found, judge.soft.words.answer(prepared[place], hard, place))
+        # Where hard attention decides nothing, softmax has nothing to be held against.
+        decided = found.decided or not settled(answer)
+        output, unrounded, margin = (_shown(found, what) if decided else None for what in (OUTPUT, UNROUNDED, MARGIN))
+        result.append(
+            Evaluation(
+                word=word,
+                oracle=oracle,
+                hard=answer,
+                soft=found.answer if decided else None,
+                digits=found.digits,
+                decided=decided,
+                output=output,
+                unrounded=unrounded,
+                margin=margin,
+                error=row.error if row is not None and decided else None,
+                bound=None if row is None else row.bound,
+            )
+        )
+    return result
+
+
+def _resolved(bounds: Bounds) -> bool:
+    """Whether an enclosure tells a number to more digits than are shown. (What it cannot tell from 0 is shown as 0.)"""
+    low, high = (Fraction(end) for end in bounds)
+    return high - low <= RESOLVED * max(Fraction(1), abs(low + high))
+
+
+def _shown(found: SoftAnswer, what: Place) -> Fraction | None:
+    low, high = found.numbers.get(what, (0, 0))
+    return Fraction(0) if found.engine == FLOAT64 and low <= 0 <= high else found.middle(what)
 
 
 def accepted_words(

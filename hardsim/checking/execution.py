@@ -28,10 +28,11 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from hardsim.checking.options import unknown
 from hardsim.checking.result import Word
 from hardsim.errors import HardsimError, InputError, InvariantError, WorkerFailure
 from hardsim.run.float_trust import hear, reasons
-from hardsim.version import __version__
+from hardsim.version import __version__, install_hint
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -54,7 +55,7 @@ REACH, WITHOUT = 5.0, 30.0
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Some words of length n: what a worker takes at a time."""
+    """Some words of length n, or the length alone: what a worker takes at a time."""
 
     n: int
     words: tuple[Word, ...]
@@ -62,6 +63,8 @@ class Shard:
     """What is known of them already, for whoever answers."""
 
     def __str__(self) -> str:
+        if not self.words:
+            return f"length {self.n}"
         texts = [" ".join(word) for word in (self.words[0], self.words[-1])]
         first, last = (text if len(text) <= 60 else f"{text[:57]}..." for text in texts)
         if len(self.words) == 1:
@@ -261,7 +264,7 @@ def need(backend: str, scheduler: str | None) -> None:
         InputError: saying what to type, or to install.
     """
     if backend not in BACKENDS:
-        raise InputError(f"unknown backend {backend!r}", hint=f"The backends are: {', '.join(BACKENDS)}.")
+        raise unknown("backend", backend, BACKENDS)
     if backend == DASK and not scheduler:
         raise InputError(
             "--backend dask needs --scheduler, the address of a dask scheduler",
@@ -274,7 +277,7 @@ def need(backend: str, scheduler: str | None) -> None:
     if any(find_spec(name) is None for name in wanted):
         raise InputError(
             f"--backend {backend} needs the package {wanted[-1]}, which is not installed",
-            hint=f"Install it: pip install 'hardsim[{backend}]'",
+            hint=install_hint(backend),
         )
 
 

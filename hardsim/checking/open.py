@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +17,8 @@ from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, dig
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
 from hardsim.errors import Contradiction, HardsimError, InputError, InvariantError, SourceError, Unsupported
-from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes
+from hardsim.examples import example_names, located
+from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, same_file
 from hardsim.lang import ast, parse
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
@@ -24,6 +26,7 @@ from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples, padded_word
+from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.vocabulary import brief
 from hardsim.network.model import LengthTable, Schedule, Transformer
@@ -194,19 +197,31 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 
 
 def read_input(path: str) -> Input:
-    """A formula file, a program, a compiled formula, or a hard-attention model.
+    """A formula file, a program, a compiled formula, or a hard-attention model: that of this path, or what is shipped
+    under this name where there is no such path.
 
     Raises:
-        InputError: if it cannot be read, or is none of them.
+        InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
         SourceError: if the formula or program is wrong, or an example is.
     """
-    data = read_bytes(path, None if path.endswith(".json") else LARGEST_TEXT)
+    place = located(path)
+    data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
+    found = _read_data(data, place, path)
+    own = Path(place).name
+    if place == path or not os.path.lexists(own) or same_file(own, place):
+        return found
+    told = f"this is what is shipped; the file of this directory is {own}"
+    return replace(found, remarked=(*found.remarked, told))
+
+
+def _read_data(data: bytes, place: str, name: str) -> Input:
+    """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
-    if path.endswith(PROGRAM):
-        return _read_srasp(data, path, sha256)
-    if not path.endswith(".json"):
-        return of_formula(parse.parse_text(data, path), sha256)
-    return of_document(data, path)
+    if place.endswith(PROGRAM):
+        return _read_srasp(data, name, sha256)
+    if not place.endswith(".json"):
+        return of_formula(parse.parse_text(data, name), sha256)
+    return of_document(data, name)
 
 
 def of_document(data: bytes, name: str) -> Input:
@@ -260,7 +275,7 @@ def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
     program = parse_program(data, path)
     check_program_examples(program)
     text, title, notes = program.source.text, program.title, program.notes
-    given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=oracle_of(program))
+    given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=Runs(program))
     try:
         made, warnings = compile_srasp(program, path, sha256)
     except Unsupported as refusal:
@@ -352,10 +367,30 @@ def examples_apply(file: FormulaFile, at: str | None) -> bool:
     return not file.placed and (hold("first" if file.at == "last" else "last") or not hold(file.at))
 
 
-def oracle_of(program: ast.SraspProgram) -> Callable[[Word], Answer]:
-    """The semantics of an S-RASP program."""
-    oracle = ProgramOracle(program)
-    return oracle.accepts if program.is_acceptor else oracle.output
+@dataclass(frozen=True)
+class Runs:
+    """What an S-RASP program answers; it travels as the program, without what was computed."""
+
+    program: ast.SraspProgram
+
+    @cached_property
+    def _oracle(self) -> ProgramOracle:
+        return ProgramOracle(self.program)
+
+    @cached_property
+    def _parallel(self) -> ParallelProgram:
+        return ParallelProgram(self.program)
+
+    def __call__(self, word: Word) -> Answer:
+        return self._oracle.accepts(word) if self.program.is_acceptor else self._oracle.output(word)
+
+    def many(self, words: Sequence[Word]) -> list[Answer]:
+        """Of words of one length."""
+        found = self._parallel.accepts(words) if self.program.is_acceptor else self._parallel.outputs(words)
+        return list(found)
+
+    def __reduce__(self) -> tuple[type[Runs], tuple[ast.SraspProgram]]:
+        return Runs, (self.program,)
 
 
 def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Subject, tuple[str, ...]]:
@@ -373,7 +408,7 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Su
         alphabet=program.alphabet,
         examples=tuple((example.word, None) for example in program.examples),
         title=program.title,
-        oracle=oracle_of(program),
+        oracle=Runs(program),
         prepared=partial(padded_word, program),
         guard=compiled.check_ranges,
         blank=None if program.pad is None else ast.BLANK,

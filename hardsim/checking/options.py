@@ -17,7 +17,7 @@ from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from hardsim.checking.result import ENGINES
-from hardsim.errors import InputError
+from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.arith import parse_arith
 from hardsim.program.regimes import PROVEN, REGIMES
 
@@ -89,7 +89,8 @@ def parse_by(text: str) -> Judge:
     """Whose answer counts; InputError for anybody else."""
     judges = get_args(Judge)
     if text not in judges:
-        raise InputError(f"{text!r} is not one of {', '.join(map(repr, judges))}", "Write one of them.")
+        told = f"{text!r} is not one of {', '.join(map(repr, judges))}"
+        raise InputError(told, did_you_mean(text, judges) or "Write one of them.")
     return cast(Judge, text)
 
 
@@ -199,17 +200,17 @@ class Request:
             InputError: if the regime, the position, the counting or the engine is unknown.
             SourceError: if the temperature is no expression.
         """
-        if self.regime not in (None, ALL, *REGIMES):
-            hint = f"The regimes are: {', '.join(REGIMES)}; '{ALL}' means {', '.join(PROVEN)}."
-            raise InputError(f"unknown regime {self.regime!r}", hint)
+        if self.regime is not None and self.regime not in (ALL, *REGIMES):
+            raise unknown("regime", self.regime, (*REGIMES, ALL), f"; '{ALL}' means {', '.join(PROVEN)}")
         for name, one, other in (("at", "first", "last"), ("counting", "lookup", "sign")):
             value = getattr(self, name)
             if value not in (None, one, other):
-                hint = f"Write --{name} {one} or --{name} {other}."
+                near = did_you_mean(value, (one, other))
+                hint = f"Write --{name} {one} or --{name} {other}{'; ' * bool(near)}{near or '.'}"
                 raise InputError(f"--{name} must be {one} or {other}, not {value!r}", hint)
         tau = None if self.tau is None else parse_arith(self.tau, ("i", "n"), "--tau")
         if self.engine not in ENGINES:
-            raise InputError(f"unknown engine {self.engine!r}", f"The engines are: {', '.join(ENGINES)}.")
+            raise unknown("engine", self.engine, ENGINES)
         from hardsim.checking.subject import ModelOptions  # and with it what does the work
 
         at, method = cast(Any, self.at), cast(Any, self.counting)
@@ -242,6 +243,12 @@ class Request:
         given = {"--beta": self.beta, "--tau": self.tau, "--epsilon": self.epsilon}
         named = [name for name, value in given.items() if value is not None]
         return f"{', '.join(named)}: for softmax; hard attention has no temperature" if named else None
+
+
+def unknown(what: str, given: str, known: Sequence[str], more: str = "") -> InputError:
+    """The error for a value that is none of a few."""
+    near = did_you_mean(given, known)
+    return InputError(f"unknown {what} {given!r}{near and f': {near}'}", f"The {what}s are: {', '.join(known)}{more}.")
 
 
 def hold_one_regime(request: Request, why: str) -> None:

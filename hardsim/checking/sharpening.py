@@ -261,8 +261,8 @@ class LengthPlan:
         return self.solution.tau
 
 
-def plan_length(prepared: Preparation, subject: Subject, n: int) -> LengthPlan:
-    """The temperature and the bounds at one length.
+def plan_length(prepared: Preparation, subject: Subject, n: int, beside: LengthPlan | None = None) -> LengthPlan:
+    """The temperature and the bounds at one length; the search for it begins at that of the length `beside`.
 
     Raises:
         InputError: if a declared gap or the temperature is not positive.
@@ -275,7 +275,10 @@ def plan_length(prepared: Preparation, subject: Subject, n: int) -> LengthPlan:
     epsilon = near if subject.epsilon is None else subject.epsilon
     solution, unsolved = None, ""
     try:
-        solution = solve(program, facts, epsilon, gaps)
+        begin = None if beside is None or beside.solution is None else beside.solution.tau
+        if begin is not None and beside is not None and facts.gap and beside.facts.gap:
+            begin *= facts.gap / beside.facts.gap
+        solution = solve(program, facts, epsilon, gaps, begin)
     except Undecided as failure:
         if schedule is None:
             raise

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from hardsim.checking.engines import (
     SoftAnswer,
     Span,
 )
-from hardsim.checking.result import BALL, MPMATH, Answer, Mismatch, Violation, Word, settled
+from hardsim.checking.result import AUTO, BALL, FLOAT64, MPMATH, Answer, Mismatch, Violation, Word, settled
 from hardsim.errors import InvariantError
 from hardsim.run.enclosure import Booleans
 
@@ -199,64 +198,36 @@ def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]
 
 
 # ---- the numbers that a report shows ----
-# mpmath: what was found. float64 and ball: bounds, rounded outwards to DIGITS decimal digits. auto: the word that
-# attains an extreme is run again in balls, and its digits are shown where its ball and the bound of all words resolve
-# the number; where they do not (an error of 10^-30, say, enclosed by 0 and 10^-15) the bound is.
+# mpmath: what was found. Otherwise bounds of all words, rounded outwards: a gap and a margin are at least what is
+# shown, an error at most. Float64 knows 15 digits of a number, of which the last few differ between lengths where the
+# number itself does not.
 
 
-DIGITS = 20
-RESOLVED, SHARP = Fraction(1, 2**20), Fraction(1, 10 ** (DIGITS + 1))
-"""How close to a number the bound of all words must be, and how narrow its ball, relatively."""
+DIGITS = {AUTO: 12, FLOAT64: 12, BALL: 20}
+"""Significant decimal digits that are shown."""
 
 Recompute = Callable[[Word], SoftAnswer]
 """What balls find on a word."""
 
 
-def settle(
-    tally: Tally, engine: str, recompute: Recompute | None
-) -> tuple[Fraction | None, dict[Place, Fraction], int]:
-    """The numbers of a tally that a report shows: the acceptance gap, the others, and their digits. Under `auto`
-    `recompute` asks balls about one word (None: nobody is asked).
+def settle(tally: Tally, engine: str) -> tuple[Fraction | None, dict[Place, Fraction]]:
+    """The numbers of a tally that a report shows: the acceptance gap, and the others."""
+    known = tally.extremes
 
-    Raises:
-        InvariantError: if what balls find lies outside the bounds of another rigorous arithmetic.
-    """
-    digits, known = tally.digits, tally.extremes
-
-    def again(what: Place) -> Bounds | None:
-        """What balls find on the word that attains an extreme; None where they are not asked, or find nothing."""
-        nonlocal digits
-        if recompute is None:
-            return None
-        word, answer = known[what].word, recompute(known[what].word)
-        found = answer.numbers.get(UNROUNDED if what in (LEAST, LARGEST) else what)
-        if found is None:
-            return None
-        if _apart(found, known[what].bounds):
-            raise InvariantError(f"on the word {' '.join(word)} the enclosures of float64 and balls do not meet")
-        digits = max(digits, answer.digits)
-        return Fraction(found[0]), Fraction(found[1])
-
-    def shown(bound: Fraction, sign: int, ball: Callable[[], Bounds | None]) -> Fraction:
-        return bound if engine == MPMATH else _shown(ball(), bound, sign)
-
-    def difference() -> Bounds | None:
-        low, high = again(LEAST), again(LARGEST)
-        return None if low is None or high is None else (low[0] - high[1], low[1] - high[0])
+    def shown(bound: Fraction, sign: int) -> Fraction:
+        return bound if engine == MPMATH else rounded_outwards(bound, sign, DIGITS[engine])
 
     gap = None
     if LEAST in known and LARGEST in known:
-        gap = shown(Fraction(known[LEAST].bound) - Fraction(known[LARGEST].bound), 1, difference)
+        gap = shown(Fraction(known[LEAST].bound) - Fraction(known[LARGEST].bound), 1)
     numbers = {
-        what: shown(Fraction(found.bound), found.sign, partial(again, what))
-        for what, found in known.items()
-        if what not in (LEAST, LARGEST)
+        what: shown(Fraction(found.bound), found.sign) for what, found in known.items() if what not in (LEAST, LARGEST)
     }
-    return gap, numbers, digits
+    return gap, numbers
 
 
 def settle_mismatch(found: Mismatch, recompute: Recompute) -> Mismatch:
-    """A mismatch with the digits of balls, under the same condition as `settle_answer`."""
+    """A mismatch with the digits of balls, if they reach one."""
     again = recompute(found.word)
     if not again.decided:
         return found
@@ -285,21 +256,8 @@ def _apart(one: Bounds | None, other: Bounds | None) -> bool:
     return one is not None and other is not None and bool(one[1] < other[0] or other[1] < one[0])
 
 
-def _shown(ball: Bounds | None, bound: Fraction, sign: int = 1) -> Fraction:
-    """The number of one word, if its ball is narrow and close to the bound of all words, or that bound."""
-    if ball is not None:
-        low, high = ball
-        middle = (low + high) / 2
-        if high - low <= SHARP * abs(middle) and abs(bound - middle) <= RESOLVED * abs(middle):
-            return _rounded(middle, ROUND_HALF_EVEN)
-    return rounded_outwards(bound, sign)
-
-
-def rounded_outwards(value: Fraction, sign: int) -> Fraction:
-    """A bound with at most DIGITS significant decimal digits: not above the value for `sign` 1, not below for -1."""
-    return _rounded(value, ROUND_FLOOR if sign > 0 else ROUND_CEILING)
-
-
-def _rounded(value: Fraction, rounding: str) -> Fraction:
-    context = Context(prec=DIGITS, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+def rounded_outwards(value: Fraction, sign: int, digits: int) -> Fraction:
+    """A bound with at most so many significant decimal digits: not above the value for `sign` 1, not below for -1."""
+    rounding = ROUND_FLOOR if sign > 0 else ROUND_CEILING
+    context = Context(prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))

@@ -11,66 +11,107 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from hardsim.checking.options import Request
 from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
-from hardsim.cli.options import taking
+from hardsim.cli.options import all_options, flag, plainly, signed, taking
 from hardsim.cli.streams import CODES, LostOutput, say, warn
+from hardsim.errors import did_you_mean
+from hardsim.examples import located
 from hardsim.version import __version__
 from hardsim.visible import visible
 
-HELP = """Do soft-attention transformers do what hard attention says?
+HELP = """Does this softmax transformer do what hard attention says, on every word?
+
+\b
+hardsim check since                  compile what is shipped, prove it
+hardsim check since --regime none    see plain softmax fail
+hardsim examples since > mine.ltl    a formula to change
+"""
+
+HELP_ALL = """Does this softmax transformer do what hard attention says, on every word?
 
 hardsim reads formulas of linear temporal logic (.ltl), S-RASP programs (.srasp) and hard-attention models (.ahat.json),
-makes of them softmax transformers with rational weights, runs these in arbitrary precision, and reports whether they
-answer exactly what hard attention answers.
+makes of them softmax transformers with rational weights, runs these in arithmetic with rigorous error bounds, and
+reports whether they answer exactly what hard attention answers.
 
 \b
 Start here:
-  hardsim examples                          the formulas that come with hardsim
-  hardsim examples since > since.ltl        one of them, to try
-  hardsim check since.ltl                   compile it and check every word up to length 8
-  hardsim check since.ltl --regime none     see plain softmax fail
-  hardsim bound since.ltl                   gaps, temperatures and errors beside the theory
-  hardsim prove since.ltl                   prove it for every word up to length 64
-  hardsim COMMAND --help                    the manual of a command
+  hardsim examples                     the formulas, programs and models that come with hardsim
+  hardsim check since                  compile one, try every word up to length 8, prove all
+  hardsim check since --regime none    see plain softmax fail
+  hardsim prove since --all-n          a proof for every length
+  hardsim bound since                  gaps, temperatures and errors beside the theory
+  hardsim eval since cba bac           answers on words of your own
+  hardsim examples since > mine.ltl    a formula to change
+  hardsim help COMMAND                 what a command does, on one screen
+  hardsim COMMAND --help-all           the manual of a command
 """
 
 ENVIRONMENT = "Environment: NO_COLOR turns colours off, HARDSIM_DEBUG=1 shows the traceback of an internal error."
+BRIEF_CODES = "Exit codes: 0 agreed, 1 a mismatch, 2 bad input, 3 undecided."
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """The base of all usage errors; typer exports only this subclass."""
+COMPLETE = "_HARDSIM_COMPLETE"
+"""What a shell sets when it asks for completions."""
+
+
+class Page(TyperCommand):
+    """A command whose help is one screen."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The page of the options that most people use."""
+        return str(page(str(self.name), brief=True).get_help(ctx))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All options and arguments."""
+        return plainly(super().get_params(ctx))
+
+
+def page(name: str, brief: bool) -> Any:
+    """A command: with the help of a brief page, or as it is run and with the whole manual."""
+    manual = COMMANDS[name]
+
+    def command(request: Request) -> None:
+        """Imports the module of the command when there is something for it to do."""
+        import_module(f"hardsim.cli.{name}").command(request)
+
+    def manual_page(context: Any) -> str:
+        return str(TyperCommand.get_help(page(name, brief=False), context))
+
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    text, codes = (manual.brief, BRIEF_CODES) if brief else (manual.text, CODES)
+    cls = TyperCommand if brief else Page
+    add = alone.command(name, cls=cls, help=text, epilog=codes, options_metavar=manual.usage)
+    add(taking(manual, command, brief, manual_page))
+    return typer.main.get_command(alone)
 
 
 class Commands(TyperGroup):
-    """Imports the module of a command when there is something for it to do."""
+    """Makes a command when it is asked for."""
+
+    def get_help(self, ctx: Any) -> str:
+        """One screen."""
+        return str(application(brief=True).get_help(ctx))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All options."""
+        return plainly(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was called, and what it was given."""
-        name, _, rest = super().resolve_command(ctx, args)
-        manual = COMMANDS[str(name)]
-
-        def command(request: Request) -> None:
-            import_module(f"hardsim.cli.{name}").command(request)
-
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        page = alone.command(name, help=manual.text, epilog=CODES, options_metavar=manual.usage)
-        page(taking(manual, command))
-        return name, typer.main.get_command(alone), rest
-
-
-app = typer.Typer(
-    name="hardsim",
-    cls=Commands,
-    help=HELP,
-    epilog=f"{CODES}\n{ENVIRONMENT}",
-    rich_markup_mode=None,
-    add_completion=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+        name, *rest = args
+        if name in COMMANDS:
+            return name, page(name, brief=False), rest
+        if name == "help":
+            return super().resolve_command(ctx, args)
+        near = did_you_mean(name, (*COMMANDS, "help"))
+        if not near and os.path.exists(located(name)):
+            near = f"a command stands before a file: hardsim check {name}"
+        return ctx.fail(f"no command is called {name!r}{near and f'; {near}'}")
 
 
 def _version(wanted: bool) -> None:
@@ -79,28 +120,61 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-VERSION = typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+VERSION = flag("version", "-V", "--version", callback=_version, help="Print the version, and exit.")
+NAMED = typer.Argument(metavar="COMMAND", hidden=True, autocompletion=lambda: list(COMMANDS))
 
 
-@app.callback()
-def root(version: Annotated[bool, VERSION] = False) -> None:
-    """The options of `hardsim` itself."""
+def application(brief: bool) -> Any:
+    """All commands: with the help of one screen, or as they are run and with all that there is to say."""
+    app = typer.Typer(
+        name="hardsim",
+        cls=TyperGroup if brief else Commands,
+        help=HELP if brief else HELP_ALL,
+        epilog=None if brief else f"{CODES}\n{ENVIRONMENT}",
+        rich_markup_mode=None,
+        add_completion=not brief,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+    def show(context: Any) -> str:
+        return str(TyperGroup.get_help(application(brief=False), context))
+
+    app.callback()(signed(lambda **_: None, [VERSION, all_options(show)]))
+    for name, manual in COMMANDS.items():
+        app.command(name, short_help=manual.purpose)(lambda: None)
+    app.command("help", short_help="What a command does, on one screen.", hidden=brief)(_help)
+    return typer.main.get_command(app)
 
 
-for _name, _manual in COMMANDS.items():
-    app.command(_name, short_help=_manual.purpose)(lambda: None)
+def _help(context: typer.Context, command: Annotated[str | None, NAMED] = None) -> None:
+    """What a command does, on one screen: the same as `hardsim COMMAND --help`."""
+    above: Any = context.parent
+    if command is None:
+        sys.stdout.write(f"{above.get_help()}\n")
+        return
+    name, found, _ = above.command.resolve_command(above, [command])
+    found.make_context(name, ["--help"], parent=above)
 
 
-def _usage_message(error: Any) -> list[str]:
+def _usage_message(error: Any, arguments: list[str]) -> list[str]:
     """The lines that a usage error prints, with the way out where a file or a word was taken for an option."""
+    advice = ""
+    if hasattr(error, "option_name") and hasattr(error, "possibilities"):
+        given = next((text for text in arguments if text.startswith(error.option_name)), error.option_name)
+        given, error.possibilities = given.partition("=")[0], []
+        command = error.ctx.command
+        known = [name for one in command.get_params(error.ctx) for name in (*one.opts, *one.secondary_opts)]
+        near = did_you_mean(given, [name for name in known if name.startswith("--")])
+        error.message = f"no such option: {given}{near and f'; {near}'}"
+        if not near:
+            advice = "Files and words that start with '-' follow '--', which stands after the options."
     if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the whole help
         error.message = visible(error.message)
     text = io.StringIO()
     error.show(text)
     lines = [re.sub("^Error: ", "error: ", line) for line in text.getvalue().rstrip("\n").split("\n")]
-    if hasattr(error, "option_name") and hasattr(error, "possibilities"):
-        lines.append("Files and words that start with '-' follow '--', which stands after the options.")
-    return lines
+    return [*lines, *[advice] * bool(advice)]
 
 
 def _misplaced(arguments: list[str]) -> str | None:
@@ -141,14 +215,18 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _code(arguments: list[str]) -> int:
     """The exit code of a command; typer's own way to run one answers Ctrl-C by itself. LostOutput is all it raises."""
-    group = typer.main.get_command(app)
+    group = application(brief=False)
     try:
+        if COMPLETE in os.environ:
+            group.main(arguments, prog_name="hardsim", complete_var=COMPLETE)
         with group.make_context("hardsim", arguments) as context:
             group.invoke(context)
     except typer.Exit as left:
         return left.exit_code
+    except SystemExit as left:  # typer's own way to leave, where completion is concerned
+        return left.code if isinstance(left.code, int) else streams.AGREED
     except USAGE_ERROR as error:
-        say(*_usage_message(error))
+        say(*_usage_message(error, arguments))
         return streams.BAD_INPUT
     except LostOutput:
         raise

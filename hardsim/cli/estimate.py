@@ -15,26 +15,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log2
 from random import Random
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
 from hardsim.checking import campaign
-from hardsim.checking.bound import GRID, BoundOptions, BoundSubject, Reporter
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
-from hardsim.checking.certificate import certificate
 from hardsim.checking.execution import Answer, Shard
-from hardsim.checking.prove import EVERY, longest, prove_length, prove_subject
 from hardsim.checking.result import Word
 from hardsim.checking.sharpening import plan_length, prepare_words
 from hardsim.checking.subject import Subject
 from hardsim.checking.words import count_words
 from hardsim.cli.streams import hushed, note
 from hardsim.errors import HardsimError, Undecided
-from hardsim.proof import network
 from hardsim.report.numbers import count, plural
 from hardsim.visible import visible
+
+if TYPE_CHECKING:
+    from hardsim.checking.bound import BoundOptions, BoundSubject
 
 LONG = 60.0
 """Seconds from which a run is announced as long."""
@@ -166,11 +166,12 @@ def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], objec
     longest = max(words, key=len)
     if len(longest) <= PROBE:
         return
-    one = 0.0
+    sizes, taken = [PROBE, 2 * PROBE], list[float]()
     with suppress(HardsimError), patient(f"{name}: even {PROBE} symbols take long"):
-        one = seconds_of(run, longest[:PROBE])  # an error the run itself will say, with the word
+        taken = [seconds_of(run, longest[:size]) for size in sizes]  # an error the run itself will say, with the word
     told = f"{plural(len(words), 'word')} of up to {len(longest):,} symbols"
-    foretell(f"{name}: {told}:", one * sum((len(word) / PROBE) ** 2 for word in words), ". Ctrl-C ends it.")
+    cost = _line([size**2 for size in sizes], taken or [0.0, 0.0])
+    foretell(f"{name}: {told}:", sum(cost(len(word) ** 2) for word in words), ". Ctrl-C ends it.")
 
 
 def check_cost(subject: Subject, options: CheckOptions) -> Cost | None:
@@ -194,6 +195,7 @@ def check_cost(subject: Subject, options: CheckOptions) -> Cost | None:
 
 def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions) -> Cost | None:
     """The cost of a bound report, with its search for temperatures; None if it is little."""
+    from hardsim.checking.bound import GRID, Reporter
 
     def run(words: list[Word]) -> None:
         n = len(words[0])
@@ -233,7 +235,9 @@ def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> 
         singles.append((n, one))
         if one > SLOW or (one > PATIENCE and len(singles) > 1):
             break
-    if upto(max_n) * one * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
+    again = one if one > SLOW else seconds_of(run, _some_words(subject, n))
+    most = max_n * max(0.0, one - again) + upto(max_n) * again  # what a length takes once, and each of its words
+    if most * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
         return None
     if len(singles) == 1 and n > 1:
         singles.insert(0, (n // 2, seconds_of(run, _some_words(subject, n // 2))))
@@ -287,6 +291,8 @@ def _batches(subject: Subject, options: CheckOptions, n: int, run: Run) -> tuple
 
 def announce_proof(subject: Subject, min_n: int, max_n: int) -> None:
     """Say before the proof of a formula how long it will take, if that is long."""
+    from hardsim.proof import network
+
     every = 1 if network.one_for_all(subject.model, subject.program, None) else max_n - min_n + 1
     sites = max_n if every == 1 else network.positions(min_n, max_n)
     if (max_n < EASY_LENGTH and sites < EASY_POSITIONS) or sites > network.LARGEST:
@@ -312,12 +318,16 @@ def proof_seconds(subject: Subject, max_n: int, every: int, sites: int) -> float
 
 def timed_proof(subject: Subject, min_n: int, max_n: int) -> float:
     """How many seconds it takes to prove some short lengths."""
+    from hardsim.checking.prove import prove_subject
+
     heads = subject.formula is None
     return min(seconds_of(lambda: prove_subject(subject, max_n, heads, 0, min_n=min_n)) for _ in range(TIMES))
 
 
 def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
     """The same for a model or program: one length and half of it are timed."""
+    from hardsim.checking.prove import EVERY, longest, prove_length
+
     reach = longest(subject, max_n)
     easy = EASY_STRUCTURE if subject.structural else EASY_WORDS
     if reach < min_n or _size(subject, reach) <= easy:
@@ -350,6 +360,8 @@ def announce_certificate(subject: Subject, min_n: int, max_n: int) -> None:
     exact arithmetic, takes as long."""
     if max_n <= EASY_CERTIFICATE:
         return
+    from hardsim.checking.certificate import certificate
+
     try:
         taken = seconds_of(certificate, subject, TIMED_CERTIFICATE)
     except Undecided:

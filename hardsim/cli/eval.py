@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from hardsim.checking.campaign import CheckOptions
-from hardsim.checking.evaluate import evaluate
+from hardsim.checking.evaluate import evaluate, evaluate_together
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import Input
 from hardsim.checking.options import Request
@@ -77,8 +77,8 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     found, told = list[Evaluation](), Foresight(name, "words")
     try:
         with interruptible():
-            for one in evaluate(subject, words, options):
-                found.append(one)
+            for some in evaluate_together(subject, words, options):
+                found += some
                 told(len(found), len(words))
     except KeyboardInterrupt:
         current.interrupted = True

@@ -15,11 +15,14 @@ INPUT, CREW = "json expression alphabet", "dps workers backend scheduler"
 """Where the input of a command comes from, and who tries words."""
 SHOWN = "quiet format fail_fast"
 """How the verdicts on several inputs are told."""
+FIRST_EXAMPLES = 4
+"""Examples of a command on the page that is one screen."""
 
 
 @dataclass(frozen=True)
 class Manual:
-    """One line, the text of `--help`, the fields of `Request` that are its options, in order, and its own defaults."""
+    """One line, the text of `--help-all`, and the fields of `Request` that are the command's options, in order: those
+    before the bar stand in `--help`, too. A field that is named twice counts once. A command has its own defaults."""
 
     purpose: str
     text: str
@@ -27,11 +30,32 @@ class Manual:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     usage: str = "[OPTIONS]"
 
+    @property
+    def common(self) -> tuple[str, ...]:
+        """The options that most people use."""
+        return _fields(self.options.partition("|")[0])
 
-CHECK = """Compile formulas into softmax transformers; check them word by word, and ask for a proof about all words.
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All options."""
+        return _fields(self.options.replace("|", " "))
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
-(.json), or a directory of them; there may be several.
+    @property
+    def brief(self) -> str:
+        """The text of `--help`: the first two paragraphs, and the first examples."""
+        first, second, *rest = self.text.strip().split("\n\n")
+        examples = next(part for part in (second, *rest) if part.startswith("\b\n")).split("\n")
+        return "\n\n".join([first, second, "\n".join(examples[: FIRST_EXAMPLES + 2])])
+
+
+def _fields(options: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(options.split()))
+
+
+CHECK = """Compile formulas into softmax transformers; try words, and prove all.
+
+FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
+may be several.
 
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
@@ -62,22 +86,23 @@ The words are shared by --workers processes, of this machine or of a dask or ray
 
 \b
 Examples:
-  hardsim check flipflop.ltl
+  hardsim check since
+  hardsim check since --regime none         (fails: Hahn's limit)
+  hardsim check -e 'a S b' --alphabet 'a b c' --max-n 16
+  hardsim check formulas/ --regime all --json report.json
   hardsim check flipflop.ltl --max-n 64 --workers 2
   hardsim check flipflop.ltl --max-n 500 --resume flipflop.run
   hardsim check flipflop.ltl --backend dask --scheduler tcp://host:8786
   hardsim check flipflop.ltl --backend ray --workers 4
-  hardsim check formulas/ --regime all --json report.json
   hardsim check flipflop.ltl --engine ball --require certified
-  hardsim check -e 'a S b' --alphabet 'a b c' --beta 1/2
-  hardsim check since.ltl --regime none     (fails: Hahn's limit)
+  hardsim check since --beta 1/2
   hardsim check model.json
 """
 
-PROVE = """Prove that a compiled transformer is right on every word of some lengths, from its weights.
+PROVE = """Prove a compiled transformer right on every word, from its weights.
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
-(.json), or a directory of them; there may be several.
+FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
+may be several.
 
 After every rounding the network's Booleans are exactly 0 or 1, so each attention head can be judged on all words at
 once: what it reads at a position is one of a few local types, and the worst choice of a type for every position
@@ -108,13 +133,13 @@ models that were not compiled from a formula, there is no such argument.
 
 \b
 Examples:
-  hardsim prove flipflop.ltl
-  hardsim prove formulas/ --regime all --max-n 64
-  hardsim prove formulas/ --regime all --all-n     (every length)
+  hardsim prove since
+  hardsim prove since --all-n                     (every length)
+  hardsim prove since --beta 1                    (refuted by a word)
+  hardsim prove since --max-n 16 --certificate since.cert.json
   hardsim prove flipflop.ltl --min-n 4096 --max-n 4096
-  hardsim prove since.ltl --beta 1                (refuted by a word)
+  hardsim prove formulas/ --regime all --all-n
   hardsim prove model.json --heads-only           (claims nothing about a formula)
-  hardsim prove since.ltl --max-n 16 --certificate since.cert.json
 
 With --certificate the proof is written down so that `hardsim verify` can check it again, with code that shares nothing
 with this command's.
@@ -139,19 +164,19 @@ labels that are neither checked nor printed.
 
 \b
 Examples:
-  hardsim prove flipflop.ltl --max-n 16 --certificate flipflop.cert.json
-  hardsim verify flipflop.cert.json
-  hardsim verify flipflop.cert.json --formula flipflop.ltl --model flipflop.model.json
+  hardsim prove since --max-n 16 --certificate since.cert.json
+  hardsim verify since.cert.json
+  hardsim verify since.cert.json --formula since --model since.model.json
 """
 
-EVAL = """Say what the formula, hard attention and the softmax network answer on given words.
+EVAL = """Say what formula, hard attention and softmax network answer on words.
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json) or a compiled model
-(.json); with -e there are only words. Of a program that maps words to words the outputs are printed.
+FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), or a shipped name;
+with -e there are only words.
 
-A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the shell) if a
-symbol is longer than one character. A sole '-' reads words from standard input, one a line. Words that start with '-'
-follow '--'. Every word needs at least one symbol.
+Of a program that maps words to words the outputs are printed. A word is written as in formula files: symbols side by
+side, or separated by spaces (quote the word for the shell) if a symbol is longer than one character. A sole '-' reads
+words from standard input, one a line. Words that start with '-' follow '--'. Every word needs at least one symbol.
 
 Printed are, for each word, the three answers, the network's output (exactly 0 or 1 when it has decided), the output
 before its last rounding, the least margin of an attended value from its threshold, and the decimal digits of the
@@ -159,33 +184,33 @@ arithmetic.
 
 \b
 Examples:
-  hardsim eval flipflop.ltl w1i0r1 w1i0r0
-  hardsim eval since.ltl --regime none ab aab
-  hardsim words flipflop.ltl --max-n 4 | hardsim eval flipflop.ltl -
+  hardsim eval since cba bac
+  hardsim eval since --regime none ab aab
   hardsim eval -e 'a S b' --alphabet 'a b' abba
+  hardsim words since --max-n 4 | hardsim eval since -
   hardsim eval minus.ltl -- -+-
 """
 
 WORDS = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
-(.json), or a directory of them.
+FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
+may be several.
 
 --by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
 whose output must be exactly 1). Several inputs or regimes get a heading each, as a line that starts with '# '.
 
 \b
 Examples:
-  hardsim words flipflop.ltl --max-n 4
-  hardsim words since.ltl --by soft --regime none --max-n 5
-  hardsim words formulas/ --max-n 3 --by hard
+  hardsim words since --max-n 4
+  hardsim words since --by soft --regime none --max-n 5
   hardsim words -e 'H(a -> O b)' --alphabet 'a b' --max-n 3
+  hardsim words formulas/ --max-n 3 --by hard
 """
 
 SHOW = """Show the transformer that a formula is compiled into.
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
-(.json), or a directory of them.
+FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
+may be several.
 
 Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
 temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
@@ -194,14 +219,14 @@ program: encodings, heads and feed-forward networks, and the places where intege
 
 \b
 Examples:
-  hardsim show flipflop.ltl
+  hardsim show since
+  hardsim show since --regime all --max-n 1000
   hardsim show flipflop.ltl --regime causal-position --single-head
-  hardsim show since.ltl --regime all --max-n 1000
 """
 
 COMPILE = """Write the compiled transformer as JSON with exact rationals.
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp) or a hard-attention model (.ahat.json).
+FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json), or a shipped name.
 
 What is written holds the matrices, position encodings and temperature, the formula, and what each head is for.
 `check`, `eval`, `words` and `show` take it in place of the formula and give the same results. It appears whole or not
@@ -213,16 +238,18 @@ measured on the words that `check` would try), or with --tau for all. Call such 
 
 \b
 Examples:
-  hardsim compile flipflop.ltl -o flipflop.model.json
-  hardsim compile flipflop.ltl --regime position --beta 7/2 -o -
-  hardsim compile flipflop.ltl --hard -o flipflop.ahat.json
-  hardsim compile dyck2.srasp --max-n 6 -o dyck2_soft.ahat.json
+  hardsim compile since -o since.model.json
+  hardsim compile since --regime position --beta 7/2 -o -
+  hardsim compile since --hard -o since.ahat.json
+  hardsim compile dyck2 --max-n 6 -o dyck2_soft.ahat.json
 """
 
-BOUND = """Report score gaps, temperatures and errors: what the theory allows against what happens.
+BOUND = """Report score gaps, temperatures and errors: what theory allows, what happens.
 
-FILE is a formula file (.ltl), an S-RASP program (.srasp), a hard-attention model (.ahat.json), a compiled model
-(.json), or a directory of them; there may be several. With --gap alone and no FILE: everything that is shipped.
+FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
+may be several.
+
+With --gap alone and no FILE: everything that is shipped.
 
 For each length are printed the least score gap, measured beside declared; the largest activation; Theorem 26's
 temperature for the wanted error, the largest temperature of a grid up to which softmax is right on every word tried,
@@ -239,54 +266,66 @@ the lower end, is not claimed: rightness need not be monotone.
 
 \b
 Examples:
-  hardsim bound since.ltl --regime all
-  hardsim bound dyck2.srasp --max-n 5
+  hardsim bound since --max-n 6
+  hardsim bound since --critical            (the least beta)
+  hardsim bound since --max-n 32 --plot since.svg
+  hardsim bound --gap                       (everything shipped)
+  hardsim bound since --regime all
+  hardsim bound dyck2 --max-n 5
   hardsim bound model.ahat.json --epsilon 1/100 --json bound.json
-  hardsim bound --gap                       (a short report on everything shipped)
-  hardsim bound since.ltl --max-n 32 --plot since.svg
-  hardsim bound since.ltl --critical        (the least beta, between a proof and a word)
-  hardsim bound sort.srasp --workers 2      (the lengths are shared)
+  hardsim bound sort --workers 2            (the lengths are shared)
 """
 
 EXAMPLES = """List the formulas, programs and models that come with hardsim, or print the one called NAME.
 
-The suffix .ltl may be left out, and .srasp and .ahat.json where no formula has the name.
+The suffix may be left out: of several files of a name the formula (.ltl) is meant, then the program (.srasp), then the
+model (.ahat.json). Every command takes such a NAME where it takes a FILE.
 
 \b
 Examples:
   hardsim examples
-  hardsim examples flipflop > flipflop.ltl
-  hardsim check flipflop.ltl
+  hardsim check flipflop
+  hardsim examples flipflop > mine.ltl
+  hardsim check mine.ltl
 """
 
 COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
         CHECK,
-        f"files {TRIED} {MODEL} epsilon engine require pin {CREW} resume tables {SHOWN} {INPUT}",
+        f"files max_n regime require pin json | {TRIED} {MODEL} epsilon engine {CREW} resume tables {SHOWN} {INPUT}",
     ),
     "prove": Manual(
         "Is it right on all words up to a length?",
         PROVE,
-        f"files max_n min_n all_n heads_only search certificate {MODEL} epsilon engine dps workers pin tables {SHOWN} "
-        f"{INPUT}",
+        f"files max_n min_n all_n certificate regime json | heads_only search {MODEL} epsilon engine dps "
+        f"workers pin tables {SHOWN} {INPUT}",
         {"max_n": 64},
     ),
     "verify": Manual(
-        "Is a certificate of such a proof right?", VERIFY, f"certificates formula model at {SHOWN} {INPUT}"
+        "Is a certificate of such a proof right?", VERIFY, f"certificates formula model json | at {SHOWN} {INPUT}"
     ),
     "eval": Manual(
-        "What is answered on given words?", EVAL, f"words {MODEL} epsilon engine dps {INPUT}", usage="[OPTIONS] [FILE]"
+        "What is answered on given words?",
+        EVAL,
+        f"words regime expression alphabet json | {MODEL} epsilon engine dps {INPUT}",
+        usage="[OPTIONS] [FILE]",
     ),
     "words": Manual(
-        "Which words are accepted, up to a length?", WORDS, f"files max_n by budget {MODEL} epsilon engine dps {INPUT}"
+        "Which words are accepted, up to a length?",
+        WORDS,
+        f"files max_n by expression alphabet | budget {MODEL} epsilon engine dps {INPUT}",
     ),
-    "show": Manual("What was the formula compiled into?", SHOW, f"files max_n {MODEL} {INPUT}", {"max_n": 64}),
-    "compile": Manual("Write the transformer to a file.", COMPILE, f"file output {MODEL} epsilon hard max_n {INPUT}"),
+    "show": Manual(
+        "What was the formula compiled into?", SHOW, f"files regime max_n json | {MODEL} {INPUT}", {"max_n": 64}
+    ),
+    "compile": Manual(
+        "Write the transformer to a file.", COMPILE, f"file output regime hard | {MODEL} epsilon max_n {INPUT}"
+    ),
     "bound": Manual(
         "What does the theory allow, and what happens?",
         BOUND,
-        f"files gap critical {TRIED} {MODEL} epsilon engine {CREW} plot tables {SHOWN} {INPUT}",
+        f"files max_n critical gap plot json | {TRIED} {MODEL} epsilon engine {CREW} tables {SHOWN} {INPUT}",
         {"exhaustive": 256},
     ),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),

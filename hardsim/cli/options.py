@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
+from functools import partial
 from inspect import Parameter, Signature
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from hardsim.checking.options import DEFAULTS, LARGEST_LENGTH, PARSERS, Request
 from hardsim.cli import streams
+from hardsim.cli.completion import Completion
 from hardsim.cli.manual import Manual
 from hardsim.errors import InputError
 
 MANUAL = f"""
 expression   -e TEXT                     A formula instead of a file; needs --alphabet.
-alphabet     --alphabet SYMBOLS          The alphabet of -e: symbols separated by spaces, as 'a b'.
+alphabet     --alphabet SYMBOLS          The symbols of -e, as 'a b'. They are separated by spaces.
 at           --at first|last             Where the formula is read (default: what the file says, or last).
-regime       --regime R                  How softmax is made sharp: temperature (the default), position,
-                                         causal-temperature, causal-position; none (plain softmax, which must fail);
-                                         or all (all but none).
+regime       --regime R                  How softmax is made sharp; all is every way. The ways are temperature (the
+                                         default), position, causal-temperature and causal-position; none is plain
+                                         softmax, which must fail.
 beta         --beta B                    Inverse-temperature constant: a positive number such as 4, 7/2 or 3.9 (default:
                                          4, and more for look-ups of which a comparison adds many up: proven sharp
                                          enough).
@@ -33,7 +36,7 @@ single_head  --single-head               One head per layer, as in the paper, in
 counting     --counting lookup|sign      How comparisons of counts are decided: each count looked up, or the sign of the
                                          sum tested, which needs counts of one kind (default: lookup, or sign in the
                                          regimes without look-ups).
-hard         --hard                      Write the hard-attention model (.ahat.json) instead of the softmax network.
+hard         --hard                      Write the hard-attention model instead. Its format is that of .ahat.json.
 engine       --engine NAME               The arithmetic of the softmax network: auto (float64 with rigorous error
                                          bounds, ball arithmetic where that is not enough), float64, ball, or mpmath,
                                          which encloses nothing.
@@ -41,9 +44,9 @@ dps          --dps D                     Decimal digits: those of mpmath, or tho
                                          many as are needed).
 by           --by oracle|hard|soft       Whose answer counts.
 max_n        --max-n N                   Largest length, from 1 to {LARGEST_LENGTH}.
-min_n        --min-n N                   Smallest length; the same as --max-n for a single length.
-all_n        --all-n                     Prove it for every length, with an argument that can be checked by hand; and to
-                                         --max-n by other means.
+min_n        --min-n N                   Smallest length. It is the same as --max-n for a single length.
+all_n        --all-n                     Prove it for every length. The argument can be checked by hand; and to --max-n
+                                         it is proved by other means.
 heads_only   --heads-only                Prove only that the network does what its heads' specification says; no
                                          formula.
 exhaustive   --exhaustive M              Try every word of a length that has at most M words; of the others a sample.
@@ -60,26 +63,27 @@ backend      --backend NAME              What runs the processes: local (this ma
                                          (the cluster of RAY_ADDRESS, or one that is started here); the result does not
                                          depend on it.
 scheduler    --scheduler ADDRESS         The dask scheduler of --backend dask, as tcp://host:8786.
-gap          --gap                       Score gaps only: a short report for continuous integration.
-critical     --critical                  How small beta may be for all words of a length, and of every length (formulas
-                                         only).
-require      --require proved|certified  Exit with code 3 unless the verdict reaches that far.
+gap          --gap                       Score gaps only. It is a short report for continuous integration.
+critical     --critical                  How small beta may be. For all words of a length, and of every length; of
+                                         formulas only.
+require      --require proved|certified  Exit with code 3 for a weaker verdict.
 tables       --tables/--no-tables        Print the rows for lengths and heads (default: for a single input).
 resume       --resume FILE               Keep in FILE what was found, and go on from there if it exists: the same
                                          command, stopped at any moment, ends with the same report.
-plot         --plot OUT.svg              Draw gap, error and temperature against n (needs hardsim[plot]).
-certificate  --certificate PATH          Write what `hardsim verify` needs to check the proof; '-' is standard output.
-                                         It is checked first.
+plot         --plot OUT.svg              Draw gap, error and temperature against n. It needs matplotlib, the extra plot.
+certificate  --certificate PATH          Write the proof for `hardsim verify`. '-' is standard output. It is checked
+                                         first.
 output       -o --output PATH            The file to write; '-' is standard output.
-formula      --formula FILE              Hold that the certificate is about the formula of this .ltl file.
-model        --model FILE                Hold that it is about the network of this compiled model (.json).
-json         --json PATH                 Write everything as JSON too; '-' is standard output, alone.
-format       --format NAME               What standard output is: text; json (as --json -); or for other programs junit
-                                         (XML), github (annotations of GitHub Actions) or sarif (version 2.1.0).
+formula      --formula FILE              Is it about the formula of this .ltl file?
+model        --model FILE                Is it about the network of this compiled model?
+json         --json PATH                 Write everything as JSON too. '-' is standard output, alone.
+format       --format NAME               Print text, json, junit, github or sarif. json is --json -; for other programs
+                                         there are JUnit XML, annotations of GitHub Actions, and SARIF 2.1.0.
 quiet        -q --quiet                  Print verdicts and failures only.
-fail_fast    --fail-fast                 Stop after the first failure: a mismatch, bad input, or a verdict that is less
-                                         than was required.
-pin          --pin                       Write a word that fails into the file, as an example: one .ltl or .srasp file.
+fail_fast    --fail-fast                 Stop after the first failure. That is a mismatch, bad input, or a verdict that
+                                         is less than was required.
+pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl or
+                                         .srasp file.
 """
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]
@@ -105,26 +109,87 @@ def typed(name: str) -> Callable[[str], object] | None:
     return parse
 
 
-def parameter(name: str, default: Any) -> Parameter:
-    """What typer should know of a field. Arguments are hidden: typer would list their Python types, and the text of a
-    command says what they are."""
+def parameter(name: str, default: Any, brief: bool, common: bool) -> Parameter:
+    """What typer should know of a field, on a page that is brief or whole. Arguments are hidden: typer would list their
+    Python types, and the text of a command says what they are."""
     if name == "certificates":
-        info = typer.Argument(default, metavar="FILE...", show_default=False)
+        info = typer.Argument(default, metavar="FILE...", show_default=False, hidden=brief)
     elif name in ARGUMENTS:
-        info = typer.Argument(default, metavar=ARGUMENTS[name], hidden=True)
+        info = typer.Argument(default, metavar=ARGUMENTS[name], hidden=True, autocompletion=Completion(name))
     else:
         named, help = OPTIONS[name]
         flags = [part for part in named if part.startswith("-")]
         metavar = next((part for part in named if part not in flags), None)
-        shown = name != "tables"
-        info = typer.Option(default, *flags, metavar=metavar, help=help, parser=typed(name), show_default=shown)
+        info = typer.Option(
+            default,
+            *flags,
+            metavar=metavar,
+            help=first_sentence(help) if brief else help,
+            parser=typed(name),
+            show_default=name != "tables",
+            hidden=brief and not common,
+            autocompletion=Completion(name, metavar or ""),
+        )
     return Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=TYPES[name])
 
 
-def taking(manual: Manual, command: Callable[[Request], None]) -> Callable[..., None]:
-    """A command of typer's, with the options of its manual."""
+def first_sentence(text: str) -> str:
+    """A text up to the first period that a space follows."""
+    return re.split(r"(?<=[.?]) ", text)[0]
+
+
+HELP_ALL = "help_all"
+
+
+def flag(name: str, *flags: str, **told: Any) -> Parameter:
+    """A flag that is answered before anything else is read."""
+    info = typer.Option(*flags, is_eager=True, **told)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, info])
+
+
+def all_options(show: Callable[[Any], str]) -> Parameter:
+    """The option --help-all, which prints a page of a context."""
+
+    def callback(context: typer.Context, wanted: bool) -> None:
+        if wanted:
+            sys.stdout.write(f"{show(context)}\n")
+            raise typer.Exit
+
+    return flag(HELP_ALL, "--help-all", callback=callback, help="Show everything, and exit.")
+
+
+def plainly(options: list[Any]) -> list[Any]:
+    """The same options, whose values are what was typed, or what `typed` makes of it: typer's own way to read values
+    imports pydantic, which takes as long as all else that the command line imports."""
+    for one in options:
+        if "process_value" not in vars(one):
+            one.process_value = partial(_value, one, one.process_value)
+    return options
+
+
+def _value(option: Any, typers: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
+    """The value of an option; typer says it where a value is missing."""
+    read = typed(option.name) if isinstance(value, str) else None
+    if option.required and option.value_is_missing(value):
+        return typers(context, value)
+    found = value if read is None else read(value)
+    return found if option.callback is None else option.callback(context, option, found)
+
+
+def signed(function: Callable[..., None], taken: list[Parameter]) -> Callable[..., None]:
+    """A function that is said to take these parameters: by what inspect, and so typer, reads."""
+    function.__signature__ = Signature(taken)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in taken}
+    return function
+
+
+def taking(
+    manual: Manual, command: Callable[[Request], None], brief: bool, show: Callable[[Any], str]
+) -> Callable[..., None]:
+    """A command of typer's, with the options of its manual; on a brief page the common ones alone are shown."""
 
     def run(context: typer.Context, **values: Any) -> None:
+        del values[HELP_ALL]
         sources = {name: context.get_parameter_source(name) for name in values}
         written = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
         request = Request(**values, written=written)
@@ -133,9 +198,9 @@ def taking(manual: Manual, command: Callable[[Request], None]) -> Callable[..., 
             request.options()
         command(request)
 
-    taken = [parameter(name, manual.defaults.get(name, GIVEN[name])) for name in manual.options.split()]
+    taken = [
+        parameter(name, manual.defaults.get(name, GIVEN[name]), brief, name in manual.common) for name in manual.fields
+    ]
+    taken.append(all_options(show))
     taken.append(Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context))
-    # What inspect, and so typer, reads; the type of functions does not tell of it.
-    run.__signature__ = Signature(taken)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in taken}
-    return run
+    return signed(run, taken)

@@ -23,6 +23,7 @@ from hardsim.cli.estimate import patient
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
+from hardsim.examples import located
 from hardsim.files import STDOUT, Sink
 from hardsim.lang.words import written_word
 from hardsim.report.document import Document, Failure, InputRead, Note, NotRun
@@ -110,7 +111,7 @@ class Session:
         if isinstance(error, SourceError) and error.source.name == name:
             place = error.source.line_of(error.span.start)[:2]
         one = Outcome(name, None, ending, code, told, self._seconds(), details=message, place=place)
-        self._keep(replace(one, file=name not in (None, EXPRESSION)))
+        self._keep(replace(one, file=is_file(name)))
 
     def _keep(self, one: Outcome) -> None:
         self.outcomes.append(one)
@@ -196,7 +197,7 @@ class Session:
     def spare(self, name: str) -> None:
         """Hold that nothing is written over a file that is read; an InputError otherwise."""
         for output in self.outputs:
-            output.spare(name)
+            output.spare(located(name))
 
     def _welcome(self, given: Input) -> Input:
         self.inputs.append(InputRead(given.name, given.sha256, given.alphabet))
@@ -295,7 +296,7 @@ class Session:
             Outcome(
                 shown.input, shown.regime, ending, code, message, self._seconds(), shown.verdict, shown.reach,
                 word="" if shown.word is None else written_word(shown.word, shown.alphabet),
-                details="\n".join([_printed(shown.brief), *reasons]), file=shown.input != EXPRESSION,
+                details="\n".join([_printed(shown.brief), *reasons]), file=is_file(shown.input),
             )
         )  # fmt: skip
 
@@ -323,15 +324,15 @@ class Session:
         """The run, as other programs are told of it."""
         outcomes, reason = list(self.outcomes), NOT_RUN[self.stopped]
         for one in missed:
-            left, file = code if self.interrupted else streams.AGREED, one.input != EXPRESSION
-            outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=file))
+            left = code if self.interrupted else streams.AGREED
+            outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
         told = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
         remarks = ["interrupted: what was finished until then is here"] if self.interrupted else []
         return Finished(self.command, code, outcomes, told, remarks)
 
     def _missed(self) -> list[NotRun]:
         """The inputs without an outcome, where the run has ended before its end, and what it left of the others."""
-        if not self.over or "fail_fast" not in COMMANDS[self.command].options.split():
+        if not self.over or "fail_fast" not in COMMANDS[self.command].fields:
             return []
         known = {one.input for one in self.outcomes} | {one.input for one in self.missed}
         names = [name for name in dict.fromkeys(self.names) if name not in known]
@@ -346,6 +347,11 @@ class Session:
         if len({one.input for one in self.outcomes}) > 1:
             slowest, total = max(self.outcomes, key=lambda one: one.seconds), sum(one.seconds for one in self.outcomes)
             note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
+
+
+def is_file(name: str | None) -> bool:
+    """Whether an input is a file of that name, and neither an expression nor what is shipped under the name."""
+    return name not in (None, EXPRESSION) and located(name or "") == name
 
 
 def _json(request: Request) -> Sink | None:

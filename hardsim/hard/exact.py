@@ -10,46 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardsim.errors import InputError, InvariantError
-from hardsim.hard.integers import SAFE, Exact, Integers, combination, largest, widened
-from hardsim.network.numbers import BOS, ONE, Mask, Rational, plain
+from hardsim.errors import InvariantError
+from hardsim.hard.hardmax import Rows, hardmax, pick, uniform, visible
+from hardsim.hard.integers import SAFE, Exact, combination
+from hardsim.network.columns import PositionFunction
+from hardsim.network.numbers import BOS, ONE, Rational, plain
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
-
-BLOCK = 1 << 20
-"""Bytes of scores held at a time: queries are taken in blocks, so that memory does not grow with the square of n."""
-LARGEST_COLUMN = 3 << 26
-"""Bytes that the exact means of one coordinate may take: about six such columns are held at a time."""
 
 Word = Sequence[str]
 Columns = dict[str, Exact]
 """The residual stream by coordinate; every column has shape (words, positions)."""
-
-
-@dataclass
-class Rows:
-    """The rows of one head that is not uniform, on a batch: those of a query in units of `1 / units` of the score.
-
-    Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 where every visible score
-    is the same; `maxima` is how many positions have the largest score; `reach` the largest score minus the smallest;
-    `winners` the index of the attended position, the first of several; `sizes` bounds query and key forms.
-    """
-
-    units: list[int]
-    gap: Integers
-    maxima: NDArray[np.int64]
-    reach: Integers
-    sizes: list[tuple[Fraction, Fraction]]
-    winners: NDArray[np.int64]
-
-    def least(self) -> Fraction | None:
-        """The least gap of all rows."""
-        known = [(gaps[gaps >= 0], unit) for gaps, unit in zip(self.gap.T, self.units, strict=True)]
-        return min((Fraction(int(gaps.min()), unit) for gaps, unit in known if gaps.size), default=None)
 
 
 @dataclass
@@ -87,10 +61,13 @@ class HardTrace:
 def encoded(program: Program, n: int) -> list[tuple[str, Exact]]:
     """The position encoding by coordinate, the same for every word of length n."""
     positions = range(program.first, n + 1)
-    return [
-        (encoding.name, Exact.row([plain(encoding.value.evaluate(i=i, n=n)) for i in positions], 1))
-        for encoding in program.encodings
-    ]
+
+    def row(value: PositionFunction) -> Exact:
+        if "i" not in value.variables:
+            return Exact.row([plain(value.evaluate(n=n))] * len(positions), 1)
+        return Exact.row([plain(value.evaluate(i=i, n=n)) for i in positions], 1)
+
+    return [(encoding.name, row(encoding.value)) for encoding in program.encodings]
 
 
 class ExactModel:
@@ -191,15 +168,18 @@ def hold_head(
     """
     size, first = rows.gap.shape[1], program.first
     n = size - 1 + first
-    for index in range(size):
-        unit, gaps, winners = rows.units[index], rows.gap[:, index], rows.winners[:, index]
-        least = None if declared is None else declared[index]
-        if head.weighting is not Weighting.AVERAGE:
-            gaps = np.where(rows.maxima[:, index] > 1, 0, gaps)
-        if least is not None and (wrong := np.flatnonzero((gaps >= 0) & (gaps < ceil(least * unit)))).size:
+    gaps = rows.gap if head.weighting is Weighting.AVERAGE else np.where(rows.maxima > 1, 0, rows.gap)
+    limits = None if declared is None else [ceil(gap * unit) for gap, unit in zip(declared, rows.units, strict=True)]
+    short = np.zeros((1, size), dtype=np.bool_)
+    if limits is not None:
+        kind = np.int64 if max(limits) < SAFE else object
+        short = (gaps >= 0) & (gaps < np.array(limits, dtype=kind))
+    for index in range(size) if select is not None else np.flatnonzero(short.any(axis=0)).tolist():
+        winners = rows.winners[:, index]
+        if declared is not None and (wrong := np.flatnonzero(short[:, index])).size:
             raise InvariantError(
                 f"head {head.name}: at position {index + first} of {n} the score gap is "
-                f"{Fraction(int(gaps[wrong[0]]), unit)}, less than the declared {least} "
+                f"{Fraction(int(gaps[wrong[0], index]), rows.units[index])}, less than the declared {declared[index]} "
                 f"(the maximum is at position {winners[wrong[0]] + first})"
             )
         if select is None:
@@ -207,7 +187,7 @@ def hold_head(
         places = np.flatnonzero(visible(head.mask, size, program.bos, slice(index, index + 1))[0])
         values = select.whole[:, places]
         best = values == values.max(axis=1, keepdims=True)
-        expected = places[_pick(head.weighting, best)]
+        expected = places[pick(head.weighting, best)]
         if (wrong := np.flatnonzero(winners != expected)).size:
             raise InvariantError(
                 f"head {head.name}: at position {index + first} of {n} the maximal score is at position "
@@ -216,133 +196,6 @@ def hold_head(
             )
 
 
-def _pick(weighting: Weighting, found: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The index of the last True along the last axis, of the first one for leftmost heads."""
-    last: NDArray[np.int64] = found.shape[-1] - 1 - found[..., ::-1].argmax(axis=-1)
-    return found.argmax(axis=-1).astype(np.int64) if weighting is Weighting.LEFTMOST else last
-
-
-def visible(mask: Mask, size: int, bos: bool, queries: slice = slice(None)) -> NDArray[np.bool_]:
-    """Which of the positions (columns) each of the queries (rows) sees, by index; with a beginning of sequence every
-    query sees index 0."""
-    key = np.arange(size)
-    query = key[queries, None]
-    seen = {
-        Mask.NONE: np.broadcast_to(True, (len(query), size)),
-        Mask.FUTURE: key <= query,
-        Mask.PAST: key >= query,
-        Mask.STRICT_FUTURE: key < query,
-        Mask.STRICT_PAST: key > query,
-    }[mask]
-    result: NDArray[np.bool_] = seen | (key == 0) if bos else seen
-    return result
-
-
-def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
-    """The sum of what each query sees of rows of numbers, (..., positions), in time and memory of their size."""
-    upto = whole.cumsum(axis=-1)
-    every = upto[..., -1:]
-    sums: Integers = {
-        Mask.NONE: np.broadcast_to(every, whole.shape),
-        Mask.FUTURE: upto,
-        Mask.PAST: every - upto + whole,
-        Mask.STRICT_FUTURE: upto - whole,
-        Mask.STRICT_PAST: every - upto,
-    }[mask]
-    if bos:
-        unseen = ~visible(mask, whole.shape[-1], False)[:, 0]
-        sums = sums + whole[..., :1] * unseen
-    return sums
-
-
 def _form(form: Affine, columns: Columns) -> Exact:
     words, positions = columns[ONE].whole.shape
     return combination([(columns[name], coefficient) for name, coefficient in form.terms], 0, (words, positions))
-
-
-def uniform(mask: Mask, value: Exact, bos: bool, most: float = LARGEST_COLUMN) -> Exact:
-    """The mean of a column over all that each query sees; InputError if it takes more than `most` bytes."""
-    size = value.whole.shape[1]
-    totals = visible_sums(mask, widened(value.whole, value.size * size), bos)
-    counts = visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
-    return _mean(totals, counts, value.unit, most)
-
-
-def hardmax(
-    head: Head, pairs: Sequence[tuple[Exact, Exact]], values: Columns, shape: tuple[int, int], bos: bool
-) -> tuple[Rows, Columns]:
-    """What the rows of scores are like, and the mean of each column over the positions that the hardmax attends to.
-
-    Columns that are the same for every word may have one row. Queries are taken in blocks, one by one where they have
-    no small unit in common.
-    """
-    words, size = shape
-    unit = lcm(*(query.unit * key.unit for query, key in pairs))
-    widest = unit * sum(query.magnitude * key.magnitude for query, key in pairs)
-    step = 1 if widest >= SAFE else max(1, BLOCK // (8 * words * size))
-    blocks: list[tuple[Integers, ...]] = []
-    units: list[int] = []
-    totals: dict[str, list[Integers]] = {out: [] for out in values}
-    wide = {out: widened(value.whole, value.size * size) for out, value in values.items()}
-    for start in range(0, size, step):
-        queries = slice(start, start + step)
-        seen = visible(head.mask, size, bos, queries)
-        keys = np.flatnonzero(seen.any(axis=0))
-        some = slice(int(keys[0]), int(keys[-1]) + 1)
-        scores, unit = scores_of(pairs, queries, some, (words, len(seen), some.stop - some.start))
-        *found, chosen = _rows(head.weighting, scores, seen[:, some])
-        blocks.append((*found, chosen.argmax(axis=2) + some.start, chosen.sum(axis=2)))
-        units += [unit] * len(seen)
-        for out, whole in wide.items():
-            totals[out].append(np.where(chosen, whole[:, None, some], 0).sum(axis=2))
-    gap, maxima, reach, winners, counts = (np.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
-    results = {out: _mean(np.concatenate(totals[out], axis=1), counts, value.unit) for out, value in values.items()}
-    sizes = [(query.magnitude, key.magnitude) for query, key in pairs]
-    return Rows(units, gap, maxima, reach, sizes, winners), results
-
-
-def scores_of(
-    pairs: Sequence[tuple[Exact, Exact]], queries: slice, keys: slice, shape: tuple[int, int, int]
-) -> tuple[Integers, int]:
-    """The scores of some queries and keys, (words, queries, keys), and their unit."""
-    parts = [(query.block(queries), key) for query, key in pairs]
-    unit = lcm(*(query.unit * key.unit for query, key in parts))
-    factors = [unit // (query.unit * key.unit) for query, key in parts]
-    bound = sum(factor * query.size * key.size for factor, (query, key) in zip(factors, parts, strict=True))
-    scores: Integers = np.zeros(shape, dtype=object if bound >= SAFE else np.int64)
-    for factor, (query, key) in zip(factors, parts, strict=True):
-        left = widened(query.whole, bound) * factor
-        scores = scores + left[:, :, None] * widened(key.whole[:, None, keys], bound)
-    return scores, unit
-
-
-def _rows(weighting: Weighting, scores: Integers, seen: NDArray[np.bool_]) -> tuple[Integers, ...]:
-    """Gap, number of maxima and reach of some rows of scores, and the positions that their hardmax attends to."""
-    everything, low = bool(seen.all()), int(scores.min()) - 1
-    masked = scores if everything else np.where(seen, scores, low)
-    best = masked.max(axis=2, keepdims=True)
-    top = masked == best
-    runner_up = np.where(top, low, masked).max(axis=2)
-    gap = np.where(runner_up == low, -1, best[:, :, 0] - runner_up)
-    reach = best[:, :, 0] - (scores if everything else np.where(seen, scores, best)).min(axis=2)
-    maxima = top.sum(axis=2)
-    if weighting is not Weighting.AVERAGE:
-        top = _pick(weighting, top)[:, :, None] == np.arange(top.shape[2])
-    return gap, maxima, reach, top
-
-
-def _mean(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:
-    """`totals / (counts * over)` over one unit, which alone has 1.44 bits for every position."""
-    unit = 1
-    for count in np.unique(counts):
-        unit = lcm(unit, int(count))
-        if totals.size * unit.bit_length() // 8 > most:
-            raise InputError(
-                f"exact means of up to {counts.max():,} values at {totals.size:,} positions take more than "
-                f"{LARGEST_COLUMN >> 20} MiB for each coordinate",
-                hint="Give shorter words.",
-            )
-    if unit == 1:
-        return Exact.of(totals, over)
-    kind = object if largest(totals) * unit >= SAFE or unit >= SAFE else np.int64
-    return Exact.of(totals.astype(kind) * (unit // counts.astype(kind)), over * unit)

@@ -3,130 +3,41 @@
 For programs as formulas have them: no beginning of sequence, every coordinate written once, heads with one value, clips
 alone. Their promises are held; a word that breaks one is run again by `hard.exact`, which says what is wrong.
 
-Bit by bit: where the query is the same for every word and the key reads Booleans, a key at position j is of one of a
-few classes, and its score for a query depends on j and the class alone. The pairs (j, class) of a row, sorted by score,
-are its candidates: in a word the winner is the first candidate that the word has (position j is of that class), the
-runner-up the second. With a bit for each word, both are found for 64 words at a time by running disjunctions over the
-candidates; nothing is taken from what the head is meant to find. Linear forms and clips of few Booleans are Boolean
-functions, tabulated once for a length. Other heads (look-ups, sign tests) are run as `hard.exact` runs them.
+Booleans are kept as a bit for each word. Linear forms and clips of few of them are Boolean functions, tabulated once
+for a length. Where the query of a head is the same for every word, the candidates of its rows have one order
+(`hard.order`), and winners and runners-up are running maxima of their ranks. Other heads (look-ups, sign tests) are run
+as `hard.exact` runs them.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, product
 from math import ceil, inf
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardsim.errors import InvariantError
-from hardsim.hard.exact import ExactModel, encoded, hardmax, hold_head, hold_promises, scores_of, uniform
-from hardsim.hard.integers import Exact, combination
-from hardsim.lang.lanes import FULL, Booleans, Lanes, Symbols, count_lanes, first_word, pack, unpack
-from hardsim.network.numbers import ONE, Mask, Rational
+from hardsim.hard.exact import ExactModel, encoded, hold_head, hold_promises
+from hardsim.hard.hardmax import hardmax, uniform
+from hardsim.hard.integers import Exact, Integers, combination
+from hardsim.hard.order import Order, Ranks, two_largest
+from hardsim.lang.lanes import (
+    FULL,
+    WIDTH,
+    Booleans,
+    Lanes,
+    Symbols,
+    count_lanes,
+    pack,
+    pack_rows,
+    unpack,
+    unpack_rows,
+)
+from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
-
-KEPT = 256
-"""The length up to which the candidates of all rows are kept for the next batch: they take n^2 numbers a head."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The candidates of one row by falling score: their positions (0-based), their classes, and their scores times
-    `unit`. `closest` is the least difference of two that follow each other, None of one alone."""
-
-    positions: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    scores: NDArray[Any]
-    unit: int
-    closest: int | None
-
-
-class Orders:
-    """The candidates of the rows of a head at one length: queries are the same for every word, keys have a row for each
-    class."""
-
-    def __init__(self, pairs: Sequence[tuple[Exact, Exact]], mask: Mask) -> None:
-        self.pairs = pairs
-        self.mask = mask
-        self._kept: dict[int, Order] = {}
-
-    def row(self, i: int) -> Order:
-        """The candidates of query i (1-based)."""
-        if i in self._kept:
-            return self._kept[i]
-        count, n = self.pairs[0][1].whole.shape
-        seen = self.mask.visible(i, n)
-        keys = slice(seen.start - 1, seen.stop - 1)
-        scores, unit = scores_of(self.pairs, slice(i - 1, i), keys, (count, 1, len(seen)))
-        flat = scores[:, 0].T.ravel()
-        order = np.argsort(-flat, kind="stable")  # of equal scores the leftmost position comes first
-        places, classes = np.divmod(order, count)
-        falling = flat[order]
-        closest = int((falling[:-1] - falling[1:]).min()) if len(falling) > 1 else None
-        made = Order(places + keys.start, classes, falling, unit, closest)
-        if n <= KEPT:
-            self._kept[i] = made
-        return made
-
-
-def _earliest(present: Lanes) -> Lanes:
-    """Of each word the first candidate only, (candidates, lanes)."""
-    found = np.bitwise_or.accumulate(present, axis=0)
-    found[1:] ^= found[:-1].copy()
-    return found
-
-
-@dataclass(slots=True)
-class Gap:
-    """The least gap over rows and words: None before any row with two positions."""
-
-    least: Fraction | None = None
-
-    def note(self, order: Order, present: Lanes, first: Lanes, declared: Fraction | None) -> Lanes | None:
-        """Take one row into account; the words in which its gap is less than declared, if there are any. Only pairs of
-        candidates that could lower the least gap, or fall below the declared one, are looked at."""
-
-        limit = self._limit(order, declared)
-        if order.closest is None or order.closest >= limit:
-            return None
-        second = _earliest(present & ~first)
-        ones, twos = (np.flatnonzero(lanes.any(axis=1)).tolist() for lanes in (first, second))
-        for c in ones:
-            for d in twos[bisect_right(twos, c) :]:
-                gap = int(order.scores[c] - order.scores[d])
-                if gap >= limit:
-                    break
-                both: Lanes = first[c] & second[d]
-                if both.any():
-                    found = Fraction(gap, order.unit)
-                    self.least = found if self.least is None else min(self.least, found)
-                    if declared is not None and found < declared:
-                        return both
-                    limit = self._limit(order, declared)
-                    break
-        return None
-
-    def _limit(self, order: Order, declared: Fraction | None) -> float:
-        """From which score difference of a row on nothing new is said."""
-        return inf if self.least is None else ceil(max(self.least, declared or 0) * order.unit)
-
-
-def misplaced(order: Order, first: Lanes, select: Lanes, weighting: Weighting, seen: range) -> Lanes | None:
-    """The words in which the winner is not the rightmost (leftmost) visible position with the largest `select`."""
-    low = seen.start - 1
-    step = 1 if weighting is Weighting.LEFTMOST else -1
-    found = select[low : seen.stop - 1][::step]
-    expected = _earliest(found)
-    expected[0] |= ~np.bitwise_or.reduce(found, axis=0)  # where none is selected the nearest to the edge counts
-    wrong: Lanes = np.bitwise_or.reduce(first & ~expected[::step][order.positions - low], axis=0)
-    return wrong if wrong.any() else None
-
 
 MOST_BITS = 6
 """Booleans of which a function is tabulated: 2^6 rows."""
@@ -165,9 +76,8 @@ def tabulated(bits: Sequence[str], fixed: Mapping[str, Exact], n: int) -> dict[s
 @dataclass(frozen=True, slots=True)
 class BitFunction:
     """A function of the position and some Booleans: where it is 1 (as masks of lanes) and where it is neither 0 nor 1,
-    by combination and position, (2^bits, n)."""
+    by combination and position, (2^bits, n), or (2^bits, 1) where the position does not matter."""
 
-    bits: tuple[str, ...]
     ones: Lanes
     others: Booleans
 
@@ -180,15 +90,15 @@ class BitFunction:
         total = summed(forms, bias, clip, numbers.__getitem__, (2 ** len(bits), n))
         ones = (total.whole == total.unit).astype(np.bool_)
         others = ~ones & (total.whole != 0).astype(np.bool_)
-        return BitFunction(tuple(bits), np.where(ones, FULL, np.uint64(0)), others)
+        return BitFunction(np.where(ones, FULL, np.uint64(0)), others)
 
-    def apply(self, columns: Sequence[Lanes], words: int) -> Lanes | None:
+    def apply(self, columns: Sequence[Lanes], shape: tuple[int, int]) -> Lanes | None:
         """The function of these columns, (n, lanes) each; None if it is other than 0 and 1 in some word."""
-        shape = self.ones.shape[1], count_lanes(words)
         result = np.zeros(shape, dtype=np.uint64)
         for part, ones, others in zip(minterms(columns, shape), self.ones, self.others, strict=True):
-            result |= part & ones[:, None]
-            if others.any() and part[others].any():
+            if ones.any():
+                result |= part & ones[:, None]
+            if others.any() and part[np.broadcast_to(others, shape[0])].any():
                 return None
         return result
 
@@ -197,6 +107,51 @@ Column = Lanes | Exact
 """Lanes by position, (n, lanes), or exact numbers, (words or 1, n)."""
 Place = tuple[int, str, str]
 """A function of bits: its layer, what it is of, and the coordinate that is written with it."""
+SAMPLE = 64
+"""Words of which gaps are looked at first: if one has the least that there can be, the others are not looked at."""
+CELLS = 1 << 16
+"""Positions of words whose maxima are run at a time: what is computed of them fits into a processor's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Linear forms whose Booleans, `bits`, are called by numbers; what is computed alike has the same `number`."""
+
+    bits: tuple[str, ...]
+    forms: tuple[Affine, ...]
+    number: int
+
+    @property
+    def numbered(self) -> list[str]:
+        """What the forms call the Booleans."""
+        return [f"bit {number}" for number in range(len(self.bits))]
+
+
+@dataclass
+class Ranked:
+    """A head whose candidates have one order at a length: by combination and position twice the ranks, and the gaps
+    that are declared, in units of the order's, rounded up. Where the key reads no Boolean the winners (by row) and the
+    least gap are the same for every word."""
+
+    order: Order
+    codes: Ranks
+    declared: list[int] | None
+    winners: Integers | None = None
+    gap: Fraction | None = None
+
+    def least(self, best: Ranks, second: Ranks, rows: slice) -> tuple[Fraction, int | None]:
+        """The least score gap of some rows, of the largest and the second largest codes by row and word, and a word of
+        which the first row that is short of the declared gap is, if one is."""
+        order, declared = self.order, self.declared
+        if order.closest is not None and (declared is None or max(declared) <= order.closest):
+            found = order.gaps(best[:, :SAMPLE] >> 1, second[:, :SAMPLE] >> 1, rows).min()
+            if found == order.closest or best.shape[1] <= SAMPLE:
+                return Fraction(int(found), order.unit), None
+        gaps = order.gaps(best >> 1, second >> 1, rows)
+        short = (low < limit for low, limit in zip(gaps.min(axis=1), declared[rows] if declared else (), strict=False))
+        row = next((number for number, wrong in enumerate(short) if wrong), None)
+        word = None if row is None or declared is None else int((gaps[row] < declared[rows][row]).argmax())
+        return Fraction(int(gaps.min()), order.unit), word
 
 
 @dataclass
@@ -235,9 +190,11 @@ class ParallelHard:
         self._static = _static_names(program)
         self._length = 0
         self._rows: dict[str, Exact] = {}
-        self._orders: dict[str, tuple[list[int], Orders]] = {}
+        self._ranked: dict[int, Ranked | None] = {}
         self._declared: dict[str, list[Fraction] | None] = {}
-        self._functions: dict[Place, BitFunction | None] = {}
+        self._shapes: dict[Place, Shape] = {}
+        self._alike: dict[Hashable, int] = {}
+        self._functions: dict[tuple[int, int], BitFunction] = {}
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
         """Words of one length as rows of symbol numbers."""
@@ -270,8 +227,8 @@ class ParallelHard:
         if n == self._length:
             return
         self._length = n
-        self._orders.clear()
-        self._functions.clear()
+        self._ranked.clear()
+        self._functions = {key: function for key, function in self._functions.items() if not key[1]}
         self._declared = {head.name: head.promised(n) for head in self.program.heads}
         self._rows = {ONE: Exact.row([1] * n, 1)} | dict(encoded(self.program, n))
 
@@ -284,68 +241,103 @@ class ParallelHard:
         found = None if alone else self._scan(head, layer, trace)
         return self._dense(head, trace) if found is None else found
 
+    def _shape(self, place: Place, forms: Sequence[Affine], extra: Hashable) -> Shape:
+        """What is computed at a place of the program from some forms and from `extra`, whatever its Booleans are."""
+        if place not in self._shapes:
+            bits = dict.fromkeys(name for form in forms for name, _ in form.terms if name not in self._static)
+            number = {name: f"bit {k}" for k, name in enumerate(bits)}
+            alike = tuple(Affine.of([(number.get(name, name), value) for name, value in form.terms]) for form in forms)
+            self._shapes[place] = Shape(tuple(bits), alike, self._alike.setdefault((alike, extra), len(self._alike)))
+        return self._shapes[place]
+
+    def _fixed(self, shape: Shape, trace: ParallelTrace) -> dict[str, Exact]:
+        names = {name for form in shape.forms for name, _ in form.terms}
+        return {name: trace.numbers(name) for name in names if name in self._static}
+
     def _function(self, forms: Forms, bias: Rational, clip: bool, place: Place, trace: ParallelTrace) -> Lanes | None:
         """A sum of weighted forms (clipped if asked) plus a bias as lanes, if it is a function of few bits that is 0
-        or 1 everywhere; `place` names it at this length."""
-        if place not in self._functions:
-            names = dict.fromkeys(name for form, _ in forms for name, _ in form.terms)
-            fixed = {name: trace.numbers(name) for name in names if name in self._static}
-            bits = [name for name in names if name not in fixed]
-            known = BitFunction.of(forms, bias, clip, bits, fixed, self._length) if len(bits) <= MOST_BITS else None
-            self._functions[place] = known
-        function = self._functions[place]
-        lanes = None if function is None else _lanes(function.bits, trace)
-        return None if function is None or lanes is None else function.apply(lanes, len(trace.symbols))
+        or 1 everywhere; `place` names it in the program."""
+        weights = tuple(weight for _, weight in forms)
+        shape = self._shape(place, [form for form, _ in forms], (weights, bias, clip))
+        columns = _lanes(shape.bits, trace)
+        if columns is None or len(columns) > MOST_BITS:
+            return None
+        fixed = self._fixed(shape, trace)
+        n = self._length if fixed.keys() - {ONE} else 0
+        key = shape.number, n
+        if key not in self._functions:
+            parts = list(zip(shape.forms, weights, strict=True))
+            fixed = fixed if n else {ONE: Exact.row([1], 1)}
+            self._functions[key] = BitFunction.of(parts, bias, clip, shape.numbered, fixed, n or 1)
+        return self._functions[key].apply(columns, (self._length, count_lanes(len(trace.symbols))))
 
     def _scan(self, head: Head, layer: int, trace: ParallelTrace) -> Lanes | None:
-        """The head bit by bit; None where its query depends on the word, or its key or value on more than few bits."""
-        if any(name not in self._static for query, _ in head.score for name, _ in query.terms):
+        """The head by the ranks of its candidates; None where its query depends on the word, its key or value on more
+        than few bits, or its rows have no common order."""
+        if not head.score or any(name not in self._static for query, _ in head.score for name, _ in query.terms):
             return None
-        names = sorted({name for _, key in head.score for name, _ in key.terms if name not in self._static})
-        columns = _lanes(names, trace)
-        if len(names) > MOST_BITS or columns is None:
+        keys, select = [key for _, key in head.score], () if head.select is None else (head.select,)
+        extra = (tuple(query for query, _ in head.score), head.mask, head.weighting, head.promise)
+        shape = self._shape((layer, "key", head.out), [*keys, *select], extra)
+        columns = _lanes(shape.bits, trace)
+        value = self._function([(head.value, 1)], 0, False, (layer, "value", head.out), trace)
+        if columns is None or value is None or len(columns) > MOST_BITS:
             return None
-        value, select = (
-            None if form is None else self._function([(form, 1)], 0, False, (layer, what, head.out), trace)
-            for what, form in (("value", head.value), ("select", head.select))
-        )
-        if value is None or (select is None and head.select is not None):
+        if shape.number not in self._ranked:
+            self._ranked[shape.number] = self._ranks(head, shape, trace)
+        ranked = self._ranked[shape.number]
+        if ranked is None:
             return None
-        numbers, orders = self._order(head, names, trace)
-        classes = np.zeros((max(numbers) + 1, *value.shape), dtype=np.uint64)
-        for number, part in zip(numbers, minterms(columns, value.shape), strict=True):
-            classes[number] |= part
-        result = np.empty_like(value)
-        gap, declared = Gap(), self._declared[head.name]
-        for i in range(1, self._length + 1):
-            order = orders.row(i)
-            present = classes[order.classes, order.positions]
-            first = _earliest(present)  # of each candidate the words in which it wins
-            result[i - 1] = np.bitwise_or.reduce(first & value[order.positions], axis=0)
-            wrong = gap.note(order, present, first, None if declared is None else declared[i - 1])
-            if wrong is None and select is not None:
-                wrong = misplaced(order, first, select, head.weighting, head.mask.visible(i, self._length))
-            if wrong is not None:
-                self._broken(head, trace, first_word(wrong) or 0)
-        if gap.least is not None:
-            trace.gaps[head.name] = gap.least
+        if ranked.winners is None:
+            return self._running(head, ranked, columns, value, trace)
+        if ranked.gap is not None:
+            trace.gaps[head.name] = ranked.gap
+        return value[ranked.winners]
+
+    def _running(
+        self, head: Head, ranked: Ranked, columns: Sequence[Lanes], value: Lanes, trace: ParallelTrace
+    ) -> Lanes:
+        """What the winners read, by running maxima of twice the ranks plus what is read, some lanes at a time."""
+        result, words = np.empty_like(value), len(trace.symbols)
+        step = max(1, CELLS // (WIDTH * len(value)))
+        for start in range(0, value.shape[1], step):
+            lanes, begin = slice(start, start + step), WIDTH * start
+            count = min(words - begin, WIDTH * step)
+            tables = [row[:, None] for row in ranked.codes]
+            for bit in reversed([unpack_rows(column[:, lanes], count) for column in columns]):
+                tables = [np.where(bit, one, zero) for zero, one in zip(tables[::2], tables[1::2], strict=True)]
+            best, second, rows = two_largest(tables[0] + unpack_rows(value[:, lanes], count), head.mask)
+            if second.size:
+                least, wrong = ranked.least(best[rows], second, rows)
+                if wrong is not None:
+                    self._broken(head, trace, begin + wrong)
+                trace.gaps[head.name] = min(least, trace.gaps.get(head.name, least))
+            result[:, lanes] = pack_rows((best & 1).astype(np.bool_))
         return result
 
-    def _order(self, head: Head, names: Sequence[str], trace: ParallelTrace) -> tuple[list[int], Orders]:
-        """The class of each combination of key bits, by number, and the candidates of every row."""
-        if head.name not in self._orders:
-            fixed = {name: trace.numbers(name) for _, key in head.score for name, _ in key.terms if name not in names}
-            numbers, shape = tabulated(names, fixed, self._length), (2 ** len(names), self._length)
-            keys = [summed([(key, 1)], 0, False, numbers.__getitem__, shape) for _, key in head.score]
-            rows = [tuple(chain.from_iterable(key.whole[k].tolist() for key in keys)) for k in range(shape[0])]
-            distinct = list(dict.fromkeys(rows))
-            some = [rows.index(row) for row in distinct]
-            pairs = [
-                (trace.sum(query.terms), Exact(key.whole[some], key.unit, key.size))
-                for (query, _), key in zip(head.score, keys, strict=True)
-            ]
-            self._orders[head.name] = [distinct.index(row) for row in rows], Orders(pairs, head.mask)
-        return self._orders[head.name]
+    def _ranks(self, head: Head, shape: Shape, trace: ParallelTrace) -> Ranked | None:
+        """The order of the head's candidates at this length; None if there is none in which the winner is always what
+        the head declares to look for, or if a key that reads no Boolean breaks the declared gap."""
+        numbers = tabulated(shape.numbered, self._fixed(shape, trace), self._length)
+        size = 2 ** len(shape.bits), self._length
+        forms = [summed([(form, 1)], 0, False, numbers.__getitem__, size) for form in shape.forms]
+        pairs = [(trace.sum(query.terms), key) for (query, _), key in zip(head.score, forms, strict=False)]
+        order = Order.of(pairs, head.mask, head.weighting)
+        if order is None or (head.select is not None and not order.prefers(forms[-1].whole, head.weighting)):
+            return None
+        declared = self._declared[head.name]
+        limits = None if declared is None else [ceil(gap * order.unit) for gap in declared]
+        codes = 2 * order.ranks
+        found = Ranked(order, codes.astype(np.int16 if codes.max() < 1 << 14 else np.int32), limits)
+        if not shape.bits:
+            best, second, rows = two_largest(codes.T, head.mask)
+            found.winners = order.positions[best[:, 0] >> 1]
+            if second.size:
+                least, wrong = found.least(best[rows], second, rows)
+                if wrong is not None:
+                    return None
+                found.gap = least
+        return found
 
     def _dense(self, head: Head, trace: ParallelTrace) -> Exact:
         """The head with all its scores."""

@@ -6,14 +6,15 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import ClassVar
 
-from hardsim.errors import SourceError, Span
+from hardsim.errors import SourceError, Span, did_you_mean
 from hardsim.lang import vocabulary
 from hardsim.lang.lexer import BLANK, Cited
 from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
 
+_FOREIGN_COMMENT = re.compile(r"#(?!\s*[LR]?\s*\[)|[%;]|/\*|\(\*")
+"""How comments begin elsewhere, where no formula and no statement begins; a count does with `#[`."""
 HEADER = re.compile(r"(?P<key>[^\W\d][\w-]*)[^\S\n]*:(?P<value>[^\n]*)")
 _DEFINITION = re.compile(r"(?P<key>let|pred)(?=\s|$)")
 _LET = re.compile(r"let\s*(?P<name>[^\s=]*)\s*(?P<equals>=(?!=))?")
@@ -56,6 +57,7 @@ class Layout(Cited, ABC):
     def __post_init__(self) -> None:
         for line in self._content():
             text = self.written(line)
+            self._hold_readable(line, text.lstrip())
             self._line(line, text.lstrip(), text[0].isspace())
         self._finish()
 
@@ -66,6 +68,21 @@ class Layout(Cited, ABC):
     @abstractmethod
     def _take(self, span: Span) -> None:
         """Take a definition with its continuation lines."""
+
+    def _hold_readable(self, line: Span, text: str) -> None:
+        """Refuse a comment of another language."""
+        if comment := _FOREIGN_COMMENT.match(text):
+            at = Span(line.end - len(text), line.end - len(text) + len(comment[0]))
+            raise self.error(at, f"{comment[0]} begins no comment here", "//", "a comment begins with //, on each line")
+
+    def _colon(self, line: Span, text: str) -> SourceError | None:
+        """The error for a header line with = in place of its colon, if it is one."""
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if key not in self.keys or not equals or value[:1] in ("=", ">"):
+            return None
+        at = line.end - len(text) + text.index("=")
+        message, hint = "a header line has a colon", f"write {key}: {value}".rstrip()
+        return self.error(Span(at, at + 1), message, f"{key}:", hint)
 
     def _finish(self) -> None:
         """Take what may still be continued, if there is anything."""
@@ -111,8 +128,7 @@ class Layout(Cited, ABC):
         """Take the header line at an offset. Raises SourceError for an unknown key, and for one that is repeated."""
         key, at = match["key"], Span(start, start + match.end("key"))
         if key not in self.keys:
-            close = get_close_matches(key.lower(), self.keys, n=1, cutoff=0.5)
-            hint = self.hints.get(key, f"did you mean {close[0]}:?" if close else "")
+            hint = self.hints.get(key) or did_you_mean(key, self.keys, "{}:".format)
             raise self.error(at, f"unknown header key {brief(key)}", " ".join(f"{name}:" for name in self.keys), hint)
         before = self.header(key)
         if before is not None and key not in ("accept", "reject", "map"):
@@ -166,6 +182,9 @@ class FormulaLayout(Layout):
             if definition:
                 self._pending, self._after_header = line, False
             else:
+                wrong = self._colon(line, text)
+                if wrong is not None and text.split("=")[0].strip() not in [one.name for one in self.definitions]:
+                    raise wrong
                 self.formula = line
 
     def _take(self, span: Span) -> None:
@@ -176,7 +195,9 @@ class FormulaLayout(Layout):
         form = "let NAME = formula or term" if is_let else "pred NAME(i, n) = condition"
         name, at, end = match["name"], Span(*match.span("name")), min(match.end(), span.end)
         if not name:
-            raise self.error(Span(at.end, at.end + 1), "missing name", form)
+            keyword = text[span.start : at.start].strip()
+            hint = vocabulary.symbol_hint(keyword, self.value("alphabet").split())
+            raise self.error(Span(at.end, at.end + 1), "missing name", form, hint)
         hint = "functions of the position are defined with pred" if is_let and "(" in name else ""
         if is_let and not match["equals"]:
             raise self.error(Span(end, end + 1), f"missing = after let {name}", form, hint)
@@ -242,6 +263,8 @@ class ProgramLayout(Layout):
         if indented and self._after_header:
             hint = "a header line cannot be continued: repeat its key"
             return self.error(place, "an indented line after a header line", expected, hint)
+        if colon := self._colon(place, text):
+            return colon
         if assignment := _ASSIGNMENT.match(text):
             at = Span(place.start + assignment.start("equals"), place.start + assignment.end("equals"))
             return self.error(at, f"{assignment['name']} is defined with =", ":=", "write := instead")

@@ -29,17 +29,27 @@ def count_lanes(words: int) -> int:
 
 def pack(truth: Booleans) -> Lanes:
     """Truth values by word and position, (words, n), as lanes by position, (n, lanes)."""
-    words, n = truth.shape
+    return pack_rows(truth.T)
+
+
+def pack_rows(truth: Booleans) -> Lanes:
+    """Truth values by position and word, (n, words), as lanes by position, (n, lanes)."""
+    n, words = truth.shape
     full = np.empty((n, count_lanes(words) * WIDTH), dtype=np.bool_)
-    full[:, :words] = truth.T
-    full[:, words:] = truth[-1:].T
+    full[:, :words] = truth
+    full[:, words:] = truth[:, -1:]
     return np.packbits(full, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
 def unpack(lanes: Lanes, words: int) -> Booleans:
-    """The inverse: lanes by position, (n, lanes), as truth values by word and position, (words, n)."""
+    """The inverse of `pack`: lanes by position, (n, lanes), as truth values by word and position, (words, n)."""
+    return np.ascontiguousarray(unpack_rows(lanes, words).T)
+
+
+def unpack_rows(lanes: Lanes, words: int) -> Booleans:
+    """The inverse of `pack_rows`: lanes by position, (n, lanes), as truth values by position and word, (n, words)."""
     octets = np.ascontiguousarray(lanes).astype("<u8", copy=False).view(np.uint8)
-    return np.ascontiguousarray(np.unpackbits(octets, axis=1, count=words, bitorder="little").T).view(np.bool_)
+    return np.unpackbits(octets, axis=1, count=words, bitorder="little").view(np.bool_)
 
 
 def constant(truth: bool, n: int, lanes: int) -> Lanes:

@@ -20,6 +20,8 @@ _QUOTED = re.compile(r"'((?:''|[^'\s])+)'|'(')'(?!')")
 _DECIMALS = re.compile(r"\.[0-9]*")
 _STRONG_NEXT = re.compile(r"X\s*\[\s*!\s*\]")
 _COUNT = re.compile(r"#\s*([LR]?)\s*\[")
+_LATEX = re.compile(r"\\[A-Za-z]+(?:\s*\{\s*(\w+)\s*\})?")
+"""A command of LaTeX, such as `\\land` or `\\mathcal{U}`."""
 _STRAY = re.compile(r"[^\w\s()\[\]']+")
 _TRIANGLE = re.compile(r"(?P<side>[◀▶])[\ufe0e\ufe0f]?(?P<index>_\w*)?")
 """Attention as the papers draw it; a selector of the text or emoji form of the triangle means nothing."""
@@ -175,20 +177,33 @@ class _Scanner(Cited, ABC):
 
     def _sign(self) -> None:
         """The longest operator that stands here. Raises SourceError if there is none, with what a hint is known for."""
-        for size in range(max(map(len, self.spellings)), 0, -1):
+        overlong = self.match(vocabulary.OVERLONG)
+        for size in range(0 if overlong else max(map(len, self.spellings)), 0, -1):
             spelling = self.text[self.at : min(self.at + size, self.end)]
             if spelling in self.spellings:
                 return self.add(*self.spellings[spelling], self.at + len(spelling))
         here = [symbol for symbol in self.symbols if self.text.startswith(symbol, self.at, self.end)]
         shown = found = max(here, key=len, default="")
         hint = symbol_hint(found, self.symbols)
-        if not found:
+        foreign = overlong or self.match(_LATEX)
+        if not found and foreign:
+            shown = found = foreign[0]
+            hint = self.foreign_hint(found)
+        elif not found:
             stray = self.match(_STRAY)
             run = stray[0] if stray else self.text[self.at]
             found = next((run[:size] for size in range(len(run), 0, -1) if run[:size] in self.look_alikes), run[0])
             shown = found if found.isprintable() else f"U+{ord(found):04X}"
             hint = self.look_alikes.get(found, "")
         raise self.wrong(self.at + len(found), f"unknown operator {shown}", "an operator or an operand", hint)
+
+    def foreign_hint(self, text: str) -> str:
+        """What is written here for a command of LaTeX, or for an operator that goes on too long."""
+        command, _, inner = (part.strip(" }") for part in text.partition("{"))
+        letter = inner or command.removeprefix("\\")
+        if letter in self.spellings:
+            return f"{text} is written {letter}"
+        return self.look_alikes.get(command) or self.look_alikes.get(command[0], "")
 
 
 class _FormulaScanner(_Scanner):

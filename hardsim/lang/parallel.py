@@ -1,13 +1,18 @@
-"""The oracle for many words at once: every truth value is a bit, 64 words to a lane.
+"""The oracle for many words at once: the truth values of a formula at all positions of all words are one integer.
 
-The same definitions as `semantics`, evaluated by other means: the temporal operators by their one-step recurrences on
-finite words, such as `phi S psi` at i = psi at i, or phi at i and `phi S psi` at i - 1; counts as arrays of integers.
-It shares no code with the oracle of single words, so that one checks the other, and none with anything they judge.
+The same definitions as `semantics`, evaluated by other means: counts as arrays of integers, Booleans bit by bit in one
+of Python's integers, in which position i of a word is bit i - 1 of n + 1 bits, the last of them 0, and the next word
+follows. The temporal operators are their one-step recurrences on finite words. That of `S`, psi at i, or phi at i and
+`phi S psi` at i - 1, is that of the carries when `phi | psi` and `psi` are added: both bits are set, or one of them is
+and a carry comes in; the bits between words stop it. `U` is the same read from right to left. It shares no code with
+the oracle of single words, so that one checks the other, and none with anything they judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache, reduce
+from operator import and_, or_, xor
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -15,13 +20,15 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
-from hardsim.lang.lanes import Booleans, Lanes, Symbols, constant, count_lanes, pack, unpack
 from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
 
+Booleans: TypeAlias = NDArray[np.bool_]
+Symbols: TypeAlias = NDArray[np.integer[Any]]
+"""Words of one length n as rows of symbol numbers, shape (words, n)."""
 Numbers: TypeAlias = NDArray[Any]
-"""The values of a term, shape (words, n): machine integers where they fit, Python's (dtype object) otherwise."""
+"""The values of a term, shape (words or 1, n or 1): machine integers where they fit, Python's (dtype object) if not."""
 Column: TypeAlias = Any
-"""Lanes by position, (n, lanes), of a formula; Numbers of a term."""
+"""Bits (an int) of a formula; Numbers of a term."""
 
 LARGEST_TERM = 2**62
 """Terms that may reach this absolute value are kept in Python's integers."""
@@ -29,70 +36,93 @@ LARGEST_TERM = 2**62
 WIDEST = 2**16
 """The range of the values of a term up to which a predicate's truth is kept in a table."""
 
-
-def _shifted(phi: Lanes, by: Literal[1, -1], edge: bool) -> Lanes:
-    """The truth at the next position (1) or the one before (-1), `edge` where there is none."""
-    result = np.roll(phi, -by, axis=0)
-    result[-1 if by == 1 else 0] = constant(edge, 1, phi.shape[1])[0]
-    return result
+BACKWARDS = bytes(int(f"{octet:08b}"[::-1], 2) for octet in range(256))
+"""Every octet with its bits in the opposite order."""
 
 
-def _once(phi: Lanes) -> Lanes:
-    return np.bitwise_or.accumulate(phi, axis=0)
+class Bits:
+    """Truth values of the positions of some words of length n, as integers; see above."""
+
+    def __init__(self, words: int, n: int) -> None:
+        self.words, self.n = words, n
+        self.size = words * (n + 1)
+        self.octets = -(-self.size // 8)
+
+    def pack(self, truth: Booleans) -> int:
+        """Truth values by word and position, (words or 1, n)."""
+        padded = np.zeros((self.words, self.n + 1), dtype=np.bool_)
+        padded[:, :-1] = truth
+        return int.from_bytes(np.packbits(padded, bitorder="little").tobytes(), "little")
+
+    def unpack(self, bits: int) -> Booleans:
+        """The inverse."""
+        octets = np.frombuffer(bits.to_bytes(self.octets, "little"), dtype=np.uint8)
+        found = np.unpackbits(octets, count=self.size, bitorder="little").reshape(self.words, self.n + 1)
+        return found[:, :-1].view(np.bool_)
+
+    @cached_property
+    def first(self) -> int:
+        """True at the first position of every word."""
+        return self.pack(np.arange(self.n) == 0)
+
+    @cached_property
+    def last(self) -> int:
+        """True at the last position of every word."""
+        return self.pack(np.arange(self.n) == self.n - 1)
+
+    @cached_property
+    def every(self) -> int:
+        """True everywhere."""
+        return self.pack(np.ones((1, self.n), dtype=np.bool_))
+
+    def reverse(self, bits: int) -> int:
+        """Every word, and the words, in the opposite order."""
+        found = int.from_bytes(bits.to_bytes(self.octets, "little").translate(BACKWARDS), "big")
+        return found >> (8 * self.octets - self.size + 1)
+
+    def unary(self, op: ast.UnaryOp, phi: int) -> int:
+        """X, Y and their weak forms, and the operators that look for one witness or one failure."""
+        match op:
+            case "X":
+                return phi >> 1 & self.every
+            case "Y":
+                return phi << 1 & self.every
+            case "WX":
+                return self.every ^ self.unary("X", self.every ^ phi)
+            case "WY":
+                return self.every ^ self.unary("Y", self.every ^ phi)
+            case "O":
+                return self.binary("S", self.every, phi)
+            case "F":
+                return self.binary("U", self.every, phi)
+            case "H":
+                return self.every ^ self.unary("O", self.every ^ phi)
+            case "G":
+                return self.every ^ self.unary("F", self.every ^ phi)
+
+    def binary(self, op: ast.BinaryOp, phi: int, psi: int) -> int:
+        """Since, until, their duals, weak until and strong release."""
+        match op:
+            case "S":
+                either = phi | psi
+                return ((either + psi) ^ either ^ psi) >> 1
+            case "U":
+                return self.reverse(self.binary("S", self.reverse(phi), self.reverse(psi)))
+            case "T":
+                return self.every ^ self.binary("S", self.every ^ phi, self.every ^ psi)
+            case "R":
+                return self.every ^ self.binary("U", self.every ^ phi, self.every ^ psi)
+            case "W":
+                return self.binary("U", phi, psi) | self.unary("G", phi)
+            case "M":
+                return self.binary("U", psi, phi & psi)
 
 
-def _historically(phi: Lanes) -> Lanes:
-    return np.bitwise_and.accumulate(phi, axis=0)
+bits_of = lru_cache(256)(Bits)
+"""Those of a number of words of one length, with what is the same for all of them."""
 
-
-def _since(phi: Lanes, psi: Lanes) -> Lanes:
-    truth = np.empty_like(psi)
-    before = np.zeros_like(psi[0])
-    for i in range(len(psi)):
-        before = truth[i] = psi[i] | (phi[i] & before)
-    return truth
-
-
-def _mirrored(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
-    """The same read from right to left."""
-
-    def mirror(*columns: Lanes) -> Lanes:
-        return function(*(column[::-1] for column in columns))[::-1]
-
-    return mirror
-
-
-_until = _mirrored(_since)
-_always = _mirrored(_historically)
-
-_UNARY: Final[Mapping[ast.UnaryOp, Callable[[Lanes], Lanes]]] = {
-    "X": lambda phi: _shifted(phi, 1, False),
-    "WX": lambda phi: _shifted(phi, 1, True),
-    "Y": lambda phi: _shifted(phi, -1, False),
-    "WY": lambda phi: _shifted(phi, -1, True),
-    "O": _once,
-    "H": _historically,
-    "F": _mirrored(_once),
-    "G": _always,
-}
-_BINARY: Final[Mapping[ast.BinaryOp, Callable[[Lanes, Lanes], Lanes]]] = {
-    "U": _until,
-    "S": _since,
-    "R": lambda phi, psi: ~_until(~phi, ~psi),
-    "T": lambda phi, psi: ~_since(~phi, ~psi),
-    "W": lambda phi, psi: _until(phi, psi) | _always(phi),
-    "M": lambda phi, psi: _until(psi, phi & psi),
-}
-_NARY: Final[Mapping[ast.NaryOp, Callable[[Lanes, Lanes], Lanes]]] = {
-    "&": np.bitwise_and,
-    "|": np.bitwise_or,
-    "^": np.bitwise_xor,
-}
-_ARROW: Final[Mapping[ast.ArrowOp, Callable[[Lanes, Lanes], Lanes]]] = {
-    "->": lambda left, right: ~left | right,
-    "<->": lambda left, right: ~(left ^ right),
-}
-_COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] = {
+_NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": xor}
+COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] = {
     "<": np.less,
     "<=": np.less_equal,
     "=": np.equal,
@@ -102,14 +132,34 @@ _COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] 
 }
 
 
+Step: TypeAlias = Callable[["_Batch"], Column]
+"""What makes a column from those that were made before it."""
+
+
+class _Batch:
+    """One batch of words and the columns that were made of it, by number of the step."""
+
+    def __init__(self, symbols: Symbols, bits: Bits) -> None:
+        self.symbols, self.bits = symbols, bits
+        self.words, self.n = symbols.shape
+        self.columns: list[Column] = []
+
+
 class ParallelOracle:
-    """Decides batches of words of one length by the definition of the formula of a file. Raises SourceError at a name
-    that has no definition, or a predicate that the file does not define."""
+    """Decides batches of words of one length by the definition of the formula of a file, which is flattened once into
+    steps. Raises SourceError at a name that has no definition, or a predicate that the file does not define."""
 
     def __init__(self, file: ast.FormulaFile) -> None:
         self.file = file
         self.predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **user_predicates(file)}
         self._numbers = {symbol: number for number, symbol in enumerate(file.alphabet)}
+        self._steps: list[Step] = []
+        self._known: dict[int, int] = {}
+        self._symbols: dict[str, int] = {}
+        self._names: dict[str, int] = {}
+        for let in file.lets:
+            self._names[let.name] = self._column(let.body)
+        self._root = self._column(file.formula)
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
         """Words of one length as rows of symbol numbers, in the order of the alphabet. Raises InputError for a symbol
@@ -123,145 +173,167 @@ class ParallelOracle:
     def truth(self, symbols: Symbols) -> Booleans:
         """The truth value of the formula at every position of every word, shape (words, n). Raises InputError if the
         words are empty."""
-        return unpack(_Batch(self, symbols).truth(), len(symbols))
+        words, n = symbols.shape
+        if not words or not n:
+            raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
+        batch = _Batch(symbols, bits_of(words, n))
+        for step in self._steps:
+            batch.columns.append(step(batch))
+        return batch.bits.unpack(batch.columns[self._root])
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
         """The truth value at position 1 (`first`) or n (`last`) of every word, shape (words,)."""
         place = 0 if (at or self.file.at) == "first" else symbols.shape[1] - 1
-        lanes = _Batch(self, symbols).truth()[place : place + 1]
-        return unpack(lanes, len(symbols))[:, 0]
+        return self.truth(symbols)[:, place]
 
+    # ---- the steps ----
 
-class _Batch:
-    """One batch of words; the columns of subformulas and definitions are made once."""
-
-    def __init__(self, oracle: ParallelOracle, symbols: Symbols) -> None:
-        self.oracle = oracle
-        self.symbols = symbols
-        self.words, self.n = symbols.shape
-        if not self.words or not self.n:
-            raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
-        self.lanes = count_lanes(self.words)
-        self._names: dict[str, Column] = {}
-        self._symbols: dict[str, Lanes] = {}
-        self._known: dict[int, Column] = {}
-
-    def truth(self) -> Lanes:
-        """The formula's column."""
-        file = self.oracle.file
-        for let in file.lets:
-            self._names[let.name] = self.column(let.body)
-        found: Lanes = self.column(file.formula)
-        return found
-
-    def column(self, node: ast.Node) -> Column:
-        """The column of a formula or term."""
-        if isinstance(node, ast.Ref):
-            if node.name not in self._names:
-                source = self.oracle.file.source
-                raise SourceError(source, node.span, f"the name '{node.name}' has no definition before it")
-            return self._names[node.name]
-        if id(node) not in self._known:
-            self._known[id(node)] = self._formula(node)
-        return self._known[id(node)]
-
-    def _formula(self, node: ast.Node) -> Column:
+    def _column(self, node: ast.Node) -> int:
+        """The number of the step that makes the column of a formula or term."""
         match node:
+            case ast.Ref(name):
+                if name not in self._names:
+                    raise SourceError(self.file.source, node.span, f"the name '{name}' has no definition before it")
+                return self._names[name]
             case ast.Symbol(name):
                 if name not in self._symbols:
-                    self._symbols[name] = pack(self.symbols == self.oracle.file.alphabet.index(name))
+                    number = self.file.alphabet.index(name)
+                    self._symbols[name] = self._emit(lambda batch: batch.bits.pack(batch.symbols == number))
                 return self._symbols[name]
+            case _:
+                if id(node) not in self._known:
+                    self._known[id(node)] = self._formula(node)
+                return self._known[id(node)]
+
+    def _emit(self, step: Step) -> int:
+        self._steps.append(step)
+        return len(self._steps) - 1
+
+    def _formula(self, node: ast.Node) -> int:
+        emit, column = self._emit, self._column
+        match node:
             case ast.Truth(value):
-                return constant(value, self.n, self.lanes)
+                return emit(lambda batch: batch.bits.every if value else 0)
             case ast.Marker(which):
-                found = constant(False, self.n, self.lanes)
-                found[0 if which == "first" else -1] = constant(True, 1, self.lanes)[0]
-                return found
+                return emit(lambda batch: batch.bits.first if which == "first" else batch.bits.last)
             case ast.Not(arg):
-                return ~self.column(arg)
+                k = column(arg)
+                return emit(lambda batch: batch.bits.every ^ batch.columns[k])
             case ast.Nary(op, args):
-                result = self.column(args[0])
-                for arg in args[1:]:
-                    result = _NARY[op](result, self.column(arg))
-                return result
-            case ast.Arrow(op, left, right):
-                return _ARROW[op](self.column(left), self.column(right))
-            case ast.Unary(op, arg):
-                return _UNARY[op](self.column(arg))
-            case ast.Binary(op, left, right):
-                return _BINARY[op](self.column(left), self.column(right))
+                function, ks = _NARY[op], [column(arg) for arg in args]
+                return emit(lambda batch: reduce(function, [batch.columns[k] for k in ks]))
+            case ast.Arrow(arrow, left, right):
+                i, j = column(left), column(right)
+                if arrow == "<->":
+                    return emit(lambda batch: batch.bits.every ^ batch.columns[i] ^ batch.columns[j])
+                return emit(lambda batch: batch.bits.every ^ batch.columns[i] | batch.columns[j])
+            case ast.Unary(one, arg):
+                k = column(arg)
+                return emit(lambda batch: batch.bits.unary(one, batch.columns[k]))
+            case ast.Binary(two, left, right):
+                i, j = column(left), column(right)
+                return emit(lambda batch: batch.bits.binary(two, batch.columns[i], batch.columns[j]))
+            case _:
+                return self._comparison(node)
+
+    def _comparison(self, node: ast.Node) -> int:
+        """A formula about integers, or a term."""
+        match node:
             case ast.Compare(op, left, right):
-                return pack(_COMPARE[op](self.column(left), self.column(right)).astype(np.bool_))
+                compare, i, j = COMPARE[op], self._column(left), self._column(right)
+                return self._holds(lambda batch: compare(batch.columns[i], batch.columns[j]))
             case ast.Congruent(term, modulus, residue):
-                return pack((self.column(term) % modulus == residue).astype(np.bool_))
-            case ast.Predicate():
-                return self._predicate(node)
+                k = self._column(term)
+                return self._holds(lambda batch: batch.columns[k] % modulus == residue)
+            case ast.Predicate("MOD", (modulus, residue), term):
+                return self._column(ast.Congruent(term or ast.Position(), modulus, residue))
+            case ast.Predicate(name, _, term):
+                holds = self.predicates.get(name)
+                if holds is None:
+                    known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
+                    message = f"unknown numerical predicate '{name}'"
+                    raise SourceError(self.file.source, node.span, message, known)
+                k = self._column(term or ast.Position())
+                return self._holds(lambda batch: _table(holds, batch.columns[k], batch.n))
             case _:
                 return self._term(node)
 
-    def _predicate(self, node: ast.Predicate) -> Lanes:
-        """A numerical predicate of the position, or of a term: asked once for each value that occurs."""
-        terms: Numbers = self._term(ast.Position()) if node.term is None else self.column(node.term)
-        if node.name == "MOD":
-            modulus, residue = node.params
-            return pack((terms % modulus == residue).astype(np.bool_))
-        holds = self.oracle.predicates.get(node.name)
-        if holds is None:
-            known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
-            message = f"unknown numerical predicate '{node.name}'"
-            raise SourceError(self.oracle.file.source, node.span, message, known)
-        if node.term is None:
-            rows = [constant(bool(holds(i, self.n)), 1, self.lanes) for i in range(1, self.n + 1)]
-            return np.concatenate(rows)
-        low, high = int(terms.min()), int(terms.max())
-        if high - low >= WIDEST:
-            values, places = np.unique(terms, return_inverse=True)
-            truth = np.array([bool(holds(int(value), self.n)) for value in values], dtype=np.bool_)
-            return pack(truth[places.reshape(terms.shape)])
-        places = (terms - low).astype(np.int64)
-        occurring = np.zeros(high - low + 1, dtype=np.bool_)
-        occurring[places] = True
-        truth = np.zeros_like(occurring)
-        for value in np.flatnonzero(occurring).tolist():
-            truth[value] = holds(value + low, self.n)
-        return pack(truth[places])
+    def _holds(self, truth: Callable[[_Batch], Any]) -> int:
+        return self._emit(lambda batch: batch.bits.pack(truth(batch)))
 
-    def _term(self, node: ast.Node) -> Numbers:
+    def _term(self, node: ast.Node) -> int:
         match node:
             case ast.Integer(value):
-                return np.full((self.words, self.n), value, dtype=_type_for(abs(value)))
+                constant: Numbers = np.array([[value]], dtype=kind_for(abs(value)))
+                return self._emit(lambda batch: constant)
             case ast.Position():
-                return np.broadcast_to(np.arange(1, self.n + 1, dtype=np.int64), (self.words, self.n))
+                return self._emit(lambda batch: np.arange(1, batch.n + 1)[None, :])
             case ast.Length():
-                return np.full((self.words, self.n), self.n, dtype=np.int64)
+                return self._emit(lambda batch: np.array([[batch.n]]))
             case ast.Count(side, arg):
-                return self._count(side, unpack(self.column(arg), self.words).astype(np.int64))
+                k = self._column(arg)
+                return self._emit(lambda batch: _count(side, batch.bits.unpack(batch.columns[k]).astype(np.int64)))
             case ast.Sum(op, left, right):
-                first, second = self.column(left), self.column(right)
-                kind = _type_for(_size(first) + _size(second))
-                total: Numbers = first.astype(kind) + second if op == "+" else first.astype(kind) - second
-                return total
+                i, j, combine = self._column(left), self._column(right), total if op == "+" else difference
+                return self._emit(lambda batch: combine(batch.columns[i], batch.columns[j]))
             case ast.Signed(op, arg):
-                term: Numbers = self.column(arg)
-                return -term if op == "-" else term
+                k, sign = self._column(arg), -1 if op == "-" else 1
+                return self._emit(lambda batch: sign * batch.columns[k])
             case ast.Product(left, right):
-                first, second = self.column(left), self.column(right)
-                product: Numbers = first.astype(_type_for(_size(first) * _size(second))) * second
-                return product
+                i, j = self._column(left), self._column(right)
+                return self._emit(lambda batch: product(batch.columns[i], batch.columns[j]))
             case _:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
 
-    def _count(self, side: ast.CountSide, ones: Numbers) -> Numbers:
-        if side == "L":
-            return np.cumsum(ones, axis=1)
-        if side == "R":
-            return np.cumsum(ones[:, ::-1], axis=1)[:, ::-1]
-        return np.broadcast_to(ones.sum(axis=1, keepdims=True), ones.shape)
+
+def _table(holds: NumericalPredicate, terms: Numbers, n: int) -> Booleans:
+    """Where a predicate holds of the values of a term, asked once for each value that occurs."""
+    low, high = int(terms.min()), int(terms.max())
+    if high - low >= WIDEST:
+        values, places = np.unique(terms, return_inverse=True)
+        truth = np.array([bool(holds(int(value), n)) for value in values], dtype=np.bool_)
+        return truth[places.reshape(terms.shape)]
+    places = (terms - low).astype(np.int64)
+    occurring = np.zeros(high - low + 1, dtype=np.bool_)
+    occurring[places] = True
+    truth = np.zeros_like(occurring)
+    for value in np.flatnonzero(occurring).tolist():
+        truth[value] = holds(value + low, n)
+    return truth[places]
+
+
+def total(left: Numbers, right: Numbers) -> Numbers:
+    """A sum, in Python's integers where machine integers may not hold it."""
+    found: Numbers = left.astype(kind_for(_size(left) + _size(right))) + right
+    return found
+
+
+def difference(left: Numbers, right: Numbers) -> Numbers:
+    """The same of a difference."""
+    found: Numbers = left.astype(kind_for(_size(left) + _size(right))) - right
+    return found
+
+
+def product(left: Numbers, right: Numbers) -> Numbers:
+    """The same of a product."""
+    found: Numbers = left.astype(kind_for(_size(left) * _size(right))) * right
+    return found
+
+
+def _count(side: ast.CountSide, ones: Numbers) -> Numbers:
+    """How many hold up to each position, from it on, or of all."""
+    if side == "L":
+        return np.cumsum(ones, axis=1)
+    if side == "R":
+        return np.cumsum(ones[:, ::-1], axis=1)[:, ::-1]
+    found: Numbers = ones.sum(axis=1, keepdims=True)
+    return found
 
 
 def _size(values: Numbers) -> int:
     return max(abs(int(values.max())), abs(int(values.min())))
 
 
-def _type_for(size: int) -> type:
+def kind_for(size: int) -> type:
+    """The type of integers of up to this absolute value."""
     return object if size >= LARGEST_TERM else np.int64

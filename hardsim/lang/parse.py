@@ -16,7 +16,17 @@ from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_er
 from hardsim.lang.predicate import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.trees import Raw, build, levels
-from hardsim.lang.vocabulary import CONSTANTS, PREDICATES, WORD, WORD_OPERATORS, brief, name_hint, quoted, symbol_hint
+from hardsim.lang.vocabulary import (
+    CONSTANTS,
+    PREDICATES,
+    WORD,
+    WORD_OPERATORS,
+    brief,
+    foreign_hint,
+    name_hint,
+    quoted,
+    symbol_hint,
+)
 from hardsim.lang.words import check_alphabet, parse_word, read_alphabet, read_words, segmented
 
 __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
@@ -119,8 +129,10 @@ def _alphabet(layout: Layout, given: tuple[str, ...] | None) -> tuple[str, ...]:
     line = layout.header("alphabet")
     if line is None:
         if given is None:
-            expected, hint = "a line with all symbols, as in alphabet: a b", "add it at the top of the file"
-            raise layout.error(layout.first or layout.end, "missing alphabet", expected, hint)
+            place = layout.first or layout.end
+            _, key, symbols = layout.written(place).partition("alphabet ")
+            hint = f"write alphabet: {symbols.strip()}" if key else "add it at the top of the file"
+            raise layout.error(place, "missing alphabet", "a line with all symbols, as in alphabet: a b", hint)
         return given
     own = read_alphabet(layout.source, line.body)
     if given is not None and given != own:
@@ -284,7 +296,8 @@ class Scope(Cited):
         if word in vocabulary.HEADER_KEYS:
             return f"a header line has a colon: {word}:"
         names = (*self.alphabet, *self.lets, *self.predicates, *CONSTANTS, *PREDICATES)
-        return name_hint(word, names, WORD_OPERATORS)
+        cased = any(name.casefold() == word.casefold() for name in names)
+        return ("" if cased else foreign_hint(word)) or name_hint(word, names, WORD_OPERATORS)
 
     # ---- sorts: every method raises SourceError ----
 
@@ -313,7 +326,7 @@ class Scope(Cited):
     def _needs_formula(self, raw: Raw) -> SourceError:
         message = f"{self._shown(raw)} is a number, and a formula is needed here"
         hint = f"compare it with a number, as in {self._shown(raw)} > 0"
-        return self.error(raw.whole, message, "a formula", hint)
+        return self.error(raw.whole, message, "a formula", symbol_hint(self._shown(raw), self.symbols) or hint)
 
     def _atom(self, raw: Raw) -> ast.Formula:
         word = raw.text

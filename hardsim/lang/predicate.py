@@ -25,7 +25,7 @@ from math import isqrt
 from operator import add, floordiv, mod, mul, sub
 from typing import Final, Literal, TypeAlias
 
-from hardsim.errors import OutOfRange, Source, SourceError, Span
+from hardsim.errors import OutOfRange, Source, SourceError, Span, did_you_mean
 from hardsim.lang import ast
 from hardsim.lang.arith import ARITHMETIC, COMPARISONS, END_OR_OPERATOR, Infix, Level, NoValueError, Pending
 from hardsim.lang.lexer import MAX_INTEGER, Lexeme
@@ -255,8 +255,7 @@ class _Reader(Infix[_Part]):
             self._step("argument", token, self.arguments.index(token.value))
         else:
             names = sorted([*WORD_OPERATORS, *self.arguments])
-            meant = next((name for name in names if name.casefold() == token.value.casefold()), "")
-            hint = f"did you mean {meant}?" if meant else ""
+            hint = did_you_mean(token.value, names)
             if self.tokens[self.tokens.index(token) + 1].value == "(":
                 hint = _HINTS[","]
             raise self.error(token.span, f"unknown name {token.value!r}", self.operand, hint)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
 from typing import TypeAlias
+
+from hardsim.errors import did_you_mean
 
 Spellings: TypeAlias = Mapping[str, tuple[str, str]]
 """The terminal and the canonical spelling of each spelling."""
@@ -89,7 +90,79 @@ PROGRAM_VECTORS = frozenset({"in", "pos", "len"})
 PROGRAM_RESERVED = frozenset(words_of(PROGRAMS)) | INDICES | PROGRAM_VECTORS | {"rel"}
 """Words that are never names of vectors and relations; neither is a word that begins with Q_."""
 
+_CONNECTIVES: Mapping[str, str] = {
+    "->": "implies",
+    "<->": "iff equivalent equiv",
+    "true": "tt",
+    "false": "ff",
+}
+_TEMPORAL: Mapping[str, str] = {
+    "S": "since 𝒮",
+    "U": "until 𝒰",
+    "R": "release releases",
+    "W": "weakuntil weak_until unless",
+    "M": "strongrelease strong_release",
+    "T": "trigger triggers triggered",
+    "G": "always globally henceforth",
+    "F": "eventually finally sometime sometimes",
+    "X": "next nexttime tomorrow",
+    "WX": "weaknext weak_next",
+    "Y": "previous previously prev yesterday",
+    "WY": "weakprevious weak_previous weakyesterday weak_yesterday",
+    "O": "once",
+    "H": "historically",
+}
+"""Names that operators have elsewhere."""
+_LATEX: Mapping[str, str] = {
+    "&": "land wedge",
+    "|": "lor vee",
+    "!": "lnot neg",
+    "^": "oplus",
+    "->": "to rightarrow longrightarrow Rightarrow implies",
+    "<->": "leftrightarrow Leftrightarrow iff",
+    "<=": "leq le",
+    ">=": "geq ge",
+    "!=": "neq ne",
+    "*": "cdot times",
+    "true": "top",
+    "false": "bot",
+}
+_LATEX_TEMPORAL: Mapping[str, str] = {
+    "G": "Box square",
+    "F": "Diamond lozenge diamond",
+    "X": "bigcirc Circle circ",
+    "H": "blacksquare",
+    "O": "blacklozenge",
+    "Y": "ominus",
+}
+OVERLONG = re.compile(r"&{3,}|\|{3,}|<?-{2,}>|<?={2,}>|!==|={3,}")
+"""Operators of other languages that begin as one of these do; none of them can stand in a formula or program."""
+_OVERLONG = {"&": "&", "|": "|", "->": "-->  ==>", "<->": "<--> <==>", "!=": "!==", "=": "==="}
+
+
+def _written(names: Mapping[str, str], prefix: str = "") -> dict[str, str]:
+    """A hint for each name: what is written here."""
+    return {
+        prefix + name: f"{prefix}{name} is written {operator}"
+        for operator, several in names.items()
+        for name in several.split()
+    }
+
+
+FOREIGN: Mapping[str, str] = {
+    **_written(_CONNECTIVES),
+    **_written(_TEMPORAL),
+    "P": "P of other tools is written O (at this position or an earlier one) or Y (at the one before)",
+    "count": "a count is written #L[a], #R[a] or #[a]",
+}
+"""Hints for words that are operators elsewhere."""
+
 _LOOK_ALIKES: Mapping[str, str] = {
+    **_written(_LATEX, "\\"),
+    **_written(_OVERLONG),
+    "&": "and is written &",
+    "|": "or is written |",
+    "$": "LaTeX's $ is left out",
     **dict.fromkeys("×·", "a product is written *"),
     "−": "minus is written -",
     "⇒": "implication is written ->",
@@ -106,10 +179,19 @@ LOOK_ALIKES: Mapping[str, str] = {
     "/": "there is no division: multiply both sides",
     "⟹": "implication is written ->",
     "≡": "equivalence is written <->",
-    "○": "next is written X",
-    "[": "square brackets occur in counts, as in #L[a], and in [] and X[!] only",
+    **_written(_TEMPORAL, "\\"),
+    **_written(_LATEX_TEMPORAL, "\\"),
+    **dict.fromkeys("○◯", "next is written X"),
+    **dict.fromkeys("◻⬜▢☐", "always is written G"),
+    **dict.fromkeys("⋄◊♢⬦", "eventually is written F"),
+    **dict.fromkeys("■◼⬛", "historically is written H"),
+    **dict.fromkeys("◆⧫♦", "once is written O"),
+    **dict.fromkeys("●⊖", "yesterday is written Y"),
+    **dict.fromkeys("←⃖", "a count of what stands up to here is written #L[a]"),
+    ";": "a formula has no mark at its end",
+    "[": "square brackets occur in counts, as in #L[a], and in [] and X[!] only; operators have no bounds",
     **dict.fromkeys("{}", "brackets are round: ( )"),
-    "#": "a count is written #L[a], #R[a] or #[a]",
+    "#": "a count is written #L[a], #R[a] or #[a]; a comment begins with //",
     ":": "a header line is a key of letters and a colon, before the definitions and the formula",
 }
 """Hints for characters that are no operator of formulas."""
@@ -122,7 +204,7 @@ PROGRAM_LOOK_ALIKES: Mapping[str, str] = {
     "∈": "membership is written in, as in in(i) in { 'a', 'b' }",
     "/": "there is no division",
     "%": "there is no division, and no remainder",
-    "#": "the blank is quoted, as in '#'",
+    "#": "the blank is quoted, as in '#'; a comment begins with //",
 }
 
 
@@ -147,9 +229,14 @@ def symbol_hint(text: str, symbols: Collection[str]) -> str:
     return f"the symbol {text} is written {quoted(text)}" if text in symbols else ""
 
 
+def foreign_hint(word: str) -> str:
+    """What is written here for a word that is an operator elsewhere; "" if it is none."""
+    return FOREIGN.get(word) or FOREIGN.get(word.lower(), "")
+
+
 def name_hint(word: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
     """The name that an unknown word may have been meant to be; `others` only if they differ in case alone."""
+    folded = [name for name in others if name.casefold() == word.casefold()]
     known = list(names)
-    folded = [name for name in [*known, *others] if name.casefold() == word.casefold()]
-    meant = folded or get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {meant[0]}?" if meant else ""
+    exact = [name for name in known if name.casefold() == word.casefold()]
+    return did_you_mean(word, exact or folded or known)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from hardsim.errors import InputError
+from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.numbers import Rational, plain
 
@@ -45,16 +45,15 @@ class Reader:
     name: str
     path: str = ""
 
-    def error(self, expected: str) -> InputError:
-        """What was expected here, and what was found."""
-        return self.refusal(f"expected {expected}, found {shown(self.value)}")
+    def error(self, expected: str, question: str = "") -> InputError:
+        """What was expected here, and what was found; and whether something was meant, as a question."""
+        return self.refusal(f"expected {expected}, found {shown(self.value)}", question)
 
-    def refusal(self, reason: str) -> InputError:
+    def refusal(self, reason: str, question: str = "") -> InputError:
         """What is wrong here."""
-        return InputError(
-            f"{self.name}: at {self.path or 'the top level'}: {reason}",
-            hint="Correct the file, or make it again with `hardsim compile`.",
-        )
+        advice = "Correct the file, or make it again with `hardsim compile`."
+        place = self.path or "the top level"
+        return InputError(f"{self.name}: at {place}: {reason}", f"{question} {advice}".strip())
 
     def refusals(self) -> Iterator[InputError]:
         """What is wrong with a document in which something stands that is no value, the first first."""
@@ -90,7 +89,7 @@ class Reader:
             raise self.error("an object")
         for key in self.value:
             if key not in keys:
-                raise self.error(f"keys among {', '.join(keys)} (not {shown(key)})")
+                raise self.error(f"keys among {', '.join(keys)} (not {shown(key)})", did_you_mean(str(key), keys, repr))
         return self
 
     def members(self) -> Iterator[tuple[str, Reader]]:

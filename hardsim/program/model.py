@@ -166,14 +166,15 @@ class Head:
         promise = self.promise
         if promise is None:
             return None
-        found = [promise.evaluate(i=i, n=n) for i in range(first, n + 1)]
-        for i, value in enumerate(found, start=first):
+        some = range(first, n + 1) if "i" in promise.variables else range(first, first + 1)
+        found = [promise.evaluate(i=i, n=n) for i in some]
+        for i, value in zip(some, found, strict=True):
             if value <= 0:
                 raise InputError(
                     f"head {self.name}: the declared gap {promise} is {value} at i = {i}, n = {n}",
                     hint="A score gap is positive.",
                 )
-        return found
+        return found if len(found) == n + 1 - first else found * (n + 1 - first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from hardsim.checking.bound import BoundLength, BoundResult
 from hardsim.errors import InputError
+from hardsim.version import install_hint
 
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", ":", "-.")
@@ -49,8 +50,7 @@ def hold_drawable() -> None:
         import matplotlib.figure
         import matplotlib.style  # noqa: F401
     except ModuleNotFoundError:
-        hint = 'Install it: pip install "hardsim[plot]"'
-        raise InputError("--plot needs matplotlib, which is not installed", hint) from None
+        raise InputError("--plot needs matplotlib, which is not installed", install_hint("plot")) from None
     except Exception as error:  # whatever a setting leads to
         hint = "It reads the variable MPLBACKEND, and the file matplotlibrc or the one that MATPLOTLIBRC names."
         raise InputError(f"--plot: matplotlib does not start with its settings: {error}", hint) from None

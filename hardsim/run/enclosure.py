@@ -32,6 +32,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.hard.integers import Exact
 from hardsim.network.numbers import Rational
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -84,17 +85,18 @@ class Block:
     """One coordinate of all words of a batch: an enclosure at each position.
 
     `mid` has shape (words or 1, n). `rad` is None where the values are exactly `mid`: then they are multiples of
-    2^-`places`, at most `size` in absolute value. `static` holds the exact values where they are the same for every
-    word. `codes` are numbers such that the value at a position is a function of the position and of them. `boolean`
-    says that every value is exactly 0 or 1. `partly` says that what holds of blocks without radii holds of the entries
-    with radius 0. `ratio` is (words, n) integers and (n,) integers of which the values are exactly the quotients.
+    2^-`places`, at most `size` in absolute value. `static` holds the exact values, (1, n), where they are the same for
+    every word. `codes` are numbers such that the value at a position is a function of the position and of them.
+    `boolean` says that every value is exactly 0 or 1. `partly` says that what holds of blocks without radii holds of
+    the entries with radius 0. `ratio` is (words, n) integers and (n,) integers of which the values are exactly the
+    quotients.
     """
 
     mid: Floats
     rad: Floats | None = None
     places: int = 0
     size: int = 0
-    static: tuple[Rational, ...] | None = None
+    static: Exact | None = None
     codes: tuple[Code, ...] | None = None
     boolean: bool = False
     partly: bool = False
@@ -139,12 +141,17 @@ def clipped(mid: Floats, rad: Floats) -> tuple[Booleans, Booleans]:
 
 def fixed(values: Sequence[Rational]) -> Block:
     """Values that are the same for every word, shape (1, n)."""
-    exact = tuple(values)
-    mid, rad = floats(exact)
-    places = max((_places(value) for value in exact), default=0)
-    size = max((abs(int(value)) + 1 for value in exact), default=0)
+    return known(Exact.row(values, 1))
+
+
+def known(exact: Exact) -> Block:
+    """The same of values over a common unit, (1, n)."""
+    exact = Exact.of(exact.whole, exact.unit, 1)
+    mid, rad = rounded_row(exact)
+    places, size = _places(Fraction(1, exact.unit)), exact.size // exact.unit + 1
     if places <= FINEST and size << places < LARGEST_EXACT:
-        return Block(mid[None, :], None, places, size, exact, boolean=all(value in (0, 1) for value in exact))
+        boolean = exact.unit == 1 and bool(((exact.whole == 0) | (exact.whole == 1)).all())
+        return Block(mid[None, :], None, places, size, exact, boolean=boolean)
     return Block(mid[None, :], rad[None, :], static=exact)
 
 
@@ -220,7 +227,7 @@ def quotients(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
         mid = whole.astype(np.float64) / unit
         if unit & (unit - 1) == 0:
             return mid, np.zeros_like(mid)
-        return mid, np.where(whole % unit == 0, 0.0, outward(U * np.abs(mid)))
+        return mid, np.where(whole % odd_part(unit) == 0, 0.0, outward(U * np.abs(mid)))
     if whole.dtype != object and unit < 2**63:
         mid = whole.astype(np.float64) / float(unit)  # two conversions and a quotient
         count = whole // unit
@@ -234,6 +241,19 @@ def quotients(whole: NDArray[Any], unit: int) -> tuple[Floats, Floats]:
         return mid.reshape(whole.shape), rad.reshape(whole.shape)
     exact = (whole % unit == 0).astype(np.bool_) & (np.abs(mid) < LARGEST_EXACT)
     return mid, np.where(exact, 0.0, outward(U * np.abs(mid)))
+
+
+def rounded_row(values: Exact) -> tuple[Floats, Floats]:
+    """The same of one row of numbers, (1, n), as arrays of shape (n,): to the nearest float also where numerators or
+    unit are not."""
+    exact = max(values.size, values.unit) < LARGEST_EXACT
+    mid, rad = quotients(values.whole if exact else values.whole.astype(object), values.unit)
+    return mid[0], rad[0]
+
+
+def odd_part(number: int) -> int:
+    """What is left of a positive integer without its factors of 2."""
+    return number // (number & -number)
 
 
 def _places(value: Rational) -> int:

@@ -37,6 +37,7 @@ from hardsim.run.enclosure import (
     codes_of,
     combine,
     fixed,
+    known,
     outward,
     rounded,
 )
@@ -172,7 +173,7 @@ class Prepared:
     """What a network needs at one length, the same for every word; n counts positions.
 
     `base` are the encodings (and the part of the embedding that all symbols share) by coordinate, `views` what queries
-    see by mask, `heads` the passes of heads with scores by layer and place, `known` what was found to be the same for
+    see by mask, `heads` the passes of heads with scores by layer and place, `found` what was found to be the same for
     every word, and `warm` says that a run of all positions has filled it, and the heads' tables.
     """
 
@@ -180,7 +181,7 @@ class Prepared:
         """Position encodings and temperatures of a length."""
         self.model, self.length, self.n = model, length, length + model.bos
         self.reading = model.reading_index(length)
-        self.known: dict[Place, Block] = {}
+        self.found: dict[Place, Block] = {}
         self.warm = False
         values, self.letters = model.entering(length)
         self.base = [fixed(column) for column in values]
@@ -259,7 +260,7 @@ class Stage:
 
     def _add(self, place: Place, bias: Rational, terms: Sequence[tuple[Rational, Block]]) -> Block:
         """A sum of blocks plus a bias."""
-        base = self._same_for_all(place, lambda: fixed(exact_sum(terms, self.width, bias)))
+        base = self._same_for_all(place, lambda: known(exact_sum(terms, self.width, bias)))
         rest = [(value, block) for value, block in terms if block.static is None]
         if not rest:
             return base
@@ -271,17 +272,17 @@ class Stage:
 
     def _same_for_all(self, place: Place, make: Callable[[], Block]) -> Block:
         """What is the same for every word of a length, at the positions of this stage."""
-        known = self.at.known
-        if place not in known:
+        found = self.at.found
+        if place not in found:
             if not self.whole:
                 raise InvariantError(f"{place} was not found in a run of all positions")
-            known[place] = make()
+            found[place] = make()
         if self.whole:
-            return known[place]
+            return found[place]
         here = ("from", self.start, self.start + self.width, *place)
-        if here not in known:
-            known[here] = part_of(known[place], self.start, self.start + self.width)
-        return known[here]
+        if here not in found:
+            found[here] = part_of(found[place], self.start, self.start + self.width)
+        return found[here]
 
     # ---- attention ----
 
@@ -359,9 +360,7 @@ class Stage:
     def _activate(self, place: Place, unit: HiddenUnit, z: Block) -> Block:
         if z.static is not None:
             exact = z.static
-            return self._same_for_all(
-                place, lambda: fixed([min(max(value, 0), 1) if unit.clip else max(value, 0) for value in exact])
-            )
+            return self._same_for_all(place, lambda: known(exact.clip(high=unit.clip)))
         if unit.clip:
             return self._clip(place, z, self.at.model.rounds(unit))
         found = between(np.maximum(z.lower, 0.0), np.maximum(z.upper, 0.0), z.places, z.size)
@@ -473,7 +472,7 @@ def affine(bounds: Bounds, factor: Rational, shift: Rational) -> Bounds:
 
 def is_zero(block: Block) -> bool:
     """Whether a column is known to be 0 for every word."""
-    return block.static is not None and not any(block.static)
+    return block.static is not None and not block.static.size
 
 
 def part_of(block: Block, start: int, stop: int) -> Block:
@@ -481,5 +480,5 @@ def part_of(block: Block, start: int, stop: int) -> Block:
     if start == 0 and stop == block.mid.shape[1]:
         return block
     rad = None if block.rad is None else block.rad[:, start:stop]
-    static = None if block.static is None else block.static[start:stop]
+    static = None if block.static is None else block.static.part(slice(start, stop))
     return Block(block.mid[:, start:stop], rad, block.places, block.size, static, boolean=block.boolean)

@@ -24,8 +24,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from hardsim.hard.integers import Exact, combination
 from hardsim.network.model import AttentionHead
-from hardsim.network.numbers import Mask, Rational
+from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
     EXP_ERROR,
     Block,
@@ -36,10 +37,10 @@ from hardsim.run.enclosure import (
     U,
     codes_of,
     combine,
-    fixed,
-    floats,
     growth,
+    known,
     outward,
+    rounded_row,
 )
 from hardsim.run.float_rows import (
     DEEPEST,
@@ -165,7 +166,8 @@ class HeadPass:
     _classes: list[tuple[Floats, Floats]] = field(default_factory=list)
     """What each class of keys adds to the logits of each query, and how far that may be off, (n,)."""
     _table: ExpTable | None = None
-    _queries: list[list[Rational]] = field(default_factory=list)
+    _queries: list[Exact] = field(default_factory=list)
+    """Query forms over tau."""
     _static: tuple[list[Block], Sequence[Block]] | None = None
     """Key factors and values, where a look-up has found them the same for every word."""
     _found: dict[Hashable, tuple[Booleans, Floats, Floats]] = field(default_factory=dict)
@@ -174,7 +176,8 @@ class HeadPass:
 
     def __post_init__(self) -> None:
         self.n = self.views.size
-        self.scale = floats(list(self.inverse))
+        self.sharpness = Exact.row(self.inverse, 1)
+        self.scale = rounded_row(self.sharpness)
 
     def attend(self, blocks: Sequence[Block], values: Sequence[Block], step: Suffix = WHOLE) -> list[Block]:
         """The attended values of these columns at every query of the step."""
@@ -294,17 +297,16 @@ class HeadPass:
         return outward(table.error + (drift + EXP_ERROR * (1 + drift) + 2 * U) * (1 + table.error))
 
     def _make_table(self, blocks: Sequence[Block]) -> ExpTable:
-        left = [floats([q * beta for q, beta in zip(query, self.inverse, strict=True)]) for query in self._queries]
-        right = [floats(exact_sum(((c, blocks[index]) for index, c in form), self.n)) for _, form in self.head.scores]
+        keys = (exact_sum(((c, blocks[index]) for index, c in form), self.n) for _, form in self.head.scores)
+        left, right = (list(map(rounded_row, side)) for side in (self._queries, keys))
         mids, rads = ([np.stack([one[part] for one in side]) for side in (left, right)] for part in (0, 1))
         return self.tables.get(self.views, (mids[0], rads[0]), (mids[1], rads[1]))
 
     def _kinds(self, blocks: Sequence[Block] | Mapping[int, Block], keys: list[int], width: int) -> Integers:
         """The class of every key, by number: (words or 1, width)."""
         if not self._queries:
-            self._queries = [
-                exact_sum(((c, blocks[index]) for index, c in form), self.n) for form, _ in self.head.scores
-            ]
+            sums = (exact_sum(((c, blocks[index]) for index, c in form), self.n) for form, _ in self.head.scores)
+            self._queries = [query.times(self.sharpness) for query in sums]
         codes = np.zeros((1, width), dtype=np.int64)
         for place, index in enumerate(keys):
             codes = codes + (blocks[index].mid.astype(np.int64) << place)
@@ -317,11 +319,8 @@ class HeadPass:
             )
             if shift not in self._numbers:
                 self._numbers[shift] = len(self._classes)
-                added = [
-                    sum((q * part for q, part in zip(query, shift, strict=True)), Fraction(0)) * beta
-                    for *query, beta in zip(*self._queries, self.inverse, strict=True)
-                ]
-                self._classes.append(floats(added))
+                added = combination(zip(self._queries, shift, strict=True), 0, (1, self.n))
+                self._classes.append(rounded_row(added))
             translate[code] = self._numbers[shift]
         return translate[codes]
 
@@ -348,7 +347,7 @@ class HeadPass:
             terms = [(coefficient, blocks[index]) for index, coefficient in form]
             width = terms[0][1].mid.shape[1]
             if (side, number, start, width) not in self._bases:
-                self._bases[side, number, start, width] = fixed(exact_sum(terms, width))
+                self._bases[side, number, start, width] = known(exact_sum(terms, width))
             base, rest = self._bases[side, number, start, width], [one for one in terms if one[1].static is None]
             found.append(combine(rest, base) if rest else base)
         return found

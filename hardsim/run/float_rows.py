@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.network.numbers import Mask, Rational, plain
+from hardsim.hard.integers import Exact, combination, widened
+from hardsim.hard.integers import quotient as exact_quotient
+from hardsim.network.numbers import Mask, Rational
 from hardsim.run.enclosure import (
     EXP_ERROR,
     LARGEST_EXACT,
@@ -37,9 +38,9 @@ from hardsim.run.enclosure import (
     Floats,
     Integers,
     U,
-    fixed,
     gamma,
     growth,
+    known,
     outward,
 )
 
@@ -48,6 +49,8 @@ LEAST_SUM = 2.0**-900
 UNDERFLOW = 2.0**-100
 CHUNK = 2**17
 """Logits computed at a time: one megabyte for each array of them."""
+AT_ONCE = 64
+"""Queries that are run together under a mask: with more of them most see far less than all of them see together."""
 SURE = 2.0**-10
 """Relative errors of weights below this make means that are nearer than the values are to each other."""
 DEEPEST = 750.0
@@ -132,8 +135,8 @@ def mean(block: Block, views: Views, before: Block | None = None, rows: Integers
     the mask is that of the future.
     """
     if block.static is not None and before is None:
-        totals = views.over(np.add, np.array(block.static, dtype=object))
-        return fixed([Fraction(total) / int(count) for total, count in zip(totals, views.counts, strict=True)])
+        totals = views.over(np.add, widened(block.static.whole, block.static.size * views.size))
+        return known(exact_quotient(totals, views.counts.astype(np.int64)[None, :], block.static.unit, np.inf))
     start = 0 if before is None else before.mid.shape[1]
     counts = views.counts[start : start + block.mid.shape[1]]
     parts = [block] if before is None else [before, block]
@@ -184,13 +187,9 @@ def _holds(block: Block, value: Floats) -> Booleans:
 # ---- forms and logits ----
 
 
-def exact_sum(terms: Iterable[tuple[Rational, Block]], n: int, bias: Rational = 0) -> list[Rational]:
-    """The static part of a sum of multiples of blocks plus a bias, by position."""
-    total = [bias] * n
-    for coefficient, block in terms:
-        if block.static is not None:
-            total = [plain(old + coefficient * value) for old, value in zip(total, block.static, strict=True)]
-    return total
+def exact_sum(terms: Iterable[tuple[Rational, Block]], n: int, bias: Rational = 0) -> Exact:
+    """The static part of a sum of multiples of blocks plus a bias, (1, n)."""
+    return combination([(block.static, value) for value, block in terms if block.static is not None], bias, (1, n))
 
 
 def slack_of(left: Floats, left_rad: Floats, right: Floats, right_rad: Floats) -> Floats:
@@ -277,53 +276,81 @@ def softmax_rows(
     queries: Sequence[Block], keys: Sequence[Block], values: Sequence[Block], views: Views, scale: Scale, rows: Integers
 ) -> list[Block]:
     """The attended values of the queries at places `rows`, of which `queries` are the k factors, (words or 1, rows);
-    `keys` and `values` are those of all positions so far. Some words and queries at a time."""
-    words = max(len(block.mid) for block in (*queries, *keys, *values))
-    found = [Block(np.empty((words, len(rows))), np.empty((words, len(rows)))) for _ in values]
-    seen = keys[0].mid.shape[1]
-    rows_at_once = min(len(rows), max(1, CHUNK // seen))
-    words_at_once = max(1, CHUNK // (seen * rows_at_once))
-    for start in range(0, words, words_at_once):
-        some = np.arange(start, min(start + words_at_once, words))
-        (left, left_rad), (right, right_rad) = _stacked(queries, some), _stacked(keys, some)
-        size, off = views.over(np.maximum, np.abs(right)), views.over(np.maximum, right_rad)
-        content = [
-            (one, Ends.of(one), target)
-            for one, target in zip([value.of_words(some) for value in values], found, strict=True)
-        ]
-        for first in range(0, len(rows), rows_at_once):
-            here = slice(first, first + rows_at_once)
-            places = rows[here]
-            low, high = views.span(places)
-            query = left[:, :, here] * scale[0][places]
-            far, reach = np.abs(query), size[:, :, places]
-            loose = scale[1][places] * (np.abs(left[:, :, here]) + left_rad[:, :, here])
-            query_rad = outward(scale[0][places] * left_rad[:, :, here] + loose + 2 * U * far)
-            error = weight_error(slack_of(far, query_rad, reach, off[:, :, places]), far, reach)
-            logits = np.matmul(query.transpose(0, 2, 1), right[:, :, low:high])
-            weights = _exponentials(logits, views.visible(places, low, high))
-            total = weights.sum(axis=2)
-            for value, one, target in content:
-                mid, rad = value.mid[:, low:high], None if value.rad is None else value.rad[:, low:high]
-                top = _times(weights, mid)
-                spread = None if value.boolean else _spread(weights, mid, top / total, total)
-                loose_mean = None if rad is None else _times(weights, rad) / total
-                mean_ = quotient(top, total, error, one, high - low, spread, loose_mean)
-                target.mid[some, here], target.radius[some, here] = mean_.mid, mean_.radius
-    return found
+    `keys` and `values` are those of all positions so far. Some queries, over the keys that they see, and some words at
+    a time."""
+    (left, left_rad), (right, right_rad) = _stacked(queries), _stacked(keys)
+    query = left * scale[0][rows]
+    far, reach = np.abs(query), views.over(np.maximum, np.abs(right))[:, :, rows]
+    loose = scale[1][rows] * (np.abs(left) + left_rad)
+    query_rad = outward(scale[0][rows] * left_rad + loose + 2 * U * far)
+    slack = slack_of(far, query_rad, reach, views.over(np.maximum, right_rad)[:, :, rows])
+    words = max(len(query), len(right), *(len(value.mid) for value in values))
+    sums = [_Sums(value, words, len(rows)) for value in values]
+    total = np.empty((words, len(rows)))
+    step = max(1, min(AT_ONCE if views.mask is not Mask.NONE else len(rows), CHUNK // right.shape[2]))
+    for first in range(0, len(rows), step):
+        here = slice(first, min(first + step, len(rows)))
+        low, high = views.span(rows[here])
+        visible = views.visible(rows[here], low, high)
+        hidden = None if visible.all() else ~visible
+        size = max(1, CHUNK // ((high - low) * (here.stop - first)))
+        for start in range(0, words, size):
+            some = slice(start, min(start + size, words))
+            logits = _products(_of(query, some)[:, :, here], _of(right, some)[:, :, low:high])
+            weights = _exponentials(logits, hidden)
+            total[some, here] = weights.sum(axis=2)
+            for one in sums:
+                one.add(some, here, slice(low, high), weights, total[some, here])
+    error = weight_error(slack, far, reach)
+    return [one.quotient(total, error, views.size) for one in sums]
 
 
-def _stacked(blocks: Sequence[Block], words: Integers) -> tuple[Floats, Floats]:
-    """Midpoints and radii of some words, (words or 1, blocks, n)."""
-    some = [block.of_words(words) for block in blocks]
-    mid, rad = ([block.mid for block in some], [block.radius for block in some])
+class _Sums:
+    """The sums of one value, and of what its quotients' errors depend on, over words and rows."""
+
+    def __init__(self, value: Block, words: int, rows: int) -> None:
+        self.value, shape = value, (words, rows)
+        self.top = np.empty(shape)
+        self.spread = None if value.boolean else np.empty(shape)
+        self.loose = None if value.rad is None else np.empty(shape)
+
+    def add(self, some: slice, here: slice, keys: slice, weights: Floats, total: Floats) -> None:
+        """Some words and queries, with their weights (words, queries, keys) and the sums of these."""
+        mid = _of(self.value.mid, some)[:, keys]
+        self.top[some, here] = top = _times(weights, mid)
+        if self.spread is not None:
+            self.spread[some, here] = _spread(weights, mid, top / total, total)
+        if self.loose is not None and self.value.rad is not None:
+            self.loose[some, here] = _times(weights, _of(self.value.rad, some)[:, keys]) / total
+
+    def quotient(self, total: Floats, error: Floats, count: int) -> Block:
+        """The means."""
+        return quotient(self.top, total, error, Ends.of(self.value), count, self.spread, self.loose)
+
+
+def _of(array: Floats, some: slice) -> Floats:
+    """Some words of an array that may have one row for all."""
+    return array if len(array) == 1 else array[some]
+
+
+def _stacked(blocks: Sequence[Block]) -> tuple[Floats, Floats]:
+    """Midpoints and radii, (words or 1, blocks, n)."""
+    mid, rad = ([block.mid for block in blocks], [block.radius for block in blocks])
     return np.stack(np.broadcast_arrays(*mid), axis=1), np.stack(np.broadcast_arrays(*rad), axis=1)
 
 
-def _exponentials(logits: Floats, visible: Booleans) -> Floats:
+def _products(left: Floats, right: Floats) -> Floats:
+    """Sums of k products, (words, rows, keys)."""
+    if left.shape[1] == 1:
+        return left[:, 0, :, None] * right[:, 0, None, :]
+    found: Floats = np.matmul(left.transpose(0, 2, 1), right)
+    return found
+
+
+def _exponentials(logits: Floats, hidden: Booleans | None) -> Floats:
     """Weights relative to each row's largest logit; `logits` is overwritten."""
-    if not visible.all():
-        np.copyto(logits, -np.inf, where=~visible)
+    if hidden is not None:
+        np.copyto(logits, -np.inf, where=hidden)
     logits -= logits.max(axis=-1, keepdims=True)
     return np.exp(logits, out=logits)
 

@@ -38,10 +38,8 @@ def exact(value: Any) -> Fraction:
     """
     if is_exact(value):
         return Fraction(value)
-    try:
-        mantissa, exponent = (int(part) for part in value.man_exp)  # without the sign
-    except ValueError:  # what is not finite has none
-        mantissa, exponent = 1, LARGEST_EXPONENT
+    # What is not finite has no mantissa; it is not its own difference from itself either.
+    mantissa, exponent = map(int, value.man_exp) if value - value == 0 else (1, LARGEST_EXPONENT)  # without the sign
     return dyadic(-mantissa if value < 0 else mantissa, exponent, 0, "a number of mpmath grew without limit")
 
 

@@ -72,7 +72,7 @@ def join(old: Block | None, new: Block, rows: Integers) -> Block:
         found.partly = (old.rad is None or old.partly) and (new.rad is None or new.partly)
     found.boolean = old.boolean and new.boolean
     if old.static is not None and new.static is not None:
-        found.static = (*old.static, *new.static)
+        found.static = old.static.then(new.static)
     if old.ratio is not None and new.ratio is not None:
         found.ratio = carried(old.ratio[0], new.ratio[0], rows), np.concatenate([old.ratio[1], new.ratio[1]])
     return found

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from hardsim.hard.exact import Columns, HardTrace, LayerTrace, Rows, Word
+from hardsim.hard.exact import Columns, HardTrace, LayerTrace, Word
+from hardsim.hard.hardmax import Rows
 from hardsim.hard.integers import Exact
 from hardsim.program.model import Program
 

@@ -21,14 +21,14 @@ hardmax with ties is made tieless first (Lemma 8).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from hardsim.errors import Undecided
-from hardsim.hard.exact import visible_sums
+from hardsim.hard.hardmax import visible_sums
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.model import Schedule, Transformer
 from hardsim.network.numbers import ONE
@@ -79,6 +79,10 @@ def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[Fractio
         inverse: 1/tau by query index.
         gaps: by head that is not uniform, the score gap that each query is known to have.
     """
+    return _bounds(program, facts, worst_rows(program, facts, inverse, gaps))
+
+
+def _bounds(program: Program, facts: LengthFacts, worst: Mapping[str, Sequence[Row]]) -> Bounds:
     errors: Errors = {ONE: ZERO} | dict.fromkeys(program.coordinates, ZERO)
     found: list[LayerBounds] = []
     for layer, seen in zip(program.layers, facts.layers, strict=True):
@@ -90,8 +94,11 @@ def error_bounds(program: Program, facts: LengthFacts, inverse: Sequence[Fractio
             if head.name in seen.heads:
                 rows = seen.heads[head.name]
                 etas[head.name] = _score_error(head, rows, errors)
-                eta, gap = etas[head.name], gaps[head.name]
-                distances[head.name] = _distance(head, rows, program.bos, gap, eta, inverse)
+                # Softmax shares its weight among tied maxima as average hardmax does: to one of them it need not come
+                # any nearer than two weightings always are.
+                tied = head.weighting in (Weighting.LEFTMOST, Weighting.RIGHTMOST) and max(rows.most) > 1
+                eta = etas[head.name]
+                distances[head.name] = FARTHEST if tied else max(row_distance(*row, eta) for row in worst[head.name])
             for out, form in head.values:
                 low, high = seen.values[head.name, out]
                 size = min(max(abs(low), abs(high)), (high - low) / 2)
@@ -116,17 +123,34 @@ def _score_error(head: Head, rows: HeadFacts, errors: Errors) -> Fraction:
     return round_up(total)
 
 
-def _distance(
-    head: Head, rows: HeadFacts, bos: bool, gaps: Sequence[Fraction | None], eta: Fraction, inverse: Sequence[Fraction]
-) -> Fraction:
-    """The largest distance of hard and soft weights over the queries."""
-    if head.weighting in (Weighting.LEFTMOST, Weighting.RIGHTMOST) and max(rows.most) > 1:
-        # Softmax shares its weight among tied maxima as average hardmax does: to one of them it need not come any
-        # nearer than two weightings always are.
-        return FARTHEST
-    seen = visible_sums(head.mask, np.ones(len(inverse), dtype=np.int64), bos).tolist()
-    different = set(zip(seen, rows.fewest, rows.most, gaps, inverse, strict=True))
-    return max(row_distance(*row, eta) for row in different)
+Row = tuple[int, int, int, Fraction | None, Fraction]
+"""The arguments of `row_distance` but for eta."""
+
+
+def worst_rows(program: Program, facts: LengthFacts, inverse: Sequence[Fraction], gaps: Gaps) -> dict[str, list[Row]]:
+    """By head, the rows that bound all of its rows: the distance of a row grows with the number of positions and falls
+    with the gap, so of rows that are alike otherwise only those count that no longer row with a smaller gap stands for.
+    """
+    found: dict[str, list[Row]] = {}
+    for head in program.heads:
+        rows = facts.heads.get(head.name)
+        if rows is not None:
+            seen = visible_sums(head.mask, np.ones(len(inverse), dtype=np.int64), program.bos).tolist()
+            different = set(zip(seen, rows.fewest, rows.most, gaps[head.name], inverse, strict=True))
+            found[head.name] = list(_undominated(different))
+    return found
+
+
+def _undominated(rows: Iterable[Row]) -> Iterator[Row]:
+    alike: dict[tuple[int, int, Fraction, bool], list[tuple[int, Fraction]]] = {}
+    for positions, fewest, most, gap, inverse in rows:
+        alike.setdefault((fewest, most, inverse, gap is None), []).append((positions, gap or ZERO))
+    for (fewest, most, inverse, alone), some in alike.items():
+        least: Fraction | None = None
+        for positions, gap in sorted(some, key=lambda row: (-row[0], row[1])):
+            if least is None or gap < least:
+                least = gap
+                yield positions, fewest, most, None if alone else gap, inverse
 
 
 def row_distance(
@@ -187,50 +211,65 @@ def declared_gaps(program: Program, facts: LengthFacts) -> dict[str, list[Fracti
     return gaps
 
 
-def solve(program: Program, facts: LengthFacts, epsilon: Fraction, gaps: Gaps) -> Solution:
-    """The largest temperature, to a mantissa of STEPS, at which the error bound at the end is at most epsilon. The
-    bound grows with the temperature, which is halved from the least gap on until the bound holds, and then refined.
+def solve(
+    program: Program, facts: LengthFacts, epsilon: Fraction, gaps: Gaps, near: Fraction | None = None
+) -> Solution:
+    """The largest temperature, to a mantissa of STEPS and below four times the least gap, at which the error bound at
+    the end is at most epsilon. The bound grows with the temperature: the search begins `near` one (by default the least
+    gap), and only how long it takes depends on that.
 
     Raises:
-        Undecided: if it does not hold after HALVINGS halvings.
+        Undecided: if the bound does not hold at the least gap divided by 2^HALVINGS.
     """
     known = [gap for row in gaps.values() for gap in row if gap is not None]
-    positions = facts.n + 1 - program.first
+    rows = worst_rows(program, facts, [Fraction(1)] * (facts.n + 1 - program.first), gaps)
+    tried: dict[int, Bounds] = {}
 
-    def at(tau: Fraction) -> Bounds:
-        return error_bounds(program, facts, [1 / tau] * positions, gaps)
+    def holds(place: int) -> bool:
+        inverse = 1 / grid(place)
+        tried[place] = _bounds(
+            program, facts, {name: [(*row[:4], inverse) for row in some] for name, some in rows.items()}
+        )
+        return tried[place].final <= epsilon
 
-    if not known:
-        bounds = at(Fraction(1))
-        if bounds.final <= epsilon:
-            return Solution(Fraction(1), bounds, epsilon)
-    start = power_of_two(min(known, default=Fraction(1)))
-    tau = start * 2
-    bounds = at(tau)
-    while bounds.final > epsilon:
-        tau /= 2
-        if tau < start / 2**HALVINGS:
-            raise Undecided(
-                f"no temperature down to {float(tau):.3g} gives an error of at most {epsilon} at length {facts.n}; "
-                "ask for a larger --epsilon"
-            )
-        bounds = at(tau)
-    low, high = STEPS, 2 * STEPS
-    unit = tau / STEPS
+    if not known and holds(0):
+        return Solution(Fraction(1), tried[0], epsilon)
+    start = place_of(min(known, default=Fraction(1)))
+    start -= start % STEPS
+    least, most = start - HALVINGS * STEPS, start + 2 * STEPS - 1
+    low = high = min(max(least, start + STEPS if near is None else place_of(near)), most)
+    step = STEPS if near is None else 1
+    if holds(low):
+        high = low + step
+        while high <= most and holds(high):
+            step *= 2
+            low, high = high, high + step
+        high = min(high, most + 1)
+    else:
+        while low == high or not holds(low):
+            if low == least:
+                raise Undecided(
+                    f"no temperature down to {float(grid(least)):.3g} gives an error of at most {epsilon} at length "
+                    f"{facts.n}; ask for a larger --epsilon"
+                )
+            low, high, step = max(least, low - step), low, 2 * step
     while high - low > 1:
         middle = (low + high) // 2
-        found = at(middle * unit)
-        if found.final <= epsilon:
-            low, bounds = middle, found
-        else:
-            high = middle
-    return Solution(low * unit, bounds, epsilon)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return Solution(grid(low), tried[low], epsilon)
 
 
-def power_of_two(value: Fraction) -> Fraction:
-    """The largest power of two that is at most a positive number."""
-    power = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())
-    return power if power <= value else power / 2
+def grid(place: int) -> Fraction:
+    """The temperatures that are tried, in their order: STEPS between a power of two and the next, 1 at place 0."""
+    power, mantissa = divmod(place, STEPS)
+    return Fraction(2) ** power * Fraction(STEPS + mantissa, STEPS)
+
+
+def place_of(tau: Fraction) -> int:
+    """The place of the largest of these that is at most a positive number."""
+    power = tau.numerator.bit_length() - tau.denominator.bit_length()
+    power -= Fraction(2) ** power > tau
+    return STEPS * (power - 1) + int(tau * STEPS / Fraction(2) ** power)
 
 
 def inverses(model: Transformer, n: int) -> Sequence[Fraction]:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from hardsim.errors import Undecided
-from hardsim.hard.exact import visible
+from hardsim.hard.hardmax import visible
 from hardsim.network.numbers import BOS, Rational
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.program.model import Affine, Head, Program, ProgramLayer

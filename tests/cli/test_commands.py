@@ -212,6 +212,6 @@ def test_examples_are_listed_and_printed(hardsim: Any, tmp_path: Path) -> None:
 
 
 def test_an_unknown_example_is_bad_input(hardsim: Any) -> None:
-    hardsim("examples", "flipflap").refused("Did you mean 'flipflop'?")
+    hardsim("examples", "flipflap").refused("did you mean flipflop?")
     (error,) = hardsim("examples", "flipflap", "--json", "-").json["errors"]
     assert (error["input"], error["exit_code"]) == ("flipflap", 2)

@@ -45,7 +45,7 @@ BLOCK = re.compile(r"^(?:<!-- (?P<remark>[^\n]*) -->\n)?```(?P<kind>\w*)\n(?P<te
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 NAMED = re.compile(r"`(?P<path>(?:hardsim|tests|formulas|benchmarks|docs)/[\w./]*)(?:::(?P<name>[\w.]+))?`")
 CODE = re.compile(r"exit code (\d+)")
-ELSEWHERE = {"pip", "make", "jq", "dask", "ray", "RAY_ADDRESS=127.0.0.1:6379", "RAY_AUTH_MODE=token"}
+ELSEWHERE = {".", "pip", "make", "jq", "dask", "ray", "RAY_ADDRESS=127.0.0.1:6379", "RAY_AUTH_MODE=token"}
 """What commands begin with that are not run here."""
 
 

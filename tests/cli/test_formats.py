@@ -215,6 +215,16 @@ def test_a_mistake_in_an_option_has_no_place_in_a_file(hardsim: Cli, since: Path
     assert "locations" not in result
 
 
+def test_what_is_shipped_under_a_name_is_no_file_of_that_name(
+    hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["--regime", "none", "--max-n", "3", "--format", "github"]
+    assert "file" not in github_lines(hardsim("check", "since", *asked).exits(1).out)[0]
+    written(tmp_path / "since", SINCE)
+    assert github_lines(hardsim("check", "since", *asked).exits(1).out)[0]["file"] == "since"
+
+
 @pytest.mark.parametrize("name", ["junit", "github", "sarif"])
 def test_verify_and_bound_have_formats_too(hardsim: Cli, since: Path, tmp_path: Path, name: str) -> None:
     certificate = tmp_path / "since.cert.json"
@@ -484,4 +494,4 @@ def test_quiet_says_what_a_verdict_depends_on(hardsim: Cli, since: Path) -> None
 
 @pytest.mark.parametrize("name", ["check", "prove", "bound", "verify"])
 def test_who_gives_verdicts_tells_them_in_every_format(name: str) -> None:
-    assert {"format", "quiet", "fail_fast"} <= set(COMMANDS[name].options.split())
+    assert {"format", "quiet", "fail_fast"} <= set(COMMANDS[name].fields)

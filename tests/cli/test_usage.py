@@ -145,7 +145,7 @@ def test_help_is_a_manual_with_examples_and_exit_codes(hardsim: Any, command: st
 
 
 def test_the_manual_of_check_tells_of_the_prover(hardsim: Any) -> None:
-    text = " ".join(hardsim("check", "--help").exits(0).out.split())
+    text = " ".join(hardsim("check", "--help-all").exits(0).out.split())
     assert "If it finds a proof the verdict is PROVED" in text
 
 

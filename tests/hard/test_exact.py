@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.hard import exact
-from hardsim.hard.exact import ExactModel, visible, visible_sums
+from hardsim.hard import hardmax
+from hardsim.hard.exact import ExactModel
+from hardsim.hard.hardmax import visible, visible_sums
 from hardsim.lang.arith import parse_arith
 from hardsim.network.model import PositionTable
 from hardsim.network.numbers import Mask
@@ -165,7 +166,7 @@ def test_queries_may_be_taken_one_at_a_time(model: HardNetwork, words: list[list
     """Long words are taken in blocks of queries: the blocks do not matter."""
     whole = ExactModel(model.program).run(words)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "BLOCK", 1)
+        patch.setattr(hardmax, "BLOCK", 1)
         parts = ExactModel(model.program).run(words)
     for layer, found in zip(whole.layers, parts.layers, strict=True):
         for index in range(len(words)):
@@ -196,7 +197,7 @@ def test_memory_grows_with_the_length_and_not_with_its_square(weighting: Weighti
     """Of 4,000 symbols a byte for each pair of positions would be 16 MB, and a score for each 128 MB."""
     model = one_head(weighting, "i", query=int(weighting is not Weighting.SOFTMAX))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "BLOCK", 1 << 20)
+        patch.setattr(hardmax, "BLOCK", 1 << 20)
         tracemalloc.start()
         ExactModel(model).run(["ab" * 2000])
         _, peak = tracemalloc.get_traced_memory()

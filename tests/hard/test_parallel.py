@@ -70,8 +70,23 @@ def test_shipped_formulas_in_every_regime(path: Path) -> None:
             continue
         for n in (1, 6):
             hold(program, some_words(file.alphabet, n, 20))
+        random = Random(f"{path.stem} {regime.name}")
+        for n in random.sample(range(7, 41), 2):
+            hold(program, [tuple(random.choices(file.alphabet, k=n)) for _ in range(3)])
         tried += 1
     assert tried
+
+
+@pytest.mark.parametrize("regime", sorted(REGIMES))
+@pytest.mark.parametrize("text", ["Y a S (b & X b)", "a U b"])
+def test_long_words(regime: str, text: str) -> None:
+    """Seventy words are more than a lane holds, and so many positions more than are run at a time."""
+    if REGIMES[regime].causal:
+        text = text.replace("X", "Y").replace("U", "S")
+    program = lower(desugar(parse_expression(text, ["a", "b"])), REGIMES[regime])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "CELLS", 1)
+        hold(program, some_words("ab", 65, 70))
 
 
 @pytest.mark.sweep
@@ -102,14 +117,6 @@ def run(program: Program, words: Sequence[str]) -> parallel.ParallelTrace:
     return model.run(model.symbols(words))
 
 
-@pytest.mark.parametrize("regime", sorted(REGIMES))
-def test_long_words_whose_rows_are_not_kept(regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "KEPT", 3)
-    hold(since(regime), some_words("abc", 9))
-    counting = lower(desugar(parse_expression("#L[a] > 2", ["a", "b"])), REGIMES["temperature"])
-    hold(counting, some_words("ab", 9))
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -129,6 +136,17 @@ def test_broken_promises_are_errors(
         monkeypatch.setattr(parallel, "MOST_BITS", -1)
     with pytest.raises(InvariantError, match=message):
         (hard_runs if how == "exact" else run)(with_head(since(), **changes), ["bb"])
+
+
+@pytest.mark.parametrize("how", ["bits", "numbers"])
+def test_one_word_of_many_breaks_a_promise(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of abb the gap of the last row is 1/6; of aba the rows have the gaps 7/6 and (1 + 1/3) - 1/2."""
+    if how == "numbers":
+        monkeypatch.setattr(parallel, "MOST_BITS", -1)
+    program = with_head(since(), decay=expression("i/(2*n)"))
+    assert list(run(program, ["aba"] * 90).gaps.values()) == [Fraction(5, 6)]
+    with pytest.raises(InvariantError, match="at position 3 of 3 the score gap is 1/6, less than the declared 1/2"):
+        run(program, ["aba"] * 77 + ["abb"] + ["aba"] * 22)
 
 
 def test_a_defect_of_one_interpreter_alone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,9 +184,9 @@ def test_a_function_of_bits_is_tabulated_where_it_is_boolean() -> None:
     fixed = {"1": Exact.row([1, 1], 1)}
     both = BitFunction.of(forms, 0, True, ["x", "y"], fixed, 2)
     x, y = np.array([[0b1100], [0b1100]], dtype=np.uint64), np.array([[0b1010], [0b1010]], dtype=np.uint64)
-    found = both.apply([x, y], 64)
+    found = both.apply([x, y], (2, 1))
     assert found is not None
     assert found.tolist() == [[0b1000], [0b1000]]
     plain = BitFunction.of(forms, 0, False, ["x", "y"], fixed, 2)  # without the clip it is -1 where both are 0
-    assert plain.apply([x, y], 64) is None
+    assert plain.apply([x, y], (2, 1)) is None
     assert [part[0, 0] & np.uint64(15) for part in minterms([x, y], (2, 1))] == [0b0001, 0b0010, 0b0100, 0b1000]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -238,6 +239,18 @@ def test_mistakes_in_files(text: str, line: int, column: int, under: str, messag
     ("text", "hint"),
     [
         ("alphabt: a\na", "did you mean alphabet:?"),
+        ("alphabett: a b\na", "did you mean alphabet:?"),
+        ("alphabet = a b\na", "write alphabet: a b"),
+        ("alphabet a b\na", "write alphabet: a b"),
+        (AB + "accept = ab\na", "write accept: ab"),
+        ("# a comment\nalphabet: a\na", "a comment begins with //, on each line"),
+        (AB + "  # one\na", "a comment begins with //, on each line"),
+        (AB + "; one\na", "a comment begins with //, on each line"),
+        (AB + "a S b # one", "a count is written #L[a], #R[a] or #[a]; a comment begins with //"),
+        ("alphabet: len a\nlen S a", "the symbol len is written 'len'"),
+        ("alphabet: pos a\nO pos", "the symbol pos is written 'pos'"),
+        ("alphabet: X a\na S X", "the symbol X is written 'X'"),
+        ("alphabet: let a\nlet", "the symbol let is written 'let'"),
         ("Accept: a\na", "did you mean accept:?"),
         ("map: a -> b\na", "map: belongs to programs (.srasp files)"),
         ("alphabet: ab\naccept: abab\nab", "separate symbols by spaces: ab ab, or in the alphabet: a b"),
@@ -257,6 +270,68 @@ def test_mistakes_in_files(text: str, line: int, column: int, under: str, messag
 )
 def test_hints_in_files(text: str, hint: str) -> None:
     assert caught_in_file(text).hint == hint
+
+
+@pytest.mark.parametrize(
+    "text", ["#[a] > 1 &\n# L [a] > 0 |\n#R[b] > 2", "let at = #[a]\nat = 1", "let at = a\nat => b"]
+)
+def test_what_looks_foreign_and_is_not(text: str) -> None:
+    assert parse_text(AB + text, "f.ltl").alphabet == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("formula", "under", "hint"),
+    [
+        ("a since b", "since", "since is written S"),
+        ("a Until b", "Until", "until is written U"),
+        ("P a", "P", "P of other tools is written O (at this position or an earlier one) or Y (at the one before)"),
+        ("P(a)", "P", "P of other tools is written O (at this position or an earlier one) or Y (at the one before)"),
+        ("always a", "always", "always is written G"),
+        ("a implies b", "implies", "implies is written ->"),
+        ("count(a) > 1", "count", "a count is written #L[a], #R[a] or #[a]"),
+        (r"\Box a", r"\Box", r"\Box is written G"),
+        (r"\Diamond a", r"\Diamond", r"\Diamond is written F"),
+        (r"a \land b", r"\land", r"\land is written &"),
+        (r"\lnot a", r"\lnot", r"\lnot is written !"),
+        (r"a \rightarrow b", r"\rightarrow", r"\rightarrow is written ->"),
+        (r"a \since b", r"\since", r"\since is written S"),
+        (r"a \mathcal{U} b", r"\mathcal{U}", r"\mathcal{U} is written U"),
+        (r"a \U b", r"\U", r"\U is written U"),
+        (r"a \nonsense b", r"\nonsense", ""),
+        ("a &&& b", "&&&", "and is written &"),
+        ("a ||| b", "|||", "or is written |"),
+        ("a --> b", "-->", "--> is written ->"),
+        ("a <==> b", "<==>", "<==> is written <->"),
+        ("#[a] === 1", "===", "=== is written ="),
+        ("◻ a", "◻", "always is written G"),
+        ("◆ a", "◆", "once is written O"),
+        ("a;", ";", "a formula has no mark at its end"),
+        (
+            "F[1] a",
+            "[",
+            "square brackets occur in counts, as in #L[a], and in [] and X[!] only; operators have no bounds",
+        ),
+    ],
+)
+def test_operators_of_other_tools_are_named(formula: str, under: str, hint: str) -> None:
+    error = caught(formula)
+    assert marked(error) == under
+    assert error.hint == hint
+    named = re.search("is written ([^ ]+)", hint)
+    if named and "/" not in hint and not named[1].startswith("#"):  # what is named is an operator here
+        assert named[1] in FORMULAS
+
+
+@pytest.mark.parametrize(
+    "formula", ["[] a", "<> a", "□ a", "◇ a", "~a", "not a and b", "a => b", "a || b", "#[a] == 1"]
+)
+def test_what_other_tools_write_and_is_read(formula: str) -> None:
+    assert parse_expression(formula, "a b").alphabet == ("a", "b")
+
+
+def test_a_name_of_ones_own_comes_before_that_of_another_tool() -> None:
+    assert caught("once", "Once a").hint == "did you mean Once?"
+    assert parse_expression("since S until", "since until").alphabet == ("since", "until")
 
 
 def test_an_alphabet_given_twice() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided, Unsupported
+from hardsim.hard.integers import Exact
 from hardsim.lang.pretty import format_formula
 from hardsim.network.model import Layer, Matrix, Transformer
 from hardsim.program.regimes import PROVEN
@@ -263,7 +264,9 @@ def test_the_radius_of_the_values_reaches_the_mean(way: str, monkeypatch: pytest
     if way == "dense":
         monkeypatch.setattr(float_attention, "MOST_BOOLEANS", -1)
     blocks = [fixed([0] * n), fixed([1, 2, 3, 4]), fixed([0] * n), fixed([0] * n)]
-    value = Block(np.full((1, n), 3.0), np.full((1, n), 1.0), static=(2, 4, 2, 4) if way == "look-up" else None)
+    value = Block(
+        np.full((1, n), 3.0), np.full((1, n), 1.0), static=Exact.row([2, 4, 2, 4], 1) if way == "look-up" else None
+    )
     if way == "look-up":
         blocks[1] = bits(np.array([[1.0, 0.0, 1.0, 1.0]]), "query")  # by a code
         head = replace(head, w_q=Matrix.of(1, 4, {(0, 1): 1}), w_k=Matrix.of(1, 4, {(0, 0): 1}))

@@ -20,8 +20,9 @@ from hardsim.sharpening.recursion import (
     Solution,
     declared_gaps,
     error_bounds,
+    grid,
     inverses,
-    power_of_two,
+    place_of,
     solve,
 )
 from tests.simulations import Errors, Measured, models, one_head, run_hard, soft_errors, tieless
@@ -88,6 +89,12 @@ def test_a_temperature_that_is_too_high_is_refuted() -> None:
         errors = soft_errors(model, [16 * solution.tau for solution in found], lengths)
         refuted += any(lower(error) > DEFAULT_EPSILON for layers in errors for error in layers[-1][1].values())
     assert refuted >= 5
+
+
+def power_of_two(value: Fraction) -> Fraction:
+    """The largest power of two that is at most a positive number."""
+    powers = (Fraction(2) ** power for power in range(1000, -1000, -1))
+    return next(power for power in powers if power <= value)
 
 
 def test_the_temperature_is_the_largest_of_its_mantissa() -> None:
@@ -160,11 +167,22 @@ def test_a_declared_gap_is_positive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "power"),
-    [(Fraction(1), 1), (Fraction(3, 4), Fraction(1, 2)), (Fraction(7), 4), (Fraction(8), 8), (Fraction(4, 3), 1)],
+    "value", [Fraction(1), Fraction(3, 4), Fraction(7), Fraction(8), Fraction(4, 3), Fraction(1, 9)]
 )
-def test_powers_of_two(value: Fraction, power: Fraction) -> None:
-    assert power_of_two(value) == power
+def test_the_grid_has_64_temperatures_between_powers_of_two(value: Fraction) -> None:
+    place = place_of(value)
+    assert grid(place) <= value < grid(place + 1)
+    assert (grid(place + STEPS), place_of(grid(place))) == (2 * grid(place), place)
+    assert [grid(k) for k in (0, 1, STEPS - 1, STEPS)] == [1, Fraction(65, 64), Fraction(127, 64), 2]
+
+
+def test_where_the_search_begins_changes_nothing() -> None:
+    for model, lengths in models(6, 29, tied=False, wanted=tieless):
+        for length in lengths:
+            gaps = declared_gaps(model, length.facts)
+            found = solve(model, length.facts, DEFAULT_EPSILON, gaps)
+            for begin in (found.tau, found.tau / 1000, found.tau * 3, Fraction(10) ** 9, Fraction(1, 10**300)):
+                assert solve(model, length.facts, DEFAULT_EPSILON, gaps, begin) == found
 
 
 def test_inverse_temperatures_of_a_model() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TypeAlias, cast
 
-from hardsim.errors import SourceError, Span
+from hardsim.errors import SourceError, Span, did_you_mean
 from hardsim.lang import ast
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import Sort
@@ -160,8 +159,7 @@ def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.S
         name = _CALLED.sub("", line.text)
         place = line.body if name else Span(line.body.start, line.body.start + 1)
     if name not in vectors:
-        close = get_close_matches(name, vectors, n=1, cutoff=0.6)
-        hint = f"did you mean {close[0]}?" if close else ""
+        hint = did_you_mean(name, vectors)
         message = f"unknown vector {brief(name)}" if name else "output: names no vector"
         raise layout.error(place, message, f"a vector of the program ({listed(vectors)})", hint)
     if vectors[name].sort is Sort.INT:
@@ -288,11 +286,9 @@ class ProgramScope(Cited):
         if symbol in self.symbols:
             return symbol
         expected = f"a symbol of the alphabet ({listed(self.alphabet)})"
-        hint = ""
+        hint = did_you_mean(symbol, self.alphabet, quoted)
         if symbol == ast.BLANK:
             hint = "# fills words up in programs with a pad: line"
-        elif close := get_close_matches(symbol, self.alphabet, n=1, cutoff=0.6):
-            hint = f"did you mean {quoted(close[0])}?"
         raise self.error(span, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)
 
     def unknown(self, word: str, span: Span, called: bool) -> SourceError:
@@ -353,6 +349,7 @@ class ProgramScope(Cited):
         for raw, sort in ((left, first), (right, second)):
             if sort is Sort.BOOL and Sort.SYMBOL not in (first, second):
                 hint = f"as a number a Boolean is written ({self._text(raw)} ? 1 : 0)"
+            hint = symbol_hint(self._text(raw), self.symbols) or hint
         raise self.error(at, f"{what} have one sort: {shown}", "two expressions of one sort", hint)
 
     def of(self, raw: Raw, wanted: Sort) -> ast.Expression:

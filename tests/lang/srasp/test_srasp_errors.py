@@ -395,7 +395,12 @@ def test_limits(right: str, column: int, message: str) -> None:
         ("P := Q_a\n| Q_b", None, "indent a line to continue the one above"),
         ("P := Q_a\nP", None, "the output is named by a header line: output: P"),
         ("P := Q_a\nP_? := Q_b\nP_?(i)", None, "the output is named by a header line: output: P_?"),
-        ("P := Q_a # Q_b", None, "the blank is quoted, as in '#'"),
+        ("P := Q_a # Q_b", None, "the blank is quoted, as in '#'; a comment begins with //"),
+        ("# no\nP := Q_a", "//", "a comment begins with //, on each line"),
+        ("alphabet = a b\nP := Q_a", "alphabet:", "write alphabet: a b"),
+        ("P := Q_a \\land Q_a", None, "\\land is written &"),
+        ("P := Q_a \\since Q_a", None, ""),
+        ("P := Q_a ||| Q_a", None, "or is written |"),
         ("P := Q_a ◁ 1", None, "leftmost attention is written ◀ or leftmost"),
         ("P := in in {in}", None, "the symbol in is written 'in'"),
         ("P := 'ab' = in", None, "did you mean 'b'?"),
@@ -451,3 +456,10 @@ def test_what_was_expected_and_hints(text: str, expected: str | None, hint: str 
     error = caught(f"alphabet: a b\n{text}")
     assert expected in (error.expected, None)
     assert hint in (error.hint, None)
+
+
+@pytest.mark.parametrize("name", ["len", "pos"])
+def test_a_symbol_that_is_a_built_in_vector_is_quoted(name: str) -> None:
+    error = caught(f"alphabet: {name} b\nP := {name} = in")
+    assert error.hint == f"the symbol {name} is written '{name}'"
+    assert caught(f"alphabet: a b\nP := {name} = in").hint == ""

@@ -1,0 +1,388 @@
+"""Attention over rows of exact scores: masks, means, and the hardmax with all that is asked about its rows.
+
+Three ways lead to the same numbers. Where keys are the same for every word and few of them are different (sign tests),
+a row has one score for each different key. Where they lie on a strictly concave curve (look-ups: j and -j^2), the
+scores of a row rise and then fall, and the largest is found by bisection. Otherwise every query meets every key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.hard.integers import LARGEST_COLUMN, SAFE, Exact, Integers, distinct, largest, quotient, widened
+from hardsim.network.numbers import Mask
+from hardsim.program.model import Head, Weighting
+
+BLOCK = 1 << 20
+"""Bytes of scores held at a time: queries are taken in blocks, so that memory does not grow with the square of n."""
+
+FEW = 8
+"""Different keys for which a score each is computed."""
+NARROW = 1 << 30
+"""Scores below it are held in 32 bits."""
+
+Columns = Mapping[str, Integers]
+"""Numbers by coordinate, (words or 1, positions)."""
+
+
+@dataclass
+class Rows:
+    """The rows of one head that is not uniform, on a batch: those of a query in units of `1 / units` of the score.
+
+    Shapes are (words, positions). `gap` is the largest score minus the next smaller one, -1 where every visible score
+    is the same; `maxima` is how many positions have the largest score; `reach` the largest score minus the smallest;
+    `winners` the index of the attended position, the first of several; `sizes` bounds query and key forms.
+    """
+
+    units: list[int]
+    gap: Integers
+    maxima: NDArray[np.int64]
+    reach: Integers
+    sizes: list[tuple[Fraction, Fraction]]
+    winners: NDArray[np.int64]
+
+    def least(self) -> Fraction | None:
+        """The least gap of all rows."""
+        known = [(gaps[gaps >= 0], unit) for gaps, unit in zip(self.gap.T, self.units, strict=True)]
+        return min((Fraction(int(gaps.min()), unit) for gaps, unit in known if gaps.size), default=None)
+
+
+def pick(weighting: Weighting, found: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The index of the last True along the last axis, of the first one for leftmost heads."""
+    last: NDArray[np.int64] = found.shape[-1] - 1 - found[..., ::-1].argmax(axis=-1)
+    return found.argmax(axis=-1).astype(np.int64) if weighting is Weighting.LEFTMOST else last
+
+
+def visible(mask: Mask, size: int, bos: bool, queries: slice = slice(None)) -> NDArray[np.bool_]:
+    """Which of the positions (columns) each of the queries (rows) sees, by index; with a beginning of sequence every
+    query sees index 0."""
+    key = np.arange(size)
+    query = key[queries, None]
+    seen = {
+        Mask.NONE: np.broadcast_to(True, (len(query), size)),
+        Mask.FUTURE: key <= query,
+        Mask.PAST: key >= query,
+        Mask.STRICT_FUTURE: key < query,
+        Mask.STRICT_PAST: key > query,
+    }[mask]
+    result: NDArray[np.bool_] = seen | (key == 0) if bos else seen
+    return result
+
+
+def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
+    """The sum of what each query sees of rows of numbers, (..., positions), in time and memory of their size."""
+    upto = whole.cumsum(axis=-1)
+    every = upto[..., -1:]
+    sums: Integers = {
+        Mask.NONE: np.broadcast_to(every, whole.shape),
+        Mask.FUTURE: upto,
+        Mask.PAST: every - upto + whole,
+        Mask.STRICT_FUTURE: upto - whole,
+        Mask.STRICT_PAST: every - upto,
+    }[mask]
+    if bos:
+        unseen = ~visible(mask, whole.shape[-1], False)[:, 0]
+        sums = sums + whole[..., :1] * unseen
+    return sums
+
+
+def visible_folds(fold: np.ufunc, values: NDArray[np.int64], mask: Mask, bos: bool, nothing: int) -> NDArray[np.int64]:
+    """The least (np.minimum) or largest (np.maximum) of what each query sees of some numbers, (positions,); `nothing`
+    where it sees none of them."""
+    step = -1 if mask in (Mask.PAST, Mask.STRICT_PAST) else 1
+    if mask is Mask.NONE:
+        found = np.full_like(values, fold.reduce(values))
+    else:
+        found = fold.accumulate(values[::step])
+        if mask.strict:
+            found = np.concatenate([np.full_like(values[:1], nothing), found[:-1]])
+    result: NDArray[np.int64] = fold(found[::step], values[0]) if bos else found[::step]
+    return result
+
+
+def uniform(mask: Mask, value: Exact, bos: bool, most: float = LARGEST_COLUMN) -> Exact:
+    """The mean of a column over all that each query sees; InputError if it takes more than `most` bytes."""
+    size = value.whole.shape[1]
+    totals = visible_sums(mask, widened(value.whole, value.size * size), bos)
+    counts = visible_sums(mask, np.ones((1, size), dtype=np.int64), bos)
+    return quotient(totals, counts, value.unit, most)
+
+
+def hardmax(
+    head: Head, pairs: Sequence[tuple[Exact, Exact]], values: Mapping[str, Exact], shape: tuple[int, int], bos: bool
+) -> tuple[Rows, dict[str, Exact]]:
+    """What the rows of scores are like, and the mean of each column over the positions that the hardmax attends to.
+
+    Columns that are the same for every word may have one row.
+    """
+    scores = Scores.of(pairs, shape[1])
+    wide = {out: widened(value.whole, value.size * shape[1]) for out, value in values.items()}
+    sight = Sight(head.mask, head.weighting, bos)
+    found = few_keys(scores, sight, wide) or concave(scores, sight, wide) or dense(scores, sight, wide)
+    gap, maxima, reach, winners = (np.broadcast_to(part, shape) for part in found[:4])
+    counts = maxima if head.weighting is Weighting.AVERAGE else np.ones((1, 1), dtype=np.int64)
+    results = {
+        out: quotient(np.broadcast_to(found.totals[out], shape), counts, value.unit) for out, value in values.items()
+    }
+    sizes = [(query.magnitude, key.magnitude) for query, key in pairs]
+    return Rows(scores.units, gap, maxima, reach, sizes, winners), results
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What queries see, and which of equal maxima they attend to."""
+
+    mask: Mask
+    weighting: Weighting
+    bos: bool
+
+    @property
+    def average(self) -> bool:
+        """Whether to all of them."""
+        return self.weighting is Weighting.AVERAGE
+
+    @property
+    def last(self) -> bool:
+        """Whether to the last of them."""
+        return self.weighting not in (Weighting.AVERAGE, Weighting.LEFTMOST)
+
+
+class Found(NamedTuple):
+    """Rows as in `Rows`, (words or 1, positions or 1), and the sums of values over the attended positions."""
+
+    gap: Integers
+    maxima: NDArray[np.int64]
+    reach: Integers
+    winners: NDArray[np.int64]
+    totals: dict[str, Integers]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The rows of scores, `sum of queries[k][:, i] * keys[k][:, j]` in units of `1 / units[i]`; every query and key has
+    shape (words or 1, positions), no entry and no sum of absolute products is larger than `bound`."""
+
+    queries: list[Integers]
+    keys: list[Integers]
+    units: list[int]
+    bound: int
+
+    @staticmethod
+    def of(pairs: Sequence[tuple[Exact, Exact]], size: int) -> Scores:
+        """Integers over one unit or, where that makes large numbers, over the least unit of each row."""
+        unit = lcm(*(query.unit * key.unit for query, key in pairs if query.size))
+        factors = [unit // (query.unit * key.unit) if query.size else 0 for query, key in pairs]
+        keys = [_single(key) for _, key in pairs]
+        # What is multiplied by 0 is held all the same.
+        bound = sum(
+            max(factor * query.size, 1) * max(key.size, 1) for factor, (query, key) in zip(factors, pairs, strict=True)
+        )
+        if bound < SAFE:
+            queries = [_single(query) * factor for factor, (query, _) in zip(factors, pairs, strict=True)]
+            units = [unit]
+        else:
+            rows = [_by_row(query) for query, _ in pairs]
+            under = [unders * key.unit for (_, unders), (_, key) in zip(rows, pairs, strict=True)]
+            least = np.lcm.reduce(np.array(under, dtype=object), axis=0)
+            queries = [whole * (least // below) for (whole, _), below in zip(rows, under, strict=True)]
+            bound = sum(
+                max(largest(query), 1) * max(key.size, 1) for query, (_, key) in zip(queries, pairs, strict=True)
+            )
+            units = least.tolist()
+        kind = np.int64 if bound < SAFE else object
+        queries, keys = ([part.astype(kind, copy=False) for part in parts] for parts in (queries, keys))
+        return Scores(queries, keys, units * (size // len(units)), bound)
+
+    @property
+    def static(self) -> bool:
+        """Whether keys are the same for every word."""
+        return all(len(key) == 1 for key in self.keys)
+
+    def block(self, queries: slice, keys: slice) -> Integers:
+        """The scores of some queries and keys, (words or 1, queries, keys)."""
+        kind = np.dtype(np.int32) if self.bound < NARROW else None
+        found: Integers = np.zeros((1, 1, 1), dtype=kind or np.int64)
+        for query, key in zip(self.queries, self.keys, strict=True):
+            left, right = query[:, queries, None], key[:, None, keys]
+            found = found + (left * right if kind is None else left.astype(kind) * right.astype(kind))
+        return found
+
+
+def _single(column: Exact) -> Integers:
+    """The numbers of a column, of the first word alone if all words have the same in memory."""
+    return column.whole[:1] if column.whole.strides[0] == 0 else column.whole
+
+
+def _by_row(column: Exact) -> tuple[Integers, Integers]:
+    """The numbers of each position over the least unit that is common to its words, and these units."""
+    whole = _single(column).astype(object)
+    common = np.gcd(np.gcd.reduce(whole, axis=0), column.unit)
+    return whole // common, column.unit // common
+
+
+def _taken(values: Columns, places: NDArray[np.int64]) -> dict[str, Integers]:
+    """What values are at a position for each query."""
+    if len(places) == 1:
+        return {out: whole[:, places[0]] for out, whole in values.items()}
+    rows = np.arange(len(places))[:, None]
+    return {out: whole[0][places] if len(whole) == 1 else whole[rows, places] for out, whole in values.items()}
+
+
+# ---- every query meets every key ----
+
+
+def dense(scores: Scores, sight: Sight, values: Columns) -> Found:
+    """All scores, a block of queries at a time."""
+    size = len(scores.units)
+    words = max((len(part) for part in (*scores.queries, *scores.keys)), default=1)
+    step = max(1, BLOCK // (8 * words * size))
+    blocks: list[Found] = []
+    for start in range(0, size, step):
+        queries = slice(start, start + step)
+        seen = visible(sight.mask, size, sight.bos, queries)
+        keys = np.flatnonzero(seen.any(axis=0))
+        some = slice(int(keys[0]), int(keys[-1]) + 1)
+        part = scores.block(queries, some)
+        block = np.broadcast_to(part, (len(part), len(seen), some.stop - some.start))
+        blocks.append(_rows(block, seen[:, some], sight, {out: whole[:, some] for out, whole in values.items()}))
+        blocks[-1] = blocks[-1]._replace(winners=blocks[-1].winners + some.start)
+    gap, maxima, reach, winners = (np.concatenate(parts, axis=1) for parts in list(zip(*blocks, strict=True))[:4])
+    totals = {out: np.concatenate([block.totals[out] for block in blocks], axis=1) for out in values}
+    return Found(gap, maxima, reach, winners, totals)
+
+
+def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Columns) -> Found:
+    """The rows of some scores, (words or 1, queries, keys)."""
+    everything, low = bool(seen.all()), int(scores.min()) - 1
+    masked = scores if everything else np.where(seen, scores, low)
+    best = masked.max(axis=2, keepdims=True)
+    top = masked == best
+    runner_up = np.where(top, low, masked).max(axis=2)
+    gap = np.where(runner_up == low, -1, best[:, :, 0] - runner_up)
+    reach = best[:, :, 0] - (scores if everything else np.where(seen, scores, best)).min(axis=2)
+    maxima = np.count_nonzero(top, axis=2)
+    winners = pick(sight.weighting, top) if sight.last else top.argmax(axis=2)
+    if sight.average and maxima.max() > 1:
+        totals: dict[str, Integers] = {
+            out: np.where(top, whole[:, None], 0).sum(axis=2) for out, whole in values.items()
+        }
+    else:
+        totals = _taken(values, winners)
+    kind = object if scores.dtype == object else np.int64
+    return Found(gap.astype(kind, copy=False), maxima, reach.astype(kind, copy=False), winners, totals)
+
+
+# ---- few different keys ----
+
+
+def few_keys(scores: Scores, sight: Sight, values: Columns) -> Found | None:
+    """One score for each different key; None if there are many, or keys depend on the word."""
+    size = len(scores.units)
+    if not scores.static:
+        return None
+    groups, first = distinct(scores.keys, (1, size))
+    if len(first) > min(FEW, size // 2):
+        return None
+    there = groups == np.arange(len(first))[:, None]
+    counts = visible_sums(sight.mask, there.astype(np.int64), sight.bos)
+    low = -scores.bound - 1
+    parts: list[Integers] = []
+    for place in first:
+        part: Integers = np.zeros((1, size), dtype=np.int64)
+        for query, key in zip(scores.queries, scores.keys, strict=True):
+            part = part + query * key[0, place]
+        parts.append(part)
+    masked = [np.where(count > 0, part, low) for count, part in zip(counts, parts, strict=True)]
+    best = np.maximum.reduce(masked)
+    tops = [part == best for part in masked]
+    runner_up = np.maximum.reduce([np.where(top, low, part) for top, part in zip(tops, masked, strict=True)])
+    gap = np.where(runner_up == low, -1, best - runner_up)
+    worst = np.minimum.reduce([np.where(count > 0, part, best) for count, part in zip(counts, parts, strict=True)])
+    maxima = sum((np.where(top, count, 0) for top, count in zip(tops, counts, strict=True)), np.zeros(1, np.int64))
+    fold, nothing = (np.maximum, -1) if sight.last else (np.minimum, size)
+    places = [
+        visible_folds(fold, np.where(row, np.arange(size), nothing), sight.mask, sight.bos, nothing) for row in there
+    ]
+    winners = fold.reduce([np.where(top, place, nothing) for top, place in zip(tops, places, strict=True)])
+    if not sight.average or maxima.max() <= 1:
+        return Found(gap, maxima, best - worst, winners, _taken(values, winners))
+    totals: dict[str, Integers] = {}
+    for out, whole in values.items():
+        sums = [visible_sums(sight.mask, np.where(row, whole, 0), sight.bos) for row in there]
+        totals[out] = np.add.reduce([np.where(top, part, 0) for top, part in zip(tops, sums, strict=True)])
+    return Found(gap, maxima, best - worst, winners, totals)
+
+
+# ---- keys on a strictly concave curve ----
+
+
+def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
+    """The largest score by bisection, and its neighbours; None unless the keys are the same for every word, and the
+    differences of neighbouring scores of every row strictly fall, or are all positive or all negative.
+
+    With queries a, b and keys u_j, v_j such that u rises (or falls) and the slopes of v against u rise (or fall), all
+    strictly, the next difference of a score is `(u_(j+1) - u_j) (a + b slope_j)`: its sign changes once at most, from
+    plus to minus if b has the right sign, and it is 0 for one j at most.
+    """
+    size = len(scores.units)
+    if not scores.static or len(scores.keys) != 2 or size < 3 or sight.mask.strict:
+        return None
+    if sight.bos and sight.mask is Mask.PAST:  # what is seen is no interval
+        return None
+    turn = next((turn for turn in (1, -1) if _bend(*(key[0] for key in scores.keys[::turn])) is not None), None)
+    if turn is None:
+        return None
+    (a, b), (u, v) = scores.queries[::turn], (key[0] for key in scores.keys[::turn])
+    bend = _bend(u, v) or 0
+    if not ((b * bend < 0) | ((b == 0) & (a != 0))).all():
+        return None
+    if sight.mask is Mask.NONE and all((part == part[:, :1]).all() for part in (a, b)):
+        a, b = a[:, :1], b[:, :1]
+    places = np.arange(size)
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    lowest = np.broadcast_to(places if sight.mask is Mask.PAST else 0, shape)
+    highest = np.broadcast_to(places if sight.mask is Mask.FUTURE else size - 1, shape)
+
+    def at(index: NDArray[np.int64]) -> Integers:
+        found: Integers = a * u[index] + b * v[index]
+        return found
+
+    low, high = lowest, highest
+    du, dv = np.diff(u, append=u[-1:]), np.diff(v, append=v[-1:])
+    for _ in range(size.bit_length()):
+        middle = (low + high) >> 1
+        rises = (middle < highest) & (a * du[middle] + b * dv[middle] > 0)
+        low, high = np.where(rises, middle + 1, low), np.where(rises, high, middle)
+    best, nothing = at(low), -scores.bound - 1
+    tied = (low < highest) & (at(np.minimum(low + 1, highest)) == best)
+    last = low + tied
+    before = np.where(low > lowest, at(np.maximum(low - 1, lowest)), nothing)
+    behind = np.where(last < highest, at(np.minimum(last + 1, highest)), nothing)
+    runner_up = np.maximum(before, behind)
+    gap = np.where(runner_up == nothing, -1, best - runner_up)
+    reach = best - np.minimum(at(lowest), at(highest))
+    totals = _taken(values, last if sight.last else low)
+    if sight.average and tied.any():
+        others = _taken(values, last)
+        totals = {out: whole + np.where(tied, others[out], 0) for out, whole in totals.items()}
+    return Found(gap, 1 + tied, reach, last if sight.last else low, totals)
+
+
+def _bend(u: Integers, v: Integers) -> int | None:
+    """1 or -1: the sign of the steps of u times that of the differences of the slopes of v against u; None if u is not
+    strictly monotone, or the slopes are not."""
+    kind = np.int64 if 8 * largest(u) * largest(v) < SAFE else object
+    steps, rises = np.diff(u.astype(kind)), np.diff(v.astype(kind))
+    turns = steps[:-1] * rises[1:] - rises[:-1] * steps[1:]
+    for sign in (1, -1):
+        for way in (1, -1):
+            if (steps * sign > 0).all() and (turns * way > 0).all():
+                return sign * way
+    return None

@@ -1,0 +1,218 @@
+"""The oracle of programs for many words at once, by arrays over all pairs of positions.
+
+The same definitions as `interpreter`, evaluated by other means: the value of an expression at all words, positions i
+and positions j is one array, symbols are numbers. It shares no code with the oracle of single words, so that one checks
+the other, and none with anything they judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from itertools import chain
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.lang import ast
+from hardsim.lang.parallel import COMPARE, difference, kind_for, product, total
+from hardsim.lang.srasp.interpreter import padded_word
+
+Table: TypeAlias = NDArray[Any]
+"""Values at (word, i, j); an axis of which they do not depend has length 1."""
+Function: TypeAlias = Callable[["_Batch"], Table]
+
+PAIRS = 2**22
+"""Pairs of positions of the words that are run at once."""
+_MASK: Final[Mapping[ast.Mask, Callable[[Table, Table], Table]]] = {
+    "1": lambda i, j: j > 0,
+    "j<i": lambda i, j: j < i,
+    "j<=i": lambda i, j: j <= i,
+    "j>i": lambda i, j: j > i,
+    "j>=i": lambda i, j: j >= i,
+}
+_NARY: Final[Mapping[ast.NaryOp, Callable[[Table, Table], Table]]] = {
+    "&": np.logical_and,
+    "|": np.logical_or,
+    "^": np.logical_xor,
+}
+
+
+class _Batch:
+    """Padded words of one length as rows of numbers, and the vectors that are known so far, (words or 1, n)."""
+
+    def __init__(self, word: Table) -> None:
+        self.word = word
+        self.n = word.shape[1]
+        self.positions = np.arange(1, self.n + 1)[None, :]
+        self.vectors: dict[str, Table] = {}
+
+
+def _at(vector: Table, index: ast.Index) -> Table:
+    return vector[:, :, None] if index == "i" else vector[:, None, :]
+
+
+class ParallelProgram:
+    """Runs a (checked) program on batches of words. Statements are turned into functions once; time and memory are
+    O(n^2) for each word and expression."""
+
+    def __init__(self, program: ast.SraspProgram) -> None:
+        self.program = program
+        self._codes: dict[str, int] = {}
+        for symbol in (*program.alphabet, ast.BLANK):
+            self._code(symbol)
+        self._relations = {relation.name: relation.tuples for relation in program.relations}
+        self._steps = [(statement.name, self._statement(statement.right)) for statement in program.statements]
+        self._names = list(self._codes)
+
+    def accepts(self, words: Sequence[Sequence[str]]) -> list[bool]:
+        """The value of the Boolean output at position n of every word of one length, of a program that is an acceptor.
+        Raises InputError for the empty word, foreign symbols, and padded lengths that are none (`padded_word`)."""
+        return list(chain.from_iterable(output[:, -1].tolist() for output in self._outputs(words)))
+
+    def outputs(self, words: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+        """The symbols of the output vector of every word of one length, without the blanks of a program that pads, of a
+        transduction. Raises InputError as `accepts`."""
+        dropped = -1 if self.program.pad is None else self._codes[ast.BLANK]
+        rows = chain.from_iterable(output.tolist() for output in self._outputs(words))
+        return [tuple(self._names[symbol] for symbol in row if symbol != dropped) for row in rows]
+
+    def _outputs(self, words: Sequence[Sequence[str]]) -> list[Table]:
+        """The output vector of the words, some words at a time."""
+        codes = np.array([[self._codes[symbol] for symbol in padded_word(self.program, word)] for word in words])
+        size, found = max(1, PAIRS // codes.shape[1] ** 2), list[Table]()
+        for start in range(0, len(codes), size):
+            batch = _Batch(codes[start : start + size])
+            for name, step in self._steps:
+                batch.vectors[name] = step(batch)
+            output = batch.vectors[self.program.output]
+            found.append(np.broadcast_to(output, (len(batch.word), batch.n)))
+        return found
+
+    def _code(self, symbol: str) -> int:
+        return self._codes.setdefault(symbol, len(self._codes))
+
+    # ---- statements: vectors, (words or 1, n) ----
+
+    def _statement(self, node: ast.RightHandSide) -> Function:
+        match node:
+            case ast.PositionWise(expr):
+                value = self._function(expr)
+                return lambda batch: _vector(value(batch), batch)
+            case ast.PrefixSum(value):
+                term = self._function(value)
+                return lambda batch: _prefix_sums(term(batch), batch.n)
+            case ast.Attention():
+                return self._attention(node)
+            case _:
+                raise TypeError(f"not a right-hand side: {type(node).__name__}")
+
+    def _attention(self, node: ast.Attention) -> Function:
+        allowed, leftmost = _MASK[node.mask], node.side == "leftmost"
+        score, value, default = (self._function(expr) for expr in (node.score, node.value, node.default))
+
+        def attend(batch: _Batch) -> Table:
+            seen = allowed(_at(batch.positions, "i"), _at(batch.positions, "j")) & score(batch)
+            seen = np.broadcast_to(seen, (len(seen), batch.n, batch.n))
+            chosen = seen.argmax(axis=2) if leftmost else batch.n - 1 - seen[:, :, ::-1].argmax(axis=2)
+            values, otherwise = value(batch), _vector(default(batch), batch)
+            words = max(len(seen), len(values), len(otherwise))
+            chosen = np.broadcast_to(chosen, (words, batch.n))
+            spread = np.broadcast_to(values, (words, values.shape[1], batch.n))
+            rows = np.arange(batch.n)[None, :] if spread.shape[1] > 1 else 0
+            return np.where(seen.any(axis=2), spread[np.arange(words)[:, None], rows, chosen], otherwise)
+
+        return attend
+
+    # ---- expressions ----
+
+    def _function(self, node: ast.Expression) -> Function:
+        match node:
+            case ast.Truth(value):
+                truth = np.array([[[value]]])
+                return lambda batch: truth
+            case ast.Integer(value):
+                constant: Table = np.array([[[value]]], dtype=kind_for(abs(value)))
+                return lambda batch: constant
+            case ast.Position(index):
+                return lambda batch: _at(batch.positions, index)
+            case ast.Length():
+                return lambda batch: np.array([[[batch.n]]])
+            case ast.Ref(name, index):
+                return lambda batch: _at(batch.vectors[name], index)
+            case ast.AsInteger(arg):
+                inner = self._function(arg)
+                return lambda batch: inner(batch).astype(np.int64)
+            case ast.Scale(factor, arg):
+                times: Table = np.array([[[factor]]], dtype=kind_for(abs(factor)))
+                number = self._function(arg)
+                return lambda batch: product(times, number(batch))
+            case ast.Sum(op, left, right):
+                first, second, combine = self._function(left), self._function(right), total if op == "+" else difference
+                return lambda batch: combine(first(batch), second(batch))
+            case ast.Conditional(test, then, otherwise):
+                holds, yes, no = (self._function(part) for part in (test, then, otherwise))
+                return lambda batch: np.where(holds(batch), yes(batch), no(batch))
+            case _:
+                return self._truth(node)
+
+    def _truth(self, node: ast.Expression) -> Function:
+        match node:
+            case ast.Not(arg):
+                inner = self._function(arg)
+                return lambda batch: np.logical_not(inner(batch))
+            case ast.Nary(op, args):
+                combine, parts = _NARY[op], [self._function(arg) for arg in args]
+                return lambda batch: reduce(combine, [part(batch) for part in parts])
+            case ast.Arrow(op, left, right):
+                first, second = self._function(left), self._function(right)
+                if op == "->":
+                    return lambda batch: ~first(batch) | second(batch)
+                return lambda batch: np.equal(first(batch), second(batch))
+            case ast.Compare(op, left, right):
+                compare, first, second = COMPARE[op], self._function(left), self._function(right)
+                return lambda batch: compare(first(batch), second(batch))
+            case _:
+                return self._symbol(node)
+
+    def _symbol(self, node: ast.Expression) -> Function:
+        match node:
+            case ast.SymbolLiteral(name):
+                literal = np.array([[[self._code(name)]]])
+                return lambda batch: literal
+            case ast.InputSymbol(index):
+                return lambda batch: _at(batch.word, index)
+            case ast.HasSymbol(symbol, index):
+                code = self._code(symbol)
+                return lambda batch: _at(batch.word, index) == code
+            case ast.Member(arg, symbols):
+                element, codes = self._function(arg), [self._code(symbol) for symbol in symbols]
+                return lambda batch: np.isin(element(batch), codes)
+            case ast.Related(name, args):
+                parts = [self._function(arg) for arg in args]
+                rows = [[self._code(symbol) for symbol in row] for row in self._relations[name]]
+                return lambda batch: _related([part(batch) for part in parts], rows)
+            case _:
+                raise TypeError(f"not an expression: {type(node).__name__}")
+
+
+def _vector(table: Table, batch: _Batch) -> Table:
+    """What an expression of i alone is at every position."""
+    return np.broadcast_to(table[:, :, 0], (len(table), batch.n))
+
+
+def _prefix_sums(table: Table, n: int) -> Table:
+    """The sum over j <= i of an expression at every i."""
+    if table.dtype == np.bool_:
+        table = table.astype(np.int64)
+    table = np.broadcast_to(table, (len(table), table.shape[1], n))
+    largest = max(abs(int(table.max())), abs(int(table.min())))
+    sums: Table = np.cumsum(table.astype(kind_for(largest * n)), axis=2)
+    return sums[:, 0] if sums.shape[1] == 1 else np.diagonal(sums, axis1=1, axis2=2)
+
+
+def _related(tables: Sequence[Table], rows: Sequence[Sequence[int]]) -> Table:
+    """Where some numbers are one of the rows."""
+    none = np.zeros((1, 1, 1), dtype=np.bool_)
+    return reduce(np.logical_or, (reduce(np.logical_and, map(np.equal, tables, row)) for row in rows), none)

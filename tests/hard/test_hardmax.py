@@ -1,0 +1,302 @@
+"""The three ways through a row of scores against its definition, and when each is taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import accumulate
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardsim.checking.open import read_input
+from hardsim.checking.subject import ModelOptions
+from hardsim.compiling.from_ltl.lower import lower
+from hardsim.errors import InvariantError
+from hardsim.hard import hardmax as ways
+from hardsim.hard.exact import ExactModel, HardTrace, hold_head, hold_promises
+from hardsim.hard.hardmax import Found, Scores, Sight, concave, dense, few_keys, hardmax, visible, visible_folds
+from hardsim.hard.integers import SAFE, Exact, Integers
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression
+from hardsim.network.numbers import Mask
+from hardsim.program.model import Head, Kind, Program, Weighting
+from hardsim.program.regimes import REGIMES, expression
+
+SHIPPED = Path(__file__).resolve().parents[2] / "formulas"
+Table = list[list[Fraction]]
+Pairs = list[tuple[Table, Table]]
+WEIGHTINGS = st.sampled_from([Weighting.AVERAGE, Weighting.LEFTMOST, Weighting.RIGHTMOST])
+SIGHTS = st.one_of(
+    st.builds(Sight, st.sampled_from([Mask.NONE, Mask.FUTURE, Mask.PAST]), WEIGHTINGS, st.just(False)),
+    st.builds(Sight, st.sampled_from(list(Mask)), WEIGHTINGS, st.just(True)),
+)
+SCALES = st.sampled_from([Fraction(1), Fraction(7, 3), Fraction(10**12), Fraction(10**30, 3)])
+
+
+def column(table: Table) -> Exact:
+    """Numbers by word (or the same for all, if there is one) and position."""
+    unit = 36
+    assert all((value * unit).denominator == 1 for row in table for value in row)
+    return Exact.of(np.array([[int(value * unit) for value in row] for row in table], dtype=object), unit)
+
+
+def numbers(draw: st.DrawFn, words: int, size: int) -> Table:
+    small = st.builds(Fraction, st.integers(-4, 4), st.integers(1, 3))
+    scale = draw(SCALES)
+    return [[draw(small) * scale for _ in range(size)] for _ in range(words)]
+
+
+@st.composite
+def few(draw: st.DrawFn) -> Pairs:
+    """One or two pairs whose keys take at most two values each."""
+    words, size = draw(st.integers(1, 2)), draw(st.integers(2, 8))
+    pairs: Pairs = []
+    for _ in range(draw(st.integers(1, 2))):
+        some = draw(st.lists(st.integers(-2, 2).map(Fraction), min_size=2, max_size=2))
+        pairs.append((numbers(draw, words, size), [[draw(st.sampled_from(some)) for _ in range(size)]]))
+    return pairs
+
+
+@st.composite
+def curves(draw: st.DrawFn) -> Pairs:
+    """Keys with strictly rising or falling slopes, and queries of which most agree with them."""
+    words, size = draw(st.integers(1, 2)), draw(st.integers(3, 9))
+    steps = [draw(st.integers(1, 2)) for _ in range(size - 1)]
+    slopes = sorted(draw(st.sets(st.integers(-9, 9), min_size=size - 1, max_size=size - 1)))
+    across = list(accumulate(steps, initial=draw(st.integers(-5, 5))))
+    up = list(accumulate((step * slope for step, slope in zip(steps, slopes, strict=True)), initial=0))
+    turn, sign = draw(st.sampled_from([1, -1])), draw(st.sampled_from([1, -1]))
+    least = draw(st.sampled_from([0, 0, 0, -1]))
+    steady = draw(st.booleans())
+    a = [[row[0]] * size if steady else row for row in numbers(draw, words, size)]
+    b = [[Fraction(-turn * sign * draw(st.integers(least, 3))) for _ in range(size)] for _ in range(words)]
+    pairs: Pairs = [
+        (a, [[Fraction(turn * value) for value in across]]),
+        (b, [[Fraction(sign * value) for value in up]]),
+    ]
+    return [([[value * turn for value in row] for row in a], pairs[0][1]), pairs[1]][:: draw(st.sampled_from([1, -1]))]
+
+
+def rows_of(pairs: Pairs, sight: Sight) -> list[list[dict[int, Fraction]]]:
+    """The visible scores by word and query."""
+    words = max(len(table) for pair in pairs for table in pair)
+    size = len(pairs[0][0][0])
+    seen = visible(sight.mask, size, sight.bos)
+    return [
+        [
+            {
+                j: sum((q[word % len(q)][i] * k[word % len(k)][j] for q, k in pairs), Fraction(0))
+                for j in range(size)
+                if seen[i, j]
+            }
+            for i in range(size)
+        ]
+        for word in range(words)
+    ]
+
+
+def at(part: Integers, word: int, i: int) -> Fraction:
+    """A number of an array that may be the same for all words or all positions."""
+    return Fraction(int(part[word % len(part), i % part.shape[1]]))
+
+
+def hold(found: Found, scores: Scores, pairs: Pairs, sight: Sight, values: list[int]) -> None:
+    """Every row is what the definition says."""
+    for word, rows in enumerate(rows_of(pairs, sight)):
+        for i, row in enumerate(rows):
+            gap, maxima, reach, winners = (at(part, word, i) for part in found[:4])
+            ranked = sorted(set(row.values()), reverse=True)
+            top = [j for j, score in row.items() if score == ranked[0]]
+            unit = scores.units[i]
+            assert gap == (-1 if len(ranked) == 1 else (ranked[0] - ranked[1]) * unit)
+            assert maxima == len(top)
+            assert reach == (ranked[0] - ranked[-1]) * unit
+            assert winners == (top[-1] if sight.last else top[0])
+            some = top if sight.average else [int(winners)]
+            assert at(found.totals["x"], word, i) == sum(values[j] for j in some)
+
+
+def scores_of(pairs: Pairs) -> Scores:
+    return Scores.of([(column(query), column(key)) for query, key in pairs], len(pairs[0][0][0]))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(few(), curves()), SIGHTS, st.data())
+def test_every_way_that_is_taken_leads_to_the_definition(pairs: Pairs, sight: Sight, data: st.DataObject) -> None:
+    size = len(pairs[0][0][0])
+    values = data.draw(st.lists(st.integers(-9, 9), min_size=size, max_size=size))
+    scores = scores_of(pairs)
+    for way in (dense, few_keys, concave):
+        found = way(scores, sight, {"x": np.array([values])})
+        if found is not None:
+            hold(found, scores, pairs, sight, values)
+
+
+def constant(value: int, size: int, words: int = 1) -> Table:
+    return [[Fraction(value)] * size for _ in range(words)]
+
+
+def parabola(a: int, b: int, size: int = 8) -> Pairs:
+    """The score 2 a j - b j^2."""
+    ramp, squares = [[Fraction(2 * j) for j in range(size)]], [[Fraction(-j * j) for j in range(size)]]
+    return [(constant(a, size), ramp), (constant(b, size), squares)]
+
+
+ALL = Sight(Mask.NONE, Weighting.AVERAGE, False)
+
+
+def taken(pairs: Pairs, sight: Sight = ALL) -> list[str]:
+    """The ways that can be gone."""
+    nothing = {"x": np.zeros((1, 1), dtype=np.int64).repeat(len(pairs[0][0][0]), axis=1)}
+    return [way.__name__ for way in (few_keys, concave) if way(scores_of(pairs), sight, nothing) is not None]
+
+
+def test_when_scores_are_concave() -> None:
+    assert taken(parabola(3, 1)) == taken(parabola(3, 1)[::-1]) == taken(parabola(-3, 0)) == ["concave"]
+    assert taken(parabola(3, -1)) == taken(parabola(0, 0)) == []  # the ends are largest, or all are
+    for mask in Mask:
+        masked = [taken(parabola(3, 1), Sight(mask, Weighting.RIGHTMOST, bos)) for bos in (False, True)]
+        some = mask in (Mask.NONE, Mask.FUTURE), not mask.strict
+        assert masked == [["concave"] if some[1] else [], ["concave"] if some[0] else []]
+
+
+def test_keys_that_are_not_on_a_strictly_concave_curve() -> None:
+    (a, ramp), (b, squares) = parabola(3, 1)
+    straight = [[-2 * value for value in ramp[0]]]
+    broken = [[*squares[0][:4], *(value - 9 for value in squares[0][4:5]), *squares[0][5:]]]
+    still = [[*ramp[0][:-1], ramp[0][-2]]]
+    for pairs in ([(a, ramp), (b, straight)], [(a, ramp), (b, broken)], [(a, still), (b, still)], [(a, ramp)]):
+        assert "concave" not in taken(pairs)
+    assert taken([(a, ramp * 2), (b, squares)]) == []  # as if the key depended on the word
+    assert taken([(a, ramp), (b, squares), (b, ramp)]) == []
+
+
+def test_when_keys_are_few() -> None:
+    sign = [[Fraction((-1) ** j) for j in range(8)]]
+    assert taken([(constant(3, 8), sign)]) == ["few_keys"]
+    assert taken([(constant(3, 8), sign * 2)]) == []
+    four, five = ([[Fraction(j % count) for j in range(8)]] for count in (4, 5))
+    assert (taken([(constant(3, 8), four)]), taken([(constant(3, 8), five)])) == (["few_keys"], [])
+    many = [[Fraction(j % (ways.FEW + 1)) for j in range(4 * ways.FEW)]]
+    assert taken([(constant(3, 4 * ways.FEW), many)]) == []
+
+
+def test_rows_have_units_of_their_own_where_one_for_all_is_large() -> None:
+    """Means of i numbers, i to 60: their common unit has 80 bits, and each row's no more than i."""
+    size = 60
+    means = Exact.row([Fraction(i // 2, i) for i in range(1, size + 1)], 1)
+    keys = Exact.row(range(size), 1)
+    scores = Scores.of([(means, keys)], size)
+    assert means.whole.dtype == object
+    assert all(unit <= row for row, unit in enumerate(scores.units, 1))
+    assert [int(whole) for whole in scores.queries[0][0]] == [
+        unit * (row // 2) // row for row, unit in enumerate(scores.units, 1)
+    ]
+    assert {part.dtype for part in (*scores.queries, *scores.keys)} == {np.dtype(np.int64)}
+
+
+@pytest.mark.parametrize(("size", "kind"), [(SAFE - 1, np.int64), (SAFE, object)])
+def test_scores_are_machine_integers_below_the_limit(size: int, kind: type) -> None:
+    scores = Scores.of([(Exact.row([1, 1], 1), Exact.row([size, -size], 1))], 2)
+    found = dense(scores, ALL, {})
+    assert found.gap.dtype == kind
+    assert [int(gap) for gap in found.gap[0]] == [2 * size] * 2
+
+
+@pytest.mark.parametrize("bos", [False, True])
+@pytest.mark.parametrize("mask", list(Mask))
+def test_extremes_of_what_is_seen(mask: Mask, bos: bool) -> None:
+    values = np.array([3, -1, 4, 1, -5, 9])
+    seen = visible(mask, 6, bos)
+    for fold, nothing, of in ((np.maximum, -99, max), (np.minimum, 99, min)):
+        wanted = [of((int(values[j]) for j in range(6) if seen[i, j]), default=nothing) for i in range(6)]
+        assert visible_folds(fold, values, mask, bos, nothing).tolist() == wanted
+
+
+def compared(program: Program, words: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch) -> HardTrace:
+    """Run words in all ways and by all scores alone: columns, rows and what attention makes are the same."""
+    found = ExactModel(program).run(words)
+    with monkeypatch.context() as patch:
+        patch.setattr(ways, "few_keys", lambda *_: None)
+        patch.setattr(ways, "concave", lambda *_: None)
+        plain = ExactModel(program).run(words)
+    for one, other in zip(found.layers, plain.layers, strict=True):
+        for name in program.coordinates:
+            for word in range(len(words)):
+                assert one.columns[name].values(word) == other.columns[name].values(word)
+        for name, rows in one.rows.items():
+            wanted = other.rows[name]
+            for mine, theirs in ((rows.gap, wanted.gap), (rows.reach, wanted.reach)):
+                assert (mine == theirs).all()
+            assert rows.units == wanted.units
+            assert (rows.maxima == wanted.maxima).all()
+            assert (rows.winners == wanted.winners).all()
+            assert rows.sizes == wanted.sizes
+    return found
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sorted(SHIPPED.iterdir()) if path.suffix in (".srasp", ".json")],
+    ids=lambda path: path.stem,
+)
+def test_shipped_programs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = read_input(str(path)).compile(ModelOptions())
+    random = Random(path.stem)
+    for n in (1, 2, *random.sample(range(3, 41), 3)):
+        words = [tuple(random.choices(subject.program.alphabet, k=n)) for _ in range(3)]
+        compared(subject.program, words, monkeypatch)
+
+
+@pytest.mark.parametrize("regime", ["temperature", "position", "causal-temperature", "causal-position"])
+def test_counts_of_long_words(regime: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-up, or a sign test, at lengths of which all means have no common machine integer."""
+    program = lower(desugar(parse_expression("#L[a] > #L[b] + 1", ["a", "b"])), REGIMES[regime])
+    random = Random(regime)
+    words = [tuple(random.choices("ab", k=90)) for _ in range(2)]
+    hold_promises(program, compared(program, [*words, ("b",) * 90], monkeypatch))
+
+
+@pytest.mark.parametrize("way", ["few_keys", "concave"])
+def test_a_declared_gap_that_is_too_large_is_found_in_every_way(way: str) -> None:
+    """Scores 2 (3 j) - j^2 of j = 1 to 8 have the gap 1; those of 3 (-1)^j the gap 6."""
+    query = column(constant(3, 8)) if way == "few_keys" else column(constant(3, 8, 2))
+    pairs = {
+        "few_keys": [(query, Exact.row([(-1) ** j for j in range(1, 9)], 1))],
+        "concave": [
+            (query, Exact.row([2 * j for j in range(1, 9)], 1)),
+            (column(constant(1, 8)), Exact.row([-j * j for j in range(1, 9)], 1)),
+        ],
+    }[way]
+    gap = 6 if way == "few_keys" else 1
+    head = Head("h", Mask.NONE, Weighting.AVERAGE, (), ())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ways, "dense", None)
+        rows, _ = hardmax(head, pairs, {}, (2, 8), False)
+    program = lower(desugar(parse_expression("a", ["a"])), REGIMES["temperature"])
+    hold_head(program, head, rows, [Fraction(gap)] * 8, None)
+    limits = [Fraction(gap)] * 5 + [Fraction(gap) + Fraction(1, 10)] * 3
+    with pytest.raises(
+        InvariantError, match=rf"position 6 of 8 the score gap is {gap}, less than the declared {limits[-1]}"
+    ):
+        hold_head(program, head, rows, limits, None)
+
+
+def test_a_look_up_that_is_less_sharp_than_declared() -> None:
+    """The decay of a look-up is 1/i; one of 2/i is broken at once."""
+    program = lower(desugar(parse_expression("#L[a] > 2", ["a", "b"])), REGIMES["causal-temperature"])
+    trace = ExactModel(program).run(["abaab"])
+    hold_promises(program, trace)
+
+    def hastier(head: Head) -> Head:
+        return replace(head, decay=expression("2/i")) if head.kind is Kind.LOOKUP else head
+
+    layers = tuple(replace(layer, heads=tuple(map(hastier, layer.heads))) for layer in program.layers)
+    with pytest.raises(InvariantError, match="less than the declared"):
+        hold_promises(replace(program, layers=layers), trace)
