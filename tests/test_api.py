@@ -45,7 +45,7 @@ LEFT_OUT = {
     "expression": "hardsim.load takes the text of a formula",
     "alphabet": "hardsim.load takes it",
     "json": "results are data already",
-    **dict.fromkeys(("tables", "quiet", "format"), "of what is printed"),
+    **dict.fromkeys(("tables", "all_lengths", "quiet", "format"), "of what is printed"),
     "fail_fast": "of several inputs: a method has one",
     "pin": "of the file that was read: text can be written by whoever has it",
     "plot": "of what is drawn beside what is printed",

@@ -11,8 +11,9 @@ from hardsim.checking.campaign import CheckOptions, Report, check_subject
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.execution import Crew
 from hardsim.checking.interrupts import to_the_report
+from hardsim.checking.parting import explained
 from hardsim.checking.prove import prove_attention, prove_subject
-from hardsim.checking.result import AUTO, CheckResult, Verdict
+from hardsim.checking.result import AUTO, UNASKED, CheckResult, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.errors import Contradiction
 from hardsim.program.regimes import REGIMES
@@ -36,23 +37,34 @@ def check_with_proof(
     length LONGEST; about programs whose gaps and ranges follow from how they were compiled, at the temperature of
     Theorem 26.
 
+    A result that agrees has some words to show, a mismatch the place where it begins.
+
     Raises:
         InputError: as `check_subject`.
         Contradiction: if a word contradicts a proof.
     """
-    proofs: list[tuple[Verdict, str] | None] = []
+    return explained(subject, options, _combined(subject, options, progress, crew, memory))
+
+
+def _combined(
+    subject: Subject, options: CheckOptions, progress: Report | None, crew: Crew | None, memory: Memory | None
+) -> CheckResult:
+    unasked, proofs = _unasked(subject, options), list[tuple[Verdict, str]]()
     result = to_the_report(
-        lambda: proofs.append(_proof(subject, options.max_n)) if options.engine == AUTO else None,
+        lambda: None if unasked else proofs.append(_proof(subject, options.max_n)),
         lambda stopped: check_subject(subject, options, progress, crew, memory, stopped),
     )
-    if not proofs or proofs[0] is None:
-        return result
+    if not proofs:
+        agreed = unasked and result.agreed and not result.partial
+        return replace(result, proof=UNASKED + unasked) if agreed and unasked else result
     verdict, reach = proofs[0]
     if _beyond(result):
         return replace(result, proof=reach if subject.sharpness is not None else result.proof)
     if verdict is Verdict.PROVED and result.verdict is Verdict.REFUTED:
         return _contradicted(subject, options, result)
     if subject.sharpness is None:
+        if verdict is not Verdict.PROVED and result.agreed and not result.partial:
+            return replace(result, proof="not proved: `hardsim prove` says why")
         if verdict is not Verdict.PROVED or result.partial or result.verdict is not Verdict.CERTIFIED:
             return result
         return replace(result, verdict=Verdict.PROVED, reach=f"{reach}; and {result.reach}")
@@ -64,18 +76,34 @@ def check_with_proof(
     return replace(result, verdict=Verdict.PROVED, proof=reach, reach=f"{reach}; and {words}")
 
 
-def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str] | None:
-    """What the prover says; None where it is not asked."""
+def _unasked(subject: Subject, options: CheckOptions) -> str | None:
+    """Why the prover is not asked; None where it is."""
+    if options.engine != AUTO:
+        return f"a check asks the prover under --engine {AUTO}"
+    ask = "`hardsim prove` runs every word"
+    gaps = f"score gaps of a hard-attention model are known on words alone ({ask})"
     if subject.sharpness is not None:
-        known = subject.formula is not None or subject.structural
-        if not known or max_n > LONGEST or not REGIMES[subject.program.regime].converges:
-            return None
+        if subject.formula is None and not subject.structural:
+            return gaps
+        if not REGIMES[subject.program.regime].converges:
+            return f"regime '{subject.program.regime}' is not sharp enough at every length"
+        return f"a check asks the prover up to length {LONGEST}" if options.max_n > LONGEST else None
+    if not subject.structural and subject.kind == "srasp":
+        return f"an integer of the program may leave the range -n to n ({ask})"
+    if not subject.structural:
+        return gaps
+    if subject.schedule is not None:
+        return "the temperature is not that of Theorem 26"
+    if len(subject.prepared((subject.alphabet[0],) * options.max_n)) > LONGEST_MODEL:
+        return f"a check asks the prover about programs up to {LONGEST_MODEL} positions"
+    return None
+
+
+def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str]:
+    """What the prover says."""
+    if subject.sharpness is not None:
         proved = prove_subject(subject, max_n, heads_only=subject.formula is None, search=0)
         return proved.verdict, proved.reach
-    if not subject.structural or subject.schedule is not None:
-        return None
-    if len(subject.prepared((subject.alphabet[0],) * max_n)) > LONGEST_MODEL:
-        return None
     found = prove_attention(subject, max_n, search=0)
     return found.verdict, found.reach
 

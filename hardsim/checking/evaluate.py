@@ -89,6 +89,15 @@ def _judges(subject: Subject, options: CheckOptions, words: Sequence[Word]) -> C
     return at
 
 
+def judge_of(subject: Subject, options: CheckOptions, word: Word) -> Judge:
+    """What answers on one word.
+
+    Raises:
+        OutOfRange: if a program leaves the range that its construction covers.
+    """
+    return _judges(subject, options, [word])(len(word))
+
+
 def evaluate(subject: Subject, words: Sequence[Word], options: CheckOptions) -> Iterator[Evaluation]:
     """All answers on each word in turn; the temperature is Theorem 26's for its length unless there is another.
 

@@ -423,7 +423,8 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
     Raises:
         InputError: if the model does not decide an example as the file says.
     """
-    program, budget = file.program, file.sharpness
+    compiled = None if file.compiled is None else _compiled(file.program, file.compiled)
+    program, budget = compiled or file.program, file.sharpness
     subject = Subject(
         name=name,
         sha256=sha256,
@@ -440,7 +441,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
         softmax=file.temperature is not None,
         counting=counting_of(program),
         single_head=file.compiled is not None and file.compiled.single_head,
-        structural=file.compiled is not None and _is_compiled(program, file.compiled),
+        structural=compiled is not None,
     )
     runner = HardRunner(replace(subject, program=replace(program, outputs=())))
     for word, accepted in file.examples:
@@ -460,16 +461,25 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
     return subject
 
 
-def _is_compiled(program: Program, origin: Origin) -> bool:
-    """Whether a program is what the formula that its file names is compiled into, so that its heads are what they claim
-    by the constructions of formulas."""
+def _compiled(program: Program, origin: Origin) -> Program | None:
+    """The program that the formula is compiled into which a file names, if it is the file's but for what only readers
+    see: then its heads are what they claim by the constructions of formulas, and its own labels are right."""
     try:
         file = parse.parse_text(origin.text, "compiled.text")
         method = None if origin.counting is None else METHODS[origin.counting]
         made = lower(desugar(file), REGIMES[program.regime], origin.single_head, method, own_predicates(file))
     except (HardsimError, KeyError):
-        return False
-    return made == program
+        return None
+    return made if _unlabelled(made) == _unlabelled(program) else None
+
+
+def _unlabelled(program: Program) -> Program:
+    """A program without what only readers see."""
+    layers = tuple(
+        replace(layer, heads=tuple(replace(head, purpose="", theorem="") for head in layer.heads))
+        for layer in program.layers
+    )
+    return replace(program, layers=layers, meanings={})
 
 
 # ---- compiled formulas as files ----

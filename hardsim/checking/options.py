@@ -180,6 +180,7 @@ class Request:
     critical: bool = False
     require: str | None = None
     tables: bool | None = None
+    all_lengths: bool = False
     resume: str | None = None
     plot: str | None = None
     certificate: str | None = None

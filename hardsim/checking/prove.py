@@ -20,7 +20,8 @@ from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.options import Request, hold_one_regime
-from hardsim.checking.result import Length, Mismatch, Reach, Verdict, Word, settled, span_text, verdict_summary
+from hardsim.checking.parting import shown_words
+from hardsim.checking.result import Length, Mismatch, Reach, Shown, Verdict, Word, settled, span_text, verdict_summary
 from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, without_budget
 from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
@@ -103,6 +104,8 @@ class ProofResult(SubjectRecord):
     """Of a model or a program, the lengths one by one."""
     confirmed: Confirmation | None = None
     """The words that were run after a proof; None where no length was proved, or one is refuted."""
+    shown: Shown | None = None
+    """A few short words, after a proof; None where all are long."""
 
     @property
     @written
@@ -256,13 +259,13 @@ def confirmed(result: ProofResult) -> ProofResult:
         span, every = (result.min_n, result.max_n), result.every_length
         some = [word for word in words if span[0] <= len(word) <= span[1]][:SUGGESTED]
         found, _ = confirm(subject, *span, some, every_length=every, heads_only=result.heads_only)
-        return replace(result, confirmed=found)
+        return replace(result, confirmed=found, shown=shown_words(subject, *span))
     networks = {length.n: length.network for length in result.lengths if length.network is not None}
     if result.verdict is Verdict.REFUTED or not networks:
         return result
     found, wrong = confirm(subject, min(networks), max(networks), networks=networks)
     if wrong is None:
-        return replace(result, confirmed=found)
+        return replace(result, confirmed=found, shown=shown_words(subject, min(networks), max(networks)))
     if any(length.n == len(wrong.word) and length.proved_by != "structure" for length in result.lengths):
         raise Contradiction(f"{subject.name}: hard attention was found to be the program on {' '.join(wrong.word)}")
     reach = f"{wrong.kind} disagree on a word of length {len(wrong.word)}"

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from itertools import count as count_from
+from itertools import pairwise, takewhile
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from hardsim.lang.words import written_word
@@ -68,8 +70,12 @@ OBSERVED_MISMATCH = "a mismatch in mpmath (no rigorous enclosure), which is not 
 CERTIFY = f"--engine {BALL} certifies it, or shows that there is none"
 UNSETTLED = "hard attention undecided"
 NOT_DECIDED = "not decided"
+UNASKED = "not asked: "
+"""How a text begins that says why the prover was not asked."""
 LONGEST_TOLD = 40
 """Characters of a word or of the name of an input in a summary."""
+SINGLE_ROWS, MOST_ROWS = 8, 12
+"""Lengths that have a row of their own in a table, and the most rows of a table of lengths."""
 LARGEST_SHOWN = 10**9
 """Counts from here on are shown as a power of ten."""
 
@@ -303,6 +309,50 @@ class Growth(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Mapped(Record):
+    """A word and what it is mapped to."""
+
+    word: Word
+    """The word."""
+    output: tuple[str, ...]
+    """The symbols of the output."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Shown(Record):
+    """A few short words and what is said of them (by the oracle, or by hard attention where there is none), so that one
+    sees what a verdict is about. Words of a transduction are neither accepted nor rejected."""
+
+    accepted: tuple[Word, ...] = ()
+    """At most three accepted words."""
+    rejected: tuple[Word, ...] = ()
+    """At most three rejected words."""
+    outputs: tuple[Mapped, ...] = ()
+    """At most three words of a transduction, with their outputs."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Parting(Record):
+    """Where softmax leaves hard attention on a word: the head whose error makes the first clip differ that does, or
+    that with the largest error where no clip does."""
+
+    layer: LayerNumber
+    head: str
+    """The head's name."""
+    purpose: str
+    """What the head is for, as its compiler says."""
+    position: Natural
+    """The query; 0 is the beginning of the sequence."""
+    hard: Measured
+    """What hard attention reads there."""
+    soft: Measured
+    """What softmax reads there, the middle of its enclosure."""
+    allowed: Measured | None
+    """The largest error that the clip which reads it rounds away, the other heads being right; None where no clip
+    differs."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelFacts(Record):
     """The network in numbers. Only what was compiled for a regime has one, and a beta."""
 
@@ -377,7 +427,13 @@ class CheckResult(Record):
     undecided_word: Word | None = None
     """The first word on which no answer of the network was reached."""
     proof: str | None = None
-    """What the prover said of all words; None if it was not asked."""
+    """What the prover said of all words, or why it was not asked; None where nothing agrees."""
+    shown: Shown | None = None
+    """A few short words; None where nothing agrees."""
+    parting: Parting | None = None
+    """Where softmax leaves hard attention on the word of `mismatch`, if it does."""
+    command: str | None = None
+    """The command line that shows more of the word of `mismatch`, quoted for a shell."""
 
     @property
     def summary(self) -> str:
@@ -535,6 +591,17 @@ def undecided_word(word: Word) -> str:
 def span_text(min_n: int, max_n: int) -> str:
     """Lengths in words: `length 4,096`, or `length 1 to 64`."""
     return f"length {min_n:,}" + (f" to {max_n:,}" if max_n > min_n else "")
+
+
+def printed_lengths(max_n: int, every: bool = False) -> tuple[range, ...]:
+    """The lengths that each row of a table stands for, from 1 to `max_n`: 1 to 8 each alone, then those up to each
+    power of two and up to the last, the first rows made one where there are more than MOST_ROWS; `every`: one each."""
+    if every:
+        return tuple(range(n, n + 1) for n in range(1, max_n + 1))
+    doubled = (SINGLE_ROWS << k for k in count_from(1))
+    ends = [*range(1, min(SINGLE_ROWS, max_n) + 1), *takewhile(lambda end: end < max_n, doubled)]
+    kept = [*(end for end in ends if end < max_n), max_n][-MOST_ROWS:]
+    return tuple(range(before + 1, end + 1) for before, end in pairwise([0, *kept]))
 
 
 def count(value: int) -> str:

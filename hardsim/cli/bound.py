@@ -16,7 +16,7 @@ from hardsim.checking.options import Request
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce, bar, bound_cost
-from hardsim.cli.session import Session, Shown, session
+from hardsim.cli.session import Session, Telling, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.examples import formulas_directory
@@ -30,6 +30,7 @@ from hardsim.report.bound import (
     print_gaps,
     print_summary,
 )
+from hardsim.report.check import named
 from hardsim.report.plot import draw, hold_drawable
 from hardsim.report.screen import Screen
 
@@ -88,21 +89,22 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
                 with interruptible():
                     announce(name, bound_cost(target, options, wanted), crew.workers)
             result = bound_report(target, options, wanted, None if shown is None else shown.update, crew)
-        told = _told(result, subject, tables, silent=gap and result.agreed)
+        every, silent = request.all_lengths, gap and result.agreed
+        told = _told(result, subject, tables, every, silent)
         current.show(result, told)
         left = f"the report on {name} is partial" if result.partial else ""
         current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left, told)
 
 
-def _told(result: BoundResult, subject: Subject, tables: bool, silent: bool) -> Shown:
+def _told(result: BoundResult, subject: Subject, tables: bool, every: bool, silent: bool) -> Telling:
     """How a report is told; a `silent` one is a row of the table at the end alone."""
     alphabet, violation = subject.alphabet, result.violation
 
     def full(screen: Screen) -> None:
         if not silent:
-            print_bound(screen, result, alphabet, tables)
+            print_bound(screen, result, alphabet, tables, every)
 
-    return Shown(
+    return Telling(
         input=result.input,
         regime=result.regime,
         verdict=result.verdict,
@@ -133,16 +135,21 @@ def _critical(current: Session) -> None:
         print_criticals(current.screen, current.found)
 
 
-def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> Shown:
+def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> Telling:
     """How a bracket is told, which is no verdict."""
     alphabet = subject.alphabet
-    return Shown(
+
+    def brief(screen: Screen) -> None:
+        screen.line((named(result.input, result.model.regime), "bold"))
+        print_conclusions(screen, result, alphabet)
+
+    return Telling(
         input=result.input,
         regime=result.model.regime,
         verdict="",
         reach=f"every length {result.every_length.summary}",
         full=partial(print_critical, result=result, alphabet=alphabet, tables=tables),
-        brief=partial(print_conclusions, result=result, alphabet=alphabet),
+        brief=brief,
         word=result.every_length.word,
         alphabet=alphabet,
     )

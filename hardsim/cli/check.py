@@ -10,16 +10,17 @@ from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.checking.combined import check_with_proof
 from hardsim.checking.crews import Crews, crews
 from hardsim.checking.interrupts import held, interruptible
-from hardsim.checking.options import Request
+from hardsim.checking.options import ALL, Request
 from hardsim.checking.result import AUTO, MPMATH, CheckResult, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import announce, bar, check_cost
 from hardsim.cli.pin import hold_pinnable, hold_placed, pin
-from hardsim.cli.session import Session, Shown, session
+from hardsim.cli.session import Session, Telling, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
-from hardsim.report.check import print_check, print_summary, print_verdict
+from hardsim.report.check import Listing, print_check, print_list, print_summary, print_verdict
+from hardsim.report.screen import Screen
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 
@@ -36,8 +37,13 @@ def command(request: Request) -> None:
         kept = _checkpoint(current)
         if kept is None or not kept.complete:
             staff.join()
-        current.all(given, _Work(current, staff, current.tables(given), kept).check)
+        tables = current.tables(given)
+        listing = Listing(current.screen, [one.name for one in given], request.regime == ALL)
+        blocks = tables or not current.several(given)
+        current.all(given, _Work(current, staff, tables, None if blocks else listing, kept).check)
         if len(current.found) > 1 and not request.quiet:
+            if blocks:
+                print_list(current.screen, current.found)
             print_summary(current.screen, current.found)
         pin(current, given)
         if kept is not None and not current.interrupted:
@@ -64,6 +70,7 @@ class _Work:
     current: Session
     staff: Crews
     tables: bool
+    listing: Listing | None
     kept: Checkpoint | None
 
     def check(self, subject: Subject) -> None:
@@ -87,7 +94,7 @@ class _Work:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
-            told = _told(result, subject, self.tables)
+            told = self._told(result, subject)
             self.current.show(result, told)
             left = f"the result of {result.input} is partial, it stands for the words tried until now"
             undecided = result.verdict is Verdict.UNDECIDED
@@ -110,18 +117,24 @@ class _Work:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
         return f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
 
+    def _told(self, result: CheckResult, subject: Subject) -> Telling:
+        """How a result is told."""
+        mismatch, violation, alphabet = result.mismatch, result.violation, subject.alphabet
+        word = result.undecided_word if mismatch is None else mismatch.word
 
-def _told(result: CheckResult, subject: Subject, tables: bool) -> Shown:
-    """How a result is told."""
-    mismatch, violation, alphabet = result.mismatch, result.violation, subject.alphabet
-    word = result.undecided_word if mismatch is None else mismatch.word
-    return Shown(
-        input=result.input,
-        regime=result.model.regime,
-        verdict=result.verdict,
-        reach=result.reach,
-        full=partial(print_check, result=result, alphabet=alphabet, tables=tables),
-        brief=partial(print_verdict, result=result, alphabet=alphabet),
-        word=violation.word if word is None and violation is not None else word,
-        alphabet=alphabet,
-    )
+        def full(screen: Screen) -> None:
+            if self.listing is not None:
+                self.listing.add(result, alphabet)
+            else:
+                print_check(screen, result, alphabet, self.tables, self.current.request.all_lengths)
+
+        return Telling(
+            input=result.input,
+            regime=result.model.regime,
+            verdict=result.verdict,
+            reach=result.reach,
+            full=full,
+            brief=partial(print_verdict, result=result, alphabet=alphabet),
+            word=violation.word if word is None and violation is not None else word,
+            alphabet=alphabet,
+        )

@@ -69,11 +69,11 @@ Before the words the prover (see `hardsim prove`) is asked about every word up t
 range up to 24 positions. If it finds a proof the verdict is PROVED, and the words are run all the same. If it finds
 none, or is not asked, the verdict is that of the words; --require proved makes that exit code 3.
 
-Printed are, for each length, the words tried, mismatches, the acceptance gap (least output among accepted words minus
-largest among rejected ones before rounding), the least margin (distance of an attended value from its threshold), the
-least score gap, the largest error of an attended value (soft minus hard) and its bound from theory; then the verdict
-and how far it reaches, with the shortest mismatching word if there is one. With several inputs the tables are left
-out, and a summary ends the report (--tables prints them all the same).
+Printed are the verdict and how far it reaches, with the shortest mismatching word if there is one and the head at which
+softmax leaves hard attention; then, for lengths 1 to 8, those up to each power of two and the last (--all-lengths: for
+each), the words tried, mismatches, the least margin (distance of an attended value from its threshold), the least score
+gap, the largest error of an attended value (soft minus hard) and its bound from theory. With several inputs each has a
+line unless it fails (--tables prints all tables).
 
 A hard-attention model, or a program compiled into one, is run exactly and as a softmax model with the same parameters,
 at the temperature that Theorem 26 gives for its score gap (or at --tau). Every activation is compared with the hard
@@ -293,7 +293,8 @@ COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
         CHECK,
-        f"files max_n regime require pin json | {TRIED} {MODEL} epsilon engine {CREW} resume tables {SHOWN} {INPUT}",
+        f"files max_n regime require pin json | {TRIED} {MODEL} epsilon engine {CREW} resume tables all_lengths "
+        f"{SHOWN} {INPUT}",
     ),
     "prove": Manual(
         "Is it right on all words up to a length?",
@@ -325,7 +326,8 @@ COMMANDS = {
     "bound": Manual(
         "What does the theory allow, and what happens?",
         BOUND,
-        f"files max_n critical gap plot json | {TRIED} {MODEL} epsilon engine {CREW} tables {SHOWN} {INPUT}",
+        f"files max_n critical gap plot json | {TRIED} {MODEL} epsilon engine {CREW} tables all_lengths {SHOWN} "
+        f"{INPUT}",
         {"exhaustive": 256},
     ),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),

@@ -68,6 +68,7 @@ critical     --critical                  How small beta may be. For all words of
                                          formulas only.
 require      --require proved|certified  Exit with code 3 for a weaker verdict.
 tables       --tables/--no-tables        Print the rows for lengths and heads (default: for a single input).
+all_lengths  --all-lengths               Print a row for every length, not one for several of them.
 resume       --resume FILE               Keep in FILE what was found, and go on from there if it exists: the same
                                          command, stopped at any moment, ends with the same report.
 plot         --plot OUT.svg              Draw gap, error and temperature against n. It needs matplotlib, the extra plot.

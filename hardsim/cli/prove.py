@@ -16,7 +16,7 @@ from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import announce_certificate, announce_model_proof, announce_proof, bar
 from hardsim.cli.pin import hold_pinnable, hold_placed, pin
-from hardsim.cli.session import Session, Shown, session
+from hardsim.cli.session import Session, Telling, session
 from hardsim.errors import InputError
 from hardsim.files import Sink
 from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
@@ -103,10 +103,10 @@ class _Work:
             self.current.screen.line(told)
 
 
-def _told(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> Shown:
+def _told(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> Telling:
     """How a result is told."""
     alphabet = subject.alphabet
-    return Shown(
+    return Telling(
         input=result.input,
         regime=regime,
         verdict=result.verdict,

@@ -47,7 +47,7 @@ Print = Callable[[Screen], None]
 
 
 @dataclass(frozen=True)
-class Shown:
+class Telling:
     """How a result is told: its name and verdict (empty where it has none) and how far that reaches, and the word that
     shows it; how all of it is printed (`full`), and its verdict alone (`brief`)."""
 
@@ -259,17 +259,13 @@ class Session:
 
     # ---- the end ----
 
-    def show(self, result: Any, shown: Shown) -> None:
+    def show(self, result: Any, shown: Telling) -> None:
         """Print a result, or its verdict alone, and keep it."""
         self.found.append(result)
-        if not self.request.quiet:
-            shown.full(self.screen)
-            return
-        self.screen.line((shown.input, "bold"), "" if shown.regime is None else f", regime {shown.regime}")
-        shown.brief(self.screen)
+        (shown.brief if self.request.quiet else shown.full)(self.screen)
 
     def conclude(
-        self, agreed: bool, undecided: bool, left: str = "", shown: Shown | None = None, weaker: str = ""
+        self, agreed: bool, undecided: bool, left: str = "", shown: Telling | None = None, weaker: str = ""
     ) -> None:
         """The exit code of one result; `left` says what an interruption left of it, if there was one, and `weaker` why
         its verdict is not the one that was required."""

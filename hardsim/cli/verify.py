@@ -20,11 +20,12 @@ from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request
 from hardsim.checking.result import span_text
 from hardsim.checking.subject import Subject
-from hardsim.cli.session import Shown, check_source, session
+from hardsim.cli.session import Telling, check_source, session
 from hardsim.cli.streams import say
 from hardsim.errors import InputError
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
+from hardsim.report.check import print_headline
 from hardsim.report.screen import Screen
 from hardsim.sections import FORMAT, SCHEMA_VERSION, printable
 from hardsim.verify import rejection
@@ -70,21 +71,21 @@ def command(request: Request) -> None:
                 current.conclude(result.valid, undecided=False, shown=told)
 
 
-def _told(result: VerifyResult) -> Shown:
+def _told(result: VerifyResult) -> Telling:
     """How a result is told."""
     said = result.reason or ""
     if result.min_n is not None and result.max_n is not None:
         said = f"every word of {span_text(result.min_n, result.max_n)}"
 
     def brief(screen: Screen) -> None:
-        screen.line((result.verdict, "green" if result.valid else "bold red"), f": {said}")
+        print_headline(screen, result.verdict, "bold green" if result.valid else "bold red", result.input, said)
 
     def full(screen: Screen) -> None:
+        brief(screen)
         for line in text_lines(result):
             screen.line(line)
-        brief(screen)
 
-    return Shown(result.input, None, result.verdict, said, full, brief)
+    return Telling(result.input, None, result.verdict, said, full, brief)
 
 
 def _meant(request: Request) -> Meant:
@@ -114,17 +115,17 @@ def _meant(request: Request) -> Meant:
 
 def text_lines(result: VerifyResult) -> list[str]:
     """What a valid certificate is about, and what it was compared with, in printable characters."""
-    lines, compared = [result.input], result.compared
+    lines, compared = list[str](), result.compared
     assert result.formula is not None
     assert result.digests is not None
     if compared.formula is not None:
-        lines.append(f"  formula  that of {compared.formula}")
+        lines.append(f"  formula   that of {compared.formula}")
     else:
         nodes = node_lines(result.formula, MOST_LINES)
-        lines.append(f"  formula  node {literal_text(result.formula['root'])} at the last position, of")
-        lines += [printable(f"             {line}") for line in nodes]
+        lines.append(f"  formula   node {literal_text(result.formula['root'])} at the last position, of")
+        lines += [printable(f"              {line}") for line in nodes]
     told = f"that of {compared.model}, " if compared.model is not None else ""
-    lines.append(f"  model    {told}sha256 {result.digests['model']}")
+    lines.append(f"  model     {told}sha256 {result.digests['model']}")
     missing = [key for key in ("formula", "model") if getattr(compared, key) is None]
     if missing:
         named = " and ".join(f"--{key}" for key in missing)

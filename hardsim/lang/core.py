@@ -8,11 +8,12 @@ symbol at a position folds into one `Letters` node.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
 from typing import Literal, TypeAlias, assert_never
 
 from hardsim.errors import Source, Span
+from hardsim.lang import ast
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -109,22 +110,25 @@ Node: TypeAlias = Letters | Edge | And | Xor | Step | Reach | AtLeast | Numeric
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """The operator as the user wrote it, and where, that first led to a node."""
+    """The operator as the user wrote it, and where, that first led to a node, and the whole subformula that it is the
+    operator of."""
 
     operator: str
     span: Span
+    node: ast.Node | None = None
 
 
 @dataclass(frozen=True)
 class Core:
     """A formula in core form: it holds of a word iff `root` is true at position n. `nodes[k]` refers to smaller numbers
-    only. `mentions` says where in `source` a node came from."""
+    only. `mentions` says where in `source` a node came from, `counts` the same of counts: the user's term."""
 
     alphabet: tuple[str, ...]
     nodes: tuple[Node, ...]
     root: Lit
     mentions: dict[int, Mention]
     source: Source
+    counts: dict[CountOf, ast.Node] = field(default_factory=dict)
 
     @property
     def live(self) -> tuple[int, ...]:
@@ -178,9 +182,10 @@ class CoreBuilder:
             self.nodes.append(node)
         return Lit(number)
 
-    def mention(self, lit: Lit, operator: str, span: Span) -> Lit:
-        """Remember the user's operator for error messages; the first mention of a node stays."""
-        self.mentions.setdefault(lit.node, Mention(operator, span))
+    def mention(self, lit: Lit, operator: str, span: Span, node: ast.Node) -> Lit:
+        """Remember the user's operator, for error messages, and the subformula, to name heads by; the first mention of
+        a node stays."""
+        self.mentions.setdefault(lit.node, Mention(operator, span, node))
         return lit
 
     def letters(self, symbols: Iterable[str]) -> Lit:

@@ -38,7 +38,7 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     root = builder.formula(file.formula)
     if (at or file.at) == "first":
         root = builder.reach("S", builder.true, builder.both([builder.lit(Edge("first")), root]))
-    core = Core(builder.alphabet, tuple(builder.nodes), root, builder.mentions, file.source)
+    core = Core(builder.alphabet, tuple(builder.nodes), root, builder.mentions, file.source, builder.counted)
     live = core.live
     attending = sum(not isinstance(core.nodes[number], Letters | Edge | And | Xor) for number in live)
     for found, most, what in (
@@ -96,6 +96,7 @@ class _Desugarer(CoreBuilder):
         self.definitions = file.definitions
         self.names: dict[str, Lit] = {}
         self.terms: dict[str, Linear] = {}
+        self.counted: dict[CountOf, ast.Node] = {}
 
     def formula(self, node: ast.Node) -> Lit:
         """The literal of a formula."""
@@ -105,7 +106,7 @@ class _Desugarer(CoreBuilder):
             case ast.Truth(value):
                 return self.true if value else self.false
             case ast.Marker(which):
-                return self.mention(self.lit(Edge(which)), which, node.span)
+                return self.mention(self.lit(Edge(which)), which, node.span, node)
             case ast.Ref(name):
                 if name not in self.names:
                     self.names[name] = self.formula(self.definitions[name])
@@ -121,9 +122,9 @@ class _Desugarer(CoreBuilder):
                 first, second = self.formula(left), self.formula(right)
                 return self.either([~first, second]) if op == "->" else ~self.differ(first, second)
             case ast.Unary(op, arg):
-                return self.mention(_UNARY[op](self, self.formula(arg)), op, node.span)
+                return self.mention(_UNARY[op](self, self.formula(arg)), op, node.span, node)
             case ast.Binary(op, left, right):
-                return self.mention(_BINARY[op](self, self.formula(left), self.formula(right)), op, node.span)
+                return self.mention(_BINARY[op](self, self.formula(left), self.formula(right)), op, node.span, node)
             case ast.Compare(op, left, right):
                 return self._compare(node, op, self.term(left), self.term(right))
             case ast.Congruent(term, modulus, residue):
@@ -148,7 +149,9 @@ class _Desugarer(CoreBuilder):
             case ast.Length():
                 return Linear({CountOf("", self.true): 1})
             case ast.Count(side, arg):
-                return Linear({CountOf(side, self.formula(arg)): 1})
+                count = CountOf(side, self.formula(arg))
+                self.counted.setdefault(count, node)
+                return Linear({count: 1})
             case ast.Ref(name):
                 if name not in self.terms:
                     self.terms[name] = self.term(self.definitions[name])
@@ -201,6 +204,6 @@ class _Desugarer(CoreBuilder):
         for part in ast.walk(node, lets=self.file.lets):
             if isinstance(part, ast.Length) or (isinstance(part, ast.Count) and part.side != "L"):
                 name = "len" if isinstance(part, ast.Length) else f"#{part.side}"
-                return self.mention(lit, name, part.span)
+                return self.mention(lit, name, part.span, node)
         operator = node.op if isinstance(node, ast.Compare) else node.name if isinstance(node, ast.Predicate) else "mod"
-        return self.mention(lit, operator, node.span)
+        return self.mention(lit, operator, node.span, node)

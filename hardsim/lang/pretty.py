@@ -6,7 +6,7 @@ Reading the text again gives the same tree (the same file), spans aside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from textwrap import wrap
 from typing import TypeAlias
@@ -25,17 +25,39 @@ _Piece: TypeAlias = "str | tuple[ast.Node, int]"
 
 
 def format_formula(node: ast.Node) -> str:
-    """The text of a formula or term. No recursion, so trees of any depth can be printed."""
-    out: list[str] = []
+    """The text of a formula or term."""
+    return "".join(_texts(node))
+
+
+def brief_formula(node: ast.Node, most: int) -> str:
+    """The text of a formula or term of at most `most` characters: its beginning, if it is longer."""
+    text = ""
+    for part in _texts(node):
+        text += part
+        if len(text) > most:
+            break
+    return shortened(text, most)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` characters, cut at a space where it is longer (at the last character where there is
+    none), with `...` to say so."""
+    if len(text) <= most:
+        return text
+    kept = text[: most - 3]
+    return (kept[: kept.rindex(" ") + 1] if " " in kept else kept) + "..."
+
+
+def _texts(node: ast.Node) -> Iterator[str]:
+    """The text, bit by bit. No recursion, so trees of any depth can be printed."""
     stack: list[_Piece] = [(node, _ARROW)]
     while stack:
         piece = stack.pop()
         if isinstance(piece, str):
-            out.append(piece)
+            yield piece
             continue
         own, pieces = _layout(piece[0])
         stack.extend(reversed(pieces if own >= piece[1] else ["(", *pieces, ")"]))
-    return "".join(out)
 
 
 def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:

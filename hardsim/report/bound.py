@@ -8,50 +8,51 @@ from itertools import groupby
 
 from hardsim.checking.bound import BoundHead, BoundLength, BoundResult
 from hardsim.checking.critical import LARGEST, WIDTH, Bracket, CriticalResult, beta_text
-from hardsim.checking.result import Word
+from hardsim.checking.result import Word, printed_lengths
 from hardsim.lang.words import written_word
-from hardsim.report.check import model_line, print_facts, print_reach, print_violation, titles, verdict_text
+from hardsim.report.check import model_line, named, print_facts, print_reach, print_violation, titles, verdict_text
 from hardsim.report.numbers import NOTHING, count, plural, short, tried_text
 from hardsim.report.screen import Screen, columns
 
 LENGTH_COLUMNS = columns(
-    "n", "words tried", "least\nscore gap", "declared\ngap", "largest\nactivation", "temperature\nused",
-    "largest\nerror", "error\nbound", "wanted\nerror", "Theorem 26's\ntemperature", "right\nup to", "wrong\nat", "bits",
-    "Lemma 27\nwidth", "<wrong on",
+    "n", "words\ntried", "least\nscore gap", "largest\nerror", "error\nbound", "Theorem 26's\ntemperature",
+    "right\nup to", "wrong\nat", "=wrong on",
 )  # fmt: skip
 HEAD_COLUMNS = columns(
     "<head", "layer", "<kind", "n", "least\nscore gap", "declared\ngap", "logit\nrange", "largest\nerror",
     "error\nbound",
 )  # fmt: skip
 GAP_COLUMNS = columns(
-    "<input", "<regime", "<holds", "words tried", "to n", "least\nscore gap", "declared\ngap", "<tightest head",
-    "<kind", "gap ~ n^",
+    "<input", "<holds", "words\ntried", "to n", "least\nscore gap", "declared\ngap",
 )  # fmt: skip
 SUMMARY_COLUMNS = columns(
-    "<input", "<regime", "<verdict", "n", "least\nscore gap", "largest\nerror", "error\nbound",
-    "Theorem 26's\ntemperature", "right\nup to", "wrong\nat",
+    "<input", "<verdict", "n", "least\nscore gap", "largest\nerror", "right\nup to", "wrong\nat",
 )  # fmt: skip
 
 
-def print_bound(screen: Screen, result: BoundResult, alphabet: Sequence[str], tables: bool) -> None:
-    """The block of one result."""
+def print_bound(
+    screen: Screen, result: BoundResult, alphabet: Sequence[str], tables: bool, all_lengths: bool = False
+) -> None:
+    """The block of one result; `tables` adds the numbers of some lengths (`all_lengths`: of each) and of the heads."""
     regime = result.regime and f"{result.regime}: temperatures below are multiples of {result.schedule}"
-    screen.head(result.input, [("model", model_line(replace(result.model, regime=None))), ("regime", regime)])
+    print_bound_verdict(screen, result, alphabet)
+    screen.facts([("network", model_line(replace(result.model, regime=None))), ("regime", regime)])
     if tables and result.lengths:
         last = result.lengths[-1]
-        screen.block(LENGTH_COLUMNS, [length_row(length, alphabet) for length in result.lengths])
+        ends = [span[-1] for span in printed_lengths(last.n, all_lengths)]
+        rows = [length_row(length, alphabet) for length in result.lengths if length.n in ends]
+        screen.block(LENGTH_COLUMNS, rows)
         screen.block(HEAD_COLUMNS, [head_row(last.n, head) for head in last.heads])
         screen.raw()
         rests_on = next((length.assumption for length in reversed(result.lengths) if length.assumption), "")
         print_facts(screen, result, rests_on, alphabet)
-        screen.line(f"  theorem  {result.asymptotics}")
-        screen.line(f"  grid     {result.grid}, each tried until one is wrong")
-    print_bound_verdict(screen, result, alphabet)
+        grid = f"{result.grid}, each tried until one is wrong"
+        screen.facts([("theorem", result.asymptotics), ("grid", grid)])
     screen.raw()
 
 
 def print_bound_verdict(screen: Screen, result: BoundResult, alphabet: Sequence[str]) -> None:
-    """The verdict with its reach, and what refutes it."""
+    """The verdict with its reach and, of a failure, all that is known of it."""
     print_reach(screen, result)
     if result.violation is not None:
         print_violation(screen, result.violation, alphabet)
@@ -65,13 +66,10 @@ def length_row(length: BoundLength, alphabet: Sequence[str]) -> list[str]:
     sharp = length.score_gap is not None
     return [
         str(length.n),
-        tried_text(length.words, length.possible, length.exhaustive),
-        *map(short, (length.score_gap, length.declared_gap, length.size, length.temperature)),
-        *map(short, (length.error, length.bound, length.epsilon)),
+        tried_text(length.words, length.exhaustive),
+        *map(short, (length.score_gap, length.error, length.bound)),
         *(map(short, (length.theorem, length.right)) if sharp else ("any", "any")),
         short(length.wrong),
-        NOTHING if length.bits is None else str(length.bits),
-        str(length.rounding_width),
         NOTHING if length.word is None else written_word(length.word, alphabet),
     ]
 
@@ -100,15 +98,12 @@ def gap_row(result: BoundResult) -> list[str]:
     tightest = min(
         (head for head in heads if head.score_gap is not None), key=lambda head: head.score_gap or 0, default=None
     )
-    kinds = {head.kind for head in heads}
-    kind = next((kind for kind in ("ties", "tieless") if kind in kinds), "uniform" if kinds else "no attention")
-    told = (None, None, NOTHING) if tightest is None else (tightest.score_gap, tightest.declared_gap, tightest.name)
+    gaps = (None, None) if tightest is None else (tightest.score_gap, tightest.declared_gap)
     return [
-        *(result.input, result.regime or NOTHING, "yes" if result.violation is None else "NO"),
+        *(named(result.input, result.regime), "yes" if result.violation is None else "NO"),
         count(sum(length.words for length in result.lengths)),
         str(result.lengths[-1].n if result.lengths else 0),
-        *(short(told[0]), short(told[1]), told[2], kind),
-        next((f"{one.exponent:.2f}" for one in result.growth if one.what == "gap"), NOTHING),
+        *map(short, gaps),
     ]
 
 
@@ -121,12 +116,11 @@ def summary_row(result: BoundResult) -> list[str]:
     """The largest length of one result."""
     last = result.lengths[-1]
     return [
-        result.input,
-        result.regime or NOTHING,
+        named(result.input, result.regime),
         verdict_text(result.verdict, result.partial),
         str(last.n),
-        *map(short, (last.score_gap, last.error, last.bound)),
-        *(("any", "any") if last.score_gap is None else map(short, (last.theorem, last.right))),
+        *map(short, (last.score_gap, last.error)),
+        "any" if last.score_gap is None else short(last.right),
         short(last.wrong),
     ]
 
@@ -134,9 +128,9 @@ def summary_row(result: BoundResult) -> list[str]:
 # ---- the least beta ----
 
 CRITICAL_COLUMNS = columns(
-    "n", "wrong\nat beta", "right\nat beta", "temperature\nconstant", "<bracket", "words tried", "<wrong on",
+    "n", "wrong\nat beta", "right\nat beta", "temperature\nconstant", "<bracket", "words tried", "=wrong on",
 )  # fmt: skip
-CRITICALS_COLUMNS = columns("<input", "<regime", "wrong\nat beta", "right at\nevery length", "<bracket", "beta\nused")
+CRITICALS_COLUMNS = columns("<input", "wrong\nat beta", "right at\nevery length", "<bracket", "beta\nused")
 LONGEST = 40
 """Symbols of a word that a table shows; a longer one is shown as runs."""
 
@@ -220,5 +214,5 @@ def print_criticals(screen: Screen, results: Sequence[CriticalResult]) -> None:
     for result in results:
         every = result.every_length
         bracket = [beta_text(every.wrong_at), beta_text(every.right_at), "closed" if every.closed else "open"]
-        rows.append([result.input, result.model.regime or NOTHING, *bracket, beta_text(result.beta_used)])
+        rows.append([named(result.input, result.model.regime), *bracket, beta_text(result.beta_used)])
     screen.table(CRITICALS_COLUMNS, rows)

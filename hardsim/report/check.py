@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from os.path import basename
 from typing import Protocol
+
+from rich.cells import cell_len
 
 from hardsim.checking.bound import BoundResult
 from hardsim.checking.result import (
     AUTO,
     FLOAT64,
     NOT_DECIDED,
+    UNASKED,
     Answer,
     CheckResult,
     Evaluation,
     LengthResult,
     Mismatch,
     ModelFacts,
+    Shown,
+    TemperatureRange,
     Verdict,
     Violation,
     Word,
+    printed_lengths,
 )
+from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_word
+from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text
-from hardsim.report.screen import Field, Screen, columns
+from hardsim.report.screen import GAP, Screen, columns
+from hardsim.visible import visible
 
 STYLES = dict.fromkeys(Verdict, "bold green") | {Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
 AGREE = {True: "yes", False: "NO", None: NOTHING}
@@ -31,46 +42,72 @@ AGREE = {True: "yes", False: "NO", None: NOTHING}
 NEXT_CERTIFY = "Next: mpmath encloses nothing, so this may be its rounding; --engine ball certifies it or dismisses it."
 
 LENGTH_COLUMNS = columns(
-    "n", "words tried", "accepted", "soft/hard\nmismatches", "hard/oracle\nmismatches", "acceptance\ngap",
-    "least\nmargin", "least\nscore gap", "largest\nactivation", "temperature", "wanted\nerror", "largest\nerror",
-    "error\nbound", "digits", "error of\nthe sum", "\nallowed",
+    "n", "words\ntried", "accepted", "mismatches", "least\nmargin", "least\nscore gap", "temperature",
+    "largest\nerror", "error\nbound",
 )  # fmt: skip
-LAYER_COLUMNS = columns(
-    "layer", "<attention", "at n", "error after\nattention", "\nbound", "error after\nthe layer", "\nbound",
-)  # fmt: skip
-HEAD_COLUMNS = columns(
-    "<head", "layer", "<kind", "largest\nerror", "at n", "error\nbound", "\nLemma 7", "least\nscore gap", "at n",
-    "declared\ngap", "most\nmaxima", Field("what it does", "left", fold=True),
-)  # fmt: skip
-"""Lemma 7 is the paper's bound for look-ups of counts; the column before it has half of it."""
-SUMMARY_COLUMNS = columns(
-    "<input", "<regime", "<verdict", "words tried", "mismatches", "acceptance\ngap", "least\nmargin",
-    "least\nscore gap", "largest\nerror", "error\nbound", "digits",
-)  # fmt: skip
+HEAD_COLUMNS = columns("<head", "layer", "<kind", "largest\nerror", "error\nbound", "least\nscore gap", "~computes")
+ROW_HEADERS = ("words", "score gap", "error")
+VERDICT_WIDTH, ROW_WIDTHS = max(map(len, Verdict)), (7, 9, 7)
+LONGEST_PURPOSE = 120
+"""Characters of what a head computes that a report shows."""
+MARK = "> "
+"""Before the head at which softmax leaves hard attention."""
 
 
-def print_check(screen: Screen, result: CheckResult, alphabet: Sequence[str], tables: bool) -> None:
-    """The block of one result; `tables` adds rows for lengths, layers and heads."""
-    lengths = result.lengths
-    screen.head(result.input, [*titles(result), ("model", model_line(result.model))])
-    if tables and lengths:
-        screen.block(LENGTH_COLUMNS, [length_row(length, result) for length in lengths])
-        screen.block(LAYER_COLUMNS, [layer_row(lengths, index) for index in range(len(lengths[-1].layers))])
-        screen.block(HEAD_COLUMNS, [head_row(lengths, index) for index in range(len(lengths[-1].heads))])
-        screen.raw()
-        rests_on = assumptions(lengths) if result.model.regime is None else None
-        print_facts(screen, result, rests_on, alphabet)
+def print_check(
+    screen: Screen, result: CheckResult, alphabet: Sequence[str], tables: bool, all_lengths: bool = False
+) -> None:
+    """The block of one result; `tables` adds rows for lengths (`all_lengths`: one each) and heads."""
     print_verdict(screen, result, alphabet)
+    screen.facts([*titles(result), ("network", model_line(result.model))])
+    print_shown(screen, result.shown, alphabet)
+    lengths = result.lengths
+    if tables and lengths:
+        longer = [length for length in lengths if length.n > result.max_n]  # of pinned words alone
+        spans = grouped(lengths[: len(lengths) - len(longer)], all_lengths)
+        spans += [[length] for length in longer] if all_lengths else [longer] * bool(longer)
+        rows = [row_of(some) for some in spans]
+        screen.block(LENGTH_COLUMNS, [length_row(span, row) for span, row in rows])
+        print_heads(screen, result)
+        rests_on = assumptions(lengths) if result.model.regime is None else None
+        if result.ties or result.growth or rests_on is not None:
+            screen.raw()
+        print_facts(screen, result, rests_on, alphabet)
     screen.raw()
 
 
+def print_shown(screen: Screen, shown: Shown | None, alphabet: Sequence[str]) -> None:
+    """A few words, so that one sees what a verdict is about."""
+    if shown is None:
+        return
+    for label, words in (("accepted", shown.accepted), ("rejected", shown.rejected)):
+        if words:
+            screen.words(label, [written_word(word, alphabet) for word in words])
+        elif not shown.outputs:
+            screen.facts([(label, "none of the shortest words")])
+    pairs = [f"{written_word(one.word, alphabet)} -> {answer_text(one.output, alphabet)}" for one in shown.outputs]
+    if pairs:
+        screen.words("outputs", pairs)
+
+
 def print_reach(screen: Screen, result: CheckResult | BoundResult) -> None:
-    """A verdict and how far it reaches; a mismatch that was only observed is no agreement."""
-    if result.partial:
-        screen.line("PARTIAL: interrupted; what follows stands for what was done until then")
+    """A verdict, the file, and how far it reaches; a mismatch that was only observed is no agreement."""
     found = result.verdict
     style = STYLES[Verdict.UNDECIDED if found is Verdict.OBSERVED and not result.agreed else found]
-    screen.line((found.value, style), f": {result.reach}")
+    print_headline(screen, found.value, style, named(result.input, result.model.regime), result.reach)
+    if result.partial:
+        screen.line("  PARTIAL: interrupted; this stands for what was done until then")
+
+
+def print_headline(screen: Screen, verdict: str, style: str, name: str, reach: str) -> None:
+    """The first lines of a report: the verdict and what it is about, then how far it reaches."""
+    screen.line((verdict, style), "  ", (name, "bold"), folds=False)
+    screen.line(f"  {reach}", hang=2)
+
+
+def named(name: str, regime: str | None) -> str:
+    """An input, with its regime if that is not the usual one."""
+    return name if regime in (None, DEFAULT_REGIME) else f"{name}, regime {regime}"
 
 
 class Titled(Protocol):
@@ -107,18 +144,54 @@ def model_line(facts: ModelFacts) -> str:
 # ---- tables ----
 
 
-def length_row(length: LengthResult, result: CheckResult) -> list[str | None]:
-    """One row of the table of lengths; with a regime the network rounds, so that a gap and a margin are expected."""
+def grouped(lengths: Sequence[LengthResult], every: bool = False) -> list[list[LengthResult]]:
+    """The lengths that each row stands for."""
+    spans = printed_lengths(lengths[-1].n, every)
+    return [some for span in spans if (some := [length for length in lengths if length.n in span])]
+
+
+def row_of(lengths: Sequence[LengthResult]) -> tuple[str, LengthResult]:
+    """Several lengths as one, with their span: counts are sums, numbers the least or largest, and the bound that of the
+    length with the largest error."""
+    last = lengths[-1]
+    if len(lengths) == 1:
+        return str(last.n), last
+    worst = max(lengths, key=lambda length: length.error)
+    ranges = [length.temperature for length in lengths if length.temperature is not None]
+    return f"{lengths[0].n}-{last.n}", replace(
+        last,
+        words=sum(length.words for length in lengths),
+        possible=sum(length.possible for length in lengths),
+        exhaustive=all(length.exhaustive for length in lengths),
+        accepted=None if last.accepted is None else sum(length.accepted or 0 for length in lengths),
+        soft_mismatches=sum(length.soft_mismatches for length in lengths),
+        hard_mismatches=sum(length.hard_mismatches for length in lengths),
+        margin=least(length.margin for length in lengths),
+        score_gap=least(length.score_gap for length in lengths),
+        error=worst.error,
+        bound=worst.bound,
+        temperature=TemperatureRange(min(one.least for one in ranges), max(one.largest for one in ranges))
+        if ranges
+        else None,
+    )
+
+
+def least(values: Iterable[Fraction | None]) -> Fraction | None:
+    """The least of those numbers that there are."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def length_row(span: str, length: LengthResult) -> list[str | None]:
+    """One row of the table of lengths; without a temperature the network rounds, so that a margin is expected."""
     return [
-        str(length.n),
-        tried_text(length.words, length.possible, length.exhaustive),
-        NOTHING if length.accepted is None else count(length.accepted),
-        count(length.soft_mismatches),
-        NOTHING if result.kind == "ahat" else count(length.hard_mismatches),
-        *map(known if result.model.regime is None else short, (length.acceptance_gap, length.margin)),
-        *(short(length.score_gap), known(length.size), temperature_text(length), known(length.epsilon)),
-        *(short(length.error), short(length.bound), str(length.digits)),
-        *((None, None) if length.sum_error is None else (short(length.sum_error), "1/4")),
+        span,
+        tried_text(length.words, length.exhaustive),
+        None if length.accepted is None else count(length.accepted),
+        count(length.mismatches),
+        short(length.margin) if length.temperature is None else known(length.margin),
+        short(length.score_gap),
+        temperature_text(length),
+        *(short(length.error), short(length.bound)),
     ]
 
 
@@ -135,28 +208,26 @@ def temperature_text(length: LengthResult) -> str | None:
     return short(high) if low == high else f"{short(low)} to {short(high)}"
 
 
-def layer_row(lengths: Sequence[LengthResult], index: int) -> list[str]:
-    """A layer at the length where its error is largest."""
-    n, row = max(((length.n, length.layers[index]) for length in lengths), key=lambda item: item[1].error)
-    numbers = map(short, (row.attended_error, row.attended_bound, row.error, row.bound))
-    return [str(row.layer), lengths[-1].layers[index].kind, str(n), *numbers]
+def print_heads(screen: Screen, result: CheckResult) -> None:
+    """A row for each head; the one at which softmax leaves hard attention is marked."""
+    lengths = result.lengths
+    guilty = None if result.parting is None else result.parting.head
+    names = [head.name for head in lengths[-1].heads]
+    rows = [head_row(lengths, index, names[index] == guilty) for index in range(len(names))]
+    if rows:
+        screen.raw()
+        screen.table(HEAD_COLUMNS, rows, ["bold red" if name == guilty else None for name in names])
 
 
-def head_row(lengths: Sequence[LengthResult], index: int) -> list[str | None]:
-    """A head over all lengths: its largest error and its least score gap, each with its bound there."""
-    found = [(length.n, length.heads[index]) for length in lengths]
-    error_n, worst = max(found, key=lambda item: item[1].error)
-    gaps = [(head.score_gap, n, head) for n, head in found if head.score_gap is not None]
-    gap, gap_n, tightest = min(gaps, key=lambda item: item[:2]) if gaps else (None, NOTHING, None)
-    last = found[-1][1]
-    most = max((head.most_maxima for _, head in found if head.most_maxima is not None), default=None)
-    purpose = f"{last.purpose} [{last.theorem}]" if last.theorem else last.purpose
+def head_row(lengths: Sequence[LengthResult], index: int, guilty: bool = False) -> list[str | None]:
+    """A head over all lengths: its largest error with the bound there, and its least score gap."""
+    found = [length.heads[index] for length in lengths]
+    worst, last = max(found, key=lambda head: head.error), found[-1]
     return [
-        *(last.name, str(last.layer), "ties" if any(head.kind == "ties" for _, head in found) else last.kind),
-        *(short(worst.error), str(error_n), short(worst.bound), known(worst.paper_bound)),
-        *(short(gap), str(gap_n), short(tightest.declared_gap if tightest else None)),
-        None if most is None else NOTHING if last.kind == "uniform" else str(most),
-        purpose or None,
+        *(MARK * guilty + last.name, str(last.layer)),
+        "ties" if any(head.kind == "ties" for head in found) else last.kind,
+        *(short(worst.error), short(worst.bound), short(least(head.score_gap for head in found))),
+        shortened(last.purpose, LONGEST_PURPOSE) or None,
     ]
 
 
@@ -176,10 +247,10 @@ def print_facts(
     growth = result.growth
     if growth:
         fits = ", ".join(f"{one.what} ~ n^{one.exponent:.2f}" for one in growth)
-        screen.line(f"  growth   {fits} (fitted to lengths {growth[0].from_n} to {growth[0].to_n})")
+        screen.facts([("growth", f"{fits} (fitted to lengths {growth[0].from_n} to {growth[0].to_n})")])
     if rests_on is not None:
         every = "gap and sizes of all words of each length: no assumption"
-        screen.line(f"  bounds   Theorem 26, with {rests_on or every}")
+        screen.facts([("bounds", f"Theorem 26, with {rests_on or every}")])
 
 
 def assumptions(lengths: Sequence[LengthResult]) -> str:
@@ -195,7 +266,8 @@ def assumptions(lengths: Sequence[LengthResult]) -> str:
 
 
 def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
-    """The verdict with its reach; for a mismatch the word on a line of its own, the answers, and the next step."""
+    """The verdict with its reach and, of a failure, all that is known of it: the word on a line of its own, the
+    answers, where they part, the next step, and the command that shows more."""
     print_reach(screen, result)
     if result.undecided_word is not None:
         screen.word("The first of these words", result.undecided_word, alphabet)
@@ -204,12 +276,31 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     if mismatch is not None:
         screen.word("The shortest mismatching word" if mismatch.refutes else "The word", mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")
+        print_parting(screen, result, mismatch)
         if result.violation is None:
             screen.line(f"  {next_step(result, mismatch)}")
+        if result.command is not None:
+            screen.line("  More of this word:")
+            screen.raw(result.command)
     if result.violation is not None:
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
         print_violation(screen, result.violation, alphabet)
+
+
+def print_parting(screen: Screen, result: CheckResult, mismatch: Mismatch) -> None:
+    """Where the answers part."""
+    found = result.parting
+    if found is not None:
+        purpose = f" ({shortened(found.purpose, LONGEST_PURPOSE)})" if found.purpose else ""
+        off, reads = abs(found.soft - found.hard), f"where {short(found.hard)} is right it reads {short(found.soft)}"
+        allowed = f", off by {short(off)}" + (f"; {short(found.allowed)} is rounded away" if found.allowed else "")
+        if not result.model.specified:
+            purpose += ", as the specification has it"
+        where = f"in layer {found.layer}, position {found.position}, head {found.head}{purpose}"
+        screen.line(f"  softmax leaves hard attention {where}: {reads}{allowed}")
+    elif "hard/oracle" in mismatch.kind:
+        screen.line("  where hard attention leaves the oracle is not told: their steps are not the same")
 
 
 def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = True) -> str:
@@ -281,31 +372,80 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str:
     )
 
 
-# ---- the summary ----
+# ---- several inputs ----
+
+
+class Listing:
+    """A row for each of several results as they come, or all that is known of it where it failed. `names` are those of
+    the inputs, `regimes` says that each may come several times."""
+
+    def __init__(self, screen: Screen, names: Sequence[str], regimes: bool = False) -> None:
+        self.screen, self.begun, self.headed, self.apart = screen, False, False, False
+        suffix = max(map(len, REGIMES)) + len(", regime ") if regimes else 0
+        widths = [VERDICT_WIDTH, max((cell_len(visible(name)) for name in names), default=0) + suffix, *ROW_WIDTHS]
+        kept = len(widths)
+        while kept > 2 and sum(widths[:kept]) + GAP * (kept - 1) > screen.width:
+            kept -= 1
+        self.widths = widths[:kept]
+
+    def add(self, result: CheckResult, alphabet: Sequence[str]) -> None:
+        """Print one result."""
+        if not result.agreed or result.verdict is Verdict.UNDECIDED or result.partial:
+            if self.begun:
+                self.screen.raw()
+            print_verdict(self.screen, result, alphabet)
+            self.begun = self.apart = True
+            return
+        if self.apart:
+            self.screen.raw()
+        if not self.headed:
+            self.screen.line((self._line(["verdict", "input", *ROW_HEADERS]), "bold"), folds=False)
+        self.begun, self.headed, self.apart = True, True, False
+        cells = [result.verdict.value, *summary_row(result)]
+        rest = self._line(cells)[self.widths[0] :]
+        self.screen.line((f"{cells[0]:<{self.widths[0]}}", STYLES[result.verdict]), rest, folds=False)
+
+    def _line(self, cells: Sequence[str]) -> str:
+        shown = []
+        for place, (cell, width) in enumerate(zip(cells, self.widths, strict=False)):
+            text = visible(cell)
+            space = " " * (width - cell_len(text))
+            shown.append(text + space if place < 2 else space + text)
+        return (" " * GAP).join(shown).rstrip()
+
+
+def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
+    """A row for each of several results."""
+    found = Listing(screen, [result.input for result in results], any(result.model.regime for result in results))
+    for result in results:
+        found.add(replace(result, partial=False), ())
 
 
 def print_summary(screen: Screen, results: Sequence[CheckResult]) -> None:
-    """One row per result, and how many there are of each verdict."""
-    screen.table(SUMMARY_COLUMNS, [summary_row(result) for result in results])
+    """How many results there are of each verdict, and why some are not proved."""
     screen.raw()
     tally = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
     parts = [f"{number} {verdict.value}" for verdict, number in tally.items() if number]
     screen.line(f"{plural(len(results), 'result')}: {', '.join(parts)}")
+    reasons: dict[str, list[str]] = {}
+    for result in results:
+        if result.verdict is Verdict.CERTIFIED and result.proof is not None:
+            reasons.setdefault(result.proof.removeprefix(UNASKED), []).append(
+                named(basename(result.input), result.model.regime)
+            )
+    for reason, names in reasons.items():
+        screen.line(f"{len(names)} CERTIFIED and not PROVED: {reason}")
+        screen.line(f"  {', '.join(names)}", hang=2)
 
 
 def summary_row(result: CheckResult) -> list[str]:
-    """The extremes over all lengths of one result; the bound is that of the length with the largest error."""
+    """One result on a line: its input, words and extremes over all lengths."""
     lengths = result.lengths
-    worst = max(lengths, key=lambda length: length.error, default=None)
-    least = [
-        min((value for length in lengths if (value := getattr(length, name)) is not None), default=None)
-        for name in ("acceptance_gap", "margin", "score_gap")
-    ]
     return [
-        *(result.input, result.model.regime or "Theorem 26", verdict_text(result.verdict, result.partial)),
-        *map(count, (result.words, sum(length.mismatches for length in lengths))),
-        *map(short, (*least, *((worst.error, worst.bound) if worst else (None, None)))),
-        str(max((length.digits for length in lengths), default=0) or NOTHING),
+        named(result.input, result.model.regime),
+        count(result.words),
+        short(least(length.score_gap for length in lengths)),
+        short(max((length.error for length in lengths), default=None)),
     ]
 
 
@@ -317,7 +457,7 @@ def verdict_text(verdict: Verdict, partial: bool) -> str:
 # ---- single words: one row each, the word last, so that it is never cut ----
 
 EVALUATION_COLUMNS = columns(
-    "<agree", "<oracle", "<hard", "<soft", "output", "unrounded", "margin", "error", "bound", "digits", "<word",
+    "<agree", "<oracle", "<hard", "<soft", "output", "unrounded", "margin", "error", "bound", "digits", "=word",
 )  # fmt: skip
 
 
@@ -344,4 +484,4 @@ def evaluation_row(found: Evaluation, alphabet: Sequence[str]) -> list[str | Non
 def print_oracle_words(screen: Screen, answers: Sequence[tuple[Word, Answer]], alphabet: Sequence[str]) -> None:
     """What the semantics of a program says, where it has no model."""
     rows = [[answer_text(answer, alphabet), written_word(word, alphabet)] for word, answer in answers]
-    screen.table(columns("<oracle", "<word"), rows)
+    screen.table(columns("<oracle", "=word"), rows)

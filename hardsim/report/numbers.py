@@ -11,6 +11,6 @@ from hardsim.records import rounded as rounded
 from hardsim.records import short as short
 
 
-def tried_text(words: int, possible: int, exhaustive: bool) -> str:
-    """How many words of a length were tried; `all` where it is every one."""
-    return f"all {count(words)}" if exhaustive else f"{count(words)} of {count(possible)}"
+def tried_text(words: int, exhaustive: bool) -> str:
+    """How many words were tried; `all` where it is every one of their lengths."""
+    return f"all {count(words)}" if exhaustive else count(words)

@@ -9,26 +9,27 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hardsim.checking.confirm import Confirmation
+from hardsim.checking.parting import command_for
 from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.result import span_text
 from hardsim.proof.result import HeadArgument, HeadProof, Proof, WorstCase
-from hardsim.report.check import STYLES, answers, model_line, titles
+from hardsim.report.check import STYLES, answers, model_line, named, print_headline, print_shown, titles
 from hardsim.report.numbers import NOTHING, short
-from hardsim.report.screen import Field, Screen, columns
+from hardsim.report.screen import Screen, columns
 
 METHOD = (
     "Every length: i is the query, w the position that should win, j another one, c a count; l are logits in nats.",
-    "An inequality is checked with positions written as sums of numbers >= 0 (for 1 <= j < w <= i <= n: j = 1 + a,",
+    "An inequality is checked with positions written as sums of numbers >= 0 (for 1 <= j < w <= i <= n: j = 1 + a, "
     "w = j + 1 + b, i = w + c, n = i + d): the coefficients of (left - right) times the denominator are all >= 0.",
 )
 HEAD_COLUMNS = columns(
     "<head", "layer", "largest\nerror", "least\nmargin", "at n", "at i", "should\nread",
-    Field("local types in the worst case", "left", fold=True),
+    "~local types in the worst case",
 )  # fmt: skip
-SUMMARY_COLUMNS = columns("<input", "<regime", "<verdict", "lengths", "least\nmargin")
+SUMMARY_COLUMNS = columns("<input", "<verdict", "lengths", "least\nmargin")
 LENGTH_COLUMNS = columns(
-    "n", "<proved by", "temperature", "error bound\nat the output", "distance from\nthe threshold",
-    Field("if not, why", "left", fold=True),
+    "n", "<proved by", "temperature", "error\nbound", "distance from\nthe threshold",
+    "~if not, why",
 )  # fmt: skip
 SHOWN_RUNS = 4
 """Runs of equal types around the winner that a table shows; the JSON document has them all."""
@@ -37,26 +38,28 @@ SHOWN_RUNS = 4
 def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], tables: bool) -> None:
     """The block of one result; `tables` adds one row per head of a formula, or per length of a model."""
     subject = result.subject
-    model = None if result.proof is None else model_line(subject.facts)
-    screen.head(result.input, [*titles(result), ("model", model)])
+    print_proof_verdict(screen, result, alphabet)
+    screen.facts([*titles(result), ("network", None if result.proof is None else model_line(subject.facts))])
+    print_shown(screen, result.shown, alphabet)
     if result.proof is not None:
         _print_links(screen, result.proof, result.all_n, tables)
     if tables and result.lengths:
         screen.block(LENGTH_COLUMNS, [length_row(length) for length in result.lengths])
-        screen.raw()
-    print_proof_verdict(screen, result, alphabet)
     screen.raw()
 
 
 def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[str]) -> None:
-    """The verdict with its reach, the words that were run besides, and the word that refutes it."""
-    mismatch = result.mismatch
-    screen.line((result.verdict.value, STYLES[result.verdict]), f": {result.reach}")
+    """The verdict with its reach and, of a failure, all that is known of it."""
+    name = named(result.input, result.subject.facts.regime)
+    print_headline(screen, result.verdict.value, STYLES[result.verdict], name, result.reach)
     print_confirmation(screen, result.confirmed, result.min_n)
+    mismatch = result.mismatch
     if mismatch is not None:
         what = "The word" if result.proof is None else "The shortest refuting word found"
         screen.word(what, mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.proof is not None)}")
+        screen.line("  More of this word:")
+        screen.raw(command_for(result.subject, mismatch.word))
 
 
 def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bool) -> None:
@@ -140,8 +143,8 @@ def print_proofs(screen: Screen, results: Sequence[ProofResult]) -> None:
             one = result.max_n == result.min_n > 1
             lengths = str(result.max_n) if one else f"{result.min_n}-{result.max_n}"
             lengths = "every" if result.every_length else lengths
-            facts = [result.subject.regime, result.verdict.value, lengths]
-            rows.append([result.input, *facts, short(result.proof.margin)])
+            name = named(result.input, result.subject.regime)
+            rows.append([name, result.verdict.value, lengths, short(result.proof.margin)])
     if len(rows) > 1:
         screen.table(SUMMARY_COLUMNS, rows)
 

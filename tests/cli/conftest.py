@@ -27,6 +27,11 @@ SINCE = "// a since b\nalphabet: a b c\naccept: ab b ba\nreject: a c bc\na S b\n
 FUTURE = "// b at some time\nalphabet: a b\nat: first\nF b\n"
 
 
+def unfolded(text: str) -> str:
+    """A text on one line."""
+    return " ".join(text.split())
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a run left behind."""
@@ -34,6 +39,11 @@ class Outcome:
     code: int
     out: str
     err: str
+
+    @property
+    def told(self) -> str:
+        """Standard output as one line: where lines fold is a matter of how wide a terminal is."""
+        return unfolded(self.out)
 
     @property
     def json(self) -> Any:
@@ -64,8 +74,8 @@ class Outcome:
         return self.says(*said)
 
     def prints(self, *texts: str) -> Outcome:
-        """All of these texts are on standard output."""
-        assert [text for text in texts if text not in self.out] == [], self.out
+        """All of these texts are on standard output, wherever lines fold."""
+        assert [text for text in texts if unfolded(text) not in self.told] == [], self.out
         return self
 
     def says(self, *texts: str) -> Outcome:
@@ -75,7 +85,7 @@ class Outcome:
 
     def lacks(self, *texts: str) -> Outcome:
         """None of these texts is on standard output."""
-        assert [text for text in texts if text in self.out] == [], self.out
+        assert [text for text in texts if unfolded(text) in self.told] == [], self.out
         return self
 
     def unsaid(self, *texts: str) -> Outcome:

@@ -39,14 +39,14 @@ def words(symbols: str, longest: int) -> list[str]:
 
 def test_a_model_that_softmax_simulates(hardsim: Any, model: Path) -> None:
     outcome = hardsim("check", model, "--max-n", "4")
-    outcome.clean("CERTIFIED: all 30 words up to length 4, in float64", "no assumption")
+    outcome.clean("CERTIFIED ", "all 30 words up to length 4, in float64", "no assumption")
     rows = [line.split() for line in outcome.out.splitlines() if line[:2].strip().isdigit() and " all " in line]
     # Of 2^n words all but bbb... have an a; the score gap is 1 wherever two scores differ.
-    assert [row[:7] for row in rows] == [
-        [str(n), "all", str(2**n), str(2**n - 1), "0", "–", "1" if n > 1 else "–"] for n in range(1, 5)
+    assert [row[:6] for row in rows] == [
+        [str(n), "all", str(2**n), str(2**n - 1), "0", "1" if n > 1 else "–"] for n in range(1, 5)
     ]
     # Of the words of length 2, aa is the first in which both positions have the largest score.
-    assert f"head {HEAD} is tieless up to length 1: at length 2, position 1 has 2 positions" in outcome.out
+    assert f"head {HEAD} is tieless up to length 1: at length 2, position 1 has 2 positions" in outcome.told
 
 
 def test_the_json_of_a_check(hardsim: Any, model: Path) -> None:
@@ -76,12 +76,11 @@ def test_the_json_of_a_check(hardsim: Any, model: Path) -> None:
 
 def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: Any, model: Path) -> None:
     assert critical(2) < 1
-    lines = hardsim("check", model, "--tau", "1", "--max-n", "3").clean(code=1).out.splitlines()
-    verdict = lines.index("REFUTED: soft/hard disagree on a word of length 2, the shortest mismatch found")
+    lines = hardsim("check", model, "--tau", "1", "--max-n", "3").clean("lower --tau", code=1).out.splitlines()
+    verdict = lines.index("  soft/hard disagree on a word of length 2, the shortest mismatch found")
     assert lines[verdict + 2] == "ab"
     # The weight of the a beside the b is e/(1 + e), which is less than 3/4.
     assert lines[verdict + 3].strip() == "hard attention: accept; softmax: reject (output 0.731)"
-    assert "lower --tau" in lines[verdict + 4]
     result = hardsim("check", model, "--tau", "1", "--max-n", "3", "--json", "-").result
     assert result["mismatch"].pop("output") == pytest.approx(exp(1) / (1 + exp(1)), rel=1e-9)
     assert result["mismatch"] == {
@@ -112,8 +111,8 @@ def test_a_false_gap_is_refuted_by_the_word_that_shows_it(
 ) -> None:
     # Theorem 26's temperature is then (3/2)/ln 8 = 0.72 at length 2, still below 1/ln 3.
     path = write(tmp_path, with_head(gap="3/2"))
-    said = f"\nREFUTED: the declared gap of head {HEAD} at position 1 does not hold at length 2\n"
-    outcome = hardsim(*command, path, "--max-n", "2").exits(1, said, "correct the gap")
+    said = f"the declared gap of head {HEAD} at position 1 does not hold at length 2 "
+    outcome = hardsim(*command, path, "--max-n", "2").exits(1, "REFUTED ", said, "correct the gap")
     outcome.prints("\n  claimed 1.5, measured 1\n", "The word, on a line of its own:\nab\n")
     violation = hardsim(*command, path, "--max-n", "2", "--json", "-").exits(1).result["violation"]
     assert (violation["word"], violation["measured"], violation["claimed"]) == (["a", "b"], 1, 1.5)
@@ -122,7 +121,7 @@ def test_a_false_gap_is_refuted_by_the_word_that_shows_it(
 def test_a_false_gap_is_named_as_the_reason(hardsim: Any, tmp_path: Path) -> None:
     # With gap 2 it is 2/ln 8 = 0.96, above it: softmax is wrong as well, and the gap is still named as the reason.
     outcome = hardsim("check", write(tmp_path, with_head(gap="2")), "--max-n", "2")
-    outcome.exits(1, "REFUTED: soft/hard disagree", "correct the gap").lacks("lower --tau")
+    outcome.exits(1, "REFUTED ", "soft/hard disagree", "correct the gap").lacks("lower --tau")
     assert hardsim("check", write(tmp_path, with_head(gap="1")), "--max-n", "2").code == 0
     refused = hardsim("check", write(tmp_path, with_head(gap="i - 1")), "--max-n", "2")
     refused.exits(2).says(f"head {HEAD}: the declared gap i-1 is 0 at i = 1, n = 1")
@@ -130,18 +129,17 @@ def test_a_false_gap_is_named_as_the_reason(hardsim: Any, tmp_path: Path) -> Non
 
 def test_ties_that_come_late_are_found(hardsim: Any) -> None:
     path = formulas_directory() / "tieless_until_7.ahat.json"
-    lines = hardsim("check", path, "--max-n", "7").exits(0).out.splitlines()
     # 6 [1] + i: a 1 at position 1 and a 0 at position 7 have the score 7.
-    said = "  head last 1 is tieless up to length 6: at length 7, position 7 has 2 positions with the largest "
-    said += "score, in the word"
-    assert lines[lines.index(said) + 1] == "1000000"
-    assert "tieless up to" not in hardsim("check", path, "--max-n", "6").out
+    said = "head last 1 is tieless up to length 6: at length 7, position 7 has 2 positions with the largest "
+    outcome = hardsim("check", path, "--max-n", "7").exits(0, said + "score, in the word 1000000 ")
+    assert "1000000" in outcome.out.splitlines()
+    assert "tieless up to" not in hardsim("check", path, "--max-n", "6").told
 
 
 def test_an_output_at_the_threshold_is_undecided(hardsim: Any, tmp_path: Path) -> None:
     path = write(tmp_path, majority())
     lines = hardsim("check", path, "--max-n", "2").exits(3, "move the threshold").out.splitlines()
-    assert any(line.startswith("UNDECIDED: hard attention itself decides nothing") for line in lines)
+    assert any(line.startswith("  hard attention itself decides nothing") for line in lines)
     assert lines[lines.index("The word, on a line of its own:") + 1] == "ab"
     result = hardsim("check", path, "--max-n", "2", "--json", "-").result
     assert result["mismatch"]["kind"] == "hard attention undecided"
@@ -181,7 +179,7 @@ def test_a_directory_of_all_kinds(hardsim: Any, tmp_path: Path, since: Path) -> 
     assert hardsim("compile", since, "-o", tmp_path / "since.model.json").code == 0
     # the tables are left out
     outcome = hardsim("check", tmp_path, "--max-n", "2", "--json", tmp_path / "all.json").exits(0).lacks("all 4")
-    assert outcome.out.rstrip().endswith("5 results: 4 PROVED, 1 CERTIFIED")  # gaps of the .ahat.json are only measured
+    outcome.prints("5 results: 4 PROVED, 1 CERTIFIED")  # gaps of the .ahat.json are only measured
     document = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     names = ["since.ltl", "since.model.json", "some.ahat.json", "some.srasp", "turned.srasp"]
     assert [Path(given["name"]).name for given in document["inputs"]] == names
@@ -218,11 +216,11 @@ def test_a_defect_of_a_construction_would_be_found(
 
     monkeypatch.setattr(ProgramOracle, "accepts", lambda self, word: word == ("b",) or "a" in word)
     monkeypatch.setattr("hardsim.checking.open.check_program_examples", lambda given: None)
-    lines = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2").exits(1).out.splitlines()
-    verdict = lines.index("REFUTED: hard/oracle disagree on a word of length 1, the shortest mismatch found")
+    outcome = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2").exits(1, "REFUTED ", "defect of hardsim")
+    lines = outcome.out.splitlines()
+    verdict = lines.index("  hard/oracle disagree on a word of length 1, the shortest mismatch found")
     assert lines[verdict + 2] == "b"
     assert lines[verdict + 3].strip() == "oracle: accept; hard attention: reject; softmax: reject (output 0)"
-    assert "defect of hardsim" in lines[verdict + 4]
 
 
 @pytest.mark.parametrize("command", [["check"], ["bound"], ["eval"], ["words", "--by", "soft"]])
@@ -493,7 +491,7 @@ def test_show_of_what_is_shipped(hardsim: Any, name: str) -> None:
     outcome = hardsim("show", path).exits(0)
     result = hardsim("show", path, "--json", "-").result
     assert all(head["name"] in outcome.out for layer in result["program"]["layers"] for head in layer["heads"])
-    assert all(f"warning      {warning}" in outcome.out for warning in result["warnings"])
+    assert all(f"warning {warning}" in outcome.told for warning in result["warnings"])
 
 
 def test_examples_lists_and_prints_models_and_programs(hardsim: Any) -> None:
@@ -512,7 +510,7 @@ def test_an_edited_network_is_its_files_fault(hardsim: Any, since: Path, tmp_pat
     document["model"]["layers"][0]["heads"][0]["w_q"]["entries"][0][2] = "1"  # 4, which is beta
     target.write_text(json.dumps(document), "utf-8")
     outcome = hardsim("check", target, "--max-n", "3", "--json", tmp_path / "found.json").exits(1, "REFUTED")
-    assert "Next: the network is not the one that its specification makes; compile the formula again" in outcome.out
+    assert "Next: the network is not the one that its specification makes; compile the formula again" in outcome.told
     assert "defect" not in outcome.out
     (result,) = json.loads((tmp_path / "found.json").read_text("utf-8"))["results"]
     assert result["model"]["specified"] is False

@@ -15,7 +15,7 @@ from tests.cli.conftest import SINCE, Cli, Outcome, written
 from tests.damage import Path as Place
 from tests.damage import at, places, replaced
 
-FORGED = "PROVED: forged"
+FORGED = "PROVED  forged"
 OBEYED = "\x00\x07\x08\t\r\x0b\x1b\x7f\x85\x9b\u061c\u200f\u2028\u2029\u202e\u2066"
 HOSTILE = st.sampled_from([f"\n{FORGED}", f"\r\x1b[2K{FORGED}", f"\u202e\u2028{FORGED}\u2029", "\x1b]0;t\x07", *OBEYED])
 PROGRAM = "// the title\nalphabet: a b\naccept: ab\n#pad 1\nP := Q_a\nY := P\n"
@@ -119,7 +119,9 @@ def test_a_hostile_word(hardsim: Cli, since: Path, hostile: str, piped: bool) ->
 def test_a_name_is_shown_escaped_and_is_the_same_in_json(hardsim: Cli, tmp_path: Path) -> None:
     path = written(tmp_path / "x\x1b\u202e\n.ltl", SINCE)
     assert hardsim("check", path, "--max-n", "1", "--json", "-").json["inputs"][0]["name"] == str(path)
-    assert hardsim("check", path, "--max-n", "1").out.splitlines()[0] == str(tmp_path / r"x\x1b\u202e\n.ltl")
+    assert hardsim("check", path, "--max-n", "1").out.splitlines()[0] == "PROVED  " + str(
+        tmp_path / r"x\x1b\u202e\n.ltl"
+    )
 
 
 def test_a_symbol_that_reorders_text_is_none(hardsim: Cli, tmp_path: Path) -> None:

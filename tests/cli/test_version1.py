@@ -11,19 +11,19 @@ from tests.cli.conftest import Cli
 
 FILES = Path(__file__).parents[1] / "version1"
 VERDICTS = {
-    "since.model.json": "PROVED: every word of length 1 to 3",
-    "response_first.model.json": "PROVED: every word of length 1 to 3",
-    "counts_sign.model.json": "PROVED: every word of length 1 to 3",
-    "odd_lookup.model.json": "PROVED: every word of length 1 to 3",
-    "since.ahat.json": "CERTIFIED: all 39 words up to length 3",
-    "flipflop_soft.ahat.json": "CERTIFIED: all 155 words up to length 3",
-    "ties_soft.ahat.json": "CERTIFIED: all 14 words up to length 3",
-    "ab_plus.ahat.json": "CERTIFIED: all 14 words up to length 3",
-    "hard_ties.ahat.json": "CERTIFIED: all 14 words up to length 3",
-    "dyck1_uniform.ahat.json": "CERTIFIED: all 14 words up to length 3",
-    "majority_ties.ahat.json": "CERTIFIED: all 39 words up to length 3",
-    "tieless_until_7.ahat.json": "CERTIFIED: all 14 words up to length 3",
-    "ties.ahat.json": "CERTIFIED: all 14 words up to length 3",
+    "since.model.json": "PROVED | every word of length 1 to 3",
+    "response_first.model.json": "PROVED | every word of length 1 to 3",
+    "counts_sign.model.json": "PROVED | every word of length 1 to 3",
+    "odd_lookup.model.json": "PROVED | every word of length 1 to 3",
+    "since.ahat.json": "CERTIFIED | all 39 words up to length 3",
+    "flipflop_soft.ahat.json": "CERTIFIED | all 155 words up to length 3",
+    "ties_soft.ahat.json": "CERTIFIED | all 14 words up to length 3",
+    "ab_plus.ahat.json": "CERTIFIED | all 14 words up to length 3",
+    "hard_ties.ahat.json": "CERTIFIED | all 14 words up to length 3",
+    "dyck1_uniform.ahat.json": "CERTIFIED | all 14 words up to length 3",
+    "majority_ties.ahat.json": "CERTIFIED | all 39 words up to length 3",
+    "tieless_until_7.ahat.json": "CERTIFIED | all 14 words up to length 3",
+    "ties.ahat.json": "CERTIFIED | all 14 words up to length 3",
 }
 
 SHIPPED = Path(__file__).parents[2] / "formulas"
@@ -36,13 +36,13 @@ def test_every_file_has_a_verdict() -> None:
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_what_was_written_is_read(name: str, hardsim: Cli) -> None:
-    hardsim("check", FILES / name, "--max-n", "3", "--workers", "1").clean(f"\n{VERDICTS[name]}")
+    hardsim("check", FILES / name, "--max-n", "3", "--workers", "1").clean(*VERDICTS[name].split("| "))
     hardsim("show", FILES / name).clean()
 
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_what_was_proved_is_proved(name: str, hardsim: Cli) -> None:
-    hardsim("prove", FILES / name, "--max-n", "3").clean("\nPROVED: every word of length 1 to 3")
+    hardsim("prove", FILES / name, "--max-n", "3").clean("PROVED ", "every word of length 1 to 3")
 
 
 def ahat(path: Path) -> AhatFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,8 +18,11 @@ from hardsim.checking.result import (
     HeadResult,
     LayerResult,
     LengthResult,
+    Mapped,
     Mismatch,
     ModelFacts,
+    Parting,
+    Shown,
     TemperatureRange,
     Tie,
     Verdict,
@@ -26,18 +30,22 @@ from hardsim.checking.result import (
     WordsResult,
 )
 from hardsim.report.check import (
+    Listing,
     assumptions,
+    grouped,
     head_row,
-    layer_row,
     length_row,
     model_line,
     print_check,
     print_evaluations,
+    print_list,
     print_oracle_words,
     print_summary,
+    row_of,
     summary_row,
 )
 from hardsim.report.document import Document
+from hardsim.report.screen import Screen
 from tests.documents import VALIDATOR, valid, validator_of
 from tests.mistakes import raised
 from tests.report.screens import printed
@@ -106,40 +114,52 @@ def text_of(result: CheckResult, tables: bool = True) -> str:
     return printed(print_check, result, ALPHABET, tables)
 
 
-def test_a_row_says_how_many_words_of_how_many() -> None:
-    row = ["3", "all 8", "5", "0", "0", "0.75", "0.1", "0.25", None, None, None, "0.125", "0.2", "23", None, None]
-    assert length_row(SHORT, RESULT) == row
-    assert length_row(LONG, RESULT)[:6] == ["40", "17 of about 10^12", "5", "2", "1", "–"]
-    assert length_row(replace(SHORT, sum_error=Fraction(1, 8)), RESULT)[-2:] == ["0.125", "1/4"]
+def test_a_row_has_what_a_reader_needs() -> None:
+    assert length_row("3", SHORT) == ["3", "all 8", "5", "0", "0.1", "0.25", None, "0.125", "0.2"]
+    assert length_row("40", LONG) == ["40", "17", "5", "3", "-0.1", "0.0125", None, "0.111", "0.2"]
+
+
+def test_a_row_of_several_lengths_has_sums_and_extremes() -> None:
+    span, row = row_of([replace(SHORT, bound=HALF), LONG])
+    # The bound is that of length 3, where the error is largest.
+    assert length_row(span, row) == ["3-40", "25", "10", "3", "-0.1", "0.0125", None, "0.125", "0.5"]
+    assert length_row(*row_of([SHORT, replace(SHORT, n=4)]))[:2] == ["3-4", "all 16"]
+    assert row_of([LENGTHS[0], LENGTHS[1]])[1].temperature == TemperatureRange(Fraction(1, 8), Fraction(1, 4))
+    assert row_of([replace(SHORT, accepted=None), replace(LONG, accepted=None)])[1].accepted is None
+
+
+def test_lengths_are_summed_up_unless_all_are_wanted() -> None:
+    lengths = [replace(SHORT, n=n) for n in range(1, 21)]
+    assert [[one.n for one in some] for some in grouped(lengths)][7:] == [[8], [*range(9, 17)], [17, 18, 19, 20]]
+    assert [len(some) for some in grouped(lengths, every=True)] == [1] * 20
+    result = replace(RESULT, lengths=tuple(lengths))
+    assert "\n 9-16 " in text_of(result)
+    assert "9-16" not in printed(print_check, result, ALPHABET, True, True)
+    # Of an interrupted run only some lengths are there.
+    assert [len(some) for some in grouped(lengths[8:12])] == [4]
 
 
 def test_a_head_has_its_extremes_with_the_bounds_of_the_same_length() -> None:
     first = head_row([SHORT, LONG], 0)
-    said = "the rightmost b [Theorem 0]"
-    assert first == ["S3", "1", None, "0.125", "3", "0.2", None, "0.0125", "40", "0.0111", None, said]
-    second = head_row([SHORT, LONG], 1)
-    assert second == ["first", "2", None, "0", "3", "0", None, "–", "–", "–", None, "marks the first"]
+    assert first == ["S3", "1", None, "0.125", "0.2", "0.0125", "the rightmost b"]
+    second = head_row([SHORT, LONG], 1, guilty=True)
+    assert second == ["> first", "2", None, "0", "0", "–", "marks the first"]
 
 
 def test_a_formula_has_the_columns_of_networks_that_round() -> None:
     bare = replace(RESULT, lengths=(replace(LONG, margin=None),))
     names = [line for line in text_of(bare).splitlines() if line.strip().startswith(("n ", "head "))]
-    lengths = "words tried accepted mismatches mismatches gap margin score gap error bound digits"
+    lengths = "tried accepted mismatches margin score gap error bound"
     assert [" ".join(line.split()) for line in names] == [
-        f"n {lengths}", "head layer error at n bound score gap at n gap what it does",
+        f"n {lengths}", "head layer error bound score gap computes",
     ]  # fmt: skip
-    summed = replace(SHORT, sum_error=Fraction(0), heads=(replace(HEAD, paper_bound=Fraction(2, 5)), UNIFORM))
-    text = text_of(replace(RESULT, lengths=(summed,)))
-    assert "the sum   allowed" in text
-    assert "Lemma 7" in text
 
 
 def test_the_verdict_has_its_reach() -> None:
     text = text_of(RESULT)
-    assert "OBSERVED: the words of this test\n" in text
-    assert "x[/b].ltl\n" in text
-    assert "  formula  #L[b] S a\n" in text
-    assert "3 layers, one head each, 2 heads, dimension 11, 47 parameters" in text
+    assert text.startswith("OBSERVED  x[/b].ltl\n  the words of this test\n")
+    assert "  formula   #L[b] S a\n" in text
+    assert "3 layers, one head each, 2 heads, dimension 11, 47 parameters" in " ".join(text.split())
     assert "all 8" not in text_of(RESULT, tables=False)
 
 
@@ -158,11 +178,46 @@ def test_a_mismatch_is_on_a_line_of_its_own_with_the_next_step(
 ) -> None:
     facts = replace(FACTS, regime=regime)
     result = replace(RESULT, engine=engine, verdict=verdict, mismatch=mismatch, model=facts)
-    lines = text_of(result).splitlines()
+    lines = text_of(replace(result, command="hardsim eval x.ltl abab")).splitlines()
     place = lines.index("ab" * 200)
-    assert lines[place - 2] == f"{verdict.name}: the words of this test"
-    assert "softmax: undecided (output 0.75, neither 0 nor 1)" in lines[place + 1]
-    assert expected in lines[place + 2]
+    assert lines[place - 3].startswith(f"{verdict.name}  x[/b].ltl")
+    assert lines[place - 2] == "  the words of this test"
+    told = " ".join(" ".join(lines[place + 1 :]).split())
+    assert "softmax: undecided (output 0.75, neither 0 nor 1)" in told
+    assert expected in told
+    assert "hardsim eval x.ltl abab" in lines
+
+
+def test_the_head_where_softmax_leaves_hard_attention_is_told_and_marked() -> None:
+    parting = Parting(1, "S3", "a S b", 7, Fraction(1), Fraction(1, 4), Fraction(1, 8))
+    result = replace(RESULT, verdict=Verdict.REFUTED, mismatch=MISMATCH, parting=parting)
+    told = " ".join(text_of(result).split())
+    assert (
+        "softmax leaves hard attention in layer 1, position 7, head S3 (a S b): where 1 is right it reads 0.25" in told
+    )
+    assert "off by 0.75; 0.125 is rounded away" in told
+    assert "as the specification has it" not in told
+    assert [line.split()[:2] for line in text_of(result).splitlines() if line.startswith(">")] == [[">", "S3"]]
+    assert not [line for line in text_of(replace(result, parting=None)).splitlines() if line.startswith(">")]
+    other = replace(result, model=replace(FACTS, specified=False))
+    assert "as the specification has it" in " ".join(text_of(other).split())
+    nowhere = replace(result, parting=None, mismatch=replace(MISMATCH, hard=False, soft=False))
+    assert "where hard attention leaves the oracle is not told" in text_of(nowhere)
+    valid(result)
+
+
+def test_words_show_what_was_decided() -> None:
+    shown = Shown((("a",), ("a", "b")), ())
+    lines = text_of(replace(RESULT, shown=shown)).splitlines()
+    assert "  accepted  a   ab" in lines
+    assert "  rejected  none of the shortest words" in lines
+    outputs = Shown(outputs=(Mapped(("a", "b"), ("b", "a")), Mapped(("b",), ())))
+    assert "  outputs   ab -> ba   b -> (empty)" in text_of(replace(RESULT, shown=outputs)).splitlines()
+    assert "rejected" not in text_of(replace(RESULT, shown=outputs))
+    # Words that have no room side by side stand alone, as they are typed.
+    long = Shown((("a",) * 50, ("b",) * 50), (("a",),))
+    assert {"a" * 50, "b" * 50} < set(text_of(replace(RESULT, shown=long)).splitlines())
+    valid(replace(RESULT, shown=outputs))
 
 
 def test_a_mismatch_without_an_answer_of_the_network_says_so() -> None:
@@ -172,11 +227,42 @@ def test_a_mismatch_without_an_answer_of_the_network_says_so() -> None:
 
 
 def test_the_summary_counts_and_shows_extremes() -> None:
-    row = summary_row(replace(RESULT, partial=True))
-    assert row[2:] == ["OBSERVED (partial)", "25", "3", "0.75", "-0.1", "0.0125", "0.125", "0.2", "29"]
+    assert summary_row(RESULT) == ["x[/b].ltl", "25", "0.0125", "0.125"]
     empty = replace(RESULT, lengths=(), verdict=Verdict.UNDECIDED)
-    assert summary_row(empty)[3:] == ["0", "0", "–", "–", "–", "–", "–", "–"]
+    assert summary_row(empty)[1:] == ["0", "–", "–"]
     assert printed(print_summary, [RESULT, empty, RESULT]).endswith("3 results: 2 OBSERVED, 1 UNDECIDED\n")
+    unproved = [replace(MODEL, input=f"dir/{name}", proof="not asked: it is a model") for name in ("one", "two")]
+    text = printed(print_summary, [*unproved, replace(MODEL, proof="not proved"), RESULT])
+    assert "2 CERTIFIED and not PROVED: it is a model\n  one, two\n" in text
+    assert "1 CERTIFIED and not PROVED: not proved\n  model.ahat.json\n" in text
+
+
+def test_of_several_results_each_has_a_row_unless_it_failed() -> None:
+    def listed(results: list[CheckResult]) -> list[str]:
+        target = io.StringIO()
+        listing = Listing(Screen(target), [one.input for one in results], regimes=False)
+        for one in results:
+            listing.add(one, ALPHABET)
+        return target.getvalue().splitlines()
+
+    failed = replace(RESULT, verdict=Verdict.REFUTED, mismatch=MISMATCH)
+    lines = listed([RESULT, MODEL, failed, RESULT])
+    assert lines[0].split() == ["verdict", "input", "words", "score", "gap", "error"]
+    assert [line.split()[:2] for line in lines[1:3]] == [["OBSERVED", "x[/b].ltl"], ["CERTIFIED", "model.ahat.json"]]
+    assert lines[3:5] == ["", "REFUTED  x[/b].ltl"]
+    assert "ab" * 200 in lines
+    assert lines[-2] == ""
+    assert lines[-1] == lines[1]
+    assert len({len(line) for line in lines[:3]}) == 1
+    # The header comes with the first row.
+    assert listed([failed])[0].startswith("REFUTED")
+    assert [line.split()[0] for line in listed([failed, RESULT])[-2:]] == ["verdict", "OBSERVED"]
+    # Numbers that have no room beside a long name are left out.
+    wide = replace(RESULT, input="x" * 70)
+    assert listed([wide])[1] == f"OBSERVED   {'x' * 70}"
+    assert printed(print_list, [RESULT, MODEL]).splitlines()[1].split()[:2] == ["OBSERVED", "x[/b].ltl"]
+    other = replace(RESULT, model=replace(FACTS, regime="position"))
+    assert "x[/b].ltl, regime position" in printed(print_list, [other]).splitlines()[1]
 
 
 def envelope(result: CheckResult, **changes: object) -> dict[str, object]:
@@ -240,16 +326,12 @@ LINE = "1 layer, 1 head, dimension 3, 4,000 parameters, with a beginning of sequ
 
 
 def test_rows_show_every_number() -> None:
-    row = ["3", "all 8", "3", "0", "0", None, None, "0.143", "3"]
-    row += ["0.125 to 0.25", "0.25", "1e-9", "2e-9", "38", None, None]
-    assert length_row(LENGTHS[1], replace(MODEL, kind="srasp")) == row
-    assert length_row(LENGTHS[1], MODEL) == [*row[:4], "–", *row[5:]]  # a model has no oracle
+    row = ["3", "all 8", "3", "0", None, "0.143", "0.125 to 0.25", "1e-9", "2e-9"]
+    assert length_row("3", LENGTHS[1]) == row
     sampled = replace(LENGTHS[1], exhaustive=False, words=5, temperature=TemperatureRange(HALF, HALF), score_gap=None)
-    assert length_row(sampled, MODEL)[1:10] == ["5 of 8", "3", "0", "–", None, None, "–", "3", "0.5"]
+    assert length_row("3", sampled)[1:7] == ["5", "3", "0", None, "–", "0.5"]
     # Errors are largest at length 2, the gap is least at length 3, where there were ties.
-    assert layer_row(LENGTHS, 0) == ["1", "ties", "2", "0.25", "0.5", "0.5", "1"]
-    row = ["h", "1", "ties", "0.5", "2", "1.5", None, "0.143", "3", "0.25", "4", None]
-    assert head_row(LENGTHS, 0) == row
+    assert head_row(LENGTHS, 0) == ["h", "1", "ties", "0.5", "1.5", "0.143", None]
 
 
 def test_a_uniform_head_has_no_gap() -> None:
@@ -258,24 +340,26 @@ def test_a_uniform_head_has_no_gap() -> None:
         for one in LENGTHS
     ]
     row = head_row(lengths, 0)
-    assert (row[2], *row[7:11]) == ("uniform", "–", "–", "–", "–")
+    assert (row[2], row[5]) == ("uniform", "–")
 
 
 def test_a_block_has_tables_facts_and_verdict() -> None:
     text = text_of(MODEL)
     lines = text.splitlines()
-    said = "  without the added weights head h is tieless up to length 2: at length 3, position 2 has 2 positions with "
-    said += "the largest score, in the word"
-    assert lines[lines.index(said) + 1] == "abb"
-    assert "  growth   gap ~ n^-1.00 (fitted to lengths 2 to 4)" in lines
-    assert "  bounds   Theorem 26, with gap and sizes of all words of each length: no assumption" in lines
-    assert lines[-2] == "CERTIFIED: 28 words"
+    said = "without the added weights head h is tieless up to length 2: at length 3, position 2 has 2 positions with "
+    said += "the largest score, in the word abb "
+    told = " ".join(text.split()) + " "
+    assert said in told
+    assert "abb" in lines
+    assert "growth gap ~ n^-1.00 (fitted to lengths 2 to 4) " in told
+    assert "bounds Theorem 26, with gap and sizes of all words of each length: no assumption " in told
+    assert lines[:2] == ["CERTIFIED  model.ahat.json", "  28 words"]
     assert "1.5" in text
     assert "margin" not in text
-    assert "what it does" not in text
-    assert text_of(MODEL, tables=False).splitlines() == [
-        "model.ahat.json", "  title    A title", f"  model    {LINE}", "CERTIFIED: 28 words", "",
-    ]  # fmt: skip
+    assert "computes" not in text
+    bare = text_of(MODEL, tables=False).splitlines()
+    assert bare[:3] == ["CERTIFIED  model.ahat.json", "  28 words", "  title     A title"]
+    assert " ".join(" ".join(bare[3:]).split()) == f"network {LINE}"
     assert "title" not in text_of(replace(MODEL, title=""))
     valid(MODEL)
 
@@ -283,17 +367,13 @@ def test_a_block_has_tables_facts_and_verdict() -> None:
 def test_what_a_formula_was_compiled_into_has_the_columns_of_the_formula() -> None:
     hard = replace(RESULT, kind="ahat", input="x.ahat.json", formula=None, title="x (compiled for regime temperature)")
     formula, compiled = text_of(RESULT).splitlines(), text_of(hard).splitlines()
-    assert compiled[1] == "  title    x (compiled for regime temperature)"
-    assert compiled[2] == formula[2]
-    assert [line.split() for line in compiled[3:6]] == [line.split() for line in formula[3:6]]
-    dashes = [["3", "all", "8", "5", "0", "–"], ["40", "17", "of", "about", "10^12", "5", "2", "–"]]
-    assert [line.split()[: len(row)] for line, row in zip(compiled[7:9], dashes, strict=True)] == dashes
-    assert compiled[9:] == formula[9:]
+    assert compiled[2] == "  title     x (compiled for regime temperature)"
+    assert compiled[3:] == formula[3:]
     valid(hard)
 
 
 def test_ties_from_the_start() -> None:
-    text = text_of(replace(MODEL, ties=(Tie("h", 1, ("a",), 0, 2),)))
+    text = " ".join(text_of(replace(MODEL, ties=(Tie("h", 1, ("a",), 0, 2),))).split())
     assert "head h has ties: at length 1, position 0 has 2 positions" in text
 
 
@@ -303,8 +383,8 @@ def test_assumptions_say_where_they_are_made() -> None:
     two = (*one, tempered(4, assumption="the sizes measured on 7 words"))
     assert assumptions(two) == "gap and sizes measured on samples at lengths 3 to 4 (an assumption)"
     assert assumptions((tempered(2),)) == ""
-    text = text_of(replace(MODEL, lengths=one))
-    assert "  bounds   Theorem 26, with gap and sizes measured on samples at length 3" in text
+    text = " ".join(text_of(replace(MODEL, lengths=one)).split())
+    assert "bounds Theorem 26, with gap and sizes measured on samples at length 3" in text
     assert "Theorem 26" not in text_of(RESULT)
 
 
@@ -322,14 +402,16 @@ def test_assumptions_say_where_they_are_made() -> None:
 def test_a_mismatch_says_what_to_do(mismatch: Mismatch, says: str, next_step: str) -> None:
     result = replace(MODEL, mismatch=mismatch, verdict=Verdict.REFUTED, reach="wrong")
     lines = text_of(result, tables=False).splitlines()
-    place = lines.index("REFUTED: wrong")
+    place = lines.index("  wrong")
+    assert lines[place - 1] == "REFUTED  model.ahat.json"
     assert lines[place + 1].startswith("The shortest mismatching word" if mismatch.refutes else "The word")
     assert lines[place + 2] == "a"
     assert lines[place + 3].strip().startswith(says)
-    assert next_step in lines[place + 4]
-    assert "Softmax shares its weight" not in lines[place + 4]  # added weights break the ties
+    told = " ".join(" ".join(lines[place + 4 :]).split())
+    assert next_step in told
+    assert "Softmax shares its weight" not in told  # added weights break the ties
     given = replace(result, model=replace(result.model, ties_broken=()))
-    shared = "if one of h is a leftmost or rightmost head" in text_of(given, tables=False)
+    shared = "if one of h is a leftmost or rightmost head" in " ".join(text_of(given, tables=False).split())
     assert shared is (next_step == "lower --tau")
     assert "among ties" not in text_of(replace(result, ties=()), tables=False)
     valid(result)
@@ -353,9 +435,7 @@ def test_a_violation_says_what_to_do() -> None:
 
 
 def test_one_summary_for_all() -> None:
-    assert summary_row(MODEL) == [
-        "model.ahat.json", "Theorem 26", "CERTIFIED", "28", "0", "–", "–", "0.143", "0.5", "1", "38",
-    ]  # fmt: skip
+    assert summary_row(MODEL) == ["model.ahat.json", "28", "0.143", "0.5"]
     assert model_line(MODEL.model) == LINE
 
 
@@ -392,7 +472,7 @@ ROUNDING = [
 def cells(found: list[Evaluation]) -> list[list[str]]:
     """The table, cell by cell."""
     lines = printed(print_evaluations, found, "ab").splitlines()
-    return [[cell.strip() for cell in line.split("   ") if cell.strip()] for line in lines]
+    return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
 
 def test_words_of_a_model_stand_beside_the_theorem() -> None:

@@ -86,8 +86,8 @@ def test_a_formula_in_a_regime(formula: ModelReport) -> None:
         "  temperature  1/n",
         "  beta         4 (the logits are beta score / temperature)",
         "  encodings    i/n, first = 1/i",
-        "[a]          the symbol is one of: a",
-        "no           !O a (the output)",
+        "[a]         the symbol is one of: a",
+        "no          !O a (the output)",
         "layer 1: 2 heads, 1 clip",
         "layer 2: no attention, 1 clip",
     ):
@@ -115,7 +115,8 @@ def test_a_program_with_its_hidden_units() -> None:
     assert lines_of(report) == [
         "x.srasp",
         "  title        Some x",
-        f"  size         1 layer, 2 heads, {size}, with a beginning of sequence",
+        f"  size         1 layer, 2 heads, {size}, with a beginning of",
+        "               sequence",
         "  alphabet     a b",
         "  encodings    i/n",
         "  reads        accepts where y is above 1/2 at the last position",

@@ -1,8 +1,9 @@
-"""Numbers and words as text; nothing is cut, wrapped or read as markup."""
+"""Numbers and words as text; nothing is cut, broken inside a word or read as markup."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -89,32 +90,78 @@ def test_user_text_is_shown_as_it_is(stream: type[io.StringIO], text: str, monke
     assert target.getvalue().count(text) == 5
 
 
-def test_a_table_is_as_wide_as_it_needs() -> None:
-    target = io.StringIO()
-    word = "ab" * 300
-    Screen(target).table((Field("n"), Field("word", "left"), Field("why", "left", fold=True)), [("1", word, "x y")])
-    assert target.getvalue().splitlines()[-1] == f"1   {word}   x y"
-
-
-def test_on_a_narrow_terminal_only_folding_columns_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
+def lines_at(width: int, monkeypatch: pytest.MonkeyPatch, report: Callable[[Screen], None]) -> list[str]:
+    """What is printed on a terminal of a width."""
+    monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
     target = Terminal()
-    Screen(target).table((Field("word"), Field("why", "left", fold=True)), [("a" * 50, "some words that fold")])
+    report(Screen(target))
+    return target.getvalue().splitlines()
+
+
+NUMBERS = [Field("<name"[1:], "left"), *(Field(f"number\n{k}") for k in range(9)), Field("why", "left", fold=True)]
+ROWS = [(f"row{k}", *[str(10**k)] * 9, "a text of several words that is long enough to fold") for k in range(6)]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
+def test_a_table_fits_and_no_word_or_cell_is_broken(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = lines_at(width, monkeypatch, lambda screen: screen.table(NUMBERS, ROWS))
+    assert max(map(len, lines)) <= width
+    found = " ".join(lines).split()
+    for row in ROWS:
+        # A row is told whole: each number stands in its nine columns, and each word of the text is there.
+        assert row[0] in found
+        assert found.count(row[1]) >= 9
+    assert found.count("fold") == len(ROWS)
+
+
+def test_a_narrow_table_goes_on_in_another_with_the_first_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = (Field("n"), Field("one"), Field("two"), Field("why", "left", fold=True))
+    rows = [("1", "2" * 10, "3" * 10, "so it is"), ("12", "4", "5", "–")]
+    lines = lines_at(20, monkeypatch, lambda screen: screen.table(columns, rows))
+    assert lines == [
+        " n         one", "    why", "──────────────", " 1  2222222222", "    so it is", "12           4", "",
+        " n         two", "──────────────", " 1  3333333333", "12           5",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_what_is_to_be_copied_stands_alone_where_it_has_no_room(copied: bool) -> None:
+    target, word = io.StringIO(), "a b " * 50 + "c"
+    Screen(target).table((Field("n"), Field("word", "left", fold=not copied, copied=copied)), [("1", word), ("2", "a")])
     lines = target.getvalue().splitlines()
-    assert any("a" * 50 in line for line in lines)
-    assert not any("some words that fold" in line for line in lines)
-    assert "…" not in target.getvalue()
+    assert (word in lines) is copied
+    assert max(map(len, lines)) <= 80 or copied
+    short = io.StringIO()
+    Screen(short).table((Field("n"), Field("word", "left", copied=True)), [("1", "a b"), ("2", "a")])
+    assert short.getvalue().splitlines()[-2:] == ["1  a b", "2  a"]
 
 
-def test_lines_are_not_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_line_folds_at_spaces_and_hangs(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    word, text = "x" * 100, "some words that follow each other " * 5
+    lines = lines_at(width, monkeypatch, lambda screen: screen.line("  label  ", text, word, hang=9))
+    assert lines[-1] == " " * 9 + word
+    assert max(map(len, lines[:-1])) <= width
+    assert all(line.startswith(" " * 9) for line in lines[1:])
+    assert " ".join(lines).split() == ["label", *text.split(), word]
+
+
+def test_styles_survive_folding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     target = Terminal()
     Screen(target).line(("VERDICT", "bold green"), " word" * 40)
-    assert target.getvalue().count("\n") == 1
+    assert target.getvalue().count("\n") > 1
     assert "\x1b[1;32mVERDICT" in target.getvalue()
+
+
+def test_columns_are_80_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert Screen(io.StringIO()).width == 80
+    assert Screen(Terminal()).width == 200
 
 
 def test_a_disabled_screen_is_silent() -> None:

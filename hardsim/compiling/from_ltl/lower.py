@@ -16,6 +16,7 @@ from typing import Literal, assert_never
 from hardsim.compiling.from_ltl import operators
 from hardsim.compiling.from_ltl.operators import HALF, SIZES, CountForms, OperatorBlock, Side
 from hardsim.errors import Span, Unsupported
+from hardsim.lang import ast
 from hardsim.lang.core import (
     And,
     AtLeast,
@@ -32,6 +33,7 @@ from hardsim.lang.core import (
     Xor,
     operands,
 )
+from hardsim.lang.pretty import brief_formula
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
@@ -109,6 +111,10 @@ def _is_true(core: Core, lit: Lit) -> bool:
     return isinstance(node, Letters) and not lit.negated and node.symbols == frozenset(core.alphabet)
 
 
+LONGEST_NAME, LONGEST_SOUGHT = 60, 40
+"""Characters of a subformula that names a head, and of what the head looks for."""
+OF_THE_FIRST = "the formula at the first position, for the last one to read"
+"""What the operator computes that no user wrote: it is there where a formula is read at the first position."""
 ACCEPT = "accept"
 """The output coordinate where the root is a negation (otherwise the root's own coordinate is the output)."""
 
@@ -233,19 +239,21 @@ class _Lowering:
                 name, layer = f"{op}{number}", max(layer, 2)
                 marker = self.marker("first" if op == "Y" else "last")
                 self.wanted.add(marker)
-                block = operators.step(op, self.form(arg), marker, name, self.regime)
+                block = operators.step(op, self.form(arg), marker, name, self.regime, self._named(number))
             case Reach(op, _, right, where):
                 name = f"{op}{number}"
-                block = operators.reach(op, self.form(where), self.form(right), name, self.regime)
+                block = operators.reach(
+                    op, self.form(where), self.form(right), name, self.regime, self._reaching(number)
+                )
             case AtLeast():
                 name = f"count{number}"
-                layer, block = self._comparison(node, name)
+                layer, block = self._comparison(number, node, name)
             case Numeric(predicate):
                 name, column = f"{predicate.lower()}{number}", self._predicate_column(node)
                 if column is not None and number != self.core.root.node:
                     return column, 0
                 if column is None:
-                    layer, block = self._looked_up(node, name)
+                    layer, block = self._looked_up(number, node, name)
                 else:
                     layer, block = 1, OperatorBlock((), (Affine.coordinate(column),))
             case _:
@@ -294,6 +302,32 @@ class _Lowering:
 
     # ---- for readers ----
 
+    def _named(self, what: int | CountOf) -> str:
+        """What a node, or a count, is in the user's own words."""
+        if isinstance(what, CountOf):
+            node = self.core.counts.get(what)
+            return self._title(what) if node is None else brief_formula(node, LONGEST_NAME)
+        mention = self.core.mentions.get(what)
+        if mention is None or mention.node is None:
+            return OF_THE_FIRST
+        return brief_formula(mention.node, LONGEST_NAME)
+
+    def _reaching(self, number: int) -> str:
+        """What a head computes that reads a since or an until, or what is made of these."""
+        mention = self.core.mentions.get(number)
+        if mention is None or mention.node is None:
+            return OF_THE_FIRST
+        end, sought = operators.END["left" if mention.operator in "U R W M F G" else "right"], deciding(mention.node)
+        at = "" if sought is None else f", read at the {end} position with {brief_formula(sought, LONGEST_SOUGHT)}"
+        return brief_formula(mention.node, LONGEST_NAME) + at
+
+    def _sought(self, lit: Lit) -> str:
+        """What is counted, in the user's own words where a count is mentioned."""
+        for count, node in self.core.counts.items():
+            if count.arg == lit and isinstance(node, ast.Count):
+                return brief_formula(node.arg, LONGEST_SOUGHT)
+        return self._text(lit)
+
     def _text(self, lit: Lit) -> str:
         """A literal by the coordinate of its node, or where none holds it (the left side of since) by what it means."""
         if _is_true(self.core, lit) or _is_true(self.core, ~lit):
@@ -340,9 +374,9 @@ class _Lowering:
 
     # ---- comparisons ----
 
-    def _comparison(self, node: AtLeast, name: str) -> tuple[int, OperatorBlock]:
+    def _comparison(self, number: int, node: AtLeast, name: str) -> tuple[int, OperatorBlock]:
         if self.method == "sign" and not all(_is_true(self.core, count.arg) for _, count in node.terms):
-            return self._sign(node, name)
+            return self._sign(number, node, name)
         total = Affine.constant(node.constant)
         layer = 1
         for coefficient, count in node.terms:
@@ -364,7 +398,7 @@ class _Lowering:
         out = f"{self._title(count)}.read"
         position, weight = Affine.coordinate(self.encode("i")), max(1, self.weights.get(count, 1))
         self._keys()
-        head = operators.look_up(forms, position, out, self.regime, weight, Kind.LOOKUP)
+        head = operators.look_up(forms, position, out, self.regime, weight, Kind.LOOKUP, self._named(count))
         self.put(out, ready, OperatorBlock((head,), ()), self._title(count))
         return self.read(out) + self.read(forms.some) - Affine.constant(1), ready
 
@@ -378,7 +412,10 @@ class _Lowering:
         side, title = count.side, self._title(count)
         mean, start = self._mean(count)
         some = f"{title}.some"
-        self.put(some, start, operators.some(side, self.form(count.arg), some, self.regime), f"{title} > 0")
+        sought = self._sought(count.arg)
+        purpose = f"{self._named(count)} > 0, read at the {'first' if side == 'R' else 'last'} position with {sought}"
+        block = operators.some(side, self.form(count.arg), some, self.regime, purpose)
+        self.put(some, start, block, f"{title} > 0")
         return CountForms(side, mean, self._inverse(side), some), max(start, 2) + 1
 
     def _mean(self, count: CountOf) -> tuple[str, int]:
@@ -386,16 +423,18 @@ class _Lowering:
         side, title, value = count.side, self._title(count), self.form(count.arg)
         start = self.ready[count.arg.node] + 1
         mean = f"{title}.mean"
-        head = operators.mean(side, value, mean, f"the mean of {value}")
+        head = operators.mean(side, value, mean, f"{self._named(count)} / {SIZES[side]}")
         return self.put(mean, start, OperatorBlock((head,), ()), f"{title} / {SIZES[side]}"), start
 
     def _inverse(self, side: Side) -> str:
         """1/m, by uniform attention over a marker (layer 2)."""
         name, marker = f"1/{SIZES[side]}.mean", self.marker("last" if side == "R" else "first")
-        head = operators.mean(side, self.read(marker), name, f"the mean of {marker}")
+        head = operators.mean(
+            side, self.read(marker), name, f"1 / {SIZES[side]}, the mean of the mark of the {marker} position"
+        )
         return self.put(name, 2, OperatorBlock((head,), ()), f"1/{SIZES[side]}")
 
-    def _sign(self, node: AtLeast, name: str) -> tuple[int, OperatorBlock]:
+    def _sign(self, number: int, node: AtLeast, name: str) -> tuple[int, OperatorBlock]:
         """The sign test."""
         (side,) = {count.side for _, count in node.terms}
         inverse = self._inverse(side)
@@ -415,7 +454,7 @@ class _Lowering:
         alone = edges[0] if side else self.read(self.put("single", 2, operators.conjunction(edges), "first & last"))
         self.encode(self.regime.sign_key)
         exact = means + Affine.constant(node.constant)
-        return ready + 1, operators.sign(side, y, exact, size, alone, name, self.regime)
+        return ready + 1, operators.sign(side, y, exact, size, alone, name, self.regime, self._named(number))
 
     # ---- predicates ----
 
@@ -433,14 +472,45 @@ class _Lowering:
         column = PredicateColumn(node.name, node.params, of_i, of_n, offset, definition, user)
         return self.encode(str(column), column)
 
-    def _looked_up(self, node: Numeric, name: str) -> tuple[int, OperatorBlock]:
+    def _looked_up(self, number: int, node: Numeric, name: str) -> tuple[int, OperatorBlock]:
         """A predicate of a count, looked up in its column."""
         forms, ready = self._forms(node.count)
         value = Affine.coordinate(self._predicate(node, node.scale, 0, node.offset))
         at_zero = Affine.coordinate(self._predicate(node, 0, 0, node.offset))
         self._keys()
-        head = operators.look_up(forms, value, f"{name}.read", self.regime, 1, Kind.TABLE)
+        head = operators.look_up(forms, value, f"{name}.read", self.regime, 1, Kind.TABLE, self._named(number))
         return ready, OperatorBlock((head,), operators.table(head.out, self.read(forms.some), at_zero))
+
+
+def deciding(node: ast.Node) -> ast.Node | None:
+    """What holds at the position that decides a temporal operator; None for any other node.
+
+    Of `a S b` and `a U b` that is `!a | b`; the others are defined by these (see `lang.desugar`).
+    """
+    match node:
+        case ast.Unary("F" | "O", arg):
+            return arg
+        case ast.Unary("G" | "H", arg):
+            return _not(arg)
+        case ast.Binary("S" | "U" | "W", left, right):
+            return _or(_not(left), right)
+        case ast.Binary("T" | "R", left, right):
+            return _or(left, _not(right))
+        case ast.Binary("M", left, right):
+            return _or(_not(right), left)
+    return None
+
+
+def _not(node: ast.Node) -> ast.Node:
+    return node.arg if isinstance(node, ast.Not) else ast.Not(node)
+
+
+def _or(*nodes: ast.Node) -> ast.Node:
+    """A disjunction, flat."""
+    parts = [
+        part for node in nodes for part in (node.args if isinstance(node, ast.Nary) and node.op == "|" else [node])
+    ]
+    return ast.Nary("|", tuple(parts))
 
 
 EDGES: dict[Side, tuple[Literal["first", "last"], ...]] = {"L": ("first",), "R": ("last",), "": ("first", "last")}

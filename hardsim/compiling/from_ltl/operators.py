@@ -56,7 +56,7 @@ def edge(which: Literal["first", "last"]) -> OperatorBlock:
     return OperatorBlock((head,), (up,) if first else (up, down))
 
 
-def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regime) -> OperatorBlock:
+def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regime, what: str) -> OperatorBlock:
     """Strong yesterday or next (Theorems 12 and 13): two heads, the nearest even position and the nearest odd one.
 
     Y at i reads arg at the rightmost position <= i of the parity that i has not, which is i - 1; the other head's
@@ -71,25 +71,27 @@ def step(op: Literal["Y", "X"], arg: Affine, marker: str, out: str, regime: Regi
     clips: list[Affine] = []
     for parity, sign in (("even", 1), ("odd", -1)):
         q = Affine.of({ONE: HALF, PARITY: sign * HALF})
-        head = nearest(side, q, arg, f"{out}.{parity}", regime)
-        heads.append(replace(head, purpose=f"the {head.weighting} {parity} position"))
+        heads.append(
+            nearest(side, q, arg, f"{out}.{parity}", regime, f"{what}, read at the {END[side]} {parity} position")
+        )
+        head = heads[-1]
         # This head's output counts at the positions of the other parity: subtract 2 [i has this parity].
         clips.append(Affine.of([(head.out, 2), (ONE, -HALF - 1), (PARITY, -sign), (marker, -2)]))
     return OperatorBlock(tuple(heads), tuple(clips))
 
 
-def reach(op: Literal["S", "U"], where: Affine, what: Affine, out: str, regime: Regime) -> OperatorBlock:
+def reach(op: Literal["S", "U"], where: Affine, value: Affine, out: str, regime: Regime, what: str) -> OperatorBlock:
     """Since or until (Theorems 15 and 16): one head at the nearest position where `!left | right` holds, reading
     `right`.
 
     If no visible position satisfies it the head lands on i itself (the tie-break alone decides, under that side's
     mask), where `right` is false: correct without a special case.
     """
-    head = nearest("right" if op == "S" else "left", where, what, f"{out}.read", regime)
+    head = nearest("right" if op == "S" else "left", where, value, f"{out}.read", regime, what)
     return OperatorBlock((head,), (Affine.of([(head.out, 2), (ONE, -HALF)]),))
 
 
-def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, regime: Regime) -> Head:
+def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, regime: Regime, purpose: str) -> Head:
     """The head that attends to the rightmost j <= i (leftmost j >= i) with q_j = 1 (Lemma 8; scores in `regimes`).
 
     Its attended value, between 0 and 1, is off by at most 2x/(1 + x) with x = e^(-g), g = beta decay / temperature:
@@ -104,7 +106,7 @@ def nearest(side: Literal["left", "right"], q: Affine, value: Affine, out: str, 
         select=q,
         decay=expression(regime.decay),
         kind=Kind.NEAREST,
-        purpose=f"the {'rightmost' if side == 'right' else 'leftmost'} position with {q}",
+        purpose=purpose,
         theorem=regime.theorems,
     )
 
@@ -125,6 +127,9 @@ SIZES: dict[Side, str] = {"L": "i", "R": "(n - i + 1)", "": "n"}
 """m, the number of positions that a count of a side ranges over."""
 
 MASKS: dict[Side, Mask] = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
+
+END = {"right": "last", "left": "first"}
+"""Of the positions on a side that qualify, the nearest one, as users say it."""
 
 THEOREMS = "Theorems 20 to 23"
 
@@ -152,16 +157,16 @@ def mean(side: Side, value: Affine, out: str, purpose: str) -> Head:
     )
 
 
-def some(side: Side, value: Affine, out: str, regime: Regime) -> OperatorBlock:
+def some(side: Side, value: Affine, out: str, regime: Regime, what: str) -> OperatorBlock:
     """Whether a Boolean holds anywhere on a side: the nearest position that satisfies it, like `true S phi`.
 
     For both sides at once the head is unmasked and finds the rightmost one.
     """
-    block = reach("U" if side == "R" else "S", value, value, out, regime)
+    block = reach("U" if side == "R" else "S", value, value, out, regime, what)
     return replace(block, heads=tuple(replace(head, mask=MASKS[side]) for head in block.heads))
 
 
-def look_up(forms: CountForms, value: Affine, out: str, regime: Regime, weight: int, kind: Kind) -> Head:
+def look_up(forms: CountForms, value: Affine, out: str, regime: Regime, weight: int, kind: Kind, what: str) -> Head:
     """The head at position c (1 if c = 0) of Lemma 7, reading a form there.
 
     In `position` the keys are n times as large, so that the score is -(n/m)(j - c)^2 at temperature 1.
@@ -180,7 +185,7 @@ def look_up(forms: CountForms, value: Affine, out: str, regime: Regime, weight: 
         decay=expression(f"{regime.look_up_rate}/{SIZES[forms.side]}"),
         kind=kind,
         weight=weight,
-        purpose="the position whose number is the count",
+        purpose=f"{what}, read at the position whose number is the count",
         theorem=f"{THEOREMS}, Lemma 7",
     )
 
@@ -198,7 +203,9 @@ def table(read: str, some_form: Affine, at_zero: Affine) -> tuple[Affine, ...]:
     return (positive, at_zero - some_form)
 
 
-def sign(side: Side, y: Affine, exact: Affine, size: int, alone: Affine, out: str, regime: Regime) -> OperatorBlock:
+def sign(
+    side: Side, y: Affine, exact: Affine, size: int, alone: Affine, out: str, regime: Regime, what: str
+) -> OperatorBlock:
     """The sign of y (at least 1/(2m) in size), or where one position is alone, of the exact integer.
 
     `exact` is `sum k c/m + k0`, which is the integer itself where m = 1, and at most `size` in absolute value
@@ -212,7 +219,7 @@ def sign(side: Side, y: Affine, exact: Affine, size: int, alone: Affine, out: st
         score=((y, Affine.coordinate(regime.sign_key)),),
         gap=expression(f"{regime.sign_rate}/{SIZES[side]}"),
         kind=Kind.SIGN if regime.sign_key != RAMP else Kind.SIGN_RAMP,
-        purpose="even positions if the comparison holds, odd ones if not",
+        purpose=f"{what}: the mean of the even positions if it holds, of the odd ones if not",
         theorem="sign test (ours)",
     )
     read = Affine.of([(head.out, 2), (ONE, -HALF)]) - alone.scaled(2)

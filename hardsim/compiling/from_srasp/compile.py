@@ -9,6 +9,7 @@ them off yet.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,11 +19,16 @@ from numpy.typing import NDArray
 from hardsim.compiling.from_srasp.attention import MASKS, Attended, Evaluator
 from hardsim.compiling.from_srasp.network import ZERO, Boolean, Interval, ScaledInteger, Symbols, Value
 from hardsim.compiling.from_srasp.scores import Matching, Planner, at_i, folded, indices, replaced
-from hardsim.errors import OutOfRange
+from hardsim.errors import OutOfRange, Source, Span
 from hardsim.hard.exact import HardTrace
 from hardsim.hard.integers import Exact, widened
 from hardsim.lang import ast
+from hardsim.lang.pretty import shortened
 from hardsim.program.model import Affine, Program
+
+LONGEST_LINE = 100
+"""Characters of a line that names a head."""
+_COMMENT = re.compile(" //.*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,7 @@ class _Compiler(Evaluator):
         """The whole program."""
         vectors: dict[str, Mapping[str, Measure]] = {}
         for statement in self.program.statements:
+            self.purpose = written_line(self.program.source, statement.span)
             value = self._statement(statement)
             self.known[statement.name] = value
             vectors[statement.name] = self._readout(value, statement.name)
@@ -262,6 +269,12 @@ class _Compiler(Evaluator):
         warning = f"{what} of the vector {name} may leave [-n, n] on some words, which is then an error"
         if warning not in self.warnings:
             self.warnings.append(warning)
+
+
+def written_line(source: Source, span: Span) -> str:
+    """The line of the user's text at a place, with its number and without a comment."""
+    number, _, line = source.line_of(span.start)
+    return shortened(f"line {number}: {_COMMENT.sub('', ' '.join(line.split()))}", LONGEST_LINE)
 
 
 def _sums_in_range(term: Interval) -> bool:

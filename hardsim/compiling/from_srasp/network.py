@@ -190,6 +190,8 @@ class Builder:
         self._layers: list[_Layer] = []
         self._units: dict[tuple[Parts, bool], str] = {}
         self._reads: dict[tuple[Mask, tuple[Pair, ...], Affine], str] = {}
+        self.purpose = ""
+        """What the heads are for that are put in now: a head that several lines need has the first."""
 
     # ---- coordinates ----
 
@@ -237,7 +239,9 @@ class Builder:
         out = self._fresh(name, 2 * number - 1)
         heads = self._layer(number).heads
         declared = parse_arith(gap) if terms else None
-        head = heads.get((mask, terms)) or Head(out, mask, Weighting.AVERAGE, (), terms, gap=declared)
+        head = heads.get((mask, terms)) or Head(
+            out, mask, Weighting.AVERAGE, (), terms, gap=declared, purpose=self.purpose
+        )
         heads[mask, terms] = replace(head, values=(*head.values, (out, value)))
         self._reads[mask, terms, value] = out
         return Affine.coordinate(out)

@@ -1,0 +1,252 @@
+"""What makes a verdict understood: where softmax leaves hard attention on a word, the command that shows more of it,
+and a few words that show what was decided."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain, islice
+from typing import Any
+
+from hardsim.checking.campaign import CheckOptions, Judge
+from hardsim.checking.engines import HardRunner
+from hardsim.checking.evaluate import judge_of
+from hardsim.checking.result import AUTO, Answer, CheckResult, Mapped, Mismatch, Parting, Shown, Verdict, Word, settled
+from hardsim.checking.subject import Subject
+from hardsim.checking.words import enumerate_words, structured_words
+from hardsim.errors import InputError, Undecided
+from hardsim.hard.exact import HardTrace
+from hardsim.lang.arith import parse_arith
+from hardsim.lang.parse import parse_text
+from hardsim.lang.words import written_word
+from hardsim.program.model import Affine, Head, Program, Unit
+from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
+from hardsim.run.forward import Trace
+from hardsim.run.soft import bounds
+
+EXPRESSION = "<expression>"
+"""The name of an input that is given as text."""
+LONGEST = 256
+"""Symbols of a word on which it is looked for where softmax leaves hard attention: every position sees every other, in
+balls."""
+EACH = 3
+"""Words that are shown of a kind."""
+ASKED, ASKED_ONE_BY_ONE, STRUCTURED = 1000, 200, 24
+"""Words that are asked about to find them: of formulas, all at once; of anything else; and those of a length that has
+more than are left."""
+LONGEST_SHOWN = 12
+"""Symbols of a word that is shown."""
+
+Interval = tuple[Fraction, Fraction]
+
+
+def explained(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:
+    """A result with what makes it understood: words to show where it agrees, the place and the command where not."""
+    mismatch = result.mismatch
+    if mismatch is not None:
+        command = command_for(subject, mismatch.word, options.engine, options.dps)
+        return replace(result, parting=parting_of(subject, mismatch, options), command=command)
+    if not result.agreed or result.verdict is Verdict.UNDECIDED:
+        return result
+    return replace(result, shown=shown_words(subject, 1, result.lengths[-1].n))
+
+
+# ---- where softmax leaves hard attention ----
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Both runs of one word: the residual stream after attention, layer by layer, and what heads read."""
+
+    program: Program
+    hard: HardTrace
+    soft: Trace[Any]
+    index: Mapping[str, int]
+
+    def hard_form(self, form: Affine, number: int, place: int) -> Fraction:
+        """A form in the exact run."""
+        columns = self.hard.layers[number].attended
+        return sum((value * Fraction(columns[name].at(0, place)) for name, value in form.terms), Fraction(0))
+
+    def soft_form(self, form: Affine, number: int, place: int) -> Interval:
+        """A form in the softmax run, enclosed."""
+        low = high = Fraction(0)
+        columns = self.soft.layers[number][0]
+        for name, value in form.terms:
+            ends = sorted(value * end for end in bounds(columns[self.index[name]].values[place]))
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
+    def reads(self, head: Head, out: str, place: int) -> tuple[Fraction, Fraction]:
+        """What hard attention reads, and the middle of what softmax reads."""
+        hard = next(layer.results[head.name][out] for layer in self.hard.layers if head.name in layer.results)
+        column = self.soft.attended[head.name].get(self.index[out])
+        low, high = (Fraction(0), Fraction(0)) if column is None else bounds(column.values[place])
+        return Fraction(hard.at(0, place)), (low + high) / 2
+
+    def partings(self, number: int, unit: Unit) -> Iterator[int]:
+        """The places at which a clip of a layer certainly differs."""
+        for place in range(self.hard.n + 1 - self.program.first):
+            wanted = _clip(self.hard_form(unit.pre, number, place))
+            low, high = map(_clip, self.soft_form(unit.pre, number, place))
+            if low > wanted or high < wanted:
+                yield place
+
+
+def _clip(value: Fraction) -> Fraction:
+    return min(max(value, Fraction(0)), Fraction(1))
+
+
+def parting_of(subject: Subject, mismatch: Mismatch, options: CheckOptions) -> Parting | None:
+    """Where softmax leaves hard attention on a mismatching word; None where it does not, where no arithmetic tells, and
+    of words of more than LONGEST symbols."""
+    word = mismatch.word
+    if "soft/hard" not in mismatch.kind or len(word) > LONGEST:
+        return None
+    with suppress(Undecided, InputError):
+        return parting(judge_of(subject, options, word), word)
+    return None
+
+
+def parting(judge: Judge, word: Word) -> Parting | None:
+    """The head that makes the first clip differ, in the first layer and at the first position where one does, or else
+    that with the largest error of all; None where softmax reads everywhere what hard attention reads.
+
+    Raises:
+        Undecided: if the softmax network reaches no answer.
+    """
+    subject, program = judge.subject, judge.program
+    prepared = subject.prepared(word)
+    found = judge.soft.words.run(prepared)
+    with found.precision():
+        runs = _Runs(program, judge.hard.trace([prepared]), found.trace, subject.index)
+        return _first(runs) or _largest(runs)
+
+
+def _first(runs: _Runs) -> Parting | None:
+    """The head that makes the first clip differ."""
+    program, layers = runs.program, dict[str, tuple[int, Head]]()
+    for number, layer in enumerate(program.layers):
+        layers |= {out: (number, head) for head in layer.heads for out, _ in head.values}
+        clips = [unit for unit in layer.units if unit.clip]
+        places = [(place, k) for k, unit in enumerate(clips) for place in islice(runs.partings(number, unit), 1)]
+        for place, k in sorted(places):
+            unit, errors = clips[k], list[tuple[Fraction, str, Fraction]]()
+            for out, factor in unit.pre.terms:
+                if out in layers:
+                    hard, soft = runs.reads(layers[out][1], out, place)
+                    errors.append((abs(factor * (soft - hard)), out, Fraction(factor)))
+            if errors and max(errors)[0]:
+                _, out, factor = max(errors)
+                wanted = runs.hard_form(unit.pre, number, place)
+                allowed = max(-wanted, wanted - 1, Fraction(0)) / abs(factor)
+                return _told(runs, *layers[out], out, place, allowed)
+    return None
+
+
+def _largest(runs: _Runs) -> Parting | None:
+    """The head with the largest error."""
+    errors: list[tuple[Fraction, int, int, str, Head]] = []
+    for number, layer in enumerate(runs.program.layers):
+        for head in layer.heads:
+            for out, _ in head.values:
+                for place in range(runs.hard.n + 1 - runs.program.first):
+                    hard, soft = runs.reads(head, out, place)
+                    errors.append((abs(soft - hard), number, place, out, head))
+    if not errors:
+        return None
+    error, number, place, out, head = max(errors, key=lambda one: one[0])
+    return _told(runs, number, head, out, place, None) if error else None
+
+
+def _told(runs: _Runs, number: int, head: Head, out: str, place: int, allowed: Fraction | None) -> Parting:
+    hard, soft = runs.reads(head, out, place)
+    return Parting(number + 1, head.name, head.purpose, place + runs.program.first, hard, soft, allowed)
+
+
+# ---- the command that shows more ----
+
+
+def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | None = None) -> str:
+    """The command line that evaluates one word on the same network, quoted for a POSIX shell."""
+    options: dict[str, str | None] = {}
+    file, budget = subject.formula, subject.sharpness
+    if budget is not None and file is not None:
+        regime = REGIMES[subject.program.regime]
+        options["--regime"] = None if regime.name == DEFAULT_REGIME else regime.name
+        usual = budget.temperature == parse_arith(regime.temperature)
+        options["--tau"] = None if usual else str(budget.temperature)
+        read_at = "last" if subject.name == EXPRESSION else parse_text(file.source.text, subject.name).at
+        options["--at"] = None if file.at == read_at else file.at
+        options["--counting"] = subject.counting if subject.counting == "sign" and regime.look_up[0] else None
+    if budget is not None and budget.fixed:
+        options["--beta"] = str(budget.beta)
+    if budget is None and subject.schedule is not None and not subject.softmax:
+        options["--tau"] = str(subject.schedule)
+    if subject.epsilon is not None:
+        options["--epsilon"] = str(subject.epsilon)
+    options |= {"--engine": None if engine == AUTO else engine, "--dps": None if dps is None else str(dps)}
+    given = [part for name, value in options.items() if value is not None for part in (name, value)]
+    given += ["--single-head"] * subject.single_head
+    text = written_word(word, subject.alphabet)
+    if subject.name == EXPRESSION and subject.formula_text is not None:
+        source, given = list[str](), ["-e", subject.formula_text, "--alphabet", " ".join(subject.alphabet), *given]
+    else:
+        source = [subject.name]
+    dash = ["--"] if any(one.startswith("-") for one in (*source, text)) and text != "-" else []
+    line = shlex.join(["hardsim", "eval", *given, *dash, *source, text] if dash or not source else
+                      ["hardsim", "eval", *source, text, *given])  # fmt: skip
+    return f"echo - | {line}" if text == "-" else line  # a lone - is standard input
+
+
+# ---- words to show ----
+
+
+def shown_words(subject: Subject, min_n: int, max_n: int) -> Shown | None:
+    """Three accepted and three rejected words, or three that are mapped to others: short ones of different lengths,
+    with as many different symbols as there are. None where every word is long, or a program leaves its range."""
+    most = min(max_n, LONGEST_SHOWN)
+    if min_n > most:
+        return None
+    together = subject.oracle is not None and getattr(subject.oracle, "many", None) is not None
+    left = ASKED if together else ASKED_ONE_BY_ONE
+    kinds: dict[bool | None, dict[int, list[tuple[Word, Answer]]]] = {True: {}, False: {}, None: {}}
+    hard: list[Callable[[Sequence[Word]], list[Answer]]] = []
+    with suppress(InputError):
+        for n in range(min_n, most + 1):
+            words = _some(subject, n, left)
+            left -= len(words)
+            answers = subject.oracles(words)
+            if answers is None:
+                hard = hard or [HardRunner(subject).answers]
+                answers = hard[0](words)
+            for word, answer in zip(words, answers, strict=True):
+                if settled(answer):
+                    kinds[answer if isinstance(answer, bool) else None].setdefault(n, []).append((word, answer))
+            if left <= 0:
+                break
+    if not any(kinds.values()):
+        return None
+    accepted, rejected = (tuple(word for word, _ in _chosen(kinds[kind])) for kind in (True, False))
+    outputs = [(word, answer) for word, answer in _chosen(kinds[None]) if isinstance(answer, tuple)]
+    pairs = tuple(Mapped(word, tuple(map(str, answer))) for word, answer in outputs)
+    return Shown(accepted, rejected, pairs)
+
+
+def _some(subject: Subject, n: int, most: int) -> list[Word]:
+    """All words of a length, if there are no more than are asked about, else its examples and some of simple shape."""
+    words = list(islice(enumerate_words(subject.alphabet, n), most + 1))
+    if len(words) <= most:
+        return words
+    given = (word for word, _ in subject.examples if len(word) == n)
+    return list(islice(dict.fromkeys(chain(given, structured_words(subject.alphabet, n, STRUCTURED))), most))
+
+
+def _chosen(found: Mapping[int, list[tuple[Word, Answer]]]) -> list[tuple[Word, Answer]]:
+    """The best words of the first lengths that have any, or several of a length where there are too few lengths."""
+    ranked = {n: sorted(some, key=lambda one: -len(set(one[0]))) for n, some in found.items()}
+    turns = (some[turn] for turn in range(EACH) for some in ranked.values() if len(some) > turn)
+    return sorted(islice(turns, EACH), key=lambda one: len(one[0]))
