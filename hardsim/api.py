@@ -249,7 +249,7 @@ class Model:
         progress: Told | None = None,
     ) -> CheckResult:
         """Is the network right, word by word? Semantics, hard attention and softmax are compared on the words of length
-        1 to `max_n`; `progress` is told how many of how many words are done.
+        1 to `max_n` and on longer examples of its file; `progress` is told how many of how many words are done.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.

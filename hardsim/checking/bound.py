@@ -529,7 +529,9 @@ class _Report:
         def planned(total: int) -> None:
             self.total = total
 
-        self.prepared, runs, answers = measure_all(self.subject, self.options, self.crew, planned, self._told)
+        self.prepared, runs, answers = measure_all(
+            self.subject, self.options, self.crew, planned, self._told, range(1, self.options.max_n + 1)
+        )
         job = Job(Reporter, (self.target, self.options, self.wanted, self.prepared))
         lengths = (
             Shard(

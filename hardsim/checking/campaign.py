@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count, islice, takewhile
+from itertools import count, groupby, islice, takewhile
 from math import log
 from typing import Any
 
@@ -25,6 +25,7 @@ from hardsim.checking.engines import (
 )
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
 from hardsim.checking.interrupts import held, interruptible, to_the_report
+from hardsim.checking.options import LARGEST_LENGTH
 from hardsim.checking.result import (
     AUTO,
     BALL,
@@ -45,6 +46,7 @@ from hardsim.checking.result import (
     Violation,
     Word,
     no_answer,
+    plural,
 )
 from hardsim.checking.sharpening import (
     LengthPlan,
@@ -90,9 +92,10 @@ class CheckOptions:
 
     Every word of a length is tried where there are at most `exhaustive` of them, otherwise structured words, pairs of
     neighbours that differ in acceptance, and `samples` random words (by default 20 up to length 16 and 4 beyond, with
-    fewer structured words there). `dps` are the decimal digits that balls begin with, or all that mpmath has. `engine`
-    is the arithmetic of the network: `auto` (float64 with enclosures, balls for what that cannot decide and for the
-    digits shown), `float64`, `ball`, or `mpmath`, which encloses nothing.
+    fewer structured words there). Of a file's examples the longer ones are run too. `dps` are the decimal digits that
+    balls begin with, or all that mpmath has. `engine` is the arithmetic of the network: `auto` (float64 with
+    enclosures, balls for what that cannot decide and for the digits shown), `float64`, `ball`, or `mpmath`, which
+    encloses nothing.
     """
 
     max_n: int = 8
@@ -139,13 +142,37 @@ def effort(subject: Subject, options: CheckOptions, n: int) -> Effort:
 
 def requested(subject: Subject, options: CheckOptions, n: int) -> int:
     """How many words of a length are tried at most."""
+    if n > options.max_n:
+        return len(pinned(subject, options).get(n, ()))
     seeds = sum(len(word) == n for word, _ in subject.examples)
     return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
 
 def count_requested(subject: Subject, options: CheckOptions) -> int:
-    """How many words a check will try at most, over all lengths."""
+    """How many words a check will try at most, over all lengths up to the longest."""
     return sum(requested(subject, options, n) for n in range(1, options.max_n + 1))
+
+
+def pinned(subject: Subject, options: CheckOptions) -> dict[int, tuple[Word, ...]]:
+    """The examples of a formula or a program that are longer than the longest length, by length: they are run whatever
+    that is. Those of a model are held against it when it is read; its temperature may be known for some lengths."""
+    if subject.kind == "ahat" and subject.sharpness is None:
+        return {}
+    longer = dict.fromkeys(word for word, _ in subject.examples if len(word) > options.max_n)
+    return {n: tuple(words) for n, words in groupby(sorted(longer, key=len), len)}
+
+
+def lengths_of(subject: Subject, options: CheckOptions) -> list[int]:
+    """The lengths of which words are tried: all up to the longest, and those of pinned words."""
+    return [*range(1, options.max_n + 1), *pinned(subject, options)]
+
+
+def plan_of(subject: Subject, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
+    """The words of one of these lengths."""
+    if n <= options.max_n:
+        return words_of(subject, options, n, accepts)
+    words, possible = pinned(subject, options)[n], count_words(len(subject.alphabet), n)
+    return WordPlan(n, possible, len(words) == possible, words)
 
 
 class Deciding:
@@ -189,7 +216,7 @@ class Chooser:
         self.subject, self.options, self.accepts = subject, options, Deciding(subject)
 
     def __call__(self, shard: Shard) -> WordPlan:
-        return words_of(self.subject, self.options, shard.n, self.accepts)
+        return plan_of(self.subject, self.options, shard.n, self.accepts)
 
 
 def hold_affordable(subject: Subject, options: CheckOptions, lengths: Iterable[int]) -> None:
@@ -232,7 +259,8 @@ def check_subject(
     memory: Memory | None = None,
     stopped: bool = False,
 ) -> CheckResult:
-    """Compare semantics, hard attention and softmax on the words of length 1 to `options.max_n`.
+    """Compare semantics, hard attention and softmax on the words of length 1 to `options.max_n`, and on longer examples
+    of a file.
 
     The words are shared by the `crew` (by default `options.workers` processes). What the `memory` holds of an earlier
     run is not run again. A KeyboardInterrupt ends it early with a result that is marked partial; one that came before
@@ -254,11 +282,12 @@ def _validate(subject: Subject, options: CheckOptions) -> None:
     if options.max_n < 1:
         raise InputError(f"the largest length must be at least 1, not {options.max_n}")
     if subject.stored is not None:
-        for n in range(1, options.max_n + 1):
+        lengths = lengths_of(subject, options)
+        for n in lengths:
             # A temperature depends on n alone, or on i alone: both run through all their values here.
             subject.stored.inverse_temperature(n, n)
         if options.engine == MPMATH:
-            choose_digits(subject.stored, options.max_n, options.dps)
+            choose_digits(subject.stored, max(lengths), options.dps)
 
 
 class _Campaign:
@@ -268,11 +297,12 @@ class _Campaign:
         self, subject: Subject, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
     ) -> None:
         self.subject, self.options, self.progress, self.crew, self.memory = subject, options, progress, crew, memory
-        self.tallies = _resumed(memory.state or [], options.max_n)
+        self.lengths = lengths_of(subject, options)
+        self.tallies = _resumed(memory.state or [], self.lengths)
         self.prepared: Preparation | None = None
         self.plans: dict[int, LengthPlan] = {}
         self.before = self.done = sum(tally.words for tally in self.tallies.values())
-        self.total = max(count_requested(subject, options), self.done)
+        self.total = max(sum(requested(subject, options, n) for n in self.lengths), self.done)
         self.measured = 0
 
     def run(self) -> None:
@@ -289,7 +319,7 @@ class _Campaign:
             self.measured += words
             self._advance(n)
 
-        prepared, runs, _ = measure_all(subject, options, self.crew, planned, told)
+        prepared, runs, _ = measure_all(subject, options, self.crew, planned, told, self.lengths)
         self.prepared = prepared
         latest = max(self.tallies, default=1)
         for n, shards in runs.items():
@@ -320,12 +350,12 @@ class _Campaign:
     def _shards(self) -> Iterator[Shard]:
         """The words to try, in order, from the last length tallied on: those before it are complete."""
         accepts = Deciding(self.subject)
-        for n in range(max(self.tallies, default=1), self.options.max_n + 1):
+        for n in self.lengths[max(0, len(self.tallies) - 1) :]:
             # Batches of float64 do not depend on the number of processes, since roundings may depend on them.
             size = max(1, min(SHARD, SHARD_SYMBOLS // n)) if self.crew.alone else SHARD
             if self.options.engine in (AUTO, FLOAT64):
                 size = max(1, min(BATCH, BATCH_SYMBOLS // n, BATCH_PAIRS // n**2))
-            words = iter(words_of(self.subject, self.options, n, accepts).words)
+            words = iter(plan_of(self.subject, self.options, n, accepts).words)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)
 
@@ -375,7 +405,7 @@ class _Campaign:
         subject, options, broken = self.subject, self.options, () if self.prepared is None else self.prepared.broken
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
-        verdict, reach = judge(lengths, mismatch, violation, options.engine, escalated, partial)
+        verdict, reach = judge(lengths, mismatch, violation, options.engine, escalated, partial, options.max_n)
         return CheckResult(
             input=subject.name,
             sha256=subject.sha256,
@@ -394,7 +424,7 @@ class _Campaign:
             mismatch=mismatch,
             violation=violation,
             ties=() if self.prepared is None else self.prepared.ties,
-            growth=growth(lengths),
+            growth=growth([length for length in lengths if length.n <= options.max_n]),
             partial=partial,
             undecided_word=stuck,
         )
@@ -405,13 +435,13 @@ class _Campaign:
         return tally.violation if plan is None else plan.violation or exceeded(plan, tally, self.options.engine)
 
 
-def _resumed(tallies: Sequence[Tally], max_n: int) -> dict[int, Tally]:
+def _resumed(tallies: Sequence[Tally], lengths: Sequence[int]) -> dict[int, Tally]:
     """The tallies of an earlier run by length.
 
     Raises:
-        ValueError: if they are not of lengths from 1 on.
+        ValueError: if they are not of the first of these lengths.
     """
-    if [tally.n for tally in tallies] != list(range(1, len(tallies) + 1)) or len(tallies) > max_n:
+    if [tally.n for tally in tallies] != list(lengths[: len(tallies)]):
         raise ValueError("other lengths than those from 1 on")
     if any(tally.words < 0 for tally in tallies):
         raise ValueError("less than no words")
@@ -424,13 +454,13 @@ def measure_all(
     crew: Crew,
     planned: Callable[[int], None],
     told: Callable[[int, int], None],
+    lengths: Sequence[int],
 ) -> tuple[Preparation, dict[int, list[Shard]], dict[int, list[Answer]]]:
-    """`prepare_words` for all words that are to be tried; `planned` is told how many there are.
+    """`prepare_words` for all words of these lengths that are to be tried; `planned` is told how many there are.
 
     Raises:
         InputError: if they do not fit in memory, or a word leaves the range of a program's construction (OutOfRange).
     """
-    lengths = range(1, options.max_n + 1)
     hold_affordable(subject, options, lengths)
     with closing(crew.run(Job(Chooser, (subject, options)), (Shard(n, ()) for n in lengths))) as chosen:
         plans: dict[int, WordPlan] = {plan.n: plan for plan in chosen}
@@ -643,9 +673,10 @@ def judge(
     engine: str,
     escalated: int = 0,
     partial: bool = False,
+    max_n: int = LARGEST_LENGTH,
 ) -> tuple[Verdict, str]:
     """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
-    earned: one word without an answer leaves a check undecided."""
+    earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned."""
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
@@ -666,7 +697,7 @@ def judge(
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
-    return verdict, f"{_words_tried(lengths)}, {HOW[engine]}{in_balls}{claim}"
+    return verdict, f"{_words_tried(lengths, max_n)}, {HOW[engine]}{in_balls}{claim}"
 
 
 def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
@@ -675,8 +706,9 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
-def _words_tried(lengths: Sequence[LengthResult]) -> str:
-    """All words up to some length, and how many of the longer ones."""
+def _words_tried(found: Sequence[LengthResult], max_n: int) -> str:
+    """All words up to some length, how many of the longer ones, and those that are pinned."""
+    lengths, longer = [length for length in found if length.n <= max_n], [one for one in found if one.n > max_n]
     known = zip(lengths, count(1), strict=False)
     whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
     parts: list[str] = []
@@ -688,4 +720,8 @@ def _words_tried(lengths: Sequence[LengthResult]) -> str:
         span = f"length {rest[0].n}" if len(rest) == 1 else f"lengths {rest[0].n} to {rest[-1].n}"
         shown = f"{possible:,}" if possible < 10**12 else f"about 10^{Decimal(possible).adjusted()}"
         parts.append(f"{sum(length.words for length in rest):,} of {shown} words of {span}")
-    return " and ".join(parts)
+    if longer:
+        up_to = "up to " if len(longer) > 1 else ""
+        words = plural(sum(length.words for length in longer), "pinned word")
+        parts.append(f"{words} of {up_to}{longer[-1].n:,} symbols")
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

@@ -58,6 +58,8 @@ def _combined(
         agreed = unasked and result.agreed and not result.partial
         return replace(result, proof=UNASKED + unasked) if agreed and unasked else result
     verdict, reach = proofs[0]
+    if _beyond(result):
+        return replace(result, proof=reach if subject.sharpness is not None else result.proof)
     if verdict is Verdict.PROVED and result.verdict is Verdict.REFUTED:
         return _contradicted(subject, options, result)
     if subject.sharpness is None:
@@ -104,6 +106,15 @@ def _proof(subject: Subject, max_n: int) -> tuple[Verdict, str]:
         return proved.verdict, proved.reach
     found = prove_attention(subject, max_n, search=0)
     return found.verdict, found.reach
+
+
+def _beyond(result: CheckResult) -> bool:
+    """Whether what keeps a check from agreement is a pinned word that is longer than what a proof speaks of."""
+    mismatch, violation = result.mismatch, result.violation
+    if mismatch is not None or violation is not None:
+        first = [] if mismatch is None else [len(mismatch.word)]
+        return min(first if violation is None else [*first, violation.n]) > result.max_n
+    return any(length.undecided for length in result.lengths if length.n > result.max_n)
 
 
 def _contradicted(subject: Subject, options: CheckOptions, result: CheckResult) -> CheckResult:

@@ -45,6 +45,10 @@ DECIDING = f"{TRIED} engine dps {MODEL} epsilon"
 """The options of a model, those of the words that are tried, and all that decide what a check finds: one can be gone on
 from with the same ones alone."""
 
+TEXT, JSON = "text", "json"
+FORMATS = (TEXT, JSON, "junit", "github", "sarif")
+"""What standard output may be: tables, the JSON document, or what other programs read."""
+
 Judge: TypeAlias = Literal["oracle", "hard", "soft"]
 """Whose answer counts."""
 
@@ -91,6 +95,13 @@ def parse_by(text: str) -> Judge:
     return cast(Judge, text)
 
 
+def parse_format(text: str) -> str:
+    """What is on standard output; InputError for what cannot be."""
+    if text not in FORMATS:
+        raise InputError(f"{text!r} is not one of {', '.join(map(repr, FORMATS))}", "Write one of them.")
+    return text
+
+
 def integer(low: int | None, high: int | None) -> Callable[[str | int], int]:
     """A parser of integers in a range that says what it wants in one sentence."""
 
@@ -122,7 +133,7 @@ INTEGERS: dict[str, Callable[[str | int], int]] = {
     "seed": integer(None, None),
     "workers": integer(1, LARGEST_WORKERS),
 }
-PARSERS: dict[str, Callable[[str], object]] = {**RATIONALS, **INTEGERS, "by": parse_by}
+PARSERS: dict[str, Callable[[str], object]] = {**RATIONALS, **INTEGERS, "by": parse_by, "format": parse_format}
 """By field; what is not here is text, or a flag."""
 
 
@@ -178,6 +189,10 @@ class Request:
     formula: str | None = None
     model: str | None = None
     json: str | None = None
+    format: str = "text"
+    quiet: bool = False
+    fail_fast: bool = False
+    pin: bool = False
     written: frozenset[str] = frozenset()
 
     def options(self) -> list[ModelOptions]:

@@ -7,22 +7,32 @@ from dataclasses import replace
 from functools import partial
 
 from hardsim.checking import bound as bounds
-from hardsim.checking.bound import BoundOptions, bound_report, bound_subject
+from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, default_workers
 from hardsim.checking.crews import Crews, crews
-from hardsim.checking.critical import UNUSED, critical, hold_critical
+from hardsim.checking.critical import UNUSED, CriticalResult, critical, hold_critical
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.options import Request
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce, bar, bound_cost
-from hardsim.cli.session import Session, session
+from hardsim.cli.session import Session, Telling, session
 from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.examples import formulas_directory
 from hardsim.files import Sink
-from hardsim.report.bound import print_bound, print_critical, print_criticals, print_gaps, print_summary
+from hardsim.report.bound import (
+    print_bound,
+    print_bound_verdict,
+    print_conclusions,
+    print_critical,
+    print_criticals,
+    print_gaps,
+    print_summary,
+)
+from hardsim.report.check import named
 from hardsim.report.plot import draw, hold_drawable
+from hardsim.report.screen import Screen
 
 
 def command(request: Request) -> None:
@@ -59,6 +69,8 @@ def _reports(current: Session, staff: Crews) -> None:
     given = list(current.read())
     staff.join()
     current.all(given, partial(_report, current, staff, current.tables(given) and not gap))
+    if current.request.quiet:
+        return
     if gap:
         print_gaps(current.screen, current.found, len(current.errors))
     elif len(current.found) > 1:
@@ -77,11 +89,31 @@ def _report(current: Session, staff: Crews, tables: bool, subject: Subject) -> N
                 with interruptible():
                     announce(name, bound_cost(target, options, wanted), crew.workers)
             result = bound_report(target, options, wanted, None if shown is None else shown.update, crew)
-        current.found.append(result)
-        if not gap or not result.agreed:
-            print_bound(current.screen, result, subject.alphabet, tables, request.all_lengths)
+        every, silent = request.all_lengths, gap and result.agreed
+        told = _told(result, subject, tables, every, silent)
+        current.show(result, told)
         left = f"the report on {name} is partial" if result.partial else ""
-        current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left)
+        current.conclude(result.agreed, result.verdict is Verdict.UNDECIDED, left, told)
+
+
+def _told(result: BoundResult, subject: Subject, tables: bool, every: bool, silent: bool) -> Telling:
+    """How a report is told; a `silent` one is a row of the table at the end alone."""
+    alphabet, violation = subject.alphabet, result.violation
+
+    def full(screen: Screen) -> None:
+        if not silent:
+            print_bound(screen, result, alphabet, tables, every)
+
+    return Telling(
+        input=result.input,
+        regime=result.regime,
+        verdict=result.verdict,
+        reach=result.reach,
+        full=full,
+        brief=partial(print_bound_verdict, result=result, alphabet=alphabet),
+        word=violation.word if violation is not None else result.refuted,
+        alphabet=alphabet,
+    )
 
 
 def _critical(current: Session) -> None:
@@ -93,11 +125,31 @@ def _critical(current: Session) -> None:
     def brackets(subject: Subject) -> None:
         with held():
             result = critical(subject, current.request.max_n, Foresight(subject.name, "lengths"))
-            current.found.append(result)
-            print_critical(current.screen, result, subject.alphabet, tables)
+            told = _bracket(result, subject, tables)
+            current.show(result, told)
             left = f"the report on {result.input} is partial" if result.partial else ""
-            current.conclude(True, result.every_length.right_at is None and not left, left)
+            current.conclude(True, result.every_length.right_at is None and not left, left, told)
 
     current.all(given, brackets)
-    if len(current.found) > 1:
+    if len(current.found) > 1 and not current.request.quiet:
         print_criticals(current.screen, current.found)
+
+
+def _bracket(result: CriticalResult, subject: Subject, tables: bool) -> Telling:
+    """How a bracket is told, which is no verdict."""
+    alphabet = subject.alphabet
+
+    def brief(screen: Screen) -> None:
+        screen.line((named(result.input, result.model.regime), "bold"))
+        print_conclusions(screen, result, alphabet)
+
+    return Telling(
+        input=result.input,
+        regime=result.model.regime,
+        verdict="",
+        reach=f"every length {result.every_length.summary}",
+        full=partial(print_critical, result=result, alphabet=alphabet, tables=tables),
+        brief=brief,
+        word=result.every_length.word,
+        alphabet=alphabet,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hardsim.checking.campaign import CheckOptions, default_workers
 from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
@@ -13,11 +14,13 @@ from hardsim.checking.options import ALL, Request
 from hardsim.checking.result import AUTO, MPMATH, CheckResult, Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import announce, bar, check_cost
-from hardsim.cli.session import Session, session
-from hardsim.cli.streams import UNDECIDED, note
+from hardsim.cli.pin import hold_pinnable, hold_placed, pin
+from hardsim.cli.session import Session, Telling, session
+from hardsim.cli.streams import note
 from hardsim.errors import InputError
 from hardsim.files import same_file
-from hardsim.report.check import Listing, print_check, print_list, print_summary
+from hardsim.report.check import Listing, print_check, print_list, print_summary, print_verdict
+from hardsim.report.screen import Screen
 
 REQUIRED = {None: None, "proved": Verdict.PROVED, "certified": Verdict.CERTIFIED}
 
@@ -27,8 +30,10 @@ def command(request: Request) -> None:
     if request.require not in REQUIRED:
         told = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(told, "Write --require certified or --require proved.")
+    hold_pinnable(request)
     with crews(request, note) as staff, session("check", request, request.seed) as current:
         given = list(current.read())
+        hold_placed(request, given)
         kept = _checkpoint(current)
         if kept is None or not kept.complete:
             staff.join()
@@ -36,10 +41,11 @@ def command(request: Request) -> None:
         listing = Listing(current.screen, [one.name for one in given], request.regime == ALL)
         blocks = tables or not current.several(given)
         current.all(given, _Work(current, staff, tables, None if blocks else listing, kept).check)
-        if len(current.found) > 1:
+        if len(current.found) > 1 and not request.quiet:
             if blocks:
                 print_list(current.screen, current.found)
             print_summary(current.screen, current.found)
+        pin(current, given)
         if kept is not None and not current.interrupted:
             kept.finish()
 
@@ -88,21 +94,18 @@ class _Work:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
-            if self.listing is not None:
-                self.listing.add(result, subject.alphabet)
-            else:
-                print_check(self.current.screen, result, subject.alphabet, self.tables, request.all_lengths)
-            self.current.found.append(result)
-            self._hold(result)
+            told = self._told(result, subject)
+            self.current.show(result, told)
             left = f"the result of {result.input} is partial, it stands for the words tried until now"
             undecided = result.verdict is Verdict.UNDECIDED
-            self.current.conclude(result.agreed, undecided, left if result.partial else "")
+            left = left if result.partial else ""
+            self.current.conclude(result.agreed, undecided, left, told, self._weaker(result))
 
-    def _hold(self, result: CheckResult) -> None:
-        """Exit code 3 for a verdict that is weaker than `--require` asks for, with what leads to a stronger one."""
+    def _weaker(self, result: CheckResult) -> str:
+        """That a verdict is weaker than `--require` asks for, with what leads to a stronger one; empty if it is not."""
         wanted = REQUIRED[self.current.request.require]
         if wanted is None or not result.agreed or result.verdict.reaches(wanted):
-            return
+            return ""
         if wanted is Verdict.PROVED:
             advice = "The prover did not settle it (it is asked under --engine auto up to length 64): `hardsim prove` "
             advice += "says why."
@@ -112,6 +115,26 @@ class _Work:
             advice = "No word was tried: run it again."
         else:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
-        told = f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
-        self.current.codes.append(UNDECIDED)
-        self.current.remark(result.input, result.model.regime, told)
+        return f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
+
+    def _told(self, result: CheckResult, subject: Subject) -> Telling:
+        """How a result is told."""
+        mismatch, violation, alphabet = result.mismatch, result.violation, subject.alphabet
+        word = result.undecided_word if mismatch is None else mismatch.word
+
+        def full(screen: Screen) -> None:
+            if self.listing is not None:
+                self.listing.add(result, alphabet)
+            else:
+                print_check(screen, result, alphabet, self.tables, self.current.request.all_lengths)
+
+        return Telling(
+            input=result.input,
+            regime=result.model.regime,
+            verdict=result.verdict,
+            reach=result.reach,
+            full=full,
+            brief=partial(print_verdict, result=result, alphabet=alphabet),
+            word=violation.word if word is None and violation is not None else word,
+            alphabet=alphabet,
+        )

@@ -17,7 +17,7 @@ from hardsim.checking.options import Request
 from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import all_options, flag, plainly, signed, taking
-from hardsim.cli.streams import CODES, LostOutput, note, say
+from hardsim.cli.streams import CODES, LostOutput, say, warn
 from hardsim.errors import did_you_mean
 from hardsim.examples import located
 from hardsim.version import __version__
@@ -193,7 +193,7 @@ def dispatch(arguments: list[str] | None = None) -> int:
     code = _dispatch(arguments)
     option = _misplaced(arguments)
     if code == streams.BAD_INPUT and option is not None:
-        note(f"{option} stands after '--' and was read as a file or a word: options stand before '--'")
+        warn(f"{option} stands after '--' and was read as a file or a word: options stand before '--'")
     return code
 
 

@@ -13,7 +13,7 @@ from hardsim.checking.subject import Subject, digest
 from hardsim.cli.estimate import announce, check_cost
 from hardsim.cli.session import check_source, session
 from hardsim.errors import InputError
-from hardsim.files import STDOUT, Sink, is_directory
+from hardsim.files import Sink, is_directory
 from hardsim.report.check import model_line
 
 
@@ -25,8 +25,6 @@ def command(request: Request) -> None:
     if output is None:
         _readable(request)
         raise InputError("nowhere to write the network", "Add -o model.json, or -o - for standard output.")
-    if output == STDOUT == request.json:
-        raise InputError("-o - and --json - both want standard output", "Give one of them a file.")
     if file and is_directory(file):
         raise InputError(f"{file} is a directory, and one file holds one network", "Name one formula file.")
     with Sink(output, "-o") as target, session("compile", request, target=target) as current:

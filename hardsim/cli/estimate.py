@@ -28,7 +28,7 @@ from hardsim.checking.result import Word
 from hardsim.checking.sharpening import plan_length, prepare_words
 from hardsim.checking.subject import Subject
 from hardsim.checking.words import count_words
-from hardsim.cli.streams import note
+from hardsim.cli.streams import hushed, note
 from hardsim.errors import HardsimError, Undecided
 from hardsim.report.numbers import count, plural
 from hardsim.visible import visible
@@ -436,7 +436,7 @@ def _rich() -> RichProgress:
 @contextmanager
 def bar(title: str, unit: str = "words") -> Iterator[Bar | None]:
     """A bar for one task, or None where nobody is looking; it goes when the task ends or is interrupted."""
-    if not sys.stderr.isatty():
+    if hushed() or not sys.stderr.isatty():
         yield None
         return
     with closing(Bar(title, unit)) as shown:

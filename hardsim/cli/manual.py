@@ -13,6 +13,8 @@ from hardsim.checking.options import MODEL, TRIED
 
 INPUT, CREW = "json expression alphabet", "dps workers backend scheduler"
 """Where the input of a command comes from, and who tries words."""
+SHOWN = "quiet format fail_fast"
+"""How the verdicts on several inputs are told."""
 FIRST_EXAMPLES = 4
 """Examples of a command on the page that is one screen."""
 
@@ -76,6 +78,8 @@ line unless it fails (--tables prints all tables).
 A hard-attention model, or a program compiled into one, is run exactly and as a softmax model with the same parameters,
 at the temperature that Theorem 26 gives for its score gap (or at --tau). Every activation is compared with the hard
 one; errors stand beside the theorem's bounds.
+
+The words of accept:, reject: and map: lines are run whatever --max-n says; --pin adds a word that fails to them.
 
 The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
 --resume a check that was stopped, by whatever, goes on from the words it had done.
@@ -289,17 +293,18 @@ COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
         CHECK,
-        f"files max_n regime require json | {TRIED} {MODEL} epsilon engine {CREW} resume tables all_lengths {INPUT}",
+        f"files max_n regime require pin json | {TRIED} {MODEL} epsilon engine {CREW} resume tables all_lengths "
+        f"{SHOWN} {INPUT}",
     ),
     "prove": Manual(
         "Is it right on all words up to a length?",
         PROVE,
-        f"files max_n min_n all_n certificate regime json | heads_only search {MODEL} epsilon engine dps workers tables"
-        f" {INPUT}",
+        f"files max_n min_n all_n certificate regime json | heads_only search {MODEL} epsilon engine dps "
+        f"workers pin tables {SHOWN} {INPUT}",
         {"max_n": 64},
     ),
     "verify": Manual(
-        "Is a certificate of such a proof right?", VERIFY, f"certificates formula model json | at {INPUT}"
+        "Is a certificate of such a proof right?", VERIFY, f"certificates formula model json | at {SHOWN} {INPUT}"
     ),
     "eval": Manual(
         "What is answered on given words?",
@@ -321,7 +326,8 @@ COMMANDS = {
     "bound": Manual(
         "What does the theory allow, and what happens?",
         BOUND,
-        f"files max_n critical gap plot json | {TRIED} {MODEL} epsilon engine {CREW} tables all_lengths {INPUT}",
+        f"files max_n critical gap plot json | {TRIED} {MODEL} epsilon engine {CREW} tables all_lengths {SHOWN} "
+        f"{INPUT}",
         {"exhaustive": 256},
     ),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),

@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from hardsim.checking.options import DEFAULTS, LARGEST_LENGTH, PARSERS, Request
+from hardsim.cli import streams
 from hardsim.cli.completion import Completion
 from hardsim.cli.manual import Manual
 from hardsim.errors import InputError
@@ -77,6 +78,13 @@ output       -o --output PATH            The file to write; '-' is standard outp
 formula      --formula FILE              Is it about the formula of this .ltl file?
 model        --model FILE                Is it about the network of this compiled model?
 json         --json PATH                 Write everything as JSON too. '-' is standard output, alone.
+format       --format NAME               Print text, json, junit, github or sarif. json is --json -; for other programs
+                                         there are JUnit XML, annotations of GitHub Actions, and SARIF 2.1.0.
+quiet        -q --quiet                  Print verdicts and failures only.
+fail_fast    --fail-fast                 Stop after the first failure. That is a mismatch, bad input, or a verdict that
+                                         is less than was required.
+pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl or
+                                         .srasp file.
 """
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]
@@ -186,6 +194,7 @@ def taking(
         sources = {name: context.get_parameter_source(name) for name in values}
         written = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
         request = Request(**values, written=written)
+        streams.hush(request.quiet)
         if "regime" in values:
             request.options()
         command(request)

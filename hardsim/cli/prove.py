@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from hardsim.checking import prove as proving
 from hardsim.checking.certificate import certificate, certificate_text
@@ -14,34 +15,31 @@ from hardsim.checking.prove import UNUSED, ProofResult, hold_provable, plan_proo
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import announce_certificate, announce_model_proof, announce_proof, bar
-from hardsim.cli.session import Session, session
+from hardsim.cli.pin import hold_pinnable, hold_placed, pin
+from hardsim.cli.session import Session, Telling, session
 from hardsim.errors import InputError
-from hardsim.files import STDOUT, Sink
-from hardsim.report.prove import print_proof, print_proofs
+from hardsim.files import Sink
+from hardsim.report.prove import print_proof, print_proof_verdict, print_proofs
 
 
 def command(request: Request) -> None:
     """The command."""
     hold_provable(request)
+    hold_pinnable(request)
     path = request.certificate
     with (
-        nullcontext() if path is None else _target(path, request) as target,
+        nullcontext() if path is None else Sink(path, "--certificate") as target,
         session("prove", request, target=target) as current,
     ):
         current.without(*UNUSED)
         given = list(current.read())
+        hold_placed(request, given)
         if current.several(given) and target is not None:
             raise InputError("one certificate is of one input, and there are several", "Give one of them.")
         current.all(given, _Work(current, current.tables(given), target).prove)
-        if len(current.found) > 1:
+        if len(current.found) > 1 and not request.quiet:
             print_proofs(current.screen, current.found)
-
-
-def _target(path: str, request: Request) -> Sink:
-    """Where the certificate goes, if there can be one."""
-    if path == STDOUT == request.json:
-        raise InputError("--certificate - and --json - both want standard output", "Give one of them a file.")
-    return Sink(path, "--certificate")
+        pin(current, given)
 
 
 @dataclass
@@ -87,11 +85,11 @@ class _Work:
                 return None
             with interruptible():
                 result = proving.confirmed(result)
-            current.found.append(result)
-            print_proof(current.screen, result, subject.alphabet, self.tables)
+            told = _told(result, regime, subject, self.tables)
+            current.show(result, told)
             partly = result.confirmed is not None and result.confirmed.partial
             left = f"{result.input} was proved, but not all words were run that are run after a proof" if partly else ""
-            current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left)
+            current.conclude(result.verdict is not Verdict.REFUTED, result.verdict is Verdict.UNDECIDED, left, told)
         return result
 
     def _certify(self, subject: Subject, target: Sink) -> None:
@@ -100,4 +98,21 @@ class _Work:
         announce_certificate(subject, request.min_n, request.max_n)
         document = certificate(subject, request.max_n, request.min_n)
         target.write(certificate_text(document))
-        self.current.screen.line(f"certificate, checked: {target.path} (model sha256 {document['digests']['model']})")
+        if not request.quiet:
+            told = f"certificate, checked: {target.path} (model sha256 {document['digests']['model']})"
+            self.current.screen.line(told)
+
+
+def _told(result: ProofResult, regime: str | None, subject: Subject, tables: bool) -> Telling:
+    """How a result is told."""
+    alphabet = subject.alphabet
+    return Telling(
+        input=result.input,
+        regime=regime,
+        verdict=result.verdict,
+        reach=result.reach,
+        full=partial(print_proof, result=result, alphabet=alphabet, tables=tables),
+        brief=partial(print_proof_verdict, result=result, alphabet=alphabet),
+        word=None if result.mismatch is None else result.mismatch.word,
+        alphabet=alphabet,
+    )

@@ -2,29 +2,63 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from importlib import import_module
+from time import perf_counter
+from typing import Any, cast
 
 import typer
 
 from hardsim.checking.engines import few_digits
 from hardsim.checking.interrupts import held, interruptible, settle_signals
 from hardsim.checking.open import Input, expand_paths, read_expression, read_input
-from hardsim.checking.options import ALL, Request
+from hardsim.checking.options import ALL, JSON, TEXT, Request
+from hardsim.checking.result import Verdict, Word
 from hardsim.checking.subject import Subject
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
-from hardsim.cli.streams import LostOutput, note, say
-from hardsim.errors import HardsimError, InputError
+from hardsim.cli.manual import COMMANDS
+from hardsim.cli.streams import LostOutput, note, say, warn
+from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Sink
-from hardsim.report.document import Document, Failure, InputRead, Note
+from hardsim.lang.words import written_word
+from hardsim.report.document import Document, Failure, InputRead, Note, NotRun
+from hardsim.report.numbers import plural
+from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
 from hardsim.run.float_trust import reasons
 
 EXPRESSION = "<expression>"
+ENDINGS = {
+    streams.AGREED: Ending.PASSED,
+    streams.MISMATCH: Ending.FAILED,
+    streams.BAD_INPUT: Ending.ERROR,
+    streams.UNDECIDED: Ending.SKIPPED,
+    streams.INTERNAL: Ending.ERROR,
+}
+"""By the exit code that one input means."""
+NOT_RUN = {True: "not run: --fail-fast ended the run", False: "no verdict: interrupted"}
+
+Print = Callable[[Screen], None]
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How a result is told: its name and verdict (empty where it has none) and how far that reaches, and the word that
+    shows it; how all of it is printed (`full`), and its verdict alone (`brief`)."""
+
+    input: str
+    regime: str | None
+    verdict: str
+    reach: str
+    full: Print
+    brief: Print
+    word: Word | None = None
+    alphabet: Sequence[str] = ()
 
 
 class Session:
@@ -37,10 +71,25 @@ class Session:
 
     def __init__(self, command: str, request: Request, seed: int | None, target: Sink | None) -> None:
         self.command, self.request, self.seed = command, request, seed
-        self.sink = None if request.json is None else Sink(request.json, "--json")
-        self.outputs = [sink for sink in (self.sink, target) if sink is not None]
-        self.screen = Screen(enabled=STDOUT not in [sink.path for sink in self.outputs])
+        self.sink = _json(request)
+        self.outputs = [sink for sink in (target, self.sink) if sink is not None]
+        taken = [f"{sink.option} {STDOUT}" for sink in self.outputs if sink.path == STDOUT]
+        if "format" in request.written:
+            taken.append(f"--format {request.format}")
+        if len(taken) > (2 if request.format == JSON else 1):
+            told = f"{taken[0]} and {taken[-1]} both want standard output"
+            raise InputError(told, "Give one of them a file, or leave it out.")
+        self.screen = Screen(enabled=request.format == TEXT and STDOUT not in [sink.path for sink in self.outputs])
         self.codes: list[int] = []
+        self.outcomes: list[Outcome] = []
+        self.names: list[str] = []
+        """Of all inputs, in order."""
+        self.started = perf_counter()
+        """When the work began whose outcome is next."""
+        self.stopped = False
+        """Whether a failure has ended the run."""
+        self.missed: list[NotRun] = []
+        """Regimes that were not run."""
         self.found: list[Any] = []
         """The results."""
         self.inputs: list[InputRead] = []
@@ -57,6 +106,27 @@ class Session:
         self.codes.append(code)
         message = str(error) if isinstance(error, HardsimError) else f"{type(error).__name__}: {error}"
         self.errors.append(Failure(name, code, message))
+        ending = Ending.FAILED if code == streams.UNDECIDED and self.request.require else ENDINGS[code]
+        told, place = error.message if isinstance(error, InputError) else message, None
+        if isinstance(error, SourceError) and error.source.name == name:
+            place = error.source.line_of(error.span.start)[:2]
+        one = Outcome(name, None, ending, code, told, self._seconds(), details=message, place=place)
+        self._keep(replace(one, file=is_file(name)))
+
+    def _keep(self, one: Outcome) -> None:
+        self.outcomes.append(one)
+        if self.request.fail_fast and one.ending in (Ending.FAILED, Ending.ERROR):
+            self.stopped = True
+
+    def _seconds(self) -> float:
+        """Since the last outcome."""
+        before, self.started = self.started, perf_counter()
+        return self.started - before
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be run."""
+        return self.interrupted or self.stopped
 
     @contextmanager
     def guard(self, name: str | None) -> Iterator[None]:
@@ -68,12 +138,20 @@ class Session:
         except Exception as error:
             self.fail(name, error)
 
-    def remark(self, name: str | None, regime: str | None, message: str | None, said: str | None = None) -> None:
-        """A note on standard error (in other words: `said`), also in the JSON document, if there is anything to say."""
+    def remark(
+        self,
+        name: str | None,
+        regime: str | None,
+        message: str | None,
+        said: str | None = None,
+        tell: Callable[[str], None] = warn,
+    ) -> None:
+        """A note on standard error (in other words: `said`), also in the JSON document, if there is anything to say.
+        What no verdict depends on is told by `note`."""
         if message is None:
             return
         self.screen.flush()
-        note(said or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None))
+        tell(said or ": ".join(part for part in (name, regime and f"regime {regime}", message) if part is not None))
         self.notes.append(Note(name, regime, message))
 
     def precision(self, subject: Subject, max_n: int) -> None:
@@ -86,7 +164,7 @@ class Session:
         """A remark on those of the options that were given and have no use here, if there are any."""
         named, command = self.request.given(options), f"`hardsim {self.command}`"
         if named:
-            self.remark(None, None, f"{named}: not used; {reason}", f"{named}: not used by {command}; {reason}")
+            self.remark(None, None, f"{named}: not used; {reason}", f"{named}: not used by {command}; {reason}", note)
 
     # ---- inputs ----
 
@@ -99,19 +177,22 @@ class Session:
         request = self.request
         check_source(request)
         if request.expression is not None:
+            self.names = [EXPRESSION]
             with self.guard(EXPRESSION):
                 yield self._welcome(read_expression(request.expression, request.alphabet or ""))
             return
         for path in request.files or []:
-            expanded: list[str] = []
             with self.guard(path):
-                expanded = expand_paths([path])
-            for name in expanded:
-                self.spare(name)
-                with self.guard(name):
-                    with patient(f"{name}: reading it takes long, its examples being judged"):
-                        found = read_input(name)
-                    yield self._welcome(found)
+                self.names += expand_paths([path])
+        for name in list(self.names):
+            if self.stopped:
+                break
+            self.spare(name)
+            self.started = perf_counter()
+            with self.guard(name):
+                with patient(f"{name}: reading it takes long, its examples being judged"):
+                    found = read_input(name)
+                yield self._welcome(found)
 
     def spare(self, name: str) -> None:
         """Hold that nothing is written over a file that is read; an InputError otherwise."""
@@ -121,7 +202,7 @@ class Session:
     def _welcome(self, given: Input) -> Input:
         self.inputs.append(InputRead(given.name, given.sha256, given.alphabet))
         for remark in given.remarks(self.request.at):
-            self.remark(given.name, None, remark)
+            self.remark(given.name, None, remark, tell=note if remark in given.remarked else warn)
         return given
 
     def several(self, given: Sequence[Input]) -> bool:
@@ -141,17 +222,20 @@ class Session:
         """
         options, made = self.request.options(), given.made
         if given.formula is None or self.command != "bound":
-            self.remark(given.name, None, self.request.idle(given))
+            self.remark(given.name, None, self.request.idle(given), tell=note)
         if given.formula is None:
             options = options[:1]
         elif self.request.regime == ALL and made is not None:
             regime = made.facts.regime or ""
-            self.remark(given.name, None, f"already compiled, in regime {regime}; --regime {ALL} does not apply to it")
+            told = f"already compiled, in regime {regime}; --regime {ALL} does not apply to it"
+            self.remark(given.name, None, told, tell=note)
             options = [replace(options[0], regime=regime)]
         refusals: list[tuple[str | None, InputError]] = []
         for option in options:
-            if self.interrupted:
-                break
+            if self.over:
+                self.missed.append(NotRun(given.name, option.regime))
+                continue
+            self.started = perf_counter()
             with self.guard(given.name):
                 try:
                     with given.answering():
@@ -160,41 +244,127 @@ class Session:
                     refusals.append((option.regime, error))
         if len(refusals) < len(options):
             for tried, refusal in refusals:
-                self.remark(given.name, tried, refusal.message)
+                self.remark(given.name, tried, refusal.message, tell=note)
             return
         for different in {str(refusal): refusal for _, refusal in refusals}.values():
             self.fail(given.name, different)
 
     def all(self, inputs: Iterable[Input], action: Callable[[Subject], None]) -> None:
-        """Act on one input after the other; after an interruption the others are left alone."""
+        """Act on one input after the other; after an interruption, or a failure that ends the run, the others are left
+        alone."""
         for given in inputs:
-            self.each(given, action)
-            if self.interrupted:
+            if self.over:
                 break
+            self.each(given, action)
 
     # ---- the end ----
 
-    def conclude(self, agreed: bool, undecided: bool, left: str = "") -> None:
-        """The exit code of one result; `left` says what an interruption left of it, if there was one."""
+    def show(self, result: Any, shown: Telling) -> None:
+        """Print a result, or its verdict alone, and keep it."""
+        self.found.append(result)
+        (shown.brief if self.request.quiet else shown.full)(self.screen)
+
+    def conclude(
+        self, agreed: bool, undecided: bool, left: str = "", shown: Telling | None = None, weaker: str = ""
+    ) -> None:
+        """The exit code of one result; `left` says what an interruption left of it, if there was one, and `weaker` why
+        its verdict is not the one that was required."""
         self.screen.flush()
-        if not agreed or undecided:
-            self.codes.append(streams.UNDECIDED if agreed else streams.MISMATCH)
+        code = streams.MISMATCH if not agreed else streams.UNDECIDED if undecided or weaker else streams.AGREED
+        if code:
+            self.codes.append(code)
         if left:
             self.interrupted = True
             say(f"interrupted: {left}")
+        if shown is None:
+            return
+        if weaker:
+            self.remark(shown.input, shown.regime, weaker)
+        ending, reasons = ENDINGS[code], [weaker] * bool(weaker) + [f"interrupted: {left}"] * bool(left)
+        if weaker:
+            ending = Ending.FAILED
+        elif left and agreed:
+            ending, code = Ending.SKIPPED, streams.INTERRUPTED
+        elif shown.verdict == Verdict.OBSERVED and agreed:
+            ending = Ending.SKIPPED
+        message = "; ".join([": ".join(filter(None, (shown.verdict, shown.reach))), *reasons])
+        self._keep(
+            Outcome(
+                shown.input, shown.regime, ending, code, message, self._seconds(), shown.verdict, shown.reach,
+                word="" if shown.word is None else written_word(shown.word, shown.alphabet),
+                details="\n".join([_printed(shown.brief), *reasons]), file=is_file(shown.input),
+            )
+        )  # fmt: skip
 
     def finish(self) -> None:
-        """Write the JSON document and leave with the exit code of the run."""
+        """Write what standard output is to be besides text, and the JSON document; leave with the exit code."""
         for reason in reasons():
             self.remark(None, None, reason)
         worst = min(self.codes, key=streams.WORST_FIRST.index, default=streams.AGREED)
         code = streams.INTERRUPTED if self.interrupted else worst
         settle_signals()
+        missed = self._missed()
+        if self.screen.enabled:
+            self._slowest()
         self.screen.flush()
         if self.sink is not None:
-            parts = map(tuple, (self.inputs, self.found, self.notes, self.errors))
-            self.sink.write(Document(self.command, self.seed, code, *parts).to_json())
+            inputs, found, notes, errors = map(tuple, (self.inputs, self.found, self.notes, self.errors))
+            parts = inputs, found, notes, errors, tuple(missed)
+            self.sink.write(Document(self.command, self.seed, code, *parts, stopped=self.stopped).to_json())
+        if self.request.format not in (TEXT, JSON):
+            form = cast(Format, import_module(f"hardsim.report.{self.request.format}"))
+            Sink(STDOUT, "--format").write(form.render(self._finished(code, missed)))
         raise typer.Exit(code)
+
+    def _finished(self, code: int, missed: Sequence[NotRun]) -> Finished:
+        """The run, as other programs are told of it."""
+        outcomes, reason = list(self.outcomes), NOT_RUN[self.stopped]
+        for one in missed:
+            left = code if self.interrupted else streams.AGREED
+            outcomes.append(Outcome(one.input, one.regime, Ending.SKIPPED, left, reason, 0.0, file=is_file(one.input)))
+        told = [": ".join(filter(None, (one.input, one.regime, one.message))) for one in self.notes]
+        remarks = ["interrupted: what was finished until then is here"] if self.interrupted else []
+        return Finished(self.command, code, outcomes, told, remarks)
+
+    def _missed(self) -> list[NotRun]:
+        """The inputs without an outcome, where the run has ended before its end, and what it left of the others."""
+        if not self.over or "fail_fast" not in COMMANDS[self.command].fields:
+            return []
+        known = {one.input for one in self.outcomes} | {one.input for one in self.missed}
+        names = [name for name in dict.fromkeys(self.names) if name not in known]
+        if self.stopped:
+            parts = [f"{plural(len(self.missed), 'regime')} of {self.missed[0].input}"] if self.missed else []
+            parts += [plural(len(names), "input")] if names else []
+            say(f"stopped at the first failure (--fail-fast); not run: {' and '.join(parts) or 'nothing'}")
+        return [*self.missed, *(NotRun(name, None) for name in names)]
+
+    def _slowest(self) -> None:
+        """A remark on what took longest, where there are several inputs."""
+        if len({one.input for one in self.outcomes}) > 1:
+            slowest, total = max(self.outcomes, key=lambda one: one.seconds), sum(one.seconds for one in self.outcomes)
+            note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
+
+
+def is_file(name: str | None) -> bool:
+    """Whether an input is a file of that name, and neither an expression nor what is shipped under the name."""
+    return name not in (None, EXPRESSION) and located(name or "") == name
+
+
+def _json(request: Request) -> Sink | None:
+    """Where the JSON document goes, if it is asked for."""
+    if request.format != JSON:
+        return None if request.json is None else Sink(request.json, "--json")
+    if request.json is not None:
+        told = f"--format {JSON} is --json {STDOUT}, and --json {request.json} is given too"
+        raise InputError(told, "Leave out one of them.")
+    return Sink(STDOUT, "--json")
+
+
+def _printed(brief: Print) -> str:
+    """What is printed, as text."""
+    text = io.StringIO()
+    brief(Screen(text))
+    return text.getvalue().rstrip("\n")
 
 
 @contextmanager

@@ -108,9 +108,31 @@ def say(*lines: str) -> None:
         sys.stderr.flush()
 
 
-def note(text: str) -> None:
+class _Talk:
+    """Of this process: whether nobody wants to hear what no verdict depends on."""
+
+    hushed = False
+
+
+def hush(quiet: bool) -> None:
+    """Say from here on what verdicts depend on alone, or everything."""
+    _Talk.hushed = quiet
+
+
+def hushed() -> bool:
+    """Whether mere talk is not wanted."""
+    return _Talk.hushed
+
+
+def warn(text: str) -> None:
     """A remark on standard error."""
     say(f"note: {text}")
+
+
+def note(text: str) -> None:
+    """A remark on which no verdict depends: it is silent under --quiet."""
+    if not _Talk.hushed:
+        warn(text)
 
 
 # ---- what went wrong ----

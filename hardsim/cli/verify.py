@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 from hardsim.checking.certificate import (
@@ -19,8 +20,8 @@ from hardsim.checking.open import read_expression, read_input
 from hardsim.checking.options import Request
 from hardsim.checking.result import span_text
 from hardsim.checking.subject import Subject
-from hardsim.cli.session import check_source, session
-from hardsim.cli.streams import MISMATCH, say
+from hardsim.cli.session import Telling, check_source, session
+from hardsim.cli.streams import say
 from hardsim.errors import InputError
 from hardsim.files import read_bytes
 from hardsim.lang.ast import FormulaFile
@@ -53,19 +54,38 @@ def command(request: Request) -> None:
             if name is not None:
                 current.spare(name)
         meant = _meant(request)
+        current.names = list(request.certificates)
         for name in request.certificates:
+            if current.over:
+                break
+            current.started = perf_counter()
             with current.guard(name):
                 result = check(name, meant)
-                current.found.append(result)
-                if result.min_n is not None and result.max_n is not None:
-                    print_valid(current.screen, result)
-                    for line in text_lines(result):
-                        current.screen.line(line)
-                    current.screen.flush()
+                told = _told(result)
+                if result.valid:
+                    current.show(result, told)
                 else:
                     # Not on standard output, where whoever looks for VALID would find it.
                     say(f"{name}: INVALID: {result.reason}")
-                    current.codes.append(MISMATCH)
+                    current.found.append(result)
+                current.conclude(result.valid, undecided=False, shown=told)
+
+
+def _told(result: VerifyResult) -> Telling:
+    """How a result is told."""
+    said = result.reason or ""
+    if result.min_n is not None and result.max_n is not None:
+        said = f"every word of {span_text(result.min_n, result.max_n)}"
+
+    def brief(screen: Screen) -> None:
+        print_headline(screen, result.verdict, "bold green" if result.valid else "bold red", result.input, said)
+
+    def full(screen: Screen) -> None:
+        brief(screen)
+        for line in text_lines(result):
+            screen.line(line)
+
+    return Telling(result.input, None, result.verdict, said, full, brief)
 
 
 def _meant(request: Request) -> Meant:
@@ -91,14 +111,6 @@ def _meant(request: Request) -> Meant:
     if made is None:
         raise InputError(f"{model} is no compiled model", "Make one with: hardsim compile FILE -o NAME.model.json")
     return replace(meant, model=(made, model))
-
-
-def print_valid(screen: Screen, result: VerifyResult) -> None:
-    """That a certificate is valid, and what it claims."""
-    assert result.min_n is not None
-    assert result.max_n is not None
-    reach = f"every word of {span_text(result.min_n, result.max_n)}"
-    print_headline(screen, "VALID", "bold green", result.input, reach)
 
 
 def text_lines(result: VerifyResult) -> list[str]:

@@ -142,11 +142,16 @@ def print_critical(screen: Screen, result: CriticalResult, alphabet: Sequence[st
         screen.raw()
         screen.table(CRITICAL_COLUMNS, [bracket_row(bracket, alphabet) for bracket in result.lengths])
     screen.raw()
+    print_conclusions(screen, result, alphabet)
+    screen.raw()
+
+
+def print_conclusions(screen: Screen, result: CriticalResult, alphabet: Sequence[str]) -> None:
+    """What is known for every length."""
     for text in conclusions(result):
         screen.line(f"  {text}")
     if result.every_length.word is not None:
         screen.word("The word that is wrong at the largest beta", result.every_length.word, alphabet)
-    screen.raw()
 
 
 def bracket_row(bracket: Bracket, alphabet: Sequence[str]) -> list[str]:

@@ -63,7 +63,10 @@ def print_check(
     print_shown(screen, result.shown, alphabet)
     lengths = result.lengths
     if tables and lengths:
-        rows = [row_of(some) for some in grouped(lengths, all_lengths)]
+        longer = [length for length in lengths if length.n > result.max_n]  # of pinned words alone
+        spans = grouped(lengths[: len(lengths) - len(longer)], all_lengths)
+        spans += [[length] for length in longer] if all_lengths else [longer] * bool(longer)
+        rows = [row_of(some) for some in spans]
         screen.block(LENGTH_COLUMNS, [length_row(span, row) for span, row in rows])
         print_heads(screen, result)
         rests_on = assumptions(lengths) if result.model.regime is None else None

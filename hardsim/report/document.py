@@ -80,6 +80,15 @@ class Failure(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class NotRun(Record):
+    """An input that was not run, or not to its end."""
+
+    input: InputName
+    regime: Regime | None
+    """The regime that was left out; null: all that were meant."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Document(Record):
     """One document per run. There are no timestamps: the same request gives the same document. Integers and measured
     numbers are JSON numbers, the latter with at most 20 significant digits; exact rationals, and counts that may exceed
@@ -104,3 +113,7 @@ class Document(Record):
     """Remarks, also on standard error."""
     errors: tuple[Failure, ...] = ()
     """What went wrong with which input."""
+    not_run: tuple[NotRun, ...] = ()
+    """What has no result since the run was interrupted or stopped."""
+    stopped: bool = False
+    """Whether --fail-fast ended the run at a failure."""

@@ -1,8 +1,8 @@
 """README, CONTRIBUTING and the pages of docs/: examples run as they stand, links lead somewhere, names exist.
 
-A fenced block is `console` (a command and what it prints), `sh` (commands), `python`, `json` (a network is checked) or
-text. A comment before it may say `slow`. A command is to end with exit code 0, unless a comment after it says another
-or its report says REFUTED.
+A fenced block is `console` (a command and what it prints), `sh` (commands), `python`, `json` (a network is checked),
+`yaml` (steps of a workflow) or text. A comment before it may say `slow`. A command is to end with exit code 0, unless a
+comment after it says another or its report says REFUTED.
 """
 
 from __future__ import annotations
@@ -152,6 +152,14 @@ def test_commands_end_as_they_should(text: str, hardsim: Cli, directory: Path) -
         assert found is None or found.code == wanted_code(command), (command, found.out, found.err)
 
 
+@pytest.mark.parametrize("text", of_kind("yaml"))
+def test_the_commands_of_a_workflow_are_right(text: str, hardsim: Cli, directory: Path) -> None:
+    """On one formula in place of all, which they check in minutes."""
+    for command in re.findall(r"run: (hardsim .*)", text):
+        short = command.split(" > ")[0].replace(" formulas", " formulas/since.ltl --max-n 2")
+        hardsim(*shlex.split(short)[1:]).exits(0)
+
+
 @pytest.mark.parametrize("texts", by_page(of_kind("python")))
 def test_the_python_of_a_page_runs(texts: list[str], directory: Path) -> None:
     names = {"__name__": "example"}
@@ -174,7 +182,7 @@ def test_the_network_that_is_shown_is_the_one_that_is_shipped() -> None:
 def test_the_pages_have_examples_of_each_kind() -> None:
     kinds = [block.kind for block in BLOCKS]
     assert min(map(kinds.count, ("console", "sh", "python", "json"))) >= 1
-    assert set(kinds) <= {"", "text", "console", "sh", "python", "json"}
+    assert set(kinds) <= {"", "text", "console", "sh", "python", "json", "yaml"}
 
 
 def test_a_wrong_example_is_seen(hardsim: Cli, directory: Path) -> None:

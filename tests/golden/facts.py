@@ -172,7 +172,7 @@ def of_check(document: Any) -> Facts:
     result = only(document)
     if result is None:
         return refusal(document)
-    rows = result["lengths"]
+    rows = [row for row in result["lengths"] if row["n"] <= result["max_n"]]  # the others are of a file's examples
     facts: Facts = {
         "code": document["exit_code"],
         "verdict": result["verdict"],

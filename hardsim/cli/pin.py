@@ -1,0 +1,104 @@
+"""`--pin`: a word that fails becomes an example of the file that was read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import closing
+
+from hardsim.checking.interrupts import held
+from hardsim.checking.open import Accepts, Input, expand_paths
+from hardsim.checking.options import Request
+from hardsim.checking.result import Mismatch, Word
+from hardsim.checking.subject import digest
+from hardsim.cli.session import Session
+from hardsim.errors import InputError
+from hardsim.files import LARGEST_TEXT, Draft, read_bytes, target_of
+from hardsim.lang.ast import Example, MapExample, ProgramExample
+from hardsim.lang.pin import example_line, read_file, with_example
+
+OPTION = "--pin"
+SUFFIXES = (".ltl", ".srasp")
+"""Of the files that have examples to which one can be added."""
+
+
+def hold_pinnable(request: Request) -> None:
+    """Hold, where `--pin` is given, that there is one file which can be written and has a place for examples.
+
+    Raises:
+        InputError: saying what to give.
+    """
+    if not request.pin:
+        return
+    hint = f"Name one formula (.ltl) or program (.srasp), or leave out {OPTION}."
+    if request.expression is not None:
+        raise InputError(f"{OPTION} writes into the file that is read, and -e has none", hint)
+    given = request.files or []
+    missing = [path for path in given if not os.path.exists(path)]
+    if missing:
+        told = f"{OPTION} writes into the file that is read, and there is no file {missing[0]}"
+        raise InputError(told, "`hardsim examples since > since.ltl` makes one of what is shipped.")
+    names = expand_paths(given)
+    if len(names) > 1:
+        raise InputError(f"{OPTION} writes into one file, and there are several", hint)
+    for name in names:
+        if not name.endswith(SUFFIXES):
+            raise InputError(f"{OPTION}: {name} is no formula and no program that examples can be added to", hint)
+        target = target_of(name, OPTION)
+        if not (os.access(target, os.W_OK) and os.access(target.parent, os.W_OK)):
+            raise InputError(f"{OPTION} {name}: cannot be written (permission denied)", f"Leave out {OPTION}.")
+
+
+def hold_placed(request: Request, given: Iterable[Input]) -> None:
+    """Hold that examples are read where the formula is.
+
+    Raises:
+        InputError: if --at says another position than the file.
+    """
+    for one in given:
+        if request.pin and one.formula is not None and request.at not in (None, one.formula.at):
+            told = f"{OPTION} writes an example for the position that the file names ({one.formula.at})"
+            raise InputError(f"{told}, and --at {request.at} reads another", "Write at: into the file instead.")
+
+
+def pin(current: Session, given: Iterable[Input]) -> None:
+    """Write the words that refute something into the file, with the answers of its semantics."""
+    if not current.request.pin:
+        return
+    with held():
+        found = (getattr(result, "mismatch", None) for result in current.found)
+        words = dict.fromkeys(one.word for one in found if isinstance(one, Mismatch) and one.refutes)
+        for one in given:
+            with current.guard(one.name):
+                _write(current, one, words)
+
+
+def _write(current: Session, given: Input, words: Iterable[Word]) -> None:
+    before = data = read_bytes(given.name, LARGEST_TEXT, OPTION)
+    if digest(data) != given.sha256:
+        raise InputError(f"{OPTION} {given.name}: was changed since it was read, and is left alone", "Run it again.")
+    file, told = read_file(data, given.name), []
+    for word in words:
+        example = example_of(given, word)
+        longer = with_example(data, given.name, example)
+        line = example_line(example, file)
+        told.append(f"{line} is an example already" if longer == data else f"pinned as an example: {line}")
+        data = longer
+    if data != before:
+        try:
+            with closing(Draft(target_of(given.name, OPTION))) as draft:
+                draft.commit(data)
+        except OSError as error:
+            why = error.strerror or str(error)
+            hint = f"Write it into the file yourself: {told[0].partition(': ')[2]}"
+            raise InputError(f"{OPTION} {given.name}: cannot be written ({why})", hint) from None
+    for text in told:
+        current.remark(given.name, None, text)
+
+
+def example_of(given: Input, word: Word) -> ProgramExample:
+    """A word with what the semantics of a formula or a program says of it."""
+    answer = (given.oracle or Accepts(given.file))(word)
+    if isinstance(answer, tuple):
+        return MapExample(word, tuple(symbol for symbol in answer if symbol is not None))
+    return Example(word, answer is True)

@@ -1,0 +1,103 @@
+"""An example more in the text of a formula or a program, all else byte for byte as it was."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import TypeAlias
+
+from hardsim.errors import InputError, SourceError
+from hardsim.lang.ast import Example, FormulaFile, MapExample, ProgramExample, SraspProgram
+from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
+from hardsim.lang.parse import parse_text
+from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.words import has_long_symbols, written_word
+
+File: TypeAlias = FormulaFile | SraspProgram
+
+LONGEST_LINE = 100
+"""Characters of a line to which another word is added; a longer one stays as it is."""
+KEYS = ("accept", "reject", "map")
+_LINE_END = re.compile(r"(\r\n|\r|\n)")
+
+
+def example_line(example: ProgramExample, file: File) -> str:
+    """The header line of an example alone."""
+    words = [example.word] if isinstance(example, Example) else [example.word, example.output]
+    shown = " -> ".join(written_word(word, file.alphabet) for word in words).rstrip()
+    return f"{_key(example)}: {shown}"
+
+
+def with_example(data: bytes, name: str, example: ProgramExample) -> bytes:
+    """The bytes of a file with this example in them: the same, if it has it already. A line of its key is made longer,
+    or a line is added.
+
+    Raises:
+        SourceError: if the file is wrong.
+        InputError: if the example cannot be written into it.
+    """
+    before = read_file(data, name)
+    if example in before.examples:
+        return data
+    text = data.decode("utf-8")
+    mark = text[: len(text) - len(text.removeprefix("\ufeff"))]
+    parts = _LINE_END.split(text.removeprefix("\ufeff"))
+    lines, ends = parts[::2], [*parts[1::2], ""]
+    _add(lines, ends, before, example, _layout(before))
+    changed = (mark + "".join(part for pair in zip(lines, ends, strict=True) for part in pair)).encode("utf-8")
+    try:
+        after = read_file(changed, name)
+    except SourceError:
+        after = None
+    wanted = Counter(before.examples) + Counter([example])
+    same = after is not None and replace(after, examples=()) == replace(before, examples=())
+    if after is None or not same or Counter(after.examples) != wanted:
+        told = f"{name}: {example_line(example, before)} would not be read as it is meant there"
+        raise InputError(told, "Write the example into the file yourself, or give the symbols other names.")
+    return changed
+
+
+def _add(lines: list[str], ends: list[str], file: File, example: ProgramExample, layout: Layout) -> None:
+    """Add an example to the lines of a text, each with what ends it."""
+    key, new = _key(example), example_line(example, file)
+    numbers = {line.name: layout.source.text.count("\n", 0, line.at.start) for line in layout.headers}
+    place = next((numbers[name] for name in (key, *KEYS) if name in numbers), max(numbers.values(), default=None))
+    if place is None:  # a program may have no header at all
+        assert layout.first is not None
+        place = layout.source.text.count("\n", 0, layout.first.start)
+        lines.insert(place, _indent(lines[place]) + new)
+        ends.insert(place, ends[place] or "\n")
+        return
+    line = lines[place]
+    longer = f"{line.rstrip()} {written_word(example.word, file.alphabet)}{line[len(line.rstrip()) :]}"
+    if key in numbers and key != "map" and not has_long_symbols(file.alphabet) and len(longer) <= LONGEST_LINE:
+        lines[place] = longer
+        return
+    lines.insert(place + 1, _indent(line) + new)
+    # The last line of a file may have no end, and keeps none.
+    ends.insert(place, ends[place] or next(filter(None, reversed(ends)), "\n"))
+
+
+def _key(example: ProgramExample) -> str:
+    if isinstance(example, MapExample):
+        return "map"
+    return "accept" if example.accept else "reject"
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def read_file(data: bytes, name: str) -> File:
+    """A formula or a program, as the name of its file says.
+
+    Raises:
+        SourceError: if it is wrong.
+    """
+    return parse_program(data, name) if name.endswith(".srasp") else parse_text(data, name)
+
+
+def _layout(file: File) -> Layout:
+    kind = FormulaLayout if isinstance(file, FormulaFile) else ProgramLayout
+    return kind(file.source)
