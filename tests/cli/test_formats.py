@@ -454,7 +454,9 @@ def test_quiet_is_verdicts_and_failures_alone(hardsim: Cli, since: Path, future:
     hardsim("prove", since, future, "--max-n", "2", "--quiet").clean("PROVED").lacks("link 1", "margin")
     hardsim("bound", since, future, "--max-n", "2", "--quiet").clean("CERTIFIED").lacks("grid", "theorem")
     hardsim("bound", since, "--gap", "--max-n", "2", "--quiet").clean("CERTIFIED").lacks("tightest")
-    hardsim("bound", since, "--critical", "--max-n", "2", "--quiet").clean("every length: right").lacks("words tried", "wrong on")
+    hardsim("bound", since, "--critical", "--max-n", "2", "--quiet").clean("every length: right").lacks(
+        "words tried", "wrong on"
+    )
 
 
 def test_quiet_verifies_in_a_line(hardsim: Cli, since: Path, tmp_path: Path) -> None:
