@@ -58,7 +58,7 @@ bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMU
 slow: $(SLOW) ## the slow tests: longer lengths, new random examples, clusters; about 20 minutes on two idle processors
 	$(PYTEST) -m slow --hypothesis-profile new --no-cov
 
-bench: $(BENCH) ## measure costs beside their targets (BENCH_FLAGS), about ten minutes; the numbers go to BENCH_JSON too
+bench: $(BENCH) ## measure costs beside their targets (BENCH_FLAGS), twelve minutes; the numbers go to BENCH_JSON too
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
 
 bench-docs: $(BENCH) ## measure everything, and put the numbers into benchmarks/results.json and docs/benchmarks.md

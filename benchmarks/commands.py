@@ -65,7 +65,7 @@ def run(command: Sequence[str], text: str = "", memory: bool = False, limit: flo
         seconds = perf_counter() - began
         printed = [_read(stream) for stream in (out, err)]
     if late:
-        return Finished(code or 1, printed[0], f"error: not done after {limit:g} seconds", seconds, peak)
+        return Finished(code or 1, printed[0], f"not done after {limit:g} seconds", seconds, peak)
     return Finished(code, printed[0], printed[1], seconds, peak)
 
 

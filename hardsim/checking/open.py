@@ -476,8 +476,7 @@ def _compiled(program: Program, origin: Origin) -> Program | None:
 def _unlabelled(program: Program) -> Program:
     """A program without what only readers see."""
     layers = tuple(
-        replace(layer, heads=tuple(replace(head, purpose="", theorem="") for head in layer.heads))
-        for layer in program.layers
+        replace(layer, heads=tuple(replace(head, purpose="") for head in layer.heads)) for layer in program.layers
     )
     return replace(program, layers=layers, meanings={})
 

@@ -17,7 +17,7 @@ from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from hardsim.checking.result import ENGINES
-from hardsim.errors import InputError, did_you_mean
+from hardsim.errors import InputError, did_you_mean, nearest
 from hardsim.lang.arith import parse_arith
 from hardsim.program.regimes import PROVEN, REGIMES
 
@@ -89,8 +89,9 @@ def parse_by(text: str) -> Judge:
     """Whose answer counts; InputError for anybody else."""
     judges = get_args(Judge)
     if text not in judges:
+        near = nearest(text, judges)
         told = f"{text!r} is not one of {', '.join(map(repr, judges))}"
-        raise InputError(told, did_you_mean(text, judges) or "Write one of them.")
+        raise InputError(told, f"Did you mean {near}?" if near else "Write one of them.")
     return cast(Judge, text)
 
 

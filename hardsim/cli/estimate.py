@@ -53,6 +53,8 @@ TIMED_LENGTHS = (4, 8, 16, 32, 64)
 """Lengths at which words are timed, until one word takes longer than PATIENCE: long ones take most of the time."""
 TIMED_WORDS = (2, 8, 32, 128, 512, 2048)
 """Words of the batches that are timed, until one takes half of PATIENCE: then its time is far more than its noise."""
+FEW = 8
+"""Words of a batch after which nothing more is timed, if that shows that a check is quick."""
 PATIENCE, SLOW = 0.2, 2.0
 """Seconds that a batch of words should take to be timed, and those of one word after which no batches are."""
 
@@ -228,6 +230,8 @@ def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> 
 
     if upto(max_n) * positions(max_n) * times <= EASY:
         return None
+    if _quick(subject, max_n, run, upto(max_n) * times):
+        return None
     singles: list[tuple[int, float]] = []
     for n in sorted({min(max_n, n) for n in TIMED_LENGTHS}):
         with patient(f"even one word of {plural(n, 'symbol')} takes long"):
@@ -235,10 +239,6 @@ def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> 
         singles.append((n, one))
         if one > SLOW or (one > PATIENCE and len(singles) > 1):
             break
-    again = one if one > SLOW else seconds_of(run, _some_words(subject, n))
-    most = max_n * max(0.0, one - again) + upto(max_n) * again  # what a length takes once, and each of its words
-    if most * (positions(max_n) / positions(n)) ** 2 < LONG / 2:
-        return None
     if len(singles) == 1 and n > 1:
         singles.insert(0, (n // 2, seconds_of(run, _some_words(subject, n // 2))))
     points = [(n, 0.0, one) if one > SLOW else _batches(subject, options, n, run) for n, one in singles[-2:]]
@@ -254,6 +254,18 @@ def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> 
         brackets.append((words, (n - before) * fixed(square) + words * each(square)))
         counted += words
     return Cost(tuple(brackets), max_n)
+
+
+def _quick(subject: Subject, max_n: int, run: Run, words: int) -> bool:
+    """Whether so many words cannot take long, as few of some length show: what a length takes once, and each of its
+    words, grow with the square of the length at most."""
+    for n in sorted({min(max_n, n) for n in (TIMED_LENGTHS[0], TIMED_LENGTHS[-1])}):
+        one = seconds_of(run, _some_words(subject, n))
+        if one > PATIENCE:
+            return False
+    some = _some_words(subject, n, FEW)
+    most = max_n * one + words * seconds_of(run, some) / len(some)
+    return most * (_positions(subject, max_n) / _positions(subject, n)) ** 2 < LONG / 2
 
 
 def _line(sizes: Sequence[float], seconds: Sequence[float]) -> Callable[[float], float]:

@@ -13,9 +13,10 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardsim.errors import InvariantError
-from hardsim.hard.hardmax import Rows, hardmax, pick, uniform, visible
+from hardsim.hard.hardmax import Rows, hardmax, uniform, visible_folds
 from hardsim.hard.integers import SAFE, Exact, combination
 from hardsim.network.columns import PositionFunction
 from hardsim.network.numbers import BOS, ONE, Rational, plain
@@ -174,26 +175,34 @@ def hold_head(
     if limits is not None:
         kind = np.int64 if max(limits) < SAFE else object
         short = (gaps >= 0) & (gaps < np.array(limits, dtype=kind))
-    for index in range(size) if select is not None else np.flatnonzero(short.any(axis=0)).tolist():
-        winners = rows.winners[:, index]
-        if declared is not None and (wrong := np.flatnonzero(short[:, index])).size:
-            raise InvariantError(
-                f"head {head.name}: at position {index + first} of {n} the score gap is "
-                f"{Fraction(int(gaps[wrong[0], index]), rows.units[index])}, less than the declared {declared[index]} "
-                f"(the maximum is at position {winners[wrong[0]] + first})"
-            )
-        if select is None:
-            continue
-        places = np.flatnonzero(visible(head.mask, size, program.bos, slice(index, index + 1))[0])
-        values = select.whole[:, places]
-        best = values == values.max(axis=1, keepdims=True)
-        expected = places[pick(head.weighting, best)]
-        if (wrong := np.flatnonzero(winners != expected)).size:
-            raise InvariantError(
-                f"head {head.name}: at position {index + first} of {n} the maximal score is at position "
-                f"{winners[wrong[0]] + first}, but the {head.weighting} position that it looks for is "
-                f"{np.broadcast_to(expected, winners.shape)[wrong[0]] + first}"
-            )
+    expected = rows.winners if select is None else _expected(head, select, program.bos)
+    wrong = short | (rows.winners != expected)
+    if not wrong.any():
+        return
+    index = int(wrong.any(axis=0).argmax())
+    place = f"head {head.name}: at position {index + first} of {n} the"
+    if declared is not None and short[:, index].any():
+        word = int(short[:, index].argmax())
+        raise InvariantError(
+            f"{place} score gap is {Fraction(int(gaps[word, index]), rows.units[index])}, less than the declared "
+            f"{declared[index]} (the maximum is at position {rows.winners[word, index] + first})"
+        )
+    word = int(wrong[:, index].argmax())
+    raise InvariantError(
+        f"{place} maximal score is at position {rows.winners[word, index] + first}, but the {head.weighting} "
+        f"position that it looks for is {np.broadcast_to(expected, wrong.shape)[word, index] + first}"
+    )
+
+
+def _expected(head: Head, select: Exact, bos: bool) -> NDArray[np.int64]:
+    """The leftmost or rightmost visible position with the largest `select`, by index, for every query."""
+    size = select.whole.shape[1]
+    places = np.arange(size)
+    steps = places[::-1] if head.weighting is Weighting.LEFTMOST else places
+    _, heights = np.unique(select.whole.ravel(), return_inverse=True)
+    codes = visible_folds(np.maximum, heights.reshape(select.whole.shape) * size + steps, head.mask, bos, -1)
+    found: NDArray[np.int64] = steps[codes % size]
+    return found
 
 
 def _form(form: Affine, columns: Columns) -> Exact:

@@ -54,12 +54,6 @@ class Rows:
         return min((Fraction(int(gaps.min()), unit) for gaps, unit in known if gaps.size), default=None)
 
 
-def pick(weighting: Weighting, found: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The index of the last True along the last axis, of the first one for leftmost heads."""
-    last: NDArray[np.int64] = found.shape[-1] - 1 - found[..., ::-1].argmax(axis=-1)
-    return found.argmax(axis=-1).astype(np.int64) if weighting is Weighting.LEFTMOST else last
-
-
 def visible(mask: Mask, size: int, bos: bool, queries: slice = slice(None)) -> NDArray[np.bool_]:
     """Which of the positions (columns) each of the queries (rows) sees, by index; with a beginning of sequence every
     query sees index 0."""
@@ -94,16 +88,16 @@ def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
 
 
 def visible_folds(fold: np.ufunc, values: NDArray[np.int64], mask: Mask, bos: bool, nothing: int) -> NDArray[np.int64]:
-    """The least (np.minimum) or largest (np.maximum) of what each query sees of some numbers, (positions,); `nothing`
-    where it sees none of them."""
+    """The least (np.minimum) or largest (np.maximum) of what each query sees of rows of numbers, (..., positions);
+    `nothing` where it sees none of them."""
     step = -1 if mask in (Mask.PAST, Mask.STRICT_PAST) else 1
     if mask is Mask.NONE:
-        found = np.full_like(values, fold.reduce(values))
+        found = np.broadcast_to(fold.reduce(values, axis=-1, keepdims=True), values.shape)
     else:
-        found = fold.accumulate(values[::step])
+        found = fold.accumulate(values[..., ::step], axis=-1)
         if mask.strict:
-            found = np.concatenate([np.full_like(values[:1], nothing), found[:-1]])
-    result: NDArray[np.int64] = fold(found[::step], values[0]) if bos else found[::step]
+            found = np.concatenate([np.full_like(values[..., :1], nothing), found[..., :-1]], axis=-1)
+    result: NDArray[np.int64] = fold(found[..., ::step], values[..., :1]) if bos else found[..., ::step]
     return result
 
 
@@ -268,7 +262,7 @@ def _rows(scores: Integers, seen: NDArray[np.bool_], sight: Sight, values: Colum
     gap = np.where(runner_up == low, -1, best[:, :, 0] - runner_up)
     reach = best[:, :, 0] - (scores if everything else np.where(seen, scores, best)).min(axis=2)
     maxima = np.count_nonzero(top, axis=2)
-    winners = pick(sight.weighting, top) if sight.last else top.argmax(axis=2)
+    winners = top.shape[2] - 1 - top[:, :, ::-1].argmax(axis=2) if sight.last else top.argmax(axis=2)
     if sight.average and maxima.max() > 1:
         totals: dict[str, Integers] = {
             out: np.where(top, whole[:, None], 0).sum(axis=2) for out, whole in values.items()

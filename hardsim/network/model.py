@@ -294,6 +294,13 @@ class Transformer(Placed):
                 values[index] = list(map(add, values[index], letter[-1:] * self.bos + letter[:1] * n))
         return values, letters
 
+    def inverse_temperatures(self, n: int) -> list[Fraction]:
+        """1/tau at every query position of words of length n. Raises as `inverse_temperature`."""
+        positions = range(self.first, n + 1)
+        if "i" not in self.temperature.variables:
+            return [self.inverse_temperature(self.first, n)] * len(positions)
+        return [self.inverse_temperature(i, n) for i in positions]
+
     def inverse_temperature(self, i: int, n: int) -> Fraction:
         """1/tau at query position i of n.
 

@@ -184,9 +184,10 @@ class Prepared:
         self.found: dict[Place, Block] = {}
         self.warm = False
         values, self.letters = model.entering(length)
-        self.base = [fixed(column) for column in values]
+        nothing = fixed([0] * self.n)
+        self.base = [fixed(column) if any(column) else nothing for column in values]
         self.views = {mask: Views(mask, self.n, model.bos) for mask in {head.mask for head in model.heads}}
-        inverse = [model.inverse_temperature(i, length) for i in range(model.first, length + 1)]
+        inverse = model.inverse_temperatures(length)
         tables = Tables()
         self.heads = {
             (number, place): HeadPass(head, inverse, self.views[head.mask], tables)

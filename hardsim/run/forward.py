@@ -102,7 +102,7 @@ class Forward(Generic[T]):
         model, positions = self.model, range(self.model.first, n + 1)
         values, self._letters = model.entering(n)
         self._base = [Column(column, static=index not in self._letters) for index, column in enumerate(values)]
-        inverse = [model.inverse_temperature(i, n) for i in positions]
+        inverse = model.inverse_temperatures(n)
         views = {mask: Views(mask, len(positions), model.bos) for mask in {head.mask for head in model.heads}}
         self._heads = [
             [WordHead(head, self.arithmetic, self._product, inverse, views[head.mask]) for head in layer.heads]

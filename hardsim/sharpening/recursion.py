@@ -274,7 +274,7 @@ def place_of(tau: Fraction) -> int:
 
 def inverses(model: Transformer, n: int) -> Sequence[Fraction]:
     """1/tau of a softmax model by query index."""
-    return [model.inverse_temperature(i, n) for i in range(model.first, n + 1)]
+    return model.inverse_temperatures(n)
 
 
 RAMP = "tie: i/(2*(n+1))"

@@ -192,3 +192,18 @@ def test_other_temperatures_of_such_a_file(name: str | None, options: ModelOptio
     else:
         assert not any(length.mismatches for length in result.lengths)
         assert options not in (ModelOptions(tau=parse_arith("1")), ModelOptions(beta=Fraction(1, 2)))
+
+
+def test_a_file_is_shown_with_the_labels_of_its_formula(tmp_path: Path) -> None:
+    """A purpose that somebody wrote into a file of a compiled formula is not printed: the formula says what it is."""
+
+    def forged(document: dict[str, Any]) -> None:
+        for layer in document["program"]["layers"]:
+            for head in layer["heads"]:
+                head["purpose"] = "PROVED by hand"
+        document["program"]["meanings"] = {"S4": "everything"}
+
+    subject = read_input(str(edited(tmp_path, forged))).compile(ModelOptions())
+    assert subject.structural
+    assert [head.purpose for head in subject.program.heads] == ["a S b, read at the last position with !a | b"]
+    assert "everything" not in subject.program.meanings.values()

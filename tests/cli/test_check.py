@@ -384,3 +384,12 @@ def test_reports_fit_every_terminal_and_break_no_word(
         return  # a row of several leaves out the numbers for which it has no room
     # Every word of the report at 80 columns is there, whole.
     assert set(wide) - set(outcome.told.split()) <= {one for one in wide if set(one) == {"\u2500"}}
+
+
+def test_symbols_that_look_like_markup_are_shown_and_quoted(hardsim: Any, tmp_path: Path) -> None:
+    path = written(tmp_path / "a b.ltl", "alphabet: [/b] #L[b] -\n'[/b]' S '#L[b]'\n")
+    outcome = hardsim("check", path, "--regime", "none", "--max-n", "2").exits(1)
+    lines = outcome.out.splitlines()
+    assert "#L[b] -" in lines
+    assert shlex.join(["hardsim", "eval", str(path), "#L[b] -", "--regime", "none"]) in lines
+    outcome.prints("('[/b]' S '#L[b]', read at the last position with !'[/b]' | '#L[b]')")

@@ -188,7 +188,7 @@ def test_values_are_read_as_typer_reads_them(hardsim: Any) -> None:
         (["check", "since.ltl", "--at", "fist"], "--at must be first or last, not 'fist'"),
         (["check", "since.ltl", "--at", "fist"], "did you mean first?"),
         (["check", "since.ltl", "--counting", "lokup"], "did you mean lookup?"),
-        (["words", "since.ltl", "--by", "orcale"], "did you mean oracle?"),
+        (["words", "since.ltl", "--by", "orcale"], "'soft'. Did you mean oracle?"),
     ],
 )
 def test_what_was_mistyped_is_named(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import exp
@@ -212,9 +213,12 @@ def test_a_program_is_checked_against_its_semantics(hardsim: Any, tmp_path: Path
 def test_a_defect_of_a_construction_would_be_found(
     hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hardsim.lang.srasp.interpreter import ProgramOracle
+    from hardsim.checking.open import Runs
 
-    monkeypatch.setattr(ProgramOracle, "accepts", lambda self, word: word == ("b",) or "a" in word)
+    def wrong(_: Runs, words: Sequence[tuple[str, ...]]) -> list[bool]:
+        return [word == ("b",) or "a" in word for word in words]
+
+    monkeypatch.setattr(Runs, "many", wrong)
     monkeypatch.setattr("hardsim.checking.open.check_program_examples", lambda given: None)
     outcome = hardsim("check", program(tmp_path, SOME_A), "--max-n", "2").exits(1, "REFUTED ", "defect of hardsim")
     lines = outcome.out.splitlines()

@@ -211,10 +211,12 @@ def test_scores_are_machine_integers_below_the_limit(size: int, kind: type) -> N
 @pytest.mark.parametrize("bos", [False, True])
 @pytest.mark.parametrize("mask", list(Mask))
 def test_extremes_of_what_is_seen(mask: Mask, bos: bool) -> None:
-    values = np.array([3, -1, 4, 1, -5, 9])
+    values = np.array([[3, -1, 4, 1, -5, 9], [2, 6, -5, 3, 5, -8]])
     seen = visible(mask, 6, bos)
     for fold, nothing, of in ((np.maximum, -99, max), (np.minimum, 99, min)):
-        wanted = [of((int(values[j]) for j in range(6) if seen[i, j]), default=nothing) for i in range(6)]
+        wanted = [
+            [of((int(row[j]) for j in range(6) if seen[i, j]), default=nothing) for i in range(6)] for row in values
+        ]
         assert visible_folds(fold, values, mask, bos, nothing).tolist() == wanted
 
 

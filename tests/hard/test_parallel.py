@@ -147,6 +147,8 @@ def test_one_word_of_many_breaks_a_promise(how: str, monkeypatch: pytest.MonkeyP
     assert list(run(program, ["aba"] * 90).gaps.values()) == [Fraction(5, 6)]
     with pytest.raises(InvariantError, match="at position 3 of 3 the score gap is 1/6, less than the declared 1/2"):
         run(program, ["aba"] * 77 + ["abb"] + ["aba"] * 22)
+    # The promise of the regime itself is kept, and the least gap is that of the one word.
+    assert list(run(since(), ["aba"] * 77 + ["abb"] + ["aba"] * 22).gaps.values()) == [Fraction(1, 6)]
 
 
 def test_a_defect_of_one_interpreter_alone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ the other, and none with anything they judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
@@ -25,13 +25,6 @@ Function: TypeAlias = Callable[["_Batch"], Table]
 
 PAIRS = 2**22
 """Pairs of positions of the words that are run at once."""
-_MASK: Final[Mapping[ast.Mask, Callable[[Table, Table], Table]]] = {
-    "1": lambda i, j: j > 0,
-    "j<i": lambda i, j: j < i,
-    "j<=i": lambda i, j: j <= i,
-    "j>i": lambda i, j: j > i,
-    "j>=i": lambda i, j: j >= i,
-}
 _NARY: Final[Mapping[ast.NaryOp, Callable[[Table, Table], Table]]] = {
     "&": np.logical_and,
     "|": np.logical_or,
@@ -40,13 +33,25 @@ _NARY: Final[Mapping[ast.NaryOp, Callable[[Table, Table], Table]]] = {
 
 
 class _Batch:
-    """Padded words of one length as rows of numbers, and the vectors that are known so far, (words or 1, n)."""
+    """Padded words of one length as rows of numbers, and the vectors that are known so far, (words or 1, n or 1)."""
 
     def __init__(self, word: Table) -> None:
         self.word = word
         self.n = word.shape[1]
-        self.positions = np.arange(1, self.n + 1)[None, :]
         self.vectors: dict[str, Table] = {}
+
+
+@lru_cache(256)
+def _positions(n: int) -> Table:
+    return np.arange(1, n + 1)[None, :]
+
+
+@lru_cache(64)
+def _allowed(mask: ast.Mask, n: int) -> Table:
+    """Which j a mask allows to which i, (1, n, n)."""
+    i, j = _at(_positions(n), "i"), _at(_positions(n), "j")
+    allowed = {"1": j > 0, "j<i": j < i, "j<=i": j <= i, "j>i": j > i, "j>=i": j >= i}[mask]
+    return np.broadcast_to(allowed, (1, n, n))
 
 
 def _at(vector: Table, index: ast.Index) -> Table:
@@ -99,7 +104,7 @@ class ParallelProgram:
         match node:
             case ast.PositionWise(expr):
                 value = self._function(expr)
-                return lambda batch: _vector(value(batch), batch)
+                return lambda batch: _vector(value(batch))
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda batch: _prefix_sums(term(batch), batch.n)
@@ -109,19 +114,13 @@ class ParallelProgram:
                 raise TypeError(f"not a right-hand side: {type(node).__name__}")
 
     def _attention(self, node: ast.Attention) -> Function:
-        allowed, leftmost = _MASK[node.mask], node.side == "leftmost"
+        mask, leftmost = node.mask, node.side == "leftmost"
         score, value, default = (self._function(expr) for expr in (node.score, node.value, node.default))
 
         def attend(batch: _Batch) -> Table:
-            seen = allowed(_at(batch.positions, "i"), _at(batch.positions, "j")) & score(batch)
-            seen = np.broadcast_to(seen, (len(seen), batch.n, batch.n))
+            seen = _allowed(mask, batch.n) & score(batch)
             chosen = seen.argmax(axis=2) if leftmost else batch.n - 1 - seen[:, :, ::-1].argmax(axis=2)
-            values, otherwise = value(batch), _vector(default(batch), batch)
-            words = max(len(seen), len(values), len(otherwise))
-            chosen = np.broadcast_to(chosen, (words, batch.n))
-            spread = np.broadcast_to(values, (words, values.shape[1], batch.n))
-            rows = np.arange(batch.n)[None, :] if spread.shape[1] > 1 else 0
-            return np.where(seen.any(axis=2), spread[np.arange(words)[:, None], rows, chosen], otherwise)
+            return np.where(seen.any(axis=2), _chosen(value(batch), chosen), _vector(default(batch)))
 
         return attend
 
@@ -136,7 +135,7 @@ class ParallelProgram:
                 constant: Table = np.array([[[value]]], dtype=kind_for(abs(value)))
                 return lambda batch: constant
             case ast.Position(index):
-                return lambda batch: _at(batch.positions, index)
+                return lambda batch: _at(_positions(batch.n), index)
             case ast.Length():
                 return lambda batch: np.array([[[batch.n]]])
             case ast.Ref(name, index):
@@ -197,9 +196,25 @@ class ParallelProgram:
                 raise TypeError(f"not an expression: {type(node).__name__}")
 
 
-def _vector(table: Table, batch: _Batch) -> Table:
+def _vector(table: Table) -> Table:
     """What an expression of i alone is at every position."""
-    return np.broadcast_to(table[:, :, 0], (len(table), batch.n))
+    found: Table = table[:, :, 0]
+    return found
+
+
+def _chosen(table: Table, chosen: Table) -> Table:
+    """The values at (word, i) and the j that is chosen for them, (words or 1, n)."""
+    if table.shape[1:] == (1, 1):
+        found: Table = table[:, 0]
+        return found
+    if len(table) == table.shape[1] == 1:  # the same for every word, and a function of j
+        picked: Table = table[0, 0][chosen]
+        return picked
+    words, n = max(len(table), len(chosen)), chosen.shape[1]
+    spread = np.broadcast_to(table, (words, table.shape[1], n))
+    rows = np.arange(n)[None, :] if table.shape[1] > 1 else 0
+    result: Table = spread[np.arange(words)[:, None], rows, np.broadcast_to(chosen, (words, n))]
+    return result
 
 
 def _prefix_sums(table: Table, n: int) -> Table:
