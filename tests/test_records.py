@@ -44,9 +44,10 @@ from hardsim.records import (
     short,
     written,
 )
-from hardsim.report.document import RANDOM, RESULTS, Document, InputRead, Note
+from hardsim.report.document import RANDOM, RESULTS, Document
 from hardsim.report.schema import described, said, schema
 from hardsim.report.schema import text as schema_text
+from hardsim.report.told import InputRead, Note
 from hardsim.visible import OBEYED
 from tests.documents import SCHEMA, VALIDATOR, exact, valid
 from tests.mistakes import raised

@@ -309,7 +309,7 @@ class _Campaign:
         """Tally every planned word that is not in a tally yet."""
         subject, options = self.subject, self.options
         if subject.sharpness is not None:
-            self._tally(subject.program, None, self._shards())
+            self._tally(None, self._shards())
             return
 
         def planned(total: int) -> None:
@@ -322,12 +322,12 @@ class _Campaign:
         prepared, runs, _ = measure_all(subject, options, self.crew, planned, told, self.lengths)
         self.prepared = prepared
         latest = max(self.tallies, default=1)
-        for n, shards in runs.items():
-            plan = self.plans[n] = plan_length(prepared, subject, n, self.plans.get(n - 1))
-            if n >= latest:  # else it is complete already; the report wants its plan all the same
-                self._tally(prepared.program, plan, shards)
+        for n in runs:
+            if n < latest:  # it is complete already; the report wants its plan all the same
+                self.plans[n] = plan_length(prepared, subject, n, self.plans.get(n - 1))
+        self._tally(prepared, (shard for n, shards in runs.items() if n >= latest for shard in shards))
 
-    def _tally(self, program: Program, plan: LengthPlan | None, shards: Iterable[Shard]) -> None:
+    def _tally(self, prepared: Preparation | None, shards: Iterable[Shard]) -> None:
         known = {n: tally.words for n, tally in self.tallies.items()}
 
         def left() -> Iterator[Shard]:
@@ -338,10 +338,12 @@ class _Campaign:
                 if done < len(shard.words):
                     yield Shard(shard.n, shard.words[done:]) if done else shard
 
-        job = Job(Judge, (self.subject, program, plan, self.options.dps, self.options.engine))
+        job = Job(Judges, (self.subject, prepared, self.options.dps, self.options.engine))
         with closing(self.crew.run(job, left())) as parts:
-            for part in parts:
+            for plan, part in parts:
                 with held():
+                    if plan is not None:
+                        self.plans[part.n] = plan
                     self.tallies.setdefault(part.n, Tally(part.n)).merge(part, self.subject.alphabet)
                     self.done += part.words
                     self.memory.keep(lambda: list(self.tallies.values()), self.done)
@@ -517,6 +519,24 @@ class Judge:
             return (Hard.of(self.subject, self.program, unpacked(data)) for data in known)
         size = len(prepared[0]) + self.program.bos
         return map(self.hard.run, [prepared] if self.subject.formula is not None else batches(prepared, size))
+
+
+class Judges:
+    """Tallies shards of any length, in whatever process: by the one network of a subject or, of what is `prepared`, at
+    the plan of each length, which comes with the tally."""
+
+    def __init__(self, subject: Subject, prepared: Preparation | None, dps: int | None, engine: str) -> None:
+        self.subject, self.prepared, self.dps, self.engine = subject, prepared, dps, engine
+        self.plan: LengthPlan | None = None
+        self.n = 0
+        self.judge = None if prepared is not None else Judge(subject, subject.program, None, dps, engine)
+
+    def __call__(self, shard: Shard) -> tuple[LengthPlan | None, Tally]:
+        if self.prepared is not None and self.n != shard.n:
+            self.n, self.plan = shard.n, plan_length(self.prepared, self.subject, shard.n, self.plan)
+            self.judge = Judge(self.subject, self.prepared.program, self.plan, self.dps, self.engine)
+        assert self.judge is not None
+        return self.plan, self.judge(shard)
 
 
 # ---- the rows ----

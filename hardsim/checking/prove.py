@@ -443,7 +443,7 @@ def prove_attention(
     lengths: list[LengthProof] = []
     tried, mismatch = 0, None
     for n in range(min_n, max_n + 1):
-        found, wrong = prove_length(subject, n, every)
+        found, wrong = prove_length(subject, n, every, lengths[-1].temperature if lengths else None)
         lengths.append(found)
         mismatch = mismatch or wrong
         left = search - tried
@@ -460,27 +460,33 @@ def prove_attention(
     return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, lengths=tuple(lengths))
 
 
-def prove_length(subject: Subject, n: int, every: int) -> tuple[LengthProof, Mismatch | None]:
-    """The proof of one length, and a word on which hard attention is not what the program says."""
+def prove_length(
+    subject: Subject, n: int, every: int, near: Fraction | None = None
+) -> tuple[LengthProof, Mismatch | None]:
+    """The proof of one length, and a word on which hard attention is not what the program says; the search for a
+    temperature begins `near` one."""
     if subject.structural:
         size = len(subject.prepared((subject.alphabet[0],) * n))
-        return _settle(subject, subject.program, static_facts(subject.program, size), n, "structure"), None
+        return _settle(subject, subject.program, static_facts(subject.program, size), n, "structure", near), None
     if n > longest(subject, n, every):
         return LengthProof(n, None, reason=_too_many(subject, n)), None
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
     found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
-    for word, answer in zip(words, answers[n], strict=True):
-        oracle = None if subject.oracle is None else subject.oracle(word)
+    oracles = subject.oracles(words) or [None] * len(words)
+    for word, oracle, answer in zip(words, oracles, answers[n], strict=True):
         if not settled(answer) or (subject.oracle is not None and oracle != answer):
             wrong = Mismatch(word, oracle, answer, answer)
             return LengthProof(n, None, reason=AMISS if wrong.refutes else UNDECIDING), wrong
     broken = found.violations.get(n)
     if broken is not None:
         return LengthProof(n, None, reason=f"{broken.what} does not hold"), None
-    return replace(_settle(subject, found.program, found.facts[n], n, "every word"), ties_broken=found.broken), None
+    length = _settle(subject, found.program, found.facts[n], n, "every word", near)
+    return replace(length, ties_broken=found.broken), None
 
 
-def _settle(subject: Subject, program: Program, facts: LengthFacts, n: int, how: str) -> LengthProof:
+def _settle(
+    subject: Subject, program: Program, facts: LengthFacts, n: int, how: str, near: Fraction | None
+) -> LengthProof:
     """Whether the bound at the outputs is below their distance from the threshold; 0 where they must be 0 or 1."""
     distance = HALF if subject.exact else facts.distance or Fraction(0)
     if not distance:
@@ -488,7 +494,7 @@ def _settle(subject: Subject, program: Program, facts: LengthFacts, n: int, how:
     gaps, schedule = declared_gaps(program, facts), subject.schedule
     try:
         if schedule is None:
-            solution = solve(program, facts, subject.epsilon or min(DEFAULT_EPSILON, distance / 2), gaps)
+            solution = solve(program, facts, subject.epsilon or min(DEFAULT_EPSILON, distance / 2), gaps, near)
             bounds, tau = solution.bounds, solution.tau
         else:
             inverse = inverses(assemble(program, schedule), facts.n)

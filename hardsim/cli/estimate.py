@@ -24,7 +24,7 @@ from rich.progress import Progress as RichProgress
 from hardsim.checking import campaign
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
 from hardsim.checking.execution import Answer, Shard
-from hardsim.checking.result import Word
+from hardsim.checking.result import AUTO, FLOAT64, Word
 from hardsim.checking.sharpening import plan_length, prepare_words
 from hardsim.checking.subject import Subject
 from hardsim.checking.words import count_words
@@ -47,8 +47,9 @@ TIMES = 3
 """How often what is quick is timed: the least is taken, since what else the machine does only adds."""
 
 # Words.
-EASY, PROBE = 2_000, 128
-"""Symbols times words, and symbols of a given word, below which nothing is estimated: it cannot take long."""
+EASY, ALONE, PROBE = 50_000, 25, 128
+"""Symbols of all words below which nothing is estimated, since it cannot take long; by how much that is less where
+words are run one by one; and symbols of a given word for the same."""
 TIMED_LENGTHS = (4, 8, 16, 32, 64)
 """Lengths at which words are timed, until one word takes longer than PATIENCE: long ones take most of the time."""
 TIMED_WORDS = (2, 8, 32, 128, 512, 2048)
@@ -228,7 +229,8 @@ def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> 
     def upto(n: int) -> int:
         return count_requested(subject, replace(options, max_n=n))
 
-    if upto(max_n) * positions(max_n) * times <= EASY:
+    easy = EASY if options.engine in (AUTO, FLOAT64) else EASY // ALONE
+    if upto(max_n) * positions(max_n) * times <= easy:
         return None
     if _quick(subject, max_n, run, upto(max_n) * times):
         return None
@@ -264,7 +266,8 @@ def _quick(subject: Subject, max_n: int, run: Run, words: int) -> bool:
         if one > PATIENCE:
             return False
     some = _some_words(subject, n, FEW)
-    most = max_n * one + words * seconds_of(run, some) / len(some)
+    each = max(0.0, seconds_of(run, some) - one) / max(1, len(some) - 1)
+    most = max_n * one + words * each
     return most * (_positions(subject, max_n) / _positions(subject, n)) ** 2 < LONG / 2
 
 

@@ -8,8 +8,8 @@ from hardsim.checking.open import Input, read_input
 from hardsim.checking.options import Request
 from hardsim.cli.session import Session, session
 from hardsim.examples import ExampleResult, example_file, example_files, example_name
-from hardsim.report.document import InputRead
 from hardsim.report.screen import Field, columns
+from hardsim.report.told import InputRead
 
 
 def command(request: Request) -> None:

@@ -26,10 +26,10 @@ from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Sink
 from hardsim.lang.words import written_word
-from hardsim.report.document import Document, Failure, InputRead, Note, NotRun
 from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
+from hardsim.report.told import Failure, InputRead, Note, NotRun
 from hardsim.run.float_trust import reasons
 
 EXPRESSION = "<expression>"
@@ -310,6 +310,8 @@ class Session:
         if self.sink is not None:
             inputs, found, notes, errors = map(tuple, (self.inputs, self.found, self.notes, self.errors))
             parts = inputs, found, notes, errors, tuple(missed)
+            from hardsim.report.document import Document  # and with it the results of every command
+
             self.sink.write(Document(self.command, self.seed, code, *parts, stopped=self.stopped).to_json())
         if self.request.format not in (TEXT, JSON):
             form = cast(Format, import_module(f"hardsim.report.{self.request.format}"))

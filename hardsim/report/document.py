@@ -9,10 +9,11 @@ from hardsim.checking.bound import BoundResult
 from hardsim.checking.certificate import VerifyResult
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult, CompileResult, EvalResult, InputDigest, InputName, Regime, WordsResult
+from hardsim.checking.result import CheckResult, CompileResult, EvalResult, WordsResult
 from hardsim.examples import ExampleResult
-from hardsim.records import Record, limits, one_of
+from hardsim.records import Record, one_of
 from hardsim.report.model import ModelReport
+from hardsim.report.told import Failure, InputRead, Note, NotRun
 from hardsim.version import __version__
 
 SCHEMA_VERSION = 3
@@ -43,49 +44,6 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
 """What the results of each command are."""
 RANDOM = ("check", "bound")
 """The commands with random choices, and so with a seed."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class InputRead(Record):
-    """What was read."""
-
-    name: InputName
-    sha256: InputDigest
-    alphabet: Annotated[tuple[str, ...], limits(min_length=1)]
-    """The symbols, in order."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Note(Record):
-    """A remark on an input, or a regime that was left out."""
-
-    input: str | None
-    """The input; null: the command line."""
-    regime: Regime | None
-    """The regime that it is about; null: none."""
-    message: str
-    """The remark."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Failure(Record):
-    """Why an input could not be worked on; the same text as on standard error."""
-
-    input: str | None
-    """The input; null: the command line."""
-    exit_code: Annotated[int, one_of(2, 3, 4)]
-    """What this alone makes the exit code."""
-    message: str
-    """What is wrong."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class NotRun(Record):
-    """An input that was not run, or not to its end."""
-
-    input: InputName
-    regime: Regime | None
-    """The regime that was left out; null: all that were meant."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
