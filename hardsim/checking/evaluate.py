@@ -165,8 +165,9 @@ def _resolved(bounds: Bounds) -> bool:
 
 
 def _shown(found: SoftAnswer, what: Place) -> Fraction | None:
-    low, high = found.numbers.get(what, (0, 0))
-    return Fraction(0) if found.engine == FLOAT64 and low <= 0 <= high else found.middle(what)
+    if found.engine == FLOAT64 and what in found.numbers and found.numbers[what][0] <= 0 <= found.numbers[what][1]:
+        return Fraction(0)
+    return found.middle(what)
 
 
 def accepted_words(

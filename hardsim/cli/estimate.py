@@ -265,8 +265,10 @@ def _quick(subject: Subject, max_n: int, run: Run, words: int) -> bool:
         one = seconds_of(run, _some_words(subject, n))
         if one > PATIENCE:
             return False
-    some = _some_words(subject, n, FEW)
-    each = max(0.0, seconds_of(run, some) - one) / max(1, len(some) - 1)
+    warm, some = seconds_of(run, _some_words(subject, n)), _some_words(subject, n, FEW)
+    several = seconds_of(run, some)
+    # Of a batch an eighth at least is the words' own, however noisy the clock is.
+    each = max((several - warm) / max(1, len(some) - 1), several / 8 / len(some))
     most = max_n * one + words * each
     return most * (_positions(subject, max_n) / _positions(subject, n)) ** 2 < LONG / 2
 

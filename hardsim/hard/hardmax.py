@@ -372,7 +372,7 @@ def concave(scores: Scores, sight: Sight, values: Columns) -> Found | None:
 def _bend(u: Integers, v: Integers) -> int | None:
     """1 or -1: the sign of the steps of u times that of the differences of the slopes of v against u; None if u is not
     strictly monotone, or the slopes are not."""
-    kind = np.int64 if 8 * largest(u) * largest(v) < SAFE else object
+    kind = np.int64 if 8 * max(largest(u), 1) * max(largest(v), 1) < SAFE else object
     steps, rises = np.diff(u.astype(kind)), np.diff(v.astype(kind))
     turns = steps[:-1] * rises[1:] - rises[:-1] * steps[1:]
     for sign in (1, -1):

@@ -154,7 +154,8 @@ class ParallelOracle:
         self.predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **user_predicates(file)}
         self._numbers = {symbol: number for number, symbol in enumerate(file.alphabet)}
         self._steps: list[Step] = []
-        self._known: dict[int, int] = {}
+        self._known: dict[int, tuple[ast.Node, int]] = {}
+        """By the id of a node, the node, so that no other one gets its id, and its step."""
         self._symbols: dict[str, int] = {}
         self._names: dict[str, int] = {}
         for let in file.lets:
@@ -202,8 +203,8 @@ class ParallelOracle:
                 return self._symbols[name]
             case _:
                 if id(node) not in self._known:
-                    self._known[id(node)] = self._formula(node)
-                return self._known[id(node)]
+                    self._known[id(node)] = node, self._formula(node)
+                return self._known[id(node)][1]
 
     def _emit(self, step: Step) -> int:
         self._steps.append(step)

@@ -278,7 +278,7 @@ def test_a_wrong_figure_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(WordEngine, "answer", off)
     with pytest.raises(InvariantError, match="float64 and balls answer differently"):
-        check_subject(compiled("a S b", regime="none"), CheckOptions(max_n=3))
+        check_subject(compiled("a S b", regime="none", letters="abc"), CheckOptions(max_n=3))
 
 
 def test_auto_uses_no_mpmath(monkeypatch: pytest.MonkeyPatch) -> None:

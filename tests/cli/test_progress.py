@@ -117,7 +117,7 @@ def test_what_is_quick_is_not_even_timed(monkeypatch: pytest.MonkeyPatch) -> Non
         assert bound_cost(bound_subject(subject), CheckOptions(max_n=3), BoundOptions(search=False)) is None
         assert bound_cost(bound_subject(subject), CheckOptions(max_n=1), BoundOptions()) is None
         with pytest.raises(AssertionError, match="timed"):
-            bound_cost(bound_subject(subject), CheckOptions(max_n=3), BoundOptions())
+            bound_cost(bound_subject(subject), CheckOptions(max_n=8), BoundOptions())
 
 
 def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,11 +136,11 @@ def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyP
 def test_the_search_for_temperatures_makes_few_words_long(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = count(step=3)
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: next(readings))
-    options, subject = CheckOptions(max_n=4), opened("dyck1.srasp")
+    options, subject = CheckOptions(max_n=8), opened("dyck1.srasp")
     found = bound_cost(bound_subject(subject), options, BoundOptions())
     assert check_cost(subject, options) is None
     assert found is not None
-    assert found.seconds() == pytest.approx(3 * (2 + 4 + 8 + 16))
+    assert found.seconds() == pytest.approx(3 * sum(2**n for n in range(1, 9)))
 
 
 def test_a_program_that_leaves_its_range_has_no_estimate() -> None:

@@ -72,6 +72,14 @@ def test_predicates_of_terms_near_and_far_apart() -> None:
         hold(parse_expression(text, ["a", "b"]), 6)
 
 
+@pytest.mark.parametrize("text", ["MOD(3, 1) ^ MOD(5, 2)", "(((MOD(3, 1) & MOD(5, 2)) | EVEN) ^ MOD(5, 2))"])
+def test_predicates_that_are_rewritten_are_told_apart(text: str) -> None:
+    """What they are rewritten to must not go away while others are: whatever comes into its place would pass for it."""
+    file = parse_expression(text, ["a", "b"])
+    for _ in range(50):
+        hold(file, 8)
+
+
 def test_what_it_refuses() -> None:
     many = ParallelOracle(parse_expression("a S b", ["a", "b"]))
     raised(InputError, many.symbols, ["ac"], match="the symbol 'c' is not in the alphabet")
