@@ -18,7 +18,7 @@ from hardsim.cli import streams
 from hardsim.cli.manual import COMMANDS
 from hardsim.cli.options import all_options, flag, plainly, signed, taking
 from hardsim.cli.streams import CODES, LostOutput, say, warn
-from hardsim.errors import did_you_mean
+from hardsim.errors import InputError, did_you_mean
 from hardsim.examples import located
 from hardsim.version import __version__
 from hardsim.visible import visible
@@ -213,11 +213,25 @@ def _dispatch(arguments: list[str]) -> int:
         return streams.BAD_INPUT
 
 
+def hold_completion() -> None:
+    """Refuse an environment in which no shell asks for completions.
+
+    Raises:
+        InputError: naming the variable.
+    """
+    asked, counted = os.environ[COMPLETE], os.environ.get("COMP_CWORD", "")
+    known = re.fullmatch("(complete|source)_(bash|zsh|fish|powershell|pwsh)", asked)
+    if known is None or (asked == "complete_bash" and not ("COMP_WORDS" in os.environ and counted.isdecimal())):
+        told = f"{COMPLETE} is set to {asked!r}, and no shell asks for completions"
+        raise InputError(told, f"Unset {COMPLETE}; `hardsim --install-completion` sets up what asks.")
+
+
 def _code(arguments: list[str]) -> int:
     """The exit code of a command; typer's own way to run one answers Ctrl-C by itself. LostOutput is all it raises."""
     group = application(brief=False)
     try:
         if COMPLETE in os.environ:
+            hold_completion()
             group.main(arguments, prog_name="hardsim", complete_var=COMPLETE)
         with group.make_context("hardsim", arguments) as context:
             group.invoke(context)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from glob import escape, glob
 from typing import Any
 
-from hardsim.checking.options import ALL
+from hardsim.checking.options import ALL, FORMATS
 from hardsim.checking.result import ENGINES
 from hardsim.examples import SUFFIXES, example_names
 from hardsim.program.regimes import REGIMES
@@ -37,7 +37,7 @@ class Completion:
             from hardsim.checking.execution import BACKENDS
 
             return BACKENDS
-        few = {"regime": (*REGIMES, ALL), "engine": ENGINES}
+        few = {"regime": (*REGIMES, ALL), "engine": ENGINES, "format": FORMATS}
         return few.get(self.name, tuple(self.metavar.split("|")) if "|" in self.metavar else ())
 
 

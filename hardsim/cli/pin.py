@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import closing
+from os.path import basename
 
 from hardsim.checking.interrupts import held
 from hardsim.checking.open import Accepts, Input, expand_paths
@@ -13,6 +14,7 @@ from hardsim.checking.result import Mismatch, Word
 from hardsim.checking.subject import digest
 from hardsim.cli.session import Session
 from hardsim.errors import InputError
+from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, Draft, read_bytes, target_of
 from hardsim.lang.ast import Example, MapExample, ProgramExample
 from hardsim.lang.pin import example_line, read_file, with_example
@@ -37,7 +39,8 @@ def hold_pinnable(request: Request) -> None:
     missing = [path for path in given if not os.path.exists(path)]
     if missing:
         told = f"{OPTION} writes into the file that is read, and there is no file {missing[0]}"
-        raise InputError(told, "`hardsim examples since > since.ltl` makes one of what is shipped.")
+        name = missing[0] if missing[0] in example_names() else "since"
+        raise InputError(told, f"`hardsim examples {name} > {basename(located(name))}` makes one of what is shipped.")
     names = expand_paths(given)
     if len(names) > 1:
         raise InputError(f"{OPTION} writes into one file, and there are several", hint)

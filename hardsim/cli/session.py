@@ -82,7 +82,7 @@ class Session:
         self.screen = Screen(enabled=request.format == TEXT and STDOUT not in [sink.path for sink in self.outputs])
         self.codes: list[int] = []
         self.outcomes: list[Outcome] = []
-        self.names: list[str] = []
+        self.names: list[str] = [EXPRESSION] if request.expression is not None else list(request.files or [])
         """Of all inputs, in order."""
         self.started = perf_counter()
         """When the work began whose outcome is next."""
@@ -177,14 +177,15 @@ class Session:
         request = self.request
         check_source(request)
         if request.expression is not None:
-            self.names = [EXPRESSION]
             with self.guard(EXPRESSION):
                 yield self._welcome(read_expression(request.expression, request.alphabet or ""))
             return
+        names: list[str] = []
         for path in request.files or []:
             with self.guard(path):
-                self.names += expand_paths([path])
-        for name in list(self.names):
+                names += expand_paths([path])
+        self.names = names
+        for name in names:
             if self.stopped:
                 break
             self.spare(name)
@@ -201,8 +202,12 @@ class Session:
 
     def _welcome(self, given: Input) -> Input:
         self.inputs.append(InputRead(given.name, given.sha256, given.alphabet))
+        summed = given.warnings if self.command == "check" and len(self.names) > 1 else ()
         for remark in given.remarks(self.request.at):
-            self.remark(given.name, None, remark, tell=note if remark in given.remarked else warn)
+            if remark in summed:  # the end of the report says it of all
+                self.notes.append(Note(given.name, None, remark))
+            else:
+                self.remark(given.name, None, remark, tell=note if remark in given.remarked else warn)
         return given
 
     def several(self, given: Sequence[Input]) -> bool:

@@ -13,7 +13,7 @@ from hardsim.lang import vocabulary
 from hardsim.lang.lexer import BLANK, Cited
 from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
 
-_FOREIGN_COMMENT = re.compile(r"#(?!\s*[LR]?\s*\[)|[%;]|/\*|\(\*")
+_FOREIGN_COMMENT = re.compile(r"#(?!\s*[LR]?\s*\[|\w+\s*[-+*<>=!])|[%;]|/\*|\(\*")
 """How comments begin elsewhere, where no formula and no statement begins; a count does with `#[`."""
 HEADER = re.compile(r"(?P<key>[^\W\d][\w-]*)[^\S\n]*:(?P<value>[^\n]*)")
 _DEFINITION = re.compile(r"(?P<key>let|pred)(?=\s|$)")

@@ -292,7 +292,8 @@ class Scope(Cited):
             return f"the symbol of the alphabet is {comma}: separate symbols by spaces alone"
         joined = [s for s in self.alphabet if len(s) > 1 and word in s]
         if joined and len(word) == 1:
-            return f"{joined[0]} is one symbol: separate symbols by spaces, as in alphabet: {' '.join(joined[0])}"
+            apart = " ".join(letter for letter in joined[0] if letter not in ",;{}")
+            return f"{joined[0]} is one symbol: separate symbols by spaces, as in alphabet: {apart}"
         if word in vocabulary.HEADER_KEYS:
             return f"a header line has a colon: {word}:"
         names = (*self.alphabet, *self.lets, *self.predicates, *CONSTANTS, *PREDICATES)

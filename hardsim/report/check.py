@@ -269,6 +269,8 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     """The verdict with its reach and, of a failure, all that is known of it: the word on a line of its own, the
     answers, where they part, the next step, and the command that shows more."""
     print_reach(screen, result)
+    if result.verdict is Verdict.CERTIFIED and result.proof is not None and result.proof.startswith(UNASKED):
+        screen.line(f"  not PROVED: {result.proof.removeprefix(UNASKED)}", hang=2)
     if result.undecided_word is not None:
         screen.word("The first of these words", result.undecided_word, alphabet)
         screen.line(f"  {next_arithmetic(result.engine)}")
@@ -351,7 +353,7 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str:
     if result.model.regime == "none":
         return (
             "Next: plain softmax with bounded position encodings must fail (Hahn's limit); the regimes that are proven "
-            "right: hardsim check --regime all"
+            "right: the same command with --regime all"
         )
     if result.model.regime is not None:
         return (
@@ -388,9 +390,9 @@ class Listing:
             kept -= 1
         self.widths = widths[:kept]
 
-    def add(self, result: CheckResult, alphabet: Sequence[str]) -> None:
-        """Print one result."""
-        if not result.agreed or result.verdict is Verdict.UNDECIDED or result.partial:
+    def add(self, result: CheckResult, alphabet: Sequence[str], known: bool = False) -> None:
+        """Print one result; `known` says that how it failed has been told."""
+        if not known and (not result.agreed or result.verdict is Verdict.UNDECIDED or result.partial):
             if self.begun:
                 self.screen.raw()
             print_verdict(self.screen, result, alphabet)
@@ -418,7 +420,7 @@ def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
     """A row for each of several results."""
     found = Listing(screen, [result.input for result in results], any(result.model.regime for result in results))
     for result in results:
-        found.add(replace(result, partial=False), ())
+        found.add(result, (), known=True)
 
 
 def print_summary(screen: Screen, results: Sequence[CheckResult]) -> None:

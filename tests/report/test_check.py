@@ -167,7 +167,7 @@ def test_the_verdict_has_its_reach() -> None:
     ("mismatch", "regime", "engine", "verdict", "expected"),
     [
         (MISMATCH, "temperature", "auto", Verdict.REFUTED, "raise --beta or lower --tau"),
-        (MISMATCH, "none", "auto", Verdict.REFUTED, "hardsim check --regime all"),
+        (MISMATCH, "none", "auto", Verdict.REFUTED, "the same command with --regime all"),
         (replace(MISMATCH, hard=False), "temperature", "auto", Verdict.REFUTED, "a defect of hardsim"),
         # What mpmath saw is to be certified next.
         (MISMATCH, "temperature", "mpmath", Verdict.OBSERVED, "--engine ball certifies it"),
