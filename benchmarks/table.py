@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from textwrap import fill
 
 from benchmarks.results import Figure, PassCost, Results
 
@@ -40,7 +41,8 @@ def render(results: Results) -> str:
             names = list(dict.fromkeys(cost.name for cost in passes))
             head = ("ms a word", "n", *names)
             parts.append(grid(head, pass_rows(passes, names), right=range(1, len(head))))
-            parts.append("\n".join(f"- {PASS_NOTES[name]}" for name in names if name in PASS_NOTES))
+            notes = [f"- {PASS_NOTES[name]}" for name in names if name in PASS_NOTES]
+            parts.append("\n".join(fill(note, 120, subsequent_indent="  ") for note in notes))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

@@ -155,8 +155,8 @@ def count_requested(subject: Subject, options: CheckOptions) -> int:
 
 def pinned(subject: Subject, options: CheckOptions) -> dict[int, tuple[Word, ...]]:
     """The examples of a formula or a program that are longer than the longest length, by length: they are run whatever
-    that is. Those of a model are held against it when it is read; its temperature may be known for some lengths."""
-    if subject.kind == "ahat" and subject.sharpness is None:
+    that is. Those of a network's file belong to what it was compiled from, or were held against it when it was read."""
+    if not subject.pins:
         return {}
     longer = dict.fromkeys(word for word, _ in subject.examples if len(word) > options.max_n)
     return {n: tuple(words) for n, words in groupby(sorted(longer, key=len), len)}
@@ -323,7 +323,7 @@ class _Campaign:
         self.prepared = prepared
         latest = max(self.tallies, default=1)
         for n in runs:
-            if n < latest:  # it is complete already; the report wants its plan all the same
+            if n in self.tallies:  # it may be complete already; the report wants its plan all the same
                 self.plans[n] = plan_length(prepared, subject, n, self.plans.get(n - 1))
         self._tally(prepared, (shard for n, shards in runs.items() if n >= latest for shard in shards))
 

@@ -302,7 +302,9 @@ def compile_formula(file: FormulaFile, options: ModelOptions, sha256: str | None
     program = lower(desugar(file), regime, options.single_head, options.counting, own)
     budget = choose(program, options.beta, options.tau)
     sha256 = sha256 or digest(file.source.text.encode())
-    return _of_formula(file, file.source.name, sha256, program, budget, assemble(program, budget), options.single_head)
+    network = assemble(program, budget)
+    subject = _of_formula(file, file.source.name, sha256, program, budget, network, options.single_head)
+    return replace(subject, pins=True)
 
 
 def _of_formula(
@@ -407,6 +409,7 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Su
         program=compiled.model,
         alphabet=program.alphabet,
         examples=tuple((example.word, None) for example in program.examples),
+        pins=True,
         title=program.title,
         oracle=Runs(program),
         prepared=partial(padded_word, program),

@@ -67,6 +67,8 @@ class Subject:
     program: Program
     alphabet: tuple[str, ...]
     examples: tuple[tuple[Word, Any], ...] = ()
+    pins: bool = False
+    """Whether it was read as a formula or program, whose examples are run whatever the longest length is."""
     title: str = ""
     oracle: Callable[[Word], Answer] | None = None
     """The semantics; None for what is its own specification."""

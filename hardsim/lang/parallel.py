@@ -80,47 +80,63 @@ class Bits:
         found = int.from_bytes(bits.to_bytes(self.octets, "little").translate(BACKWARDS), "big")
         return found >> (8 * self.octets - self.size + 1)
 
-    def unary(self, op: ast.UnaryOp, phi: int) -> int:
-        """X, Y and their weak forms, and the operators that look for one witness or one failure."""
-        match op:
-            case "X":
-                return phi >> 1 & self.every
-            case "Y":
-                return phi << 1 & self.every
-            case "WX":
-                return self.every ^ self.unary("X", self.every ^ phi)
-            case "WY":
-                return self.every ^ self.unary("Y", self.every ^ phi)
-            case "O":
-                return self.binary("S", self.every, phi)
-            case "F":
-                return self.binary("U", self.every, phi)
-            case "H":
-                return self.every ^ self.unary("O", self.every ^ phi)
-            case "G":
-                return self.every ^ self.unary("F", self.every ^ phi)
-
-    def binary(self, op: ast.BinaryOp, phi: int, psi: int) -> int:
-        """Since, until, their duals, weak until and strong release."""
-        match op:
-            case "S":
-                either = phi | psi
-                return ((either + psi) ^ either ^ psi) >> 1
-            case "U":
-                return self.reverse(self.binary("S", self.reverse(phi), self.reverse(psi)))
-            case "T":
-                return self.every ^ self.binary("S", self.every ^ phi, self.every ^ psi)
-            case "R":
-                return self.every ^ self.binary("U", self.every ^ phi, self.every ^ psi)
-            case "W":
-                return self.binary("U", phi, psi) | self.unary("G", phi)
-            case "M":
-                return self.binary("U", psi, phi & psi)
-
 
 bits_of = lru_cache(256)(Bits)
 """Those of a number of words of one length, with what is the same for all of them."""
 
+
+def _previous(bits: Bits, phi: int) -> int:
+    return phi << 1 & bits.every
+
+
+def _next(bits: Bits, phi: int) -> int:
+    return phi >> 1 & bits.every
+
+
+def _since(bits: Bits, phi: int, psi: int) -> int:
+    either = phi | psi
+    return ((either + psi) ^ either ^ psi) >> 1
+
+
+def _until(bits: Bits, phi: int, psi: int) -> int:
+    return bits.reverse(_since(bits, bits.reverse(phi), bits.reverse(psi)))
+
+
+def _once(bits: Bits, phi: int) -> int:
+    return _since(bits, bits.every, phi)
+
+
+def _finally(bits: Bits, phi: int) -> int:
+    return _until(bits, bits.every, phi)
+
+
+def _dual(operator: Callable[..., int]) -> Callable[..., int]:
+    """The negation of the operator of negations."""
+
+    def dual(bits: Bits, *columns: int) -> int:
+        return bits.every ^ operator(bits, *(bits.every ^ column for column in columns))
+
+    return dual
+
+
+_UNARY: Final[Mapping[ast.UnaryOp, Callable[[Bits, int], int]]] = {
+    "X": _next,
+    "WX": _dual(_next),
+    "Y": _previous,
+    "WY": _dual(_previous),
+    "O": _once,
+    "H": _dual(_once),
+    "F": _finally,
+    "G": _dual(_finally),
+}
+_BINARY: Final[Mapping[ast.BinaryOp, Callable[[Bits, int, int], int]]] = {
+    "U": _until,
+    "S": _since,
+    "R": _dual(_until),
+    "T": _dual(_since),
+    "W": lambda bits, phi, psi: _until(bits, phi, psi) | _dual(_finally)(bits, phi),
+    "M": lambda bits, phi, psi: _until(bits, psi, phi & psi),
+}
 _NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": xor}
 COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] = {
     "<": np.less,
@@ -230,10 +246,12 @@ class ParallelOracle:
                 return emit(lambda batch: batch.bits.every ^ batch.columns[i] | batch.columns[j])
             case ast.Unary(one, arg):
                 k = column(arg)
-                return emit(lambda batch: batch.bits.unary(one, batch.columns[k]))
+                unary = _UNARY[one]
+                return emit(lambda batch: unary(batch.bits, batch.columns[k]))
             case ast.Binary(two, left, right):
                 i, j = column(left), column(right)
-                return emit(lambda batch: batch.bits.binary(two, batch.columns[i], batch.columns[j]))
+                binary = _BINARY[two]
+                return emit(lambda batch: binary(batch.bits, batch.columns[i], batch.columns[j]))
             case _:
                 return self._comparison(node)
 

@@ -100,9 +100,10 @@ def test_an_exhaustive_check_is_measured() -> None:
     assert (seconds.note, seconds.reached) == ("", True)
     assert memory.value is not None
     assert 20 < memory.value < 1024
-    few, none = exhaustive.exhaustive(every(exhaustive.BINARY, 4, 31, workers=1), 4, Target(600))
+    # and four longer examples of the file
+    few, none = exhaustive.exhaustive(every(exhaustive.BINARY, 4, 35, workers=1), 4, Target(600))
     assert (few.value, few.reached, none.value) == (None, False, None)
-    assert few.note.startswith("30 words")
+    assert few.note.startswith("34 words")
 
 
 def test_a_command_that_takes_too_long_is_interrupted() -> None:
@@ -121,7 +122,7 @@ def test_a_command_that_minds_no_interrupt_is_killed(monkeypatch: pytest.MonkeyP
 
 
 def test_a_check_is_timed_beside_the_proof() -> None:
-    # Every word of the lengths 1 to 4 over two symbols.
+    # Every word of the lengths 1 to 4 over two symbols, and four longer examples of the file.
     row = Row(Check(exhaustive.BINARY, ("--max-n", "4"), 30), 600, 0.5)
     found = checks.checked(row)
     assert (found.what, found.case, found.note, found.reached) == ("check --max-n 4", exhaustive.BINARY, "", True)
@@ -129,9 +130,9 @@ def test_a_check_is_timed_beside_the_proof() -> None:
     assert found.value is not None
     assert found.proofs is not None
     assert 0.01 < found.proofs < 100
-    more = checks.checked(Row(Check(exhaustive.BINARY, ("--max-n", "4"), 31), 600, 0.5, proof=False))
+    more = checks.checked(Row(Check(exhaustive.BINARY, ("--max-n", "4"), 35), 600, 0.5, proof=False))
     assert (more.value, more.proofs, more.reached) == (None, None, False)
-    assert more.note.startswith("30 words")
+    assert more.note.startswith("34 words")
 
 
 def test_times_are_medians_and_their_ratio() -> None:

@@ -119,7 +119,7 @@ def test_balls_do_the_work_and_the_report_says_why(tmp_path: Path) -> None:
         [*command, "--max-n", "2", "--json", str(path)], capture_output=True, text=True, timeout=100, check=False
     )
     assert done.returncode == 0
-    assert "6 of them in ball arithmetic" in done.stdout
+    assert "6 of them in ball arithmetic" in " ".join(done.stdout.split())
     assert "not rounded to the nearest" in done.stderr
     notes = json.loads(path.read_text(encoding="utf-8"))["notes"]
     assert any("not rounded to the nearest" in note["message"] for note in notes)
