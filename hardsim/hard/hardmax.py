@@ -50,8 +50,11 @@ class Rows:
 
     def least(self) -> Fraction | None:
         """The least gap of all rows."""
-        known = [(gaps[gaps >= 0], unit) for gaps, unit in zip(self.gap.T, self.units, strict=True)]
-        return min((Fraction(int(gaps.min()), unit) for gaps, unit in known if gaps.size), default=None)
+        none = largest(self.gap) + 1
+        found: dict[int, int] = {}
+        for unit, gap in zip(self.units, np.where(self.gap >= 0, self.gap, none).min(axis=0).tolist(), strict=True):
+            found[unit] = min(gap, found.get(unit, none))
+        return min((Fraction(gap, unit) for unit, gap in found.items() if gap < none), default=None)
 
 
 def visible(mask: Mask, size: int, bos: bool, queries: slice = slice(None)) -> NDArray[np.bool_]:

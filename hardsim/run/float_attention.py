@@ -54,6 +54,7 @@ from hardsim.run.float_rows import (
     softmax_rows,
     take,
     weight_error,
+    weights_of,
 )
 from hardsim.run.prefixes import WHOLE, Suffix, join
 
@@ -119,9 +120,8 @@ class ExpTable:
             return low, high, self._kept[low:high, rows[0] : rows[-1] + 1]
         distance = self._logits(rows, low, high)
         distance -= self.reference[rows]
-        if self.views.mask is not Mask.NONE:
-            distance[~self.views.visible(rows, low, high).T] = -np.inf
-        return low, high, np.exp(distance, out=distance)
+        hidden = None if self.views.mask is Mask.NONE else ~self.views.visible(rows, low, high).T
+        return low, high, weights_of(distance, hidden)
 
     def _logits(self, rows: Integers, low: int, high: int) -> Floats:
         total = np.zeros((high - low, len(rows)))

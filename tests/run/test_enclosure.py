@@ -27,7 +27,7 @@ from hardsim.run.enclosure import (
     quotients,
     rounded,
 )
-from hardsim.run.float_rows import Views, lone, mean
+from hardsim.run.float_rows import LOWEST, Views, lone, mean, weights_of
 from tests.networks import EXTREME
 
 pytestmark = pytest.mark.sweep
@@ -297,3 +297,19 @@ def test_what_is_not_finite_is_never_exact() -> None:
         assert block.rad is not None
         assert not (block.rad[0, :2] == 0).any()
         assert (block.mid[0, 2], block.rad[0, 2]) == (0, 0)
+
+
+def test_weights_are_off_by_what_is_below_the_normal_numbers_alone() -> None:
+    # 2^-1019 is left to what is smaller; what is hidden weighs nothing, and what is unknown stays so.
+    distances = np.array([[0.0, -1.0, -700.0, LOWEST, -708.0, -745.0, -1e6, -inf, np.nan, -1.0]])
+    hidden = np.zeros(10, dtype=np.bool_)
+    hidden[-1] = True
+    found = weights_of(distances.copy(), hidden)[0]
+    with ctx.workprec(80):
+        for distance, weight in zip(distances[0, :8].tolist(), found[:8].tolist(), strict=True):
+            true = arb(distance).exp() if isfinite(distance) else arb(0)
+            assert abs(arb(weight) - true) <= 2.0**-49 * true + arb(2) ** -1019
+    assert (found[:8] > 0).all()
+    assert np.isnan(found[8])
+    assert found[9] == 0
+    assert (weights_of(distances[:, :3].copy(), None) == found[:3]).all()
