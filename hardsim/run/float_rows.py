@@ -2,20 +2,22 @@
 
 Weights. Let l_j be the logits, d_j the computed distances to a reference R (any float), off by at most x_j, and w_j =
 fl(exp(d_j)). Then w_j = W_j (1 + t_j), W_j = e^(l_j - R), with |t_j| <= rho := max growth(x_j) + EXP_ERROR (1 +
-growth), apart from what is below 2^-1019: distances below LOWEST are taken for LOWEST, since numpy's exp is ten times
-as slow where it underflows, which of cold softmax most weights do. What a query does not see has the weight 0.
+growth), apart from what is below 2^-1019 (2^-144, row by row): distances below LOWEST are taken for LOWEST, since
+numpy's exp is ten times as slow where it underflows, as most weights of cold softmax do. What a query does not see
+weighs 0.
 
 Means. With m the mean of values v_j under the w_j, and D = sum w_j |v_j - m| / sum w_j, the true mean is
 
     M = m + sum (W_j - w_j)(v_j - m) / sum W_j,  so that  |M - m| <= rho (1 + rho)/(1 - rho) D  for rho < 1,
 
-since |W_j - w_j| <= w_j rho/(1 - rho) and sum W_j >= sum w_j/(1 + rho). For values between a and b, D is at most
-2 min(m - a, b - m), since a chord bounds |v - m|; that is used for Booleans and sums over classes, elsewhere D is
+since |W_j - w_j| <= w_j rho/(1 - rho) and sum W_j >= sum w_j/(1 + rho). For values between a and b, D is at most 2
+min(m - a, b - m), since a chord bounds |v - m|; that is used for Booleans and sums over classes, elsewhere D is
 computed. The quotient q of two computed sums of n terms, in any order, is off from m by at most r = gamma_(2 n + 6)
 max |v_j|, or gamma_(2 n + 6) q where no value is negative; D at q is off from D at m by at most 2 r. Sums of weights
-of at least 2^-900 are required, so that this adds at most n max |v_j| 2^-100 (n < 2^18). Radii of values are averaged
-under the true weights, whose shares are at most (1 + rho)/(1 - rho) times those of the computed ones, and add no more
-than the largest of them. A mean lies between a and b in any case: where nothing better is known that is its enclosure.
+of at least 2^-900 (1, row by row) are required, so that this adds at most n max |v_j| 2^-100 for n < 2^18. Radii of
+values are averaged under the true weights, whose shares are at most (1 + rho)/(1 - rho) times those of the computed
+ones, and add no more than the largest of them. A mean lies between a and b in any case: where nothing better is known
+that is its enclosure.
 """
 
 from __future__ import annotations
@@ -54,8 +56,9 @@ AT_ONCE = 64
 """Queries that are run together under a mask: with more of them most see far less than all of them see together."""
 SURE = 2.0**-10
 """Relative errors of weights below this make means that are nearer than the values are to each other."""
-LOWEST = -707.0
-"""e^-707 lies between 2^-1020 and 2^-1019: about the least that is no subnormal number."""
+LOWEST, LOWEST_BESIDE_1 = -707.0, -100.0
+"""e^-707 lies between 2^-1020 and 2^-1019: about the least that is no subnormal number. Where a weight is 1, what is
+below e^-100 < 2^-144 adds as little, and its products with values are no subnormal numbers either, which are slow."""
 DEEPEST = 750.0
 """e^-750 is below 2^-1080: a distance beyond it may be off by any share, since its exponential, and the computed one
 with it, is 0 up to what the bounds allow for underflow."""
@@ -354,12 +357,13 @@ def _exponentials(logits: Floats, hidden: Booleans | None) -> Floats:
     if hidden is not None:
         np.copyto(logits, -np.inf, where=hidden)
     logits -= logits.max(axis=-1, keepdims=True)
-    return weights_of(logits, hidden)
+    return weights_of(logits, hidden, LOWEST_BESIDE_1)
 
 
-def weights_of(distances: Floats, hidden: Booleans | None) -> Floats:
-    """e^distance, 0 where hidden (whatever broadcasts to them); `distances` is overwritten."""
-    np.maximum(distances, LOWEST, out=distances)
+def weights_of(distances: Floats, hidden: Booleans | None, lowest: float = LOWEST) -> Floats:
+    """e^distance, of no distance below the lowest, and 0 where hidden (which may have fewer axes); `distances` is
+    overwritten."""
+    np.maximum(distances, lowest, out=distances)
     np.exp(distances, out=distances)
     if hidden is not None:
         np.copyto(distances, 0.0, where=hidden)

@@ -27,7 +27,7 @@ from hardsim.run.enclosure import (
     quotients,
     rounded,
 )
-from hardsim.run.float_rows import LOWEST, Views, lone, mean, weights_of
+from hardsim.run.float_rows import LOWEST, LOWEST_BESIDE_1, Views, lone, mean, weights_of
 from tests.networks import EXTREME
 
 pytestmark = pytest.mark.sweep
@@ -313,3 +313,5 @@ def test_weights_are_off_by_what_is_below_the_normal_numbers_alone() -> None:
     assert np.isnan(found[8])
     assert found[9] == 0
     assert (weights_of(distances[:, :3].copy(), None) == found[:3]).all()
+    (least,) = weights_of(np.array([-inf]), None, LOWEST_BESIDE_1).tolist()
+    assert 0 < least < 2.0**-144
