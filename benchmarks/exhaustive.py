@@ -15,8 +15,8 @@ from hardsim.checking.open import read_input
 from hardsim.checking.subject import ModelOptions
 from hardsim.checking.words import sample_words
 from hardsim.hard.exact import ExactModel, hold_promises
+from hardsim.hard.lanes import Booleans
 from hardsim.hard.parallel import ParallelHard
-from hardsim.lang.lanes import Booleans
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.semantics import Oracle
 

@@ -24,7 +24,7 @@ from hardsim.errors import InputError, did_you_mean
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
 except ImportError:  # not on every system: there no draft is known to be nobody's, and the name is no function
-    flock = None  # type: ignore[assignment]
+    flock = None  # type: ignore[assignment]  # callers ask whether it is there
 
 LARGEST_FILE = 64 * 2**20
 """Bytes of the largest JSON document that is read: as Python's objects it takes up to thirty times as much memory."""

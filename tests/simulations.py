@@ -11,8 +11,8 @@ from random import Random
 from flint import arb
 
 from hardsim.hard.exact import ExactModel, HardTrace, Word
-from hardsim.hard.integers import Exact
 from hardsim.lang.arith import parse_arith
+from hardsim.network.integers import Exact
 from hardsim.network.model import AttentionHead, FeedForward, Layer, LengthTable, Matrix, Transformer
 from hardsim.network.numbers import Mask
 from hardsim.program.assemble import assemble

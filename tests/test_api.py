@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_type, get_overloads
 
-import gmpy2  # type: ignore[import-untyped]
+import gmpy2  # type: ignore[import-untyped]  # it has no types
 import mpmath
 import numpy as np
 import pytest
@@ -291,7 +291,7 @@ def test_temperature_and_error_are_numbers_too(since: Model) -> None:
 
 
 def test_integers_may_be_of_numpy(since: Model) -> None:
-    result = since.check(max_n=np.int64(3), seed=np.uint8(7))  # type: ignore[arg-type]
+    result = since.check(max_n=np.int64(3), seed=np.uint8(7))  # type: ignore[arg-type]  # numpy's are taken, too
     assert result == since.check(max_n=3, seed=7)
     assert (type(result.max_n), type(result.seed)) == (int, int)
 
@@ -700,7 +700,7 @@ def test_progress_is_told(since: Model) -> None:
     assert told[-1] == (1, 1)  # its one head
     for options in ({}, {"critical": True}):
         told.clear()
-        since.bound(max_n=2, progress=progress, **options)  # type: ignore[call-overload]
+        since.bound(max_n=2, progress=progress, **options)  # type: ignore[call-overload]  # options of any overload
         assert told
         assert told[-1][0] == told[-1][1]
 
@@ -866,7 +866,7 @@ def test_everything_is_in_the_package(since: Model) -> None:
     assert names.keys() - {"__builtins__"} == set(hardsim.__all__) == {*api.__all__, "__version__"}
     assert set(hardsim.__all__) == set(dir(hardsim))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        hardsim.nothing  # type: ignore[attr-defined]  # noqa: B018
+        hardsim.nothing  # type: ignore[attr-defined]  # noqa: B018  (there is none: that is asked)
 
 
 def test_types_are_known(since: Model) -> None:

@@ -94,8 +94,7 @@ class CheckOptions:
     neighbours that differ in acceptance, and `samples` random words (by default 20 up to length 16 and 4 beyond, with
     fewer structured words there). Of a file's examples the longer ones are run too. `dps` are the decimal digits that
     balls begin with, or all that mpmath has. `engine` is the arithmetic of the network: `auto` (float64 with
-    enclosures, balls for what that cannot decide and for the digits shown), `float64`, `ball`, or `mpmath`, which
-    encloses nothing.
+    enclosures, and balls for what that cannot decide), `float64`, `ball`, or `mpmath`, which encloses nothing.
     """
 
     max_n: int = 8

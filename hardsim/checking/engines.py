@@ -22,8 +22,8 @@ from hardsim.checking.result import AUTO, BALL, FLOAT64, MPMATH, Answer, HeadRes
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided
 from hardsim.hard.exact import ExactModel, HardTrace
-from hardsim.hard.integers import Exact, largest, widened
 from hardsim.hard.parallel import ParallelHard, ParallelTrace
+from hardsim.network.integers import Exact, largest, widened
 from hardsim.network.model import Terms, Transformer
 from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Head, Program

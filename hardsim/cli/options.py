@@ -179,7 +179,7 @@ def _value(option: Any, typers: Callable[[Any, Any], Any], context: Any, value: 
 
 def signed(function: Callable[..., None], taken: list[Parameter]) -> Callable[..., None]:
     """A function that is said to take these parameters: by what inspect, and so typer, reads."""
-    function.__signature__ = Signature(taken)  # type: ignore[attr-defined]
+    function.__signature__ = Signature(taken)  # type: ignore[attr-defined]  # functions take attributes
     function.__annotations__ = {one.name: one.annotation for one in taken}
     return function
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.hard.integers import LARGEST_COLUMN, SAFE, Exact, Integers, distinct, largest, quotient, widened
+from hardsim.network.integers import LARGEST_COLUMN, SAFE, Exact, Integers, distinct, largest, quotient, widened
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Head, Weighting
 

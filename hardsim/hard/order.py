@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.hard.hardmax import visible_folds
-from hardsim.hard.integers import SAFE, Exact, Integers, distinct, widened
+from hardsim.network.integers import SAFE, Exact, Integers, distinct, widened
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Weighting
 

@@ -22,9 +22,7 @@ import numpy as np
 from hardsim.errors import InvariantError
 from hardsim.hard.exact import ExactModel, encoded, hold_head, hold_promises
 from hardsim.hard.hardmax import hardmax, uniform
-from hardsim.hard.integers import Exact, Integers, combination
-from hardsim.hard.order import Order, Ranks, two_largest
-from hardsim.lang.lanes import (
+from hardsim.hard.lanes import (
     FULL,
     WIDTH,
     Booleans,
@@ -36,6 +34,8 @@ from hardsim.lang.lanes import (
     unpack,
     unpack_rows,
 )
+from hardsim.hard.order import Order, Ranks, two_largest
+from hardsim.network.integers import Exact, Integers, combination
 from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
 

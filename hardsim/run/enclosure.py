@@ -32,7 +32,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.hard.integers import Exact
+from hardsim.network.integers import Exact
 from hardsim.network.numbers import Rational
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -24,7 +24,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.hard.integers import Exact, combination
+from hardsim.network.integers import Exact, combination
 from hardsim.network.model import AttentionHead
 from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (

@@ -29,8 +29,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardsim.hard.integers import Exact, combination, widened
-from hardsim.hard.integers import quotient as exact_quotient
+from hardsim.network.integers import Exact, combination, widened
+from hardsim.network.integers import quotient as exact_quotient
 from hardsim.network.numbers import Mask, Rational
 from hardsim.run.enclosure import (
     EXP_ERROR,

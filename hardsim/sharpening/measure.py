@@ -14,7 +14,7 @@ import numpy as np
 
 from hardsim.hard.exact import Columns, HardTrace, LayerTrace, Word
 from hardsim.hard.hardmax import Rows
-from hardsim.hard.integers import Exact
+from hardsim.network.integers import Exact
 from hardsim.program.model import Program
 
 

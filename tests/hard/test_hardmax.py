@@ -20,9 +20,9 @@ from hardsim.errors import InvariantError
 from hardsim.hard import hardmax as ways
 from hardsim.hard.exact import ExactModel, HardTrace, hold_head, hold_promises
 from hardsim.hard.hardmax import Found, Scores, Sight, concave, dense, few_keys, hardmax, visible, visible_folds
-from hardsim.hard.integers import SAFE, Exact, Integers
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
+from hardsim.network.integers import SAFE, Exact, Integers
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Head, Kind, Program, Weighting
 from hardsim.program.regimes import REGIMES, expression

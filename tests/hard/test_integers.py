@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.hard.integers import LARGE_UNIT, SAFE, Exact, combination, largest, widened
+from hardsim.network.integers import LARGE_UNIT, SAFE, Exact, combination, largest, widened
 
 SIZES = st.sampled_from([3, 10**4, 2**31, 2**61, 2**62, 2**63, 10**30])
 NUMBERS = SIZES.flatmap(lambda size: st.builds(Fraction, st.integers(-size, size), st.integers(1, 12)))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardsim.hard.integers import SAFE, Exact
 from hardsim.hard.order import Order, two_largest
+from hardsim.network.integers import SAFE, Exact
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Weighting
 

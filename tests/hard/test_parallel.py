@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from hardsim.compiling.from_ltl.lower import lower
 from hardsim.errors import InvariantError, Unsupported
 from hardsim.hard import parallel
-from hardsim.hard.integers import Exact
 from hardsim.hard.parallel import BitFunction, ParallelHard, minterms
 from hardsim.lang import ast
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression
 from hardsim.lang.predicate import user_predicates
+from hardsim.network.integers import Exact
 from hardsim.program.model import Affine, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.regimes import REGIMES, expression
 from tests.counting_strategies import ALL_SIDES, counting_formulas

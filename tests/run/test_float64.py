@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from hardsim.checking.subject import Subject
 from hardsim.errors import Undecided, Unsupported
-from hardsim.hard.integers import Exact
 from hardsim.lang.pretty import format_formula
+from hardsim.network.integers import Exact
 from hardsim.network.model import Layer, Matrix, Transformer
 from hardsim.program.regimes import PROVEN
 from hardsim.run import float_attention

@@ -21,9 +21,9 @@ from hardsim.compiling.from_srasp.network import ZERO, Boolean, Interval, Scaled
 from hardsim.compiling.from_srasp.scores import Matching, Planner, at_i, folded, indices, replaced
 from hardsim.errors import OutOfRange, Source, Span
 from hardsim.hard.exact import HardTrace
-from hardsim.hard.integers import Exact, widened
 from hardsim.lang import ast
 from hardsim.lang.pretty import shortened
+from hardsim.network.integers import Exact, widened
 from hardsim.program.model import Affine, Program
 
 LONGEST_LINE = 100

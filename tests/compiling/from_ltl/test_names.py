@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hardsim.compiling.from_ltl.lower import OF_THE_FIRST, lower
+from hardsim.compiling.from_ltl.lower import OF_THE_FIRST, Method, lower
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_text
 from hardsim.program.model import Head
@@ -15,9 +15,8 @@ SINCE = "read at the last position with"
 UNTIL = "read at the first position with"
 
 
-def heads_of(text: str, counting: str | None = None) -> tuple[Head, ...]:
-    method = {"sign": "sign", "lookup": "lookup", None: None}[counting]
-    return lower(desugar(parse_text(HEADER + text, "x.ltl")), REGIMES[DEFAULT_REGIME], False, method).heads  # type: ignore[arg-type]
+def heads_of(text: str, counting: Method | None = None) -> tuple[Head, ...]:
+    return lower(desugar(parse_text(HEADER + text, "x.ltl")), REGIMES[DEFAULT_REGIME], False, counting).heads
 
 
 @pytest.mark.parametrize(

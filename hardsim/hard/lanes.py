@@ -50,17 +50,3 @@ def unpack_rows(lanes: Lanes, words: int) -> Booleans:
     """The inverse of `pack_rows`: lanes by position, (n, lanes), as truth values by position and word, (n, words)."""
     octets = np.ascontiguousarray(lanes).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=words, bitorder="little").view(np.bool_)
-
-
-def constant(truth: bool, n: int, lanes: int) -> Lanes:
-    """The same truth value everywhere, (n, lanes)."""
-    return np.full((n, lanes), FULL if truth else np.uint64(0))
-
-
-def first_word(lanes: Lanes) -> int | None:
-    """The number of the first word whose bit is set in one row of lanes, (lanes,); None if no bit is."""
-    found = np.flatnonzero(lanes)
-    if not len(found):
-        return None
-    lane = int(lanes[found[0]])
-    return int(found[0]) * WIDTH + (lane & -lane).bit_length() - 1
