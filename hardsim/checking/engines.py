@@ -448,14 +448,16 @@ def _sides(over: Booleans, under: Booleans) -> NDArray[np.object_]:
     return np.where(over, True, np.where(under, False, np.array(None)))
 
 
-def _rows_of(shared: int, rows: Integers) -> Integers:
-    """Which rows of an array to take that may have one row for all."""
-    return rows if shared > 1 else np.zeros_like(rows)
+def _some(array: NDArray[Any], rows: Integers) -> NDArray[Any]:
+    """Some rows, in ascending order, of an array that may have one row for all; one where that is so in memory."""
+    if not array.strides[0]:
+        return array[:1]
+    return array if len(array) in {1, len(rows)} else array[rows]
 
 
 def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool:
     """Whether a mean is known to be exactly the hard one, on every word."""
-    hard = wanted.whole[_rows_of(wanted.whole.shape[0], places)]
+    hard = _some(wanted.whole, places)
     if block.static is not None:
         known = block.static
         bound = max(wanted.size * known.unit, known.size * wanted.unit, known.unit, wanted.unit)
@@ -463,22 +465,32 @@ def _same(block: Block, rows: Integers, wanted: Exact, places: Integers) -> bool
     if block.ratio is None:
         return False
     totals, counts = (part.astype(np.int64) for part in block.ratio)
-    mine = totals[_rows_of(totals.shape[0], rows)]
+    mine = _some(totals, rows)
     bound = max(wanted.size * int(counts.max()), largest(mine) * wanted.unit, wanted.unit)
     return bool((widened(hard, bound) * counts == widened(mine, bound) * wanted.unit).all())
 
 
 def _far(block: Block, rows: Integers, wanted: Exact, places: Integers) -> Span:
     """Bounds of the largest distance between a block and hard values over all positions, word by word."""
-    hard, off = quotients(wanted.whole[places] if wanted.whole.shape[0] > 1 else wanted.whole, wanted.unit)
-    some = _rows_of(block.mid.shape[0], rows)
-    distance = np.abs(block.mid[some] - hard)
-    if block.rad is None and not block.places and not off.any() and wanted.size < WHOLE * wanted.unit:
-        return np.max(distance, axis=1), np.max(distance, axis=1)  # differences of integers
-    radius = block.radius[some]
-    nothing = (radius == 0) & (off == 0) & (distance == 0)
-    radius = np.where(nothing, 0.0, outward(radius + off + 2 * U * (np.abs(hard) + distance)))
-    return np.max(np.maximum(distance - radius, 0.0), axis=1), np.max(distance + radius, axis=1)
+    whole, mid = _some(wanted.whole, places), _some(block.mid, rows)
+    integers = block.rad is None and not block.places
+    if integers and wanted.size < WHOLE and (mid * wanted.unit == whole).all():  # larger products stay larger
+        return np.zeros(len(rows)), np.zeros(len(rows))
+    hard, off = quotients(whole, wanted.unit)
+    distance = np.abs(mid - hard)
+    if integers and not off.any() and wanted.size < WHOLE * wanted.unit:
+        most = np.broadcast_to(np.max(distance, axis=1), len(rows))  # differences of integers
+        return most, most
+    radius = 2 * U * (np.abs(hard) + distance) + off
+    something = (distance != 0) | (off != 0)
+    if block.rad is not None:
+        own = _some(block.rad, rows)
+        radius += own
+        something |= own != 0
+    radius = outward(radius)
+    radius *= something  # where it is False all terms are finite
+    low, high = np.max(distance - radius, axis=1), np.max(distance + radius, axis=1)
+    return np.broadcast_to(np.maximum(low, 0.0), len(rows)), np.broadcast_to(high, len(rows))
 
 
 class SoftEngine:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from typing import NamedTuple
 
@@ -51,19 +52,21 @@ class Rows:
     def least(self) -> Fraction | None:
         """The least gap of all rows."""
         none = largest(self.gap) + 1
-        found: dict[int, int] = {}
+        least, over = none, 1
         for unit, gap in zip(self.units, np.where(self.gap >= 0, self.gap, none).min(axis=0).tolist(), strict=True):
-            found[unit] = min(gap, found.get(unit, none))
-        return min((Fraction(gap, unit) for unit, gap in found.items() if gap < none), default=None)
+            if gap < none and (least == none or gap * over < least * unit):
+                least, over = gap, unit
+        return None if least == none else Fraction(least, over)
 
 
-def visible(mask: Mask, size: int, bos: bool, queries: slice = slice(None)) -> NDArray[np.bool_]:
-    """Which of the positions (columns) each of the queries (rows) sees, by index; with a beginning of sequence every
+def visible(
+    mask: Mask, size: int, bos: bool, queries: slice = slice(None), keys: slice = slice(None)
+) -> NDArray[np.bool_]:
+    """Which of some positions (columns) each of some queries (rows) sees, by index; with a beginning of sequence every
     query sees index 0."""
-    key = np.arange(size)
-    query = key[queries, None]
+    key, query = np.arange(size)[keys], np.arange(size)[queries, None]
     seen = {
-        Mask.NONE: np.broadcast_to(True, (len(query), size)),
+        Mask.NONE: np.broadcast_to(True, (len(query), len(key))),
         Mask.FUTURE: key <= query,
         Mask.PAST: key >= query,
         Mask.STRICT_FUTURE: key < query,
@@ -71,6 +74,11 @@ def visible(mask: Mask, size: int, bos: bool, queries: slice = slice(None)) -> N
     }[mask]
     result: NDArray[np.bool_] = seen | (key == 0) if bos else seen
     return result
+
+
+@lru_cache(64)
+def _visible(mask: Mask, size: int, bos: bool, start: int, stop: int) -> NDArray[np.bool_]:
+    return visible(mask, size, bos, slice(start, stop))
 
 
 def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
@@ -85,7 +93,7 @@ def visible_sums(mask: Mask, whole: Integers, bos: bool) -> Integers:
         Mask.STRICT_PAST: every - upto,
     }[mask]
     if bos:
-        unseen = ~visible(mask, whole.shape[-1], False)[:, 0]
+        unseen = ~visible(mask, whole.shape[-1], False, keys=slice(1))[:, 0]
         sums = sums + whole[..., :1] * unseen
     return sums
 
@@ -243,7 +251,7 @@ def dense(scores: Scores, sight: Sight, values: Columns) -> Found:
     blocks: list[Found] = []
     for start in range(0, size, step):
         queries = slice(start, start + step)
-        seen = visible(sight.mask, size, sight.bos, queries)
+        seen = _visible(sight.mask, size, sight.bos, start, start + step)
         keys = np.flatnonzero(seen.any(axis=0))
         some = slice(int(keys[0]), int(keys[-1]) + 1)
         part = scores.block(queries, some)

@@ -146,7 +146,7 @@ def combination(terms: Iterable[tuple[Exact, Rational]], bias: Rational, shape: 
 def quotient(totals: Integers, counts: Integers, over: int, most: float = LARGEST_COLUMN) -> Exact:
     """`totals / (counts * over)` over one unit, which alone has 1.44 bits for every position."""
     unit = 1
-    for count in np.unique(counts):
+    for count in np.unique(counts) if counts.size and counts.max() > 1 else ():
         unit = lcm(unit, int(count))
         if totals.size * unit.bit_length() // 8 > most:
             raise InputError(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
 
 import numpy as np
@@ -354,7 +355,7 @@ class Stage:
         if block.rad is not None or block.static is not None or block.boolean or block.places:
             return block
         values = block.mid
-        if not self.soft and values.shape[0] > 1:
+        if not self.soft and values.shape[0] > 1 and not self.decided.all():
             values = np.where(self.decided[:, None], values, 0.0)
         return bits(values, name) if np.all((values == 0) | (values == 1)) else block
 
@@ -453,6 +454,10 @@ class Stage:
 
 def ranked(bounds: Sequence[Bounds], rank: int) -> Bounds:
     """Bounds of the `rank`-th largest (1: the largest) of numbers with these bounds, word by word."""
+    if rank == 1 or rank == len(bounds):
+        extreme = np.maximum if rank == 1 else np.minimum  # of NaN both give NaN
+        low, high = (reduce(extreme, side) for side in zip(*bounds, strict=True))
+        return low, high
     low, high = (np.stack(np.broadcast_arrays(*side)) for side in zip(*bounds, strict=True))
     unknown = np.isnan(low).any(axis=0) | np.isnan(high).any(axis=0)  # which sorting would take for the largest
     low, high = (np.where(unknown, np.nan, np.sort(side, axis=0)[-rank]) for side in (low, high))

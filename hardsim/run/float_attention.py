@@ -7,7 +7,7 @@ Three ways, by what the logits depend on; each gives the same enclosures up to t
   the same static parts and mask; the sums over j are matrix products of the words' class indicators with it. Queries
   for which its weights underflow are run again the dense way.
 - `look-up`: keys and values are the same for every word. Then the value read depends on the query's position and
-  codes, and every such pair is computed once.
+  codes, and every such pair is computed once, mostly over few of the keys (`float_lookup`).
 - `dense`: anything else, row by row (`float_rows`, where the errors of all three are derived).
 
 Tables beyond TABLES bytes together are computed again for every batch, a block of queries at a time, over the keys that
@@ -42,6 +42,7 @@ from hardsim.run.enclosure import (
     outward,
     rounded_row,
 )
+from hardsim.run.float_lookup import Lookup
 from hardsim.run.float_rows import (
     DEEPEST,
     LEAST_SUM,
@@ -168,8 +169,8 @@ class HeadPass:
     _table: ExpTable | None = None
     _queries: list[Exact] = field(default_factory=list)
     """Query forms over tau."""
-    _static: tuple[list[Block], Sequence[Block]] | None = None
-    """Key factors and values, where a look-up has found them the same for every word."""
+    _static: Lookup | None = None
+    """Keys and values, where they were found to be the same for every word."""
     _found: dict[Hashable, tuple[Booleans, Floats, Floats]] = field(default_factory=dict)
     """By kinds of codes, which pairs of position and code were looked up, and their values, (values, pairs)."""
     _bases: dict[tuple[int, int, int, int], Block] = field(default_factory=dict)
@@ -193,7 +194,8 @@ class HeadPass:
         if not keys and all(value.static is not None for value in values) and (whole or self._static):
             codes = codes_of(blocks[index] for index in sorted(queries))
             if codes is not None and self.n * prod(code.kinds for code in codes) <= LARGEST_CODE:
-                self._static = self._static or (self._factors(1, blocks, 0), values)
+                if self._static is None:
+                    self._static = Lookup(self._factors(1, blocks, 0), values, self.views, self.scale)
                 return self._look_up(blocks, codes, step.start)
         rows = np.arange(step.start, step.start + blocks[0].mid.shape[1])
         return softmax_rows(*self._operands(blocks, values, step), self.views, self.scale, rows)
@@ -236,7 +238,7 @@ class HeadPass:
         for factor in factors:
             spots = np.zeros_like(words) if len(factor.mid) == 1 else words, columns
             queries.append(Block(factor.mid[spots][None, :], factor.radius[spots][None, :]))
-        found = softmax_rows(queries, *self._static, self.views, self.scale, rows)
+        found = self._static.read(queries, rows)
         return np.concatenate([one.mid for one in found]), np.concatenate([one.radius for one in found])
 
     # ---- by types ----

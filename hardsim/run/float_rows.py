@@ -110,13 +110,24 @@ class Views:
             return np.broadcast_to(operation.reduce(values, axis=-1, keepdims=True), values.shape)
         first = values[..., :1]
         if self.mask in (Mask.FUTURE, Mask.STRICT_FUTURE):
-            running = operation.accumulate(values, axis=-1)
+            running = _running(operation, values)
             return running if self.mask is Mask.FUTURE else np.concatenate([first, running[..., :-1]], axis=-1)
-        running = operation.accumulate(values[..., ::-1], axis=-1)[..., ::-1]
+        running = _running(operation, values[..., ::-1])[..., ::-1]
         if not self.bos:
             return running
         later = operation(first, running[..., 1:])
         return np.concatenate([running[..., :1], later] if self.mask is Mask.PAST else [later, first], axis=-1)
+
+
+def _running(operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+    """What `operation.accumulate` gives along the last axis: of Booleans by the first place that decides."""
+    if values.dtype != np.bool_ or operation not in {np.logical_and, np.logical_or}:
+        found: NDArray[Any] = operation.accumulate(values, axis=-1)
+        return found
+    deciding = values if operation is np.logical_or else ~values
+    first = np.where(deciding.any(axis=-1), deciding.argmax(axis=-1), values.shape[-1])
+    after: Booleans = np.arange(values.shape[-1]) >= first[..., None]
+    return after if operation is np.logical_or else ~after
 
 
 def take(array: NDArray[Number], words: Integers) -> NDArray[Number]:
@@ -278,20 +289,39 @@ def quotient(
     return Block(mid, outward(around + more))
 
 
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """Queries over tau: the k factors (words or 1, k, rows), and the relative error of the weights of each row, (words
+    or 1, rows); the logits are off by `slack` at most."""
+
+    query: Floats
+    slack: Floats
+    error: Floats
+
+    @staticmethod
+    def of(queries: Sequence[Block], scale: Scale, rows: Integers, reach: Floats, reach_rad: Floats) -> Scaled:
+        """The factors `queries` (words or 1, rows), of the queries at places `rows`; the largest absolute values and
+        radii of the keys' factors that each row sees, (words or 1, k, rows or 1)."""
+        left, left_rad = stacked(queries)
+        query = left * scale[0][rows]
+        far = np.abs(query)
+        loose = scale[1][rows] * (np.abs(left) + left_rad)
+        slack = slack_of(far, outward(scale[0][rows] * left_rad + loose + 2 * U * far), reach, reach_rad)
+        return Scaled(query, slack, weight_error(slack, far, reach))
+
+
 def softmax_rows(
     queries: Sequence[Block], keys: Sequence[Block], values: Sequence[Block], views: Views, scale: Scale, rows: Integers
 ) -> list[Block]:
     """The attended values of the queries at places `rows`, of which `queries` are the k factors, (words or 1, rows);
     `keys` and `values` are those of all positions so far. Some queries, over the keys that they see, and some words at
     a time."""
-    (left, left_rad), (right, right_rad) = _stacked(queries), _stacked(keys)
-    query = left * scale[0][rows]
-    far, reach = np.abs(query), views.over(np.maximum, np.abs(right))[:, :, rows]
-    loose = scale[1][rows] * (np.abs(left) + left_rad)
-    query_rad = outward(scale[0][rows] * left_rad + loose + 2 * U * far)
-    slack = slack_of(far, query_rad, reach, views.over(np.maximum, right_rad)[:, :, rows])
+    right, right_rad = stacked(keys)
+    reach, reach_rad = (views.over(np.maximum, part)[:, :, rows] for part in (np.abs(right), right_rad))
+    scaled = Scaled.of(queries, scale, rows, reach, reach_rad)
+    query = scaled.query
     words = max(len(query), len(right), *(len(value.mid) for value in values))
-    sums = [_Sums(value, words, len(rows)) for value in values]
+    sums = [Sums(value, words, len(rows)) for value in values]
     total = np.empty((words, len(rows)))
     step = max(1, min(AT_ONCE if views.mask is not Mask.NONE else len(rows), CHUNK // right.shape[2]))
     for first in range(0, len(rows), step):
@@ -301,16 +331,15 @@ def softmax_rows(
         size = max(1, CHUNK // ((high - low) * (here.stop - first)))
         for start in range(0, words, size):
             some = slice(start, min(start + size, words))
-            logits = _products(_of(query, some)[:, :, here], _of(right, some)[:, :, low:high])
-            weights = _exponentials(logits, hidden)
+            logits = products(_of(query, some)[:, :, here], _of(right, some)[:, :, low:high])
+            weights = exponentials(logits, hidden)
             total[some, here] = weights.sum(axis=2)
             for one in sums:
                 one.add(some, here, slice(low, high), weights, total[some, here])
-    error = weight_error(slack, far, reach)
-    return [one.quotient(total, error, views.size) for one in sums]
+    return [one.quotient(total, scaled.error, views.size, Ends.of(one.value)) for one in sums]
 
 
-class _Sums:
+class Sums:
     """The sums of one value, and of what its quotients' errors depend on, over words and rows."""
 
     def __init__(self, value: Block, words: int, rows: int) -> None:
@@ -328,9 +357,9 @@ class _Sums:
         if self.loose is not None and self.value.rad is not None:
             self.loose[some, here] = _times(weights, _of(self.value.rad, some)[:, keys]) / total
 
-    def quotient(self, total: Floats, error: Floats, count: int) -> Block:
-        """The means."""
-        return quotient(self.top, total, error, Ends.of(self.value), count, self.spread, self.loose)
+    def quotient(self, total: Floats, error: Floats, count: int, ends: Ends) -> Block:
+        """The means of values between these ends."""
+        return quotient(self.top, total, error, ends, count, self.spread, self.loose)
 
 
 def _of(array: Floats, some: slice) -> Floats:
@@ -338,13 +367,13 @@ def _of(array: Floats, some: slice) -> Floats:
     return array if len(array) == 1 else array[some]
 
 
-def _stacked(blocks: Sequence[Block]) -> tuple[Floats, Floats]:
+def stacked(blocks: Sequence[Block]) -> tuple[Floats, Floats]:
     """Midpoints and radii, (words or 1, blocks, n)."""
     mid, rad = ([block.mid for block in blocks], [block.radius for block in blocks])
     return np.stack(np.broadcast_arrays(*mid), axis=1), np.stack(np.broadcast_arrays(*rad), axis=1)
 
 
-def _products(left: Floats, right: Floats) -> Floats:
+def products(left: Floats, right: Floats) -> Floats:
     """Sums of k products, (words, rows, keys)."""
     if left.shape[1] == 1:
         return left[:, 0, :, None] * right[:, 0, None, :]
@@ -352,7 +381,7 @@ def _products(left: Floats, right: Floats) -> Floats:
     return found
 
 
-def _exponentials(logits: Floats, hidden: Booleans | None) -> Floats:
+def exponentials(logits: Floats, hidden: Booleans | None) -> Floats:
     """Weights relative to each row's largest logit; `logits` is overwritten."""
     if hidden is not None:
         np.copyto(logits, -np.inf, where=hidden)
