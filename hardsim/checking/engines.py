@@ -474,21 +474,21 @@ def _far(block: Block, rows: Integers, wanted: Exact, places: Integers) -> Span:
     """Bounds of the largest distance between a block and hard values over all positions, word by word."""
     whole, mid = _some(wanted.whole, places), _some(block.mid, rows)
     integers = block.rad is None and not block.places
-    if integers and wanted.size < WHOLE and (mid * wanted.unit == whole).all():  # larger products stay larger
+    small = max(wanted.size, wanted.unit) < WHOLE
+    if integers and small and (mid * wanted.unit == whole).all():  # products that are rounded are larger than both
         return np.zeros(len(rows)), np.zeros(len(rows))
-    hard, off = quotients(whole, wanted.unit)
+    plain = small and wanted.unit == 1
+    hard, off = (whole, None) if plain else quotients(whole, wanted.unit)
     distance = np.abs(mid - hard)
-    if integers and not off.any() and wanted.size < WHOLE * wanted.unit:
+    if integers and plain:
         most = np.broadcast_to(np.max(distance, axis=1), len(rows))  # differences of integers
         return most, most
-    radius = 2 * U * (np.abs(hard) + distance) + off
-    something = (distance != 0) | (off != 0)
-    if block.rad is not None:
-        own = _some(block.rad, rows)
-        radius += own
-        something |= own != 0
-    radius = outward(radius)
-    radius *= something  # where it is False all terms are finite
+    radius, something = 2 * U * (np.abs(hard) + distance), distance != 0
+    for part in (off, None if block.rad is None else _some(block.rad, rows)):
+        if part is not None:
+            radius = radius + part
+            something = something | (part != 0)
+    radius = outward(radius) * something  # where it is False all terms are finite
     low, high = np.max(distance - radius, axis=1), np.max(distance + radius, axis=1)
     return np.broadcast_to(np.maximum(low, 0.0), len(rows)), np.broadcast_to(high, len(rows))
 
