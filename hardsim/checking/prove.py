@@ -20,8 +20,19 @@ from hardsim.checking.campaign import CheckOptions, Judge
 from hardsim.checking.confirm import Confirmation, confirm
 from hardsim.checking.evaluate import evaluate
 from hardsim.checking.options import Request, hold_one_regime
-from hardsim.checking.parting import shown_words
-from hardsim.checking.result import Length, Mismatch, Reach, Shown, Verdict, Word, settled, span_text, verdict_summary
+from hardsim.checking.parting import parting_of, shown_words
+from hardsim.checking.result import (
+    Length,
+    Mismatch,
+    Parting,
+    Reach,
+    Shown,
+    Verdict,
+    Word,
+    settled,
+    span_text,
+    verdict_summary,
+)
 from hardsim.checking.sharpening import added, constant, plan_length, prepare_words, without_budget
 from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicates
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
@@ -92,6 +103,8 @@ class ProofResult(SubjectRecord):
     """Words tried in search of a refutation."""
     mismatch: Mismatch | None = None
     """The word that refutes it."""
+    parting: Parting | None = None
+    """Of a formula, where softmax leaves hard attention on that word."""
     proof: Unwritten[Proof | None] = None
     """Of a formula, the proof by lengths."""
     all_n: Proof | None = None
@@ -312,7 +325,8 @@ def prove_subject(
         reach = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest found"
     else:
         reach = _reach(proof, general, heads_only, enough) if proof.proved else _why_not(proof, general, tried)
-    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, proof, general, heads_only)
+    parting = None if mismatch is None else parting_of(subject, mismatch, CheckOptions(max_n=len(mismatch.word)))
+    return ProofResult(subject, min_n, max_n, verdict, reach, tried, mismatch, parting, proof, general, heads_only)
 
 
 def _hold_together(subject: Subject, proof: Proof, mismatch: Mismatch | None) -> None:

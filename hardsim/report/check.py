@@ -22,6 +22,7 @@ from hardsim.checking.result import (
     LengthResult,
     Mismatch,
     ModelFacts,
+    Parting,
     Shown,
     TemperatureRange,
     Verdict,
@@ -278,7 +279,7 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     if mismatch is not None:
         screen.word("The shortest mismatching word" if mismatch.refutes else "The word", mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")
-        print_parting(screen, result, mismatch)
+        print_parting(screen, result.parting, mismatch, result.model.specified)
         if result.violation is None:
             screen.line(f"  {next_step(result, mismatch)}")
         if result.command is not None:
@@ -290,14 +291,13 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         print_violation(screen, result.violation, alphabet)
 
 
-def print_parting(screen: Screen, result: CheckResult, mismatch: Mismatch) -> None:
-    """Where the answers part."""
-    found = result.parting
+def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, specified: bool) -> None:
+    """Where the answers on a mismatching word part; `specified`: the network is what its specification makes."""
     if found is not None:
         purpose = f" ({shortened(found.purpose, LONGEST_PURPOSE)})" if found.purpose else ""
         off, reads = abs(found.soft - found.hard), f"where {short(found.hard)} is right it reads {short(found.soft)}"
         allowed = f", off by {short(off)}" + (f"; {short(found.allowed)} is rounded away" if found.allowed else "")
-        if not result.model.specified:
+        if not specified:
             purpose += ", as the specification has it"
         where = f"in layer {found.layer}, position {found.position}, head {found.head}{purpose}"
         screen.line(f"  softmax leaves hard attention {where}: {reads}{allowed}")
@@ -343,23 +343,33 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str:
     """What a user can do about a mismatch."""
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
-    if not result.model.specified:
+    if not mismatch.refutes and result.model.specified:
+        return "Next: move the threshold of the model away from its outputs."
+    return next_in_network(result.model, mismatch, "formula" if result.kind == "ltl" else "program") or _sharper(result)
+
+
+def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str) -> str | None:
+    """What to do about a mismatch of a network that was compiled from a formula or program (`what`), or is not the one
+    that its specification makes; None where softmax alone is at fault and no regime says why."""
+    if not model.specified:
         return "Next: the network is not the one that its specification makes; compile the formula again to compare."
     if "hard/oracle" in mismatch.kind:
-        what = "formula" if result.kind == "ltl" else "program"
         return f"Next: hard attention itself disagrees with the {what}: that is a defect of hardsim, please report it."
-    if not mismatch.refutes:
-        return "Next: move the threshold of the model away from its outputs."
-    if result.model.regime == "none":
+    if model.regime == "none":
         return (
             "Next: plain softmax with bounded position encodings must fail (Hahn's limit); the regimes that are proven "
             "right: the same command with --regime all"
         )
-    if result.model.regime is not None:
-        return (
-            "Next: attention is not sharp enough at this beta and temperature; raise --beta or lower --tau, or leave "
-            "both out: the defaults are proven sharp enough (with them, this is a defect of hardsim, please report it)."
-        )
+    if model.regime is None:
+        return None
+    return (
+        "Next: attention is not sharp enough at this beta and temperature; raise --beta or lower --tau, or leave "
+        "both out: the defaults are proven sharp enough (with them, this is a defect of hardsim, please report it)."
+    )
+
+
+def _sharper(result: CheckResult) -> str:
+    """What to do where softmax at a temperature is not hard attention."""
     sharper = (
         "Next: softmax is not sharp enough: lower --tau, or leave it out, and a temperature in the file as well: the "
         "temperature of Theorem 26 is."

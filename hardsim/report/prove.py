@@ -13,7 +13,17 @@ from hardsim.checking.parting import command_for
 from hardsim.checking.prove import LengthProof, ProofResult
 from hardsim.checking.result import span_text
 from hardsim.proof.result import HeadArgument, HeadProof, Proof, WorstCase
-from hardsim.report.check import STYLES, answers, model_line, named, print_headline, print_shown, titles
+from hardsim.report.check import (
+    STYLES,
+    answers,
+    model_line,
+    named,
+    next_in_network,
+    print_headline,
+    print_parting,
+    print_shown,
+    titles,
+)
 from hardsim.report.numbers import NOTHING, short
 from hardsim.report.screen import Screen, columns
 
@@ -50,7 +60,8 @@ def print_proof(screen: Screen, result: ProofResult, alphabet: Sequence[str], ta
 
 def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[str]) -> None:
     """The verdict with its reach and, of a failure, all that is known of it."""
-    name = named(result.input, result.subject.facts.regime)
+    subject = result.subject
+    name = named(result.input, subject.facts.regime)
     print_headline(screen, result.verdict.value, STYLES[result.verdict], name, result.reach)
     print_confirmation(screen, result.confirmed, result.min_n)
     mismatch = result.mismatch
@@ -58,8 +69,13 @@ def print_proof_verdict(screen: Screen, result: ProofResult, alphabet: Sequence[
         what = "The word" if result.proof is None else "The shortest refuting word found"
         screen.word(what, mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.proof is not None)}")
+        facts = subject.facts
+        print_parting(screen, result.parting, mismatch, facts.specified)
+        step = next_in_network(facts, mismatch, "formula" if result.proof is not None else "program")
+        if step is not None:
+            screen.line(f"  {step}")
         screen.line("  More of this word:")
-        screen.raw(command_for(result.subject, mismatch.word))
+        screen.raw(command_for(subject, mismatch.word))
 
 
 def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bool) -> None:
@@ -72,8 +88,8 @@ def _print_links(screen: Screen, proof: Proof, general: Proof | None, tables: bo
     for number, link in enumerate(proof.links, start=1):
         reason = "" if link.reason is None else f": {link.reason}"
         screen.line(f"  link {number}: {link.claim} -- {'proved' if link.proved else 'not proved'}{reason}")
-    if proof.network.cases:
-        screen.line(f"    the shortest such case: {case_text(proof.network.cases[0])}")
+        if link is proof.network and link.cases:
+            screen.line(f"    the shortest such case: {case_text(link.cases[0])}")
 
 
 def print_confirmation(screen: Screen, found: Confirmation | None, min_n: int) -> None:

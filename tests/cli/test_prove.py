@@ -49,7 +49,10 @@ def test_prove_in_json(hardsim: Any, since: Path) -> None:
 
 
 def test_a_small_beta_is_refuted_with_exit_code_1(hardsim: Any, since: Path) -> None:
-    hardsim("prove", since, "--beta", "1").exits(1, "REFUTED", "\nbc\n")
+    found = hardsim("prove", since, "--beta", "1").exits(1, "REFUTED", "\nbc\n", "Next: ")
+    told = " ".join(found.out.split())
+    assert "softmax leaves hard attention in layer 1, position 2, head S4.read" in told
+    assert told.index("link 1") < told.index("the shortest such case") < told.index("link 2")
     result = hardsim("prove", since, "--beta", "1", "--json", "-").result
     assert result["mismatch"]["word"] == ["b", "c"]
     assert result["links"][0]["cases"][0]["n"] == 2
