@@ -22,6 +22,7 @@ from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import parse_arith
 from hardsim.lang.parse import parse_text
 from hardsim.lang.words import written_word
+from hardsim.network.numbers import ONE
 from hardsim.program.model import Affine, Head, Program, Unit
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
 from hardsim.run.forward import Trace
@@ -76,7 +77,9 @@ class _Runs:
         low = high = Fraction(0)
         columns = self.soft.layers[number][0]
         for name, value in form.terms:
-            ends = sorted(value * end for end in bounds(columns[self.index[name]].values[place]))
+            constant = name == ONE and ONE not in self.index  # a bias
+            held = (1, 1) if constant else bounds(columns[self.index[name]].values[place])
+            ends = sorted(value * end for end in held)
             low, high = low + ends[0], high + ends[1]
         return low, high
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import replace
 from fractions import Fraction
@@ -64,6 +65,19 @@ def test_a_model_without_clips_has_the_head_with_the_largest_error() -> None:
     assert result.mismatch is not None
     assert result.parting is not None
     assert result.parting.head in {head.name for head in subject.program.heads}
+
+
+def test_a_clip_of_a_model_may_have_a_bias_without_a_constant_coordinate(tmp_path: Path) -> None:
+    # At temperature 1000 softmax reads 1/3 of each symbol of aba (up to 1/1000): 2/3 where the mean of the ends is 1.
+    document = json.loads((Path(__file__).parents[1] / "version1" / "ties.ahat.json").read_text(encoding="utf-8"))
+    document["encodings"].append({"coordinate": "1", "value": "i"})  # a constant no more
+    path = tmp_path / "ties.ahat.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    subject = read_input(str(path)).compile(ModelOptions(tau=parse_arith("1000")))
+    found = parting_of(subject, Mismatch(tuple("aba"), False, False, True), CheckOptions())
+    assert found is not None
+    assert (found.head, found.position, found.hard) == ("ends", 1, 1)
+    assert found.soft == pytest.approx(2 / 3, abs=1e-3)
 
 
 def test_nothing_is_told_where_nothing_parts() -> None:
