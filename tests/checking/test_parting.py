@@ -76,7 +76,7 @@ def test_a_clip_of_a_model_may_have_a_bias_without_a_constant_coordinate(tmp_pat
     subject = read_input(str(path)).compile(ModelOptions(tau=parse_arith("1000")))
     found = parting_of(subject, Mismatch(tuple("aba"), False, False, True), CheckOptions())
     assert found is not None
-    assert (found.head, found.position, found.hard) == ("ends", 1, 1)
+    assert (found.head, found.position, found.hard) == ("ends", 1, Fraction(1))
     assert found.soft == pytest.approx(2 / 3, abs=1e-3)
 
 
