@@ -233,6 +233,12 @@ class Watched:
         self.index = {name: number for number, name in enumerate(network.coordinates)}
         self.heads = [(head, out) for head in program.heads for out, _ in head.values]
         self.streams = program.coordinates if streams else ()
+        self.written: list[frozenset[str]] = []
+        """The coordinates that attention and then hidden units write, layer by layer."""
+        for layer in program.layers:
+            units = (out for unit in layer.units for out, _ in unit.outs)
+            self.written.append(frozenset(out for head in layer.heads for out, _ in head.values))
+            self.written.append(frozenset((*units, *(out for out, _ in layer.biases))))
         clips = [unit for layer in program.layers for unit in layer.units if unit.counts]
         self.sums = [tuple(pair for pair in clip.pre.terms if pair[0] != ONE) for clip in clips]
 
@@ -258,12 +264,15 @@ class Watched:
             found[head.name, out] = distance(combine(()) if column is None else column, wanted, head.uniform)
         if self.streams:
             before: Sequence[Any] = ()
+            latest: dict[str, S] = {}
             steps = (step for layer in trace.layers for step in layer)
-            for (number, stage, hards), soft in zip(hard.stages(), steps, strict=True):
-                for name in self.streams:
+            for (number, stage, hards), soft, written in zip(hard.stages(), steps, self.written, strict=True):
+                # The places are the same whatever runs a word: what nothing changed may be the same object, or not.
+                for name in self.streams if not before else filter(written.__contains__, self.streams):
                     index = self.index[name]
                     if not before or soft[index] is not before[index]:
-                        found[number, stage, name] = distance(soft[index], hards[name], False)
+                        latest[name] = distance(soft[index], hards[name], False)
+                    found[number, stage, name] = latest[name]
                 before = soft
         forms = [(tuple((self.index[name], value) for name, value in terms), terms) for terms in self.sums]
         sums = [distance(combine(form), hard.trace.sum(terms), False) for form, terms in forms]

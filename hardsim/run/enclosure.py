@@ -291,4 +291,4 @@ def combine(terms: Sequence[tuple[Rational, Block]], base: Block) -> Block:
     open_entries = np.logical_or.reduce(
         np.broadcast_arrays(*(~(block.rad == 0) for _, block in terms if block.rad is not None))
     )
-    return Block(mid, rad * open_entries, places, size, partly=True)  # what fits is finite
+    return Block(mid, rad * open_entries, places, size, partly=True)  # what fits is finite, or beyond all that decides

@@ -2,14 +2,16 @@
 
 What a query reads then costs a few keys, however many there are, in two cases (else row by row, `float_rows`).
 
-- Few different keys: every query sees all keys, and keys with the same factors and values are one, whose weight counts
-  as often as it occurs.
+- Few different keys: every query sees all keys, and keys whose factors and values have the same enclosures are one,
+  whose weight counts as often as it occurs: all that is computed of them would be the same. The product of weight and
+  count is one more rounding of a term, of which there are n/4 at most in place of n.
 - Concave logits: every query sees all keys, and for any query the logits L_j are concave in the key's place j, since
   the exact factors are linear in j, or bend one way and the query's coefficient has the sign that bends the sum down.
   Then, where L_s <= L_(s+1) is certain, no L_j before s is above L_s; so if L_s is at least 100 below some logit of the
   window from s on, what comes before the window weighs as little as what row by row takes for e^-100. The same holds
   behind the window. It is put where bisection finds the top, which need not be right: rows for which either end is not
-  certain are run over all keys. (Ours.)
+  certain are run over all keys. A nat more is asked for, since the distance is rounded: by less than 2^-51 times the
+  largest logit, which is below the slack of the row, and with a slack of 1 or more nothing is claimed. (Ours.)
 """
 
 from __future__ import annotations

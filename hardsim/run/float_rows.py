@@ -13,7 +13,8 @@ Means. With m the mean of values v_j under the w_j, and D = sum w_j |v_j - m| / 
 since |W_j - w_j| <= w_j rho/(1 - rho) and sum W_j >= sum w_j/(1 + rho). For values between a and b, D is at most 2
 min(m - a, b - m), since a chord bounds |v - m|; that is used for Booleans and sums over classes, elsewhere D is
 computed. The quotient q of two computed sums of n terms, in any order, is off from m by at most r = gamma_(2 n + 6)
-max |v_j|, or gamma_(2 n + 6) q where no value is negative; D at q is off from D at m by at most 2 r. Sums of weights
+max |v_j|, or gamma_(2 n + 6) q where no value is negative; D at q is off from D at m by at most 2 r, and as computed by
+gamma_(n + 3) D more, which is at most r, since D is at most 2 max |v_j|, or 2 q. Sums of weights
 of at least 2^-900 (1, row by row) are required, so that this adds at most n max |v_j| 2^-100 for n < 2^18. Radii of
 values are averaged under the true weights, whose shares are at most (1 + rho)/(1 - rho) times those of the computed
 ones, and add no more than the largest of them. A mean lies between a and b in any case: where nothing better is known
@@ -275,7 +276,7 @@ def quotient(
         around *= 2 * share
     else:
         around = share * spread
-    around += gamma(2 * count + 6) * (1 + 2 * share) * (mid if (low >= 0).all() else largest)
+    around += gamma(2 * count + 6) * (1 + 3 * share) * (mid if (low >= 0).all() else largest)
     around += UNDERFLOW * (1 + largest) * count
     more = np.zeros((1, 1)) if reach.rad is None else reach.rad
     if rad is not None:

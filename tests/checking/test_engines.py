@@ -3,11 +3,13 @@ call it; answers of a whole batch against those of its words one by one."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import nextafter
+from math import e, nextafter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,10 +28,12 @@ from hardsim.checking.engines import (
     undecided,
 )
 from hardsim.checking.evaluate import accepted_words
+from hardsim.checking.open import read_input
 from hardsim.checking.result import ENGINES, CheckResult, Mismatch, Verdict, Word
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.tally import DIGITS, Extreme, Tally, extreme, rounded_outwards, settle_answer, settle_mismatch
 from hardsim.errors import InvariantError, Undecided, Unsupported
+from hardsim.lang.arith import parse_arith
 from hardsim.lang.pretty import format_formula
 from hardsim.network.model import Layer, Matrix
 from hardsim.program.regimes import PROVEN
@@ -196,6 +200,38 @@ def stuck_at(monkeypatch: pytest.MonkeyPatch, stuck: Callable[[Word], bool]) -> 
         return undecided("ball", 2466) if stuck(word) else real(self, word, hard, place)
 
     monkeypatch.setattr(WordEngine, "answer", answer)
+
+
+def test_words_in_balls_hide_no_error_of_words_in_float64(tmp_path: Path) -> None:
+    """The unit writes 0, which float64 knows to change nothing and balls do not: if errors were measured after it in
+    balls alone, those of the other words would be forgotten. Of abbb the head reads e/(e + 3) in place of 1. The
+    threshold is so near 1/2 that float64 cannot tell the mean of aabb from it."""
+    head = {"name": "some a", "mask": "none", "weighting": "average", "score": [[{"1": "1"}, {"a": "1"}]]}
+    majority = {"name": "maj", "mask": "none", "weighting": "average", "score": [], "values": {"maj": {"a": "1"}}}
+    program = {
+        "alphabet": ["a", "b"],
+        "coordinates": ["1", "a", "found", "maj"],
+        "letters": [{"name": "a", "symbols": ["a"]}],
+        "layers": [
+            {
+                "heads": [{**head, "values": {"found": {"a": "1"}}}, majority],
+                "units": [{"outs": {"found": "1"}, "pre": {"1": "-1"}, "clip": True}],
+                "biases": {},
+            }
+        ],
+        "encodings": [],
+        "output": "maj",
+        "threshold": str(Fraction(1, 2) + Fraction(1, 10**20)),
+        "reading": "last",
+    }
+    document = {"format": "hardsim-ahat", "schema_version": 2, "title": "", "source": "", "notes": []}
+    path = tmp_path / "some.ahat.json"
+    path.write_text(json.dumps({**document, "examples": {"accept": [], "reject": []}, "program": program}))
+    subject = read_input(str(path)).compile(ModelOptions(tau=parse_arith("1")))
+    floated = check_subject(subject, CheckOptions(max_n=4, engine="float64"))
+    assert floated.lengths[-1].undecided == 6  # the words with two of each
+    found = check_subject(subject, CheckOptions(max_n=4))
+    assert float(found.lengths[-1].error) == pytest.approx(3 / (e + 3), rel=1e-9)
 
 
 def test_a_word_that_stays_undecided_leaves_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
