@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
@@ -588,6 +588,28 @@ def _shown(value: Rational) -> str:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > 256:
         return "..."
     return f"({value})" if value < 0 or value.denominator != 1 else str(value)
+
+
+def linear_form(tree: Expression, names: Sequence[str]) -> tuple[int, ...] | None:
+    """The integers c1, c2, ..., c for which an expression without division and powers is c1 name1 + c2 name2 + ... + c;
+    None for any other."""
+    match tree:
+        case Constant(value):
+            return (*(0 for _ in names), value)
+        case Variable(name) if name in names:
+            return (*(int(name == other) for other in names), 0)
+        case Negation(arg):
+            return linear_form(Operation("-", Constant(0), arg), names)
+        case Operation("+" | "-" | "*" as op, left, right):
+            one, other = linear_form(left, names), linear_form(right, names)
+            if one is None or other is None:
+                return None
+            if op != "*":
+                sign = 1 if op == "+" else -1
+                return tuple(a + sign * b for a, b in zip(one, other, strict=True))
+            number, form = (other, one) if any(one[:-1]) else (one, other)
+            return None if any(number[:-1]) else tuple(number[-1] * a for a in form)
+    return None
 
 
 # ---- printing ----

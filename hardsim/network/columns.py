@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from hardsim.errors import OutOfRange, Source, SourceError, Span
-from hardsim.lang.arith import Constant, Expression, Negation, Operation, Variable, read_tree
+from hardsim.lang.arith import linear_form, read_tree
 
 LARGEST_PRIME = 10**12
 """Of what PRIME is asked in an encoding."""
@@ -127,30 +127,10 @@ def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name
         raise SourceError(source, Span(*found.span(1)), "MOD has a modulus m and a remainder r < m", "MOD(m, r, i)")
     if found[1] != "MOD" and found[2]:
         raise SourceError(source, Span(*found.span(2)), f"{found[1]} has no parameters", f"a term, as in {found[1]}(i)")
-    form = _linear(read_tree(source, found.start(3), found[3], ("i", "n"), "number"))
+    form = linear_form(read_tree(source, found.start(3), found[3], ("i", "n"), "number"), ("i", "n"))
     if form is None or max(map(abs, form)) >= LARGEST_NUMBER:
         message = "a predicate is asked of sums of multiples of i and n, with integers below 10^30"
         raise SourceError(source, Span(*found.span(3)), message, "a term such as 2*i - n + 1")
     definition, user = users.get(found[1], ("", None))
-    return PredicateColumn(found[1], params, *form, definition, user)
-
-
-def _linear(tree: Expression) -> tuple[int, int, int] | None:
-    """The coefficients of i and n and the constant that an expression is, None if it is none such."""
-    match tree:
-        case Constant(value):
-            return 0, 0, value
-        case Variable(name):
-            return int(name == "i"), int(name == "n"), 0
-        case Negation(arg):
-            return _linear(Operation("-", Constant(0), arg))
-        case Operation("+" | "-" | "*" as op, left, right):
-            one, other = _linear(left), _linear(right)
-            if one is None or other is None or (op == "*" and any(one[:2]) and any(other[:2])):
-                return None
-            (a, b, c), (d, e, f) = one, other
-            if op == "*":  # one of both has a constant alone
-                return a * f + c * d, b * f + c * e, c * f
-            sign = -1 if op == "-" else 1
-            return a + sign * d, b + sign * e, c + sign * f
-    return None
+    of_i, of_n, offset = form
+    return PredicateColumn(found[1], params, of_i, of_n, offset, definition, user)

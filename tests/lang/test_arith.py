@@ -22,6 +22,7 @@ from hardsim.lang.arith import (
     Operation,
     Operator,
     Variable,
+    linear_form,
     parse_arith,
 )
 from tests.mistakes import raised
@@ -153,6 +154,28 @@ def test_text_parses_to_the_same_tree(tree: Expression) -> None:
     text = str(Arith(tree))
     assume(len(text) <= MAX_OPERATIONS)  # so it has no more operators and brackets either
     assert parse_arith(text).tree == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("7", (0, 0, 7)),
+        ("i", (1, 0, 0)),
+        ("-n", (0, -1, 0)),
+        ("2*i - n + 1", (2, -1, 1)),
+        ("3*(n - (i - 1)*2) - -i", (-5, 3, 6)),
+        ("(1 - 3)*-2*(i + 1)", (4, 0, 4)),
+        ("i*0*n", (0, 0, 0)),
+        ("i*n", None),
+        ("i/2", None),
+        ("i mod 2 + n", None),
+        ("i^1", None),
+        ("[i = n]", None),
+        ("m + i", None),
+    ],
+)
+def test_linear_forms(text: str, form: tuple[int, ...] | None) -> None:
+    assert linear_form(parse_arith(text, ("i", "n", "m")).tree, ("i", "n")) == form
 
 
 def error_of(text: str) -> SourceError:
