@@ -349,8 +349,8 @@ class _Reader(Cited):
                 raise self.error(token.span, "comparisons do not chain", "and, or, or the end", hint)
             self._need(left, "condition" if level <= Level.AND else "number")
         self.pending.append(_Pending(token, level, prefix))
-        nesting = [each for each in self.pending if each.prefix or each.level == Level.POWER]
-        if (prefix or level == Level.POWER) and len(nesting) > MAX_NESTING:
+        nests = prefix or level == Level.POWER
+        if nests and sum(each.prefix or each.level == Level.POWER for each in self.pending) > MAX_NESTING:
             hint = "leave out brackets and signs that are not needed"
             raise self.error(token.span, f"nesting beyond {MAX_NESTING} levels", hint=hint)
 
