@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hardsim.errors import Source, SourceError, Span
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.expressions import evaluate, expression
+from hardsim.lang.arith import Arith, in_python, parse_arith
 from hardsim.lang.ast import UserPredicate
 from hardsim.lang.predicate import compile_predicate
 
@@ -64,3 +66,23 @@ def test_expressions_mean_what_they_did(sort: str, read: Callable[[str], dict[st
             assert "at" in found, text
         else:
             assert found == wanted, text
+
+
+def test_the_checker_of_certificates_reads_them_alike() -> None:
+    """It reads what Python would, by code of its own."""
+    compared = 0
+    for sort, text, wanted in RECORDS:
+        if "values" in wanted and "[" not in text:
+            meaning = expression(in_python(text, {"i": "x"}))
+            for (x, n), known in zip(NUMBERED if sort == "number" else ASKED, wanted["values"], strict=True):
+                if type(known) is not dict:
+                    assert evaluate(meaning, x=x, n=n) == Fraction(known), text
+                    compared += 1
+    assert compared > 1000
+
+
+def test_an_expression_as_python_writes_it() -> None:
+    assert (
+        in_python("2*i ≠ n div 3 and i=1 or n == i mod 2", {"i": "(x)"}) == "2*(x) != n // 3 and (x)==1 or n == (x) % 2"
+    )
+    assert in_python("(-1)^i <= in", {"i": "x"}) == "(-1)**x <= in"
