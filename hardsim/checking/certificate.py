@@ -8,7 +8,6 @@ compared with files here too: a formula, and a compiled network.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +19,7 @@ from hardsim.compiling.from_ltl.lower import Method, node_coordinates
 from hardsim.errors import HardsimError, Undecided
 from hardsim.exact import Rejected, hold
 from hardsim.lang import parse
+from hardsim.lang.arith import in_python
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
@@ -37,7 +37,6 @@ from hardsim.visible import visible_json
 
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
 HALF = Fraction(1, 2)
-SPELLINGS = {"≤": "<=", "≥": ">=", "≠": "!=", r"\bdiv\b": "//", r"\bmod\b": "%", "(?<![<>=!])=(?!=)": "=="}
 
 FORMULA = """{"type": "object", "required": ["alphabet", "nodes", "root"], "additionalProperties": false,
   "properties": {
@@ -189,7 +188,7 @@ def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict
         "alphabet": list(model.alphabet),
         "embedding": {name: values for name, values in embedding.items() if set(values) != {"0"}},
         "encodings": {names[k]: function_text(value, users) for k, value in model.encodings},
-        "temperature": _python(model.temperature),
+        "temperature": in_python(str(model.temperature)),
         "layers": layers,
         "output": names[model.output],
     }
@@ -206,15 +205,10 @@ def _head_json(head: AttentionHead, names: tuple[str, ...]) -> dict[str, Any]:
     return {**own, "value": value, "out": out}
 
 
-def _python(function: object) -> str:
-    """An expression as Python writes it."""
-    return str(function).replace("^", "**").replace(" mod ", " % ")
-
-
 def function_text(function: PositionFunction, users: Mapping[str, UserPredicate]) -> str:
     """A position encoding as an expression in i and n with Python's operators."""
     if not isinstance(function, PredicateColumn):
-        return _python(function)
+        return in_python(str(function))
     text = f"{function.of_i}*i + {function.of_n}*n + {function.offset}"
     simple = (function.of_i, function.of_n, function.offset) == (1, 0, 0)
     return predicate_text(function.name, function.params, "i" if simple else f"({text})", users)
@@ -226,11 +220,7 @@ def predicate_text(name: str, params: tuple[int, ...], x: str, users: Mapping[st
         return f"({x} - {params[1]}) % {params[0]} == 0"
     if name not in users:
         return f"{name}({x})"
-    text = users[name].text
-    for pattern, spelling in SPELLINGS.items():
-        text = re.sub(pattern, spelling, text)
-    values = dict(zip(users[name].params, (x, "n"), strict=False))
-    return re.sub(r"\b[^\W\d]\w*", lambda word: values.get(word[0], word[0]), text)
+    return in_python(users[name].text, dict(zip(users[name].params, (x, "n"), strict=True)))
 
 
 # ---- what everything stands for ----

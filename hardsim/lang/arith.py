@@ -1,29 +1,47 @@
-"""A small language of exact rational expressions, for position encodings and temperatures: `1/(2*n)`, `(-1)^i`.
+"""The language of expressions in positions and lengths: `1/(2*n)`, `(-1)^i`, `2*i == n + 1 or i mod 3 == 0`.
 
-Grammar, loosest first: `+ -` (left), `* / mod` (left), unary `+ -`, `^` or `**` (right; `-i^2` is `-(i^2)`), then
-non-negative integers, variables, brackets, and indicators `[a < b]` (one of `< <= = != >= >`), which are 1 or 0. An
-exponent is any expression whose value is an integer; `a mod b` is `a - b floor(a/b)`.
+Loosest first: `or`; `and`; `not`; the comparisons `< <= = == != >= > ≤ ≥ ≠`, which do not chain; `+ -`; `* / div mod`;
+unary `+ -`; `^` or `**`. Powers group to the right, the others to the left, and `-i^2` is `-(i^2)`. Operands are
+non-negative integers, names, brackets, and `[condition]`, which is 1 where the condition holds and 0 elsewhere.
+
+- `a div b` is floor(a/b) and `a mod b` is `a - b floor(a/b)`, so both round down, as Python does; `0^0` is 1.
+- `and` and `or` look at their right side only if the left one does not decide, so `c != 0 and n mod c == 0` is safe.
+- Numbers and conditions are kept apart: there is no sum of conditions, and no `and` of numbers.
+
+What may stand where:
+
+| place                                            | result    | names              | numbers     | refused     |
+|--------------------------------------------------|-----------|--------------------|-------------|-------------|
+| encodings, gaps, temperatures (`--tau`, weights) | number    | `i`, `n`           | rationals   |             |
+| `pad:` of a program                              | number    | `len`              | rationals   |             |
+| `pred` of a formula file                         | condition | its two arguments  | integers    | `/ ^ [ ]`   |
+
+- Rationals: an expression has at most MAX_OPERATIONS operators and brackets, an integer in it at most MAX_DIGITS
+  digits. An exponent is any expression whose value is an integer; a power has at most MAX_POWER_BITS bits.
+- Integers: nothing may be larger than `MAX_INTEGER` in absolute value, the arguments included; a power that would be is
+  refused without computing it, and so is a negative exponent. In formulas `mod` binds less tightly than `+ -`: where
+  the two readings differ, as in `i + 1 mod 2`, `pred` requires brackets.
+
+What has no value, as a division by zero, is an error at the operator.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
-from hardsim.errors import Source, SourceError, Span
-from hardsim.lang.lexer import Cited, Lexeme
+from hardsim.errors import Source, SourceError, Span, did_you_mean
+from hardsim.lang.lexer import MAX_INTEGER, Cited, Lexeme
 
 Rational: TypeAlias = int | Fraction
-Operator: TypeAlias = Literal["+", "-", "*", "/", "^", "mod"]
 Comparison: TypeAlias = Literal["<", "<=", "=", "!=", ">=", ">"]
+Operator: TypeAlias = Literal["or", "and", "+", "-", "*", "/", "div", "mod", "^"] | Comparison
 COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -32,13 +50,25 @@ COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge,
     ">": operator.gt,
 }
+WORD_OPERATORS: Final = frozenset({"and", "or", "not", "div", "mod"})
+"""Words that cannot be names."""
 
 MAX_OPERATIONS = 100
-"""Operators and brackets in one expression; it bounds the depth of the tree, so no walk over it can overflow."""
+"""Operators and brackets in an expression of rationals; it bounds the depth of the tree, so no walk over it can
+overflow."""
+MAX_NESTING = 200
+"""Brackets, signs, `not` and right sides of powers inside each other."""
 MAX_DIGITS = 1000
 """Digits of one integer in the text."""
 MAX_POWER_BITS = 100_000
 """Bits of the numerator or denominator of a power."""
+
+
+_Sort: TypeAlias = Literal["number", "condition"]
+"""What an expression is as a whole: a rational number, or a condition on bounded integers."""
+
+
+# ---- trees ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +80,10 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A name, such as i or n."""
+    """A name, such as i or n; `span` is its place, for errors during evaluation."""
 
     name: str
+    span: Span = field(default=Span(0, 0), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +94,16 @@ class Negation:
 
 
 @dataclass(frozen=True, slots=True)
+class Complement:
+    """`not`, of a condition."""
+
+    arg: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
-    """`left op right`; `span` is that of the operator, for errors during evaluation."""
+    """`left op right`, a condition for `or`, `and` and comparisons; `span` is that of the operator, for errors during
+    evaluation."""
 
     op: Operator
     left: Expression
@@ -74,15 +113,26 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Indicator:
-    """`[left comparison right]`: 1 where it holds, else 0."""
+    """`[condition]`: 1 where it holds, else 0."""
 
-    comparison: Comparison
-    left: Expression
-    right: Expression
+    condition: Expression
 
 
-Expression: TypeAlias = Constant | Variable | Negation | Operation | Indicator
-_Function: TypeAlias = Callable[[Mapping[str, Rational]], Rational]
+Expression: TypeAlias = Constant | Variable | Negation | Complement | Operation | Indicator
+Function: TypeAlias = Callable[[Mapping[str, Rational]], Rational]
+"""The value, given those of the variables; a truth is a bool."""
+
+Level = IntEnum("Level", "BRACKET OR AND NOT COMPARE SUM PRODUCT SIGN POWER", start=0)
+"""How tightly an operator binds."""
+LEVELS: Final[Mapping[str, int]] = {
+    "or": Level.OR,
+    "and": Level.AND,
+    **dict.fromkeys(COMPARISONS, Level.COMPARE),
+    **dict.fromkeys(("+", "-"), Level.SUM),
+    **dict.fromkeys(("*", "/", "div", "mod"), Level.PRODUCT),
+    "^": Level.POWER,
+}
+"""The operators between operands."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +148,8 @@ class Arith:
         return frozenset(_names(self.tree))
 
     @cached_property
-    def _function(self) -> _Function:
-        return _compile(self.tree, self.source)
+    def _function(self) -> Function:
+        return Semantics(self.source, "number", tuple(sorted(self.variables))).of(self.tree)
 
     def evaluate(self, **values: Rational) -> Fraction:
         """The exact value; every variable that occurs must be given (others are ignored). Raises SourceError, with the
@@ -114,7 +164,7 @@ class Arith:
         return _show(self.tree, 0)
 
     def __getstate__(self) -> dict[str, object]:
-        """The tree and the text: the compiled function cannot be pickled and is rebuilt on demand."""
+        """The tree and the text: the function cannot be pickled and is rebuilt on demand."""
         return {"tree": self.tree, "source": self.source}
 
 
@@ -122,23 +172,70 @@ def parse_arith(text: str, variables: Collection[str] = ("i", "n"), name: str = 
     """Parse an expression whose variables are among `variables`; `name` is what errors cite as the file. Raises
     SourceError, with a caret, for anything that is not such an expression."""
     source = Source(name, text)
-    return Arith(_Reader(source, frozenset(variables)).whole("expression"), source)
+    return Arith(read_tree(source, 0, text, sorted(variables), "number"), source)
 
 
-# ---- operators between operands, here and in conditions (predicate.py) ----
+def read_tree(source: Source, start: int, text: str, names: Iterable[str], sort: _Sort) -> Expression:
+    """The tree of a text in some names that stands at an offset of a source. Raises SourceError at the first mistake,
+    with what was expected there and what to do."""
+    return _Reader(source, start, text, tuple(names), sort).whole()
 
-Part = TypeVar("Part")
-"""What has been read of an operand."""
 
-Level = IntEnum("Level", "BRACKET OR AND NOT COMPARE SUM PRODUCT SIGN POWER", start=0)
-"""How tightly an operator binds; all but powers group to the left."""
-ARITHMETIC: Final[Mapping[str, int]] = {"+": Level.SUM, "-": Level.SUM, "*": Level.PRODUCT, "mod": Level.PRODUCT}
-_BEFORE_OPERANDS = {**dict.fromkeys("([", Level.BRACKET), **dict.fromkeys("+-", Level.SIGN), "not": Level.NOT}
-END_OR_OPERATOR: Final = "an operator or the end"
+# ---- reading ----
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[0-9][0-9.]*)|(?P<word>[^\W\d]\w*)|(?P<sign>\*\*|[<>=!]=|[-+*/^()<>=≤≥≠\[\]])|(?P<other>\S))"
+)
+_SPELLINGS: Final[Mapping[str, str]] = {"==": "=", "≤": "<=", "≥": ">=", "≠": "!=", "**": "^"}
+_PYTHON: Final[Mapping[str, str]] = {"=": "==", "≤": "<=", "≥": ">=", "≠": "!=", "^": "**", "div": "//", "mod": "%"}
+_HINTS: Final[Mapping[str, str]] = {
+    "%": "the remainder is written mod",
+    **dict.fromkeys("&∧", "and is written and"),
+    **dict.fromkeys("|∨", "or is written or"),
+    **dict.fromkeys("!~¬", "not is written not"),
+    **dict.fromkeys("×·", "a product is written *"),
+    "−": "minus is written -",
+    ",": "an expression has no calls",
+}
+_CONDITION_HINTS: Final[Mapping[str, str]] = {
+    "/": "integer division, rounded down, is written div",
+    "^": "a power is written **",
+    **dict.fromkeys("[]", "brackets are round: ( )"),
+    "#": "a condition has no counts: apply the predicate to one, as in NAME(#L[a])",
+    ",": "a condition has no calls and no other predicates",
+}
+"""What to do instead, by what is no operator in a condition, whatever it is elsewhere."""
+_CLOSING = {"(": ")", "[": "]"}
+_PREFIXES = {**dict.fromkeys("([", Level.BRACKET), **dict.fromkeys("+-", Level.SIGN), "not": Level.NOT}
+_END_OR_OPERATOR: Final = "an operator or the end"
+
+
+def in_python(text: str, names: Mapping[str, str] | None = None) -> str:
+    """An expression as Python writes it, with other names for some; blanks stay."""
+
+    def respelled(found: re.Match[str]) -> str:
+        word = found[found.lastgroup or 0]
+        return found[0].removesuffix(word) + _PYTHON.get(word, (names or {}).get(word, word))
+
+    return _TOKEN.sub(respelled, text)
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class _Part:
+    """What has been read: `op` is the operator at its top, unless it is an atom or in brackets."""
+
+    tree: Expression
+    whole: Span
+    op: Lexeme | None = None
+
+    @property
+    def sort(self) -> _Sort:
+        logical = isinstance(self.tree, Operation) and LEVELS[self.tree.op] <= Level.COMPARE
+        return "condition" if logical or isinstance(self.tree, Complement) else "number"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
     """An operator, sign or bracket that still waits for what is right of it."""
 
     token: Lexeme
@@ -146,172 +243,193 @@ class Pending:
     prefix: bool
 
 
-class NoValueError(Exception):
-    """An operation has no value for its operands; raised with a message and a hint."""
-
-
-class Infix(Cited, ABC, Generic[Part]):
+class _Reader(Cited):
     """Operator precedence. `parts` are the operands so far that no operator has taken, `pending` what stands between
-    and before them; `text` stands at `start` in the source, and `operand` says what is expected as one."""
+    and before them; `text` stands at `start` in the source."""
 
-    pattern: ClassVar[re.Pattern[str]]
-    """The tokens, as the groups `number`, `word`, `sign` and, for what is none of them, `other`."""
-    levels: ClassVar[Mapping[str, int]]
-    """The operators between operands."""
-
-    def __init__(self, source: Source, start: int, text: str, operand: str) -> None:
+    def __init__(self, source: Source, start: int, text: str, names: tuple[str, ...], sort: _Sort) -> None:
         super().__init__(source)
-        self.start = start
-        self.text = text
-        self.operand = operand
-        self.parts: list[Part] = []
-        self.pending: list[Pending] = []
+        self.start, self.text, self.names, self.sort = start, text, names, sort
+        self.bounded = sort == "condition"
+        known = f", {' or '.join(names)}, or" if names else " or"
+        self.operand = f"an integer{known} an opening bracket"
+        self.parts: list[_Part] = []
+        self.pending: list[_Pending] = []
         self.tokens: list[Lexeme] = []
         """The last one is `end`."""
         self.before: Lexeme | None = None
         """The token before the one that is being taken."""
 
-    def whole(self, what: str) -> Part:
-        """The text as one operand; `what` it is called. Raises SourceError at the first mistake."""
-        for match in self.pattern.finditer(self.text):
-            kind = match.lastgroup or "other"
-            span = Span(self.start + match.start(kind), self.start + match.end(kind))
-            self.tokens.append(self.lexeme(kind, match[kind], span))
-        end = self.start + len(self.text.rstrip())
-        self.tokens.append(Lexeme("end", "", Span(end, end + 1)))
+    def written(self, span: Span) -> str:
+        """The text at a place, without comments."""
+        return self.text[span.start - self.start : span.end - self.start]
+
+    def whole(self) -> Expression:
+        """The text as one operand. Raises SourceError at the first mistake."""
+        self._scan()
+        end = self.tokens[-1].span
         if len(self.tokens) == 1:
-            raise self.error(Span(end, end + 1), f"the {what} is empty", self.operand)
+            raise self.error(end, "the expression is empty", self.operand)
         complete = False
         for place, token in enumerate(self.tokens):
             self.before = self.tokens[place - 1] if place else None
-            if complete and token.kind == "sign" and token.value in self.levels:
-                level = self.levels[token.value]
-                self.reduce(level + 1 if level == Level.POWER else level)
-                self.push(token, level)
+            if complete and token.kind == "sign" and token.value in LEVELS:
+                level = LEVELS[token.value]
+                self._reduce(level + 1 if level == Level.POWER else level)
+                self._push(token, level)
                 complete = False
             elif complete:
-                complete = self.after_operand(token)
-            elif token.kind == "sign" and token.value in _BEFORE_OPERANDS:
-                self.push(token, _BEFORE_OPERANDS[token.value], prefix=True)
+                self._close(token)
+            elif token.kind == "sign" and token.value in _PREFIXES:
+                self._push(token, _PREFIXES[token.value], prefix=True)
             else:
-                self.parts.append(self.leaf(token))
+                self.parts.append(self._leaf(token, self.tokens[place + 1 : place + 2]))
                 complete = True
-        return self.parts[0]
+        return self._need(self.parts[0], self.sort).tree
 
-    def push(self, token: Lexeme, level: int, prefix: bool = False) -> None:
+    def _scan(self) -> None:
+        operations = 0
+        for match in _TOKEN.finditer(self.text):
+            kind = match.lastgroup or "other"
+            text, span = match[kind], Span(self.start + match.start(kind), self.start + match.end(kind))
+            if kind == "other" or (self.bounded and text in _CONDITION_HINTS):
+                shown = text if text.isprintable() else f"U+{ord(text):04X}"
+                hint = self._hint(text)
+                raise self.error(span, f"unknown operator {shown}", "an operator or an operand", hint)
+            kind = "sign" if text in WORD_OPERATORS else kind
+            operations += kind == "sign" and text not in _CLOSING.values()
+            if operations > MAX_OPERATIONS and not self.bounded:
+                raise self.error(span, f"more than {MAX_OPERATIONS} operators and brackets in one expression")
+            self.tokens.append(Lexeme(kind, _SPELLINGS.get(text, text), span))
+        end = self.start + len(self.text.rstrip())
+        self.tokens.append(Lexeme("end", "", Span(end, end + 1)))
+
+    def _hint(self, text: str) -> str:
+        """What to write for what is no operator."""
+        return (self.bounded and _CONDITION_HINTS.get(text)) or _HINTS.get(text, "")
+
+    def _leaf(self, token: Lexeme, following: list[Lexeme]) -> _Part:
+        """The operand that a token is. Raises SourceError if it is none."""
+        if token.kind == "number":
+            return _Part(Constant(self._integer(token)), token.span)
+        if token.kind != "word":
+            message = f"missing operand before {self.written(token.span)}"
+            if self.before is not None:
+                message = f"missing operand after {self.written(self.before.span)}"
+                if _CLOSING.get(self.before.value) == token.value:
+                    message = "nothing between the brackets"
+            raise self.error(token.span, message, self.operand)
+        if token.value not in self.names:
+            hint = did_you_mean(token.value, sorted([*WORD_OPERATORS, *self.names]))
+            if [each.value for each in following] == ["("]:
+                hint = self._hint(",")
+            raise self.error(token.span, f"unknown name {token.value!r}", self.operand, hint)
+        return _Part(Variable(token.value, token.span), token.span)
+
+    def _integer(self, token: Lexeme) -> int:
+        digits = token.value
+        if "." in digits:
+            hint = "multiply both sides of the comparison"
+            if not self.bounded:
+                whole = len(digits) <= MAX_DIGITS and digits.count(".") == 1
+                hint = f"numbers are exact: {f'write {Fraction(digits)}' if whole else 'integers and their quotients'}"
+            raise self.error(token.span, "not an integer", "an integer", hint)
+        if self.bounded:
+            return self.integer(digits, token.span)
+        if len(digits) > MAX_DIGITS:
+            raise self.error(token.span, f"an integer of more than {MAX_DIGITS} digits", "a smaller integer")
+        return int(digits)
+
+    def _push(self, token: Lexeme, level: int, prefix: bool = False) -> None:
         """Let something wait for the operand that follows."""
-        self.pending.append(Pending(token, level, prefix))
+        if not prefix:
+            left = self.parts[-1]
+            if level == Level.COMPARE and left.op is not None and LEVELS.get(left.op.value) == Level.COMPARE:
+                hint = "join two comparisons with and, as in 1 < i and i < n"
+                raise self.error(token.span, "comparisons do not chain", "and, or, or the end", hint)
+            self._need(left, "condition" if level <= Level.AND else "number")
+        self.pending.append(_Pending(token, level, prefix))
+        nests = prefix or level == Level.POWER
+        if nests and sum(each.prefix or each.level == Level.POWER for each in self.pending) > MAX_NESTING:
+            hint = "leave out brackets and signs that are not needed"
+            raise self.error(token.span, f"nesting beyond {MAX_NESTING} levels", hint=hint)
 
-    def reduce(self, level: int) -> None:
+    def _reduce(self, level: int) -> None:
         """Apply what is pending, back to the last open bracket, and binds at least as tightly as `level`."""
         while self.pending and self.pending[-1].level >= level:
             pending, right = self.pending.pop(), self.parts.pop()
-            self.parts.append(self.applied(pending, right))
+            self.parts.append(self._applied(pending, right))
 
-    @abstractmethod
-    def lexeme(self, kind: str, text: str, span: Span) -> Lexeme:
-        """A token, with its canonical spelling."""
-
-    @abstractmethod
-    def leaf(self, token: Lexeme) -> Part:
-        """The operand that a token is. Raises SourceError if it is none."""
-
-    @abstractmethod
-    def applied(self, pending: Pending, right: Part) -> Part:
+    def _applied(self, pending: _Pending, right: _Part) -> _Part:
         """An operator above what is right of it and, unless it is a prefix, the last of `parts`, which it takes."""
-
-    @abstractmethod
-    def after_operand(self, token: Lexeme) -> bool:
-        """Take what is no operator and stands after an operand; whether the operand is complete again."""
-
-
-# ---- parsing ----
-
-_LEVELS: Mapping[str, int] = {**ARITHMETIC, "/": Level.PRODUCT, "^": Level.POWER}
-
-
-class _Reader(Infix[Expression]):
-    pattern = re.compile(
-        r"\s*(?:(?P<number>[0-9][0-9.]*)|(?P<word>[^\W\d]\w*)|(?P<sign>\*\*|[<>!=]=|[-+*/^()<>=\[\]])|(?P<other>\S))"
-    )
-    levels = _LEVELS
-
-    def __init__(self, source: Source, variables: frozenset[str]) -> None:
-        self.variables = variables
-        self.operations = 0
-        names = ", ".join(sorted(variables)) or "none"
-        super().__init__(source, 0, source.text, f"an integer, a variable or an opening bracket (variables: {names})")
-
-    def lexeme(self, kind: str, text: str, span: Span) -> Lexeme:
-        word = text.replace("**", "^")
-        if kind == "other":
-            raise self.error(span, f"unknown operator {word!r}", "+ - * / mod ^ or brackets")
-        if word == "mod" and word not in self.variables:
-            kind = "sign"
-        self.operations += kind == "sign" and word not in (")", "]")
-        if self.operations > MAX_OPERATIONS:
-            raise self.error(span, f"more than {MAX_OPERATIONS} operators and brackets in one expression")
-        return Lexeme(kind, word, span)
-
-    def leaf(self, token: Lexeme) -> Expression:
-        if token.kind == "word":
-            if token.value in self.variables:
-                return Variable(token.value)
-            raise self.error(token.span, f"unknown name {token.value!r}", self.operand)
-        if token.kind != "number":
-            where = f"after {self.before.value!r}" if self.before else f"before {token.value!r}"
-            raise self.error(token.span, f"missing operand {where}", self.operand)
-        if "." in token.value:
-            hint = ""
-            with suppress(ValueError):
-                hint = f"write {Fraction(token.value)}" if len(token.value) <= MAX_DIGITS else ""
-            raise self.error(token.span, "numbers are exact: integers and quotients of integers", "an integer", hint)
-        if len(token.value) > MAX_DIGITS:
-            raise self.error(token.span, f"an integer of more than {MAX_DIGITS} digits", "a smaller integer")
-        return Constant(int(token.value))
-
-    def applied(self, pending: Pending, right: Expression) -> Expression:
-        op = pending.token.value
+        token = pending.token
+        self._need(right, "condition" if pending.level <= Level.NOT else "number")
         if pending.prefix:
-            return Negation(right) if op == "-" else right
-        return Operation(cast(Operator, op), self.parts.pop(), right, pending.token.span)
+            whole = Span(token.span.start, right.whole.end)
+            match token.value:
+                case "-":
+                    return _Part(Negation(right.tree), whole)
+                case "not":
+                    return _Part(Complement(right.tree), whole)
+            return _Part(right.tree, whole)
+        left = self.parts.pop()
+        if self.bounded:
+            self._check_mod(left, token, right)
+        tree = Operation(cast(Operator, token.value), left.tree, right.tree, token.span)
+        return _Part(tree, Span(left.whole.start, right.whole.end), token)
 
-    def after_operand(self, token: Lexeme) -> bool:
-        """A closing bracket, the end, or a comparison, which waits like a bracket for what closes it."""
-        self.reduce(Level.SUM)
-        comparison = token.value.replace("==", "=")
-        if not self.pending:
-            if token.value in (")", "]"):
-                raise self.error(token.span, "this bracket closes nothing", END_OR_OPERATOR)
-            if comparison in COMPARISONS:
-                hint = "write [i = n] for 1 where i is n and 0 elsewhere"
-                raise self.error(token.span, "a comparison outside square brackets", END_OR_OPERATOR, hint)
-            if self.before and token.kind != "end":
-                hint = f"a product is written with *: {self.before.value}*{token.value}"
-                raise self.error(token.span, f"missing operator before {token.value!r}", END_OR_OPERATOR, hint)
-            return True
-        opening = self.pending[-1].token
-        if opening.value == "[":
-            if comparison not in COMPARISONS:
-                hint = "as in [i = n]"
-                raise self.error(token.span, "square brackets hold a comparison", "one of < <= = != >= >", hint)
-            self.push(Lexeme("sign", comparison, token.span), Level.BRACKET)
-            return False
-        closing = ")" if opening.value == "(" else "]"
+    def _check_mod(self, left: _Part, token: Lexeme, right: _Part) -> None:
+        """In formulas `mod` binds less tightly than `+ - *`: no condition may mean something else there."""
+        op = token.value
+        for part, ops, ways in (
+            (left, ("+", "-", "*", "div"), f"(i mod m) {op} k or i mod (m {op} k)"),
+            (right, ("+", "-"), f"i {op} (k mod m) or (i {op} k) mod m"),
+        ):
+            if op in ops and part.op is not None and part.op.value == "mod":
+                raise self.error(part.op.span, f"mod beside {op} without brackets", "brackets", f"write {ways}")
+
+    def _close(self, token: Lexeme) -> None:
+        """Take what is no operator and stands after an operand: a closing bracket or the end."""
+        if token.kind != "end" and token.value not in _CLOSING.values():
+            shown, before = self.excerpt(token.span), self.before
+            touches = before is not None and before.span.end == token.span.start
+            hint = f"a product is written *: {self.excerpt(before.span)}*{shown}" if before and touches else ""
+            raise self.error(token.span, f"missing operator before {shown}", _END_OR_OPERATOR, hint)
+        self._reduce(Level.OR)
         if token.kind == "end":
-            place = opening.span if closing == ")" else self.pending[-2].token.span
-            raise self.error(place, "this bracket is never closed", "a closing bracket before the end")
-        if token.value != closing:
-            raise self.error(token.span, f"missing operator before {token.value!r}", f"an operator or {closing!r}")
-        self.pending.pop()
-        if closing == "]":
-            self.pending.pop()
-            right, left = self.parts.pop(), self.parts.pop()
-            self.parts.append(Indicator(cast(Comparison, opening.value), left, right))
-        return True
+            if self.pending:
+                opened = self.pending[-1].token
+                message = f"this bracket is never closed: {opened.value}"
+                raise self.error(opened.span, message, f"{_CLOSING[opened.value]} further on")
+            return
+        if not self.pending:
+            raise self.error(token.span, f"this bracket closes nothing: {token.value}", _END_OR_OPERATOR)
+        opened, part = self.pending.pop().token, self.parts.pop()
+        if _CLOSING[opened.value] != token.value:
+            message = f"{token.value} does not close {opened.value}"
+            raise self.error(token.span, message, _CLOSING[opened.value])
+        tree = part.tree if opened.value == "(" else Indicator(self._need(part, "condition").tree)
+        self.parts.append(_Part(tree, Span(opened.span.start, token.span.end)))
+
+    def _need(self, part: _Part, sort: _Sort) -> _Part:
+        """Hold an operand to a sort."""
+        if part.sort == sort:
+            return part
+        shown = self.excerpt(part.whole)
+        hint = "compare it with something, as in i mod 2 == 0" if sort == "condition" else ""
+        if sort == "condition" and re.compile(r"[^\S\n]+//").match(self.source.text, part.whole.end):
+            hint = "// begins a comment; integer division is written div"
+        elif sort == "number" and not self.bounded:
+            hint = f"write [{shown}] for 1 where it holds and 0 elsewhere"
+        message = f"{shown} is a {part.sort}, and a {sort} is needed here"
+        raise self.error(part.whole, message, f"a {sort}", hint)
 
 
 # ---- evaluation ----
+
+
+class _NoValueError(Exception):
+    """An operation has no value for its operands; raised with a hint and a message, in which {} is the operation."""
 
 
 def _names(tree: Expression) -> set[str]:
@@ -320,72 +438,178 @@ def _names(tree: Expression) -> set[str]:
             return set()
         case Variable(name):
             return {name}
-        case Negation(arg):
+        case Negation(arg) | Complement(arg) | Indicator(arg):
             return _names(arg)
-        case Operation(_, left, right) | Indicator(_, left, right):
+        case Operation(_, left, right):
             return _names(left) | _names(right)
 
 
-def _divide(dividend: Rational, divisor: Rational) -> Rational:
-    if divisor == 0:
-        raise NoValueError("division by zero", "the divisor must not vanish at any position and length")
-    return Fraction(dividend, divisor)
+_Binary: TypeAlias = Callable[[Any, Any], Any]
 
 
-def _remainder(dividend: Rational, divisor: Rational) -> Rational:
-    if divisor == 0:
-        raise NoValueError("remainder of a division by zero", "the modulus must not vanish at any position")
-    return dividend % divisor
+def _by(divide: _Binary, hint: str) -> _Binary:
+    """A division, which has no value by zero."""
+
+    def division(dividend: Rational, divisor: Rational) -> Any:
+        if divisor == 0:
+            raise _NoValueError("division by zero in {}", hint)
+        return divide(dividend, divisor)
+
+    return division
 
 
 def _power(base: Rational, exponent: Rational) -> Rational:
     if exponent.denominator != 1:
-        raise NoValueError(f"the exponent {exponent} is not an integer", "only whole powers are exact")
+        raise _NoValueError("an exponent that is not an integer in {}", "only whole powers are exact")
     whole = int(exponent)
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
     if bits > 1 and bits * abs(whole) > MAX_POWER_BITS:
-        raise NoValueError(f"a power of more than {MAX_POWER_BITS} bits", "use a smaller exponent")
+        raise _NoValueError(f"a power of more than {MAX_POWER_BITS} bits in {{}}", "use a smaller exponent")
     if whole < 0 and base == 0:
-        raise NoValueError("division by zero (a negative power of 0)", "")
+        raise _NoValueError("division by zero in {}", "a negative power divides by its base")
     return base**whole if whole >= 0 else Fraction(1, base**-whole)
 
 
-_OPERATIONS: Mapping[Operator, Callable[[Rational, Rational], Rational]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": _divide,
-    "mod": _remainder,
+def _bounded_power(base: int, exponent: int) -> int:
+    """The power, or some number beyond MAX_INTEGER if it is beyond; both arguments are within."""
+    if exponent < 0:
+        raise _NoValueError("negative exponent in {}", "values are integers")
+    if abs(base) <= 1 or exponent <= MAX_INTEGER.bit_length():
+        return int(base**exponent)
+    return 2 * MAX_INTEGER  # |base| >= 2, so the power has more bits than MAX_INTEGER
+
+
+def _held(value: Rational, what: str = "{}") -> Rational:
+    """A value that is not too large."""
+    if not -MAX_INTEGER <= value <= MAX_INTEGER:
+        raise _NoValueError(f"{what} is larger than 10^18 in absolute value", "")
+    return value
+
+
+def _bounded(operation: _Binary) -> _Binary:
+    return lambda left, right: _held(operation(left, right))
+
+
+_RING: Final[Mapping[str, _Binary]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_NEVER = "the divisor must not vanish at any position and length"
+_GUARD = "guard it, as in `x != 0 and n {op} x == 1`: the right side of `and` is then left out"
+_RATIONAL: Final[Mapping[str, _Binary]] = {
+    **_RING,
+    **COMPARISONS,
+    "/": _by(Fraction, _NEVER),
+    "div": _by(operator.floordiv, _NEVER),
+    "mod": _by(operator.mod, _NEVER),
     "^": _power,
+}
+_INTEGER: Final[Mapping[str, _Binary]] = {
+    **{op: _bounded(operation) for op, operation in _RING.items()},
+    **COMPARISONS,
+    "div": _bounded(_by(operator.floordiv, _GUARD.format(op="div"))),
+    "mod": _bounded(_by(operator.mod, _GUARD.format(op="mod"))),
+    "^": _bounded(_bounded_power),
 }
 
 
-def _compile(tree: Expression, source: Source) -> _Function:
-    """The tree as nested closures: integers stay integers until a division, which is what makes it fast."""
+@dataclass(frozen=True, slots=True)
+class Semantics:
+    """What trees mean, for a condition with integers that are bounded. What has no value is a SourceError at its place
+    in the source; the message begins with `prefix` and ends with the values of `names`."""
+
+    source: Source
+    sort: _Sort
+    names: tuple[str, ...]
+    prefix: str = ""
+
+    def of(self, tree: Expression) -> Function:
+        """The value of a tree, given those of its variables: a number, or a truth for a condition. Operators whose left
+        sides are such operations are one loop, so a long sum costs no recursion."""
+        nodes: list[Operation] = []
+        while isinstance(tree, Operation):
+            nodes.append(tree)
+            tree = tree.left
+        first = self._operand(tree)
+        operations = _INTEGER if self.sort == "condition" else _RATIONAL
+        steps: list[tuple[Operation, _Binary | None, Function]] = [
+            (node, operations.get(node.op), self.of(node.right)) for node in reversed(nodes)
+        ]
+
+        def run(values: Mapping[str, Rational]) -> Rational:
+            value = first(values)
+            for node, operation, right in steps:
+                if operation is not None:
+                    other = right(values)
+                    try:
+                        value = operation(value, other)
+                    except _NoValueError as error:
+                        op = self.source.text[node.span.start : node.span.end] or node.op
+                        written = f"{_shown(value)} {op} {_shown(other)}"
+                        raise self._refusal(error, node.span, written, values) from None
+                elif bool(value) != (node.op == "or"):
+                    value = right(values)
+            return value
+
+        return run if steps else first
+
+    def _operand(self, tree: Expression) -> Function:
+        match tree:
+            case Constant(value):
+                return lambda _: value
+            case Variable(name, span) if self.sort == "condition":
+
+                def argument(values: Mapping[str, Rational]) -> Rational:
+                    try:
+                        return _held(values[name], "the argument")
+                    except _NoValueError as error:
+                        raise self._refusal(error, span, "", values) from None
+
+                return argument
+            case Variable(name):
+                return lambda values: values[name]
+            case Negation(arg):
+                inner = self.of(arg)
+                return lambda values: -inner(values)
+            case Complement(arg):
+                inner = self.of(arg)
+                return lambda values: not inner(values)
+            case Indicator(condition):
+                inner = self.of(condition)
+                return lambda values: int(inner(values))
+            case Operation():
+                return self.of(tree)
+
+    def _refusal(self, error: _NoValueError, span: Span, written: str, values: Mapping[str, Rational]) -> SourceError:
+        message, hint = error.args
+        given = ", ".join(f"{name} = {values[name]}" for name in self.names)
+        place = f", at {given}" if given else ""
+        return SourceError(self.source, span, f"{self.prefix}{message.format(written)}{place}", hint=hint)
+
+
+def _shown(value: Rational) -> str:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > 256:
+        return "..."
+    return f"({value})" if value < 0 or value.denominator != 1 else str(value)
+
+
+def linear_form(tree: Expression, names: Sequence[str]) -> tuple[int, ...] | None:
+    """The integers c1, c2, ..., c for which an expression without division and powers is c1 name1 + c2 name2 + ... + c;
+    None for any other."""
     match tree:
         case Constant(value):
-            return lambda _: value
-        case Variable(name):
-            return lambda values: values[name]
+            return (*(0 for _ in names), value)
+        case Variable(name) if name in names:
+            return (*(int(name == other) for other in names), 0)
         case Negation(arg):
-            inner = _compile(arg, source)
-            return lambda values: -inner(values)
-        case Indicator(comparison, left, right):
-            holds, first, second = COMPARISONS[comparison], _compile(left, source), _compile(right, source)
-            return lambda values: int(holds(first(values), second(values)))
-        case Operation(op, left, right):
-            apply, one, other = _OPERATIONS[op], _compile(left, source), _compile(right, source)
-
-            def operation(values: Mapping[str, Rational]) -> Rational:
-                try:
-                    return apply(one(values), other(values))
-                except NoValueError as error:
-                    message, hint = error.args
-                    given = ", ".join(f"{name} = {values[name]}" for name in sorted(_names(tree)))
-                    place = f" at {given}" if given else ""
-                    raise SourceError(source, tree.span, f"{message}{place}", hint=hint) from None
-
-            return operation
+            return linear_form(Operation("-", Constant(0), arg), names)
+        case Operation("+" | "-" | "*" as op, left, right):
+            one, other = linear_form(left, names), linear_form(right, names)
+            if one is None or other is None:
+                return None
+            if op != "*":
+                sign = 1 if op == "+" else -1
+                return tuple(a + sign * b for a, b in zip(one, other, strict=True))
+            number, form = (other, one) if any(one[:-1]) else (one, other)
+            return None if any(number[:-1]) else tuple(number[-1] * a for a in form)
+    return None
 
 
 # ---- printing ----
@@ -393,7 +617,7 @@ def _compile(tree: Expression, source: Source) -> _Function:
 
 def _show(tree: Expression, level: int) -> str:
     """The text of `tree` where an operator of at least `level` is needed, with the fewest brackets. A negation gets
-    brackets everywhere but at the left end, because `a--b` reads badly."""
+    brackets everywhere but at the left end and in comparisons, because `a--b` reads badly."""
     own: int
     match tree:
         case Constant(value):
@@ -402,12 +626,15 @@ def _show(tree: Expression, level: int) -> str:
             return name
         case Negation(arg):
             own, inner = Level.SIGN, f"-{_show(arg, Level.POWER)}"
+        case Complement(arg):
+            own, inner = Level.NOT, f"not {_show(arg, Level.NOT)}"
         case Operation("^", left, right):
             own, inner = Level.POWER, f"{_show(left, Level.POWER + 1)}^{_show(right, Level.POWER)}"
         case Operation(op, left, right):
-            own, sign = _LEVELS[op], f" {op} " if op == "mod" else op
-            after = f"({_show(right, 0)})" if isinstance(right, Negation) else _show(right, own + 1)
-            inner = f"{_show(left, own)}{sign}{after}"
-        case Indicator(comparison, left, right):
-            return f"[{_show(left, 0)} {comparison} {_show(right, 0)}]"
+            own = LEVELS[op]
+            sign = f" {op} " if op in WORD_OPERATORS or op in COMPARISONS else op
+            bare = own <= Level.COMPARE or not isinstance(right, Negation)
+            inner = f"{_show(left, own)}{sign}{_show(right, own + 1) if bare else f'({_show(right, 0)})'}"
+        case Indicator(condition):
+            return f"[{_show(condition, 0)}]"
     return f"({inner})" if own < level else inner

@@ -10,10 +10,10 @@ from typing import Any, Literal, cast
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang import ast, vocabulary
+from hardsim.lang.arith import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.ast import Example, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
 from hardsim.lang.files import FileLine, FormulaLayout, Layout, normalised
 from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, formula_tokens
-from hardsim.lang.predicate import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.vocabulary import (

@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Protocol
 
-from hardsim.errors import OutOfRange
+from hardsim.errors import OutOfRange, Source, SourceError, Span
+from hardsim.lang.arith import linear_form, read_tree
 
 LARGEST_PRIME = 10**12
 """Of what PRIME is asked in an encoding."""
@@ -102,34 +103,34 @@ BUILT_IN: Mapping[str, Callable[[int, tuple[int, ...]], bool]] = {
     "POW2": lambda value, params: value > 0 and bin(value).count("1") == 1,
 }
 
-TEXT = re.compile(r"(\w+)\(((?:\d{1,30}, )*)([^,()]+)\)")
-TERM = re.compile(r"([+-]) (?:(\d{1,30})\*)?(i|n)|([+-]) (\d{1,30})")
+CALL = re.compile(r"\s*(\w+)\s*\(((?:[^(),]*,)*)(.*)\)\s*", re.DOTALL)
+"""A predicate, its parameters, and the term that it is about."""
+CLASS = re.compile(r"\s*(\d{1,30})\s*,\s*(\d{1,30})\s*,", re.ASCII)
+LARGEST_NUMBER = 10**30
+"""In a term."""
 
 
-def _linear(text: str) -> tuple[int, int, int] | None:
-    """The coefficients of i and n and the constant of a text such as `2*i - n + 1`; each occurs at most once."""
-    spaced = f"- {text[1:]}" if text.startswith("-") else f"+ {text}"
-    found = {"i": 0, "n": 0, "": 0}
-    place = 0
-    for match in TERM.finditer(spaced):
-        sign, factor, name, lone_sign, number = match.groups()
-        if match.start() != place or found[name or ""]:
-            return None
-        found[name or ""] = int(f"{sign or lone_sign}{(factor or 1) if name else number}")
-        place = match.end() + 1
-    return (found["i"], found["n"], found[""]) if place == len(spaced) + 1 else None
+def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]], name: str) -> PredicateColumn | None:
+    """The column that a text such as `MOD(3, 1, 2*i - n + 1)` describes, None if it is no predicate in brackets.
 
+    `users` has definition and meaning of the user's predicates; errors cite the text as that of the file `name`.
 
-def parse_column(text: str, users: Mapping[str, tuple[str, UserPredicate]]) -> PredicateColumn | None:
-    """The column that `str` of it describes, or None; `users` has definition and meaning of the user's predicates."""
-    found = TEXT.fullmatch(text)
+    Raises:
+        SourceError: for wrong parameters, and a term that is no sum of integer multiples of i and n, and integers.
+    """
+    found = CALL.fullmatch(text)
     if found is None or (found[1] not in BUILT_IN and found[1] not in users):
         return None
-    params = tuple(int(param) for param in found[2].split(", ") if param)
-    if len(params) != (2 if found[1] == "MOD" else 0) or (params and not 0 <= params[1] < params[0]):
-        return None
-    linear = _linear(found[3])
-    if linear is None:
-        return None
+    source, own = Source(name, text), CLASS.fullmatch(found[2])
+    params = tuple(map(int, own.groups())) if own and found[1] == "MOD" else ()
+    if found[1] == "MOD" and not (params and params[1] < params[0]):
+        raise SourceError(source, Span(*found.span(1)), "MOD has a modulus m and a remainder r < m", "MOD(m, r, i)")
+    if found[1] != "MOD" and found[2]:
+        raise SourceError(source, Span(*found.span(2)), f"{found[1]} has no parameters", f"a term, as in {found[1]}(i)")
+    form = linear_form(read_tree(source, found.start(3), found[3], ("i", "n"), "number"), ("i", "n"))
+    if form is None or max(map(abs, form)) >= LARGEST_NUMBER:
+        message = "a predicate is asked of sums of multiples of i and n, with integers below 10^30"
+        raise SourceError(source, Span(*found.span(3)), message, "a term such as 2*i - n + 1")
     definition, user = users.get(found[1], ("", None))
-    return PredicateColumn(found[1], params, *linear, definition, user)
+    of_i, of_n, offset = form
+    return PredicateColumn(found[1], params, of_i, of_n, offset, definition, user)

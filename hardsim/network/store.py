@@ -121,7 +121,7 @@ def read_encoding(data: Reader, users: Users | None = None) -> PositionFunction:
         return PositionTable(start, values, data.field("otherwise").rational() if data.has("otherwise") else 0)
     if isinstance(data.value, list):
         return replace(_lengths(data), what="position encoding")
-    return parse_column(data.text(), users or {}) or data.arith()
+    return parse_column(data.text(), users or {}, f"{data.name}: {data.path}") or data.arith()
 
 
 def schedule_json(value: PositionFunction) -> Any:

@@ -253,8 +253,8 @@ def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain)
                 if op == "/" and not positive(second, domain) and not positive(-second, domain):
                     raise NoRatio(f"{second} is not known to be other than 0")
                 return _held(ARITHMETIC[op](first, second))
-            case Operation("mod"):
-                raise NoRatio("it takes a remainder")
+            case Operation("div" | "mod"):
+                raise NoRatio("it divides with a remainder")
             case _:
                 raise NoRatio(f"{tree} is none of its parts")
 

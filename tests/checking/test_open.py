@@ -211,8 +211,8 @@ COUNTING_DAMAGES: list[tuple[Any, str]] = [
         lambda d: d["options"].update(counting="abacus"),
         "at options.counting: expected lookup, as the heads of the specification count",
     ),
-    (lambda d: d["model"]["encodings"][14].update(value="MOD(3, 3, i)"), "model.encodings[14].value:1:6"),
-    (lambda d: d["model"]["encodings"][14].update(value="PRIME(i + i)"), "model.encodings[14].value:1:1"),
+    (lambda d: d["model"]["encodings"][14].update(value="MOD(3, 3, i)"), "model.encodings[14].value:1:1"),
+    (lambda d: d["model"]["encodings"][14].update(value="PRIME(i * i)"), "model.encodings[14].value:1:7"),
 ]
 
 

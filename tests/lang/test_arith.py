@@ -7,19 +7,22 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hardsim.errors import SourceError
 from hardsim.lang.arith import (
     MAX_OPERATIONS,
     Arith,
+    Complement,
     Constant,
     Expression,
+    Indicator,
     Negation,
     Operation,
     Operator,
     Variable,
+    linear_form,
     parse_arith,
 )
 from tests.mistakes import raised
@@ -47,6 +50,15 @@ F = Fraction
         (" 1 +\u00a0\t2 * i ", lambda i, n: F(1 + 2 * i)),
         ("(2/3)^-2", lambda i, n: F(9, 4)),
         ("0^0", lambda i, n: F(1)),
+        ("i div 2", lambda i, n: F(i // 2)),
+        ("-i/2 div 1", lambda i, n: F(-((i + 1) // 2))),
+        ("i + 1 mod 2", lambda i, n: F(i + 1)),
+        ("(i/2) mod (1/3)", lambda i, n: F(i, 2) - F(1, 3) * (3 * i // 2)),
+        ("[i = n]", lambda i, n: F(i == n)),
+        ("[i ≤ 2] + [i ≠ 3]/2", lambda i, n: F(i <= 2) + F(i != 3) / 2),
+        ("[i = 1 or not i < n and n mod 2 == 0]", lambda i, n: F(i == 1 or (i >= n and n % 2 == 0))),
+        ("[i > 1 and 1/(i-1) >= 1/2]", lambda i, n: F(2 <= i <= 3)),
+        ("[not (i = 1 or i = n)]*[[i = 2] = 1]", lambda i, n: F(i == 2 and n != 2)),
     ],
 )
 def test_values(text: str, value: Callable[[int, int], Fraction]) -> None:
@@ -73,6 +85,11 @@ def test_values(text: str, value: Callable[[int, int], Fraction]) -> None:
         ("-(i*n)", "-(i*n)"),
         ("(-i)*n", "-i*n"),
         ("-(i^2)", "-i^2"),
+        ("[i==-1]", "[i = -1]"),
+        ("1 div(i mod 2)", "1 div (i mod 2)"),
+        ("[((i≤1)and(n>1 or i=2))]", "[i <= 1 and (n > 1 or i = 2)]"),
+        ("[not((not i=1)and n=1)]", "[not (not i = 1 and n = 1)]"),
+        ("[(i = 1 or n = 1) or (i = 2 or n = 2)]", "[i = 1 or n = 1 or (i = 2 or n = 2)]"),
     ],
 )
 def test_canonical_text(text: str, canonical: str) -> None:
@@ -107,17 +124,58 @@ def test_pickled_after_use() -> None:
     assert again.evaluate(i=3, n=4) == F(-1, 4)
 
 
-OPERATORS: list[Operator] = ["+", "-", "*", "/", "^"]
+OPERATORS: list[Operator] = ["+", "-", "*", "/", "div", "mod", "^"]
+COMPARED: list[Operator] = ["<", "<=", "=", "!=", ">=", ">"]
+LOGICAL: list[Operator] = ["and", "or"]
+
+
+def conditions(numbers: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    compared = st.builds(Operation, st.sampled_from(COMPARED), numbers, numbers)
+    either = st.one_of(compared, st.builds(Complement, compared))
+    joined = st.builds(Operation, st.sampled_from(LOGICAL), either, either)
+    return st.one_of(
+        either, joined, st.builds(Complement, joined), st.builds(Operation, st.just("and"), joined, joined)
+    )
+
+
 TREES: st.SearchStrategy[Expression] = st.recursive(
     st.one_of(st.builds(Constant, st.integers(0, 30)), st.builds(Variable, st.sampled_from(["i", "n"]))),
-    lambda inner: st.one_of(st.builds(Negation, inner), st.builds(Operation, st.sampled_from(OPERATORS), inner, inner)),
-    max_leaves=12,
+    lambda inner: st.one_of(
+        st.builds(Negation, inner),
+        st.builds(Operation, st.sampled_from(OPERATORS), inner, inner),
+        st.builds(Indicator, conditions(inner)),
+    ),
+    max_leaves=6,
 )
 
 
 @given(TREES)
 def test_text_parses_to_the_same_tree(tree: Expression) -> None:
-    assert parse_arith(str(Arith(tree))).tree == tree
+    text = str(Arith(tree))
+    assume(len(text) <= MAX_OPERATIONS)  # so it has no more operators and brackets either
+    assert parse_arith(text).tree == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("7", (0, 0, 7)),
+        ("i", (1, 0, 0)),
+        ("-n", (0, -1, 0)),
+        ("2*i - n + 1", (2, -1, 1)),
+        ("3*(n - (i - 1)*2) - -i", (-5, 3, 6)),
+        ("(1 - 3)*-2*(i + 1)", (4, 0, 4)),
+        ("i*0*n", (0, 0, 0)),
+        ("i*n", None),
+        ("i/2", None),
+        ("i mod 2 + n", None),
+        ("i^1", None),
+        ("[i = n]", None),
+        ("m + i", None),
+    ],
+)
+def test_linear_forms(text: str, form: tuple[int, ...] | None) -> None:
+    assert linear_form(parse_arith(text, ("i", "n", "m")).tree, ("i", "n")) == form
 
 
 def error_of(text: str) -> SourceError:
@@ -129,28 +187,35 @@ def error_of(text: str) -> SourceError:
     [
         ("", 1, 1, "the expression is empty"),
         ("  ", 1, 1, "the expression is empty"),
-        ("1/", 3, 1, "missing operand after '/'"),
-        ("*2", 1, 1, "missing operand before '*'"),
-        ("1/*2", 3, 1, "missing operand after '/'"),
-        ("()", 2, 1, "missing operand after '('"),
-        ("2n", 2, 1, "missing operator before 'n'"),
-        ("(1 2)", 4, 1, "missing operator before '2'"),
-        ("(1+(2)", 1, 1, "this bracket is never closed"),
-        ("1)", 2, 1, "this bracket closes nothing"),
+        ("1/", 3, 1, "missing operand after /"),
+        ("*2", 1, 1, "missing operand before *"),
+        ("1/*2", 3, 1, "missing operand after /"),
+        ("()", 2, 1, "nothing between the brackets"),
+        ("2*[ ]", 5, 1, "nothing between the brackets"),
+        ("2n", 2, 1, "missing operator before n"),
+        ("(1 2)", 4, 1, "missing operator before 2"),
+        ("(1+(2)", 1, 1, "this bracket is never closed: ("),
+        ("1)", 2, 1, "this bracket closes nothing: )"),
+        ("[i = n)", 7, 1, ") does not close ["),
+        ("(i]", 3, 1, "] does not close ("),
+        ("1 + [i", 5, 1, "this bracket is never closed: ["),
         ("1/xyz", 3, 3, "unknown name 'xyz'"),
-        ("1 % 2", 3, 1, "unknown operator '%'"),
-        ("0.25*n", 1, 4, "numbers are exact: integers and quotients of integers"),
-        ("1.2.3", 1, 5, "numbers are exact: integers and quotients of integers"),
+        ("1 % 2", 3, 1, "unknown operator %"),
+        ("0.25*n", 1, 4, "not an integer"),
+        ("1.2.3", 1, 5, "not an integer"),
         # a long line is cut after 160 characters, and carets go on under the "..."
         ("1" * 1001, 1, 163, "an integer of more than 1000 digits"),
         ("1" + "+1" * 101, 202, 1, "more than 100 operators and brackets in one expression"),
         ("(" * 100_000, 101, 1, "more than 100 operators and brackets in one expression"),
-        ("1/(n-i)", 2, 1, "division by zero at i = 3, n = 3"),
-        ("1/0", 2, 1, "division by zero"),
-        ("i^(1/2)", 2, 1, "the exponent 1/2 is not an integer at i = 3"),
-        ("0^(-i)", 2, 1, "division by zero (a negative power of 0) at i = 3"),
-        ("n^10^10", 2, 1, "a power of more than 100000 bits at n = 3"),
-        ("(1/n)^(10^9)", 6, 1, "a power of more than 100000 bits at n = 3"),
+        ("1/(n-i)", 2, 1, "division by zero in 1 / 0, at i = 3, n = 3"),
+        ("1/0", 2, 1, "division by zero in 1 / 0"),
+        ("1 div (i-3)", 3, 3, "division by zero in 1 div 0, at i = 3"),
+        ("(1/2) mod (i-3)", 7, 3, "division by zero in (1/2) mod 0, at i = 3"),
+        ("i^(1/2)", 2, 1, "an exponent that is not an integer in 3 ^ (1/2), at i = 3"),
+        ("0^(-i)", 2, 1, "division by zero in 0 ^ (-3), at i = 3"),
+        ("n^10^10", 2, 1, "a power of more than 100000 bits in 3 ^ 10000000000, at n = 3"),
+        ("2^(1/10^9999)", 2, 1, "an exponent that is not an integer in 2 ^ ..."),
+        ("(1/n)^(10^9)", 6, 1, "a power of more than 100000 bits in (1/3) ^ 1000000000, at n = 3"),
     ],
 )
 def test_errors(text: str, column: int, carets: int, message: str) -> None:
@@ -162,9 +227,15 @@ def test_errors(text: str, column: int, carets: int, message: str) -> None:
 
 
 def test_hints() -> None:
-    assert error_of("0.25*n").hint == "write 1/4"
-    assert error_of("2n").hint == "a product is written with *: 2*n"
-    assert error_of("1/x").expected == "an integer, a variable or an opening bracket (variables: i, n)"
+    assert error_of("0.25*n").hint == "numbers are exact: write 1/4"
+    assert error_of("1.2.3").hint == "numbers are exact: integers and their quotients"
+    assert error_of("2n").hint == "a product is written *: 2*n"
+    assert error_of("1/x").expected == "an integer, i or n, or an opening bracket"
+    assert raised(SourceError, parse_arith, "m", ()).expected == "an integer or an opening bracket"
+    assert error_of("1 % i").hint == "the remainder is written mod"
+    assert error_of("PRIME(i)/2").hint == "an expression has no calls"
+    assert error_of("2*(i < n)").hint == "write [(i < n)] for 1 where it holds and 0 elsewhere"
+    assert error_of("[i]").hint == "compare it with something, as in i mod 2 == 0"
 
 
 def test_powers_of_units_are_never_huge() -> None:

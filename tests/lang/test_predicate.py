@@ -228,9 +228,19 @@ def test_nesting_up_to_the_limit(before: str, inner: str, after: str, offset: in
     assert error.span.start == len(HEAD) + 200 * len(before) + offset
 
 
+def test_the_deepest_conditions_have_values() -> None:
+    assert predicate("1 + 1*(" * 200 + "i" + ")" * 200 + " == i + 200")(3, 1)
+    assert predicate("i < 0 or i > 0 and (" * 200 + "i == 3" + ")" * 200)(3, 1)
+    assert predicate("not " * 200 + "i == 3")(3, 1)
+    assert predicate("-" * 200 + "i == 3")(3, 1)
+    assert predicate("1**" * 200 + "i == 1")(3, 1)
+
+
 def test_long_chains_cost_no_nesting_and_huge_powers_no_time() -> None:
     assert predicate(" + ".join(["i"] * 5000) + " == 5000 * i")(2, 3)
     assert predicate(" and ".join(["i == 2"] * 2000))(2, 3)
+    long = pickle.loads(pickle.dumps(predicate(" + ".join(["i"] * 5000) + " == 5000 * i")))
+    assert (long(2, 3), hash(long)) == (True, hash(predicate(" + ".join(["i"] * 5000) + " == 5000 * i")))
     for condition in ("9**9**9**9 == 1", "(-9)**(9**18) == 1", "2**10**18 == 1", "10**18**18 == i"):
         assert "larger than 10^18" in error_of(condition).message
     assert predicate("1**10**18 == 1")(1, 1)
@@ -279,7 +289,7 @@ def test_a_predicate_without_a_place_is_cited_by_its_own_text() -> None:
     caught = raised(SourceError, Oracle(file).accepts, "a")
     assert str(caught).startswith("<pred Q>:2:4: error: Q: division by zero in 1 div 0, at i = 1, n = 1\n")
     empty = Source("x", ""), UserPredicate("Q", ("i", "n"), " ")
-    assert raised(SourceError, compile_predicate, *empty, match="the condition is empty").span == Span(0, 1)
+    assert raised(SourceError, compile_predicate, *empty, match="the expression is empty").span == Span(0, 1)
 
 
 @given(st.text(st.sampled_from("in12 ()+-*=<>!&|/%^.,#'\n\t²٣") | st.characters(), max_size=20))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardsim.errors import OutOfRange
+from hardsim.errors import OutOfRange, SourceError
 from hardsim.lang import predicate
 from hardsim.network.columns import BUILT_IN, LARGEST_PRIME, PredicateColumn, UserPredicate, parse_column
 
@@ -126,7 +126,7 @@ COLUMNS = st.one_of(
 
 @given(COLUMNS)
 def test_the_text_of_a_column_is_read_back(mine: PredicateColumn) -> None:
-    again = parse_column(str(mine), USERS)
+    again = parse_column(str(mine), USERS, "m")
     assert again == mine
     assert again is not None
     assert str(again) == str(mine)
@@ -146,25 +146,69 @@ def test_the_text_of_a_column_is_read_back(mine: PredicateColumn) -> None:
 )
 def test_the_text_is_plain(mine: PredicateColumn, text: str) -> None:
     assert str(mine) == text
-    assert parse_column(text, {}) == mine
+    assert parse_column(text, {}, "m") == mine
 
 
-OTHER = (
-    "|PRIME|PRIME()|PRIME(x)|PRIME(i|PRIME(i) |PRIME(i) + 1|PRIME(i+1)|PRIME(i + )|PRIME(+ i)|PRIME(i + i)|"
-    "PRIME(i - -1)|PRIME(1 + i + 1)|PRIME(1.5*i)|PRIME(2i)|PRIME(i*2)|PRIME(i*n)|PRIME(i^2)|PRIME((i))|PRIME(2, i)|"
-    "prime(i)|OTHER(i)|MID(2, i)|MOD(i)|MOD(3, i)|MOD(3, 1, 2, i)|MOD(3, 3, i)|MOD(0, 0, i)|MOD(3, -1, i)|EVEN(i)|"
-    "i/n|(-1)^i"
+@pytest.mark.parametrize(
+    ("text", "mine"),
+    [
+        (" PRIME ( i+1 ) ", column("PRIME", offset=1)),
+        ("PRIME(1 + i + 1)", column("PRIME", offset=2)),
+        ("PRIME(n - (i - 1))", column("PRIME", of_i=-1, of_n=1, offset=1)),
+        ("SQUARE(i*2 - -3*(n + i))", column("SQUARE", of_i=5, of_n=3)),
+        ("MOD( 3,1,(2 - 1)*i )", column("MOD", 3, 1)),
+        ("POW2(i - i)", column("POW2", of_i=0)),
+    ],
 )
+def test_a_term_is_written_as_one_likes(text: str, mine: PredicateColumn) -> None:
+    assert parse_column(text, {}, "m") == mine
 
 
-@pytest.mark.parametrize("text", [*OTHER.split("|"), f"PRIME({'9' * 5000})"], ids=lambda text: text[:20])
+NO_TERM = "a predicate is asked of sums of multiples of i and n, with integers below 10^30"
+
+
+@pytest.mark.parametrize(
+    ("text", "under", "message"),
+    [
+        ("PRIME()", ")", "the expression is empty"),
+        ("PRIME(x)", "x", "unknown name 'x'"),
+        ("PRIME(i + )", " ", "missing operand after +"),
+        ("PRIME(2i)", "i", "missing operator before i"),
+        ("PRIME(1.5*i)", "1.5", "not an integer"),
+        ("PRIME(i*n)", "i*n", NO_TERM),
+        ("PRIME(i^2)", "i^2", NO_TERM),
+        ("PRIME(i/2)", "i/2", NO_TERM),
+        ("PRIME([i = n])", "[i = n]", NO_TERM),
+        (f"PRIME({10**30})", f"{10**30}", NO_TERM),
+        (f"PRIME({'9' * 900}*i)", f"{'9' * 900}*i", NO_TERM),
+        ("PRIME(2, i)", "2,", "PRIME has no parameters"),
+        ("MID(2, i)", "2,", "MID has no parameters"),
+        ("MOD(i)", "MOD", "MOD has a modulus m and a remainder r < m"),
+        ("MOD(3, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
+        ("MOD(3, 1, 2, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
+        ("MOD(3, 3, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
+        ("MOD(0, 0, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
+        ("MOD(3, -1, i)", "MOD", "MOD has a modulus m and a remainder r < m"),
+    ],
+)
+def test_mistakes_have_their_place(text: str, under: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        parse_column(text, USERS, "m")
+    span = caught.value.span
+    assert (text[span.start : span.end], caught.value.message) == (under, message)
+
+
+OTHER = "|PRIME|PRIME(i|PRIME(i) + 1|prime(i)|OTHER(i)|EVEN(i)|i/n|(-1)^i"
+
+
+@pytest.mark.parametrize("text", OTHER.split("|"))
 def test_other_text_is_no_column(text: str) -> None:
-    assert parse_column(text, USERS) is None
+    assert parse_column(text, USERS, "m") is None
 
 
 def test_a_users_predicate_is_known_only_where_it_is_defined() -> None:
     text = "MID(i)"
-    assert parse_column(text, {}) is None
-    found = parse_column(text, USERS)
+    assert parse_column(text, {}, "m") is None
+    found = parse_column(text, USERS, "m")
     assert found is not None
     assert (found.user, found.definition) == (middle, "2*i == n + 1")

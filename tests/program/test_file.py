@@ -266,7 +266,11 @@ LOADER: list[Case] = [
     (["encodings", 0, "value"], "j", "unknown name 'j'"),
     (["encodings", 0, "value"], "1/(i-3)", "a value at every position (at i = 3, n = 3: division by zero"),
     (["encodings", 0, "value"], "1/i", "a value at every position (at i = 0, n = 1: division by zero"),
-    (["encodings", 0, "value"], "2^(i/2)", "a value at every position (at i = 1, n = 1: the exponent 1/2"),
+    (
+        ["encodings", 0, "value"],
+        "2^(i/2)",
+        "a value at every position (at i = 1, n = 1: an exponent that is not an integer",
+    ),
     (["encodings", 0, "value"], "PRIMES(i)", "m: encodings[0].value:1:"),
     ([*HEAD, "gap"], "1/k", "m: layers[0].heads[0].gap:1:3: error: unknown name 'k'"),
     ([*HEAD, "name"], "k", "at layers[0].heads[1].name: expected a name that no other head has"),

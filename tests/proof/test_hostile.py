@@ -48,7 +48,7 @@ def proved(subject: Subject, model: Transformer, program: Program | None = None,
 LEAVES: st.SearchStrategy[Expression] = st.one_of(
     st.integers(0, 4).map(Constant), st.sampled_from([Variable("i"), Variable("n"), Negation(Constant(1))])
 )
-OPERATORS = st.sampled_from(["+", "-", "*", "/", "^", "mod"])
+OPERATORS = st.sampled_from(["+", "-", "*", "/", "^", "div", "mod"])
 COMPARISONS = st.sampled_from(["<", "<=", "=", "!=", ">=", ">"])
 
 
@@ -56,7 +56,7 @@ def _deeper(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
     return st.one_of(
         inner.map(Negation),
         st.builds(Operation, OPERATORS, inner, inner),
-        st.builds(Indicator, COMPARISONS, inner, inner),
+        st.builds(Indicator, st.builds(Operation, COMPARISONS, inner, inner)),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 
 from hardsim.errors import SourceError, Span, did_you_mean
 from hardsim.lang import ast
-from hardsim.lang.arith import Arith, parse_arith
+from hardsim.lang.arith import Arith, read_tree
 from hardsim.lang.ast import Sort
 from hardsim.lang.files import FileLine, ProgramLayout
 from hardsim.lang.lexer import CLOSING, MAX_INTEGER, Cited, Lexeme, bracket_error, program_tokens
@@ -142,11 +142,7 @@ def _pad(layout: ProgramLayout) -> Arith | None:
         return None
     if not line.text:
         raise layout.error(line.body, "pad: says no length", "an expression in len, as in pad: 2*len")
-    try:
-        return parse_arith(line.text, ("len",), "pad:")
-    except SourceError as error:
-        span = Span(line.body.start + error.span.start, line.body.start + error.span.end)
-        raise layout.error(span, error.message, error.expected, error.hint) from None
+    return Arith(read_tree(layout.source, line.body.start, line.text, ("len",), "number"), layout.source)
 
 
 def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.Statement:

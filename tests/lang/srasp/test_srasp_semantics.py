@@ -204,7 +204,7 @@ def test_a_blank_without_padding_is_a_symbol_like_others() -> None:
         ("len - 1", "pad: len-1 is 2 for the word 'aba' of length 3: shorter than the word"),
         ("len/2", "pad: len/2 is 3/2 for the word 'aba' of length 3, and a length is an integer"),
         ("len^20", f"pad: len^20 is 3486784401 for the word 'aba' of length 3: longer than {LONGEST_PADDED} positions"),
-        ("1/(len - 3)", "division by zero at len = 3"),
+        ("1/(len - 3)", "division by zero in 1 / 0, at len = 3"),
     ],
 )
 def test_padded_lengths_that_are_none(pad: str, message: str) -> None:
