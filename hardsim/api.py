@@ -24,7 +24,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -69,6 +69,7 @@ from hardsim.examples import example_names, located
 from hardsim.files import STDOUT, Sink
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_formula
+from hardsim.lang.valuations import MENTIONED, is_proposition, written_set
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
 from hardsim.program.regimes import REGIMES
@@ -594,20 +595,25 @@ class _Asked:
 # ---- opening ----
 
 
-def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = None) -> Model:
+def load(
+    source: str | os.PathLike[str],
+    alphabet: str | Sequence[str] | None = None,
+    props: str | Sequence[str] | None = None,
+) -> Model:
     """Open a formula (`.ltl`), an S-RASP program (`.srasp`), a hard-attention model (`.ahat.json`) or a compiled
     network (`model.json`) by its path, or what is shipped by its name, such as `since` (a path of that name wins); or,
-    with an alphabet (symbols, or one text of symbols separated by spaces), the text of a formula. The text of a whole
-    `.ltl` file is for `parse`.
+    with an alphabet (symbols, or one text of symbols separated by spaces) or propositions, the text of a formula. With
+    `props="auto"` the propositions of a formula file that declares nothing are those that it mentions. The text of a
+    whole `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
         TypeError: if it is neither a path nor text.
     """
-    if alphabet is not None:
-        return _opened(
-            read_expression(_text(source, "load with an alphabet takes the text of a formula,"), _alphabet(alphabet))
-        )
+    own = None if props is None else _alphabet(props, "propositions are")
+    if alphabet is not None or own not in (None, MENTIONED):
+        text = _text(source, "load with an alphabet takes the text of a formula,")
+        return _opened(read_expression(text, None if alphabet is None else _alphabet(alphabet), own))
     name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
     if not (name.endswith(OPENED) or os.path.lexists(located(name))):
         near = did_you_mean(name, example_names())
@@ -616,18 +622,20 @@ def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = 
             f"{near} " * bool(near)
             + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
         )
-    return _opened(read_input(name))
+    return _opened(read_input(name, None if own is None else MENTIONED))
 
 
-def parse(text: str, name: str = "<text>") -> Model:
-    """Read the text of a `.ltl` file; errors cite it as `name`.
+def parse(text: str, name: str = "<text>", props: str | Sequence[str] | None = None) -> Model:
+    """Read the text of a `.ltl` file; errors cite it as `name`. `props` are its propositions where it declares neither
+    these nor symbols; "auto" means those that it mentions.
 
     Raises:
         hardsim.errors.SourceError: if it is wrong.
         TypeError: if one of them is no text.
     """
     given = _text(text, "parse takes the text of a formula file,")
-    file = parse_text(given, _text(name, "the name of what is parsed is text,"))
+    own = None if props is None else _alphabet(props, "propositions are")
+    file = parse_text(given, _text(name, "the name of what is parsed is text,"), props=own)
     return _opened(of_formula(file, digest(given.encode("utf-8", "surrogatepass"))))
 
 
@@ -658,11 +666,11 @@ def _sink(path: str, option: str, otherwise: str) -> Sink:
     return Sink(path, option)
 
 
-def _alphabet(given: object) -> str | tuple[str, ...]:
+def _alphabet(given: object, what: str = "an alphabet is") -> str | tuple[str, ...]:
     if isinstance(given, str):
         return plain_text(given)
     if not isinstance(given, Sequence) or not all(isinstance(symbol, str) for symbol in given):
-        raise TypeError(f"an alphabet is text, or a sequence of symbols, not {type(given).__name__}")
+        raise TypeError(f"{what} text, or a sequence of symbols, not {type(given).__name__}")
     return tuple(map(plain_text, given))
 
 
@@ -671,10 +679,20 @@ def _word(given: object, alphabet: tuple[str, ...]) -> Word:
         return parse_word(plain_text(given), alphabet)
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise TypeError(f"a word is text, or a sequence of symbols, not {type(given).__name__}")
-    symbols = tuple(given)
-    if not all(isinstance(symbol, str) for symbol in symbols):
-        raise TypeError("the symbols of a word are text")
-    return check_word(tuple(map(plain_text, symbols)), alphabet)
+    return check_word(tuple(map(_symbol, given)), alphabet)
+
+
+def _symbol(given: object) -> str:
+    """A symbol of a word: text, or the set of the propositions that hold."""
+    if isinstance(given, Set) and all(isinstance(name, str) for name in given):
+        names = sorted(map(plain_text, given))
+        for name in names:
+            if not is_proposition(name):
+                raise InputError(f"{brief(name)} is no proposition", "names contain no white space, comma or brace")
+        return written_set(names, names)
+    if not isinstance(given, str):
+        raise TypeError("the symbols of a word are text, or sets of propositions")
+    return plain_text(given)
 
 
 # ---- what is raised, and what is said ----

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from hardsim.lang import ast
 
-Word = tuple[str, ...]
+Word = tuple[str, ...] | tuple[frozenset[str], ...]
+"""Symbols, or the sets of propositions that hold."""
 At = Callable[[int], bool]
 
 LENS: dict[ast.CountSide, Callable[[int, int], range]] = {
@@ -25,7 +26,8 @@ def formula_holds(node: ast.Node, word: Word, i: int) -> bool:
 
     match node:
         case ast.Symbol(name):
-            return word[i - 1] == name
+            here_is = word[i - 1]
+            return name in here_is if isinstance(here_is, frozenset) else here_is == name
         case ast.Truth(value):
             return value
         case ast.Marker(which):

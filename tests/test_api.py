@@ -44,6 +44,7 @@ LEFT_OUT = {
     "words": "of eval: they are its arguments",
     "expression": "hardsim.load takes the text of a formula",
     "alphabet": "hardsim.load takes it",
+    "props": "hardsim.load takes them",
     "json": "results are data already",
     **dict.fromkeys(("tables", "all_lengths", "quiet", "format"), "of what is printed"),
     "fail_fast": "of several inputs: a method has one",
@@ -234,6 +235,27 @@ def test_a_check_is_resumed_from_its_file(inputs: dict[str, Path], tmp_path: Pat
     assert first.to_dict() == command("check", inputs["formula"], "--max-n", 4, "--resume", kept)
     raised(InputError, given.check, max_n=5, resume=kept, match="of another request: max_n=4 there, 5 here")
     raised(InputError, given.check, resume=inputs["formula"], match="would overwrite what is read")
+
+
+# ---- propositions ----
+
+
+def test_words_over_propositions_are_sequences_of_sets(tmp_path: Path) -> None:
+    model = hardsim.load("H(p -> O q)", props=["p", "q"])
+    assert model.alphabet == ("{}", "{p}", "{q}", "{p,q}")
+    found = model.eval([{"q"}, set(), frozenset({"q", "p"})], "{p}{q}", ["{q,p}"]).words
+    assert [one.word for one in found] == [("{q}", "{}", "{p,q}"), ("{p}", "{q}"), ("{p,q}",)]
+    assert [one.oracle for one in found] == [True, False, True]
+    raised(InputError, model.eval, [{"x"}], match="unknown proposition 'x'")
+    raised(InputError, model.eval, [{"p,q"}], match="'p,q' is no proposition")
+    raised(TypeError, model.eval, [{1}], match="text, or sets of propositions")
+    path = tmp_path / "bare.ltl"
+    path.write_text("H(p -> O q)\n", encoding="utf-8")
+    assert hardsim.load(path, props="auto").alphabet == model.alphabet
+    assert hardsim.parse("H(p -> O q)", props="auto").alphabet == model.alphabet
+    assert hardsim.parse("H(p -> O q)", props="q p").alphabet == ("{}", "{q}", "{p}", "{q,p}")
+    raised(InputError, hardsim.load, "H p", alphabet="p", props="p", match="both given")
+    raised(InputError, hardsim.load, path, match="missing alphabet")
 
 
 # ---- the options ----
@@ -584,7 +606,7 @@ def test_an_error_in_a_file_has_its_place(tmp_path: Path) -> None:
         (["ab"], InputError, "'ab' is not a symbol of the alphabet"),
         (b"ab", TypeError, "a word is text, or a sequence of symbols, not bytes"),
         (3, TypeError, "not int"),
-        ([1], TypeError, "the symbols of a word are text"),
+        ([1], TypeError, "the symbols of a word are text, or sets of propositions"),
     ],
 )
 def test_what_is_no_word_is_refused(since: Model, word: Any, kind: type[Exception], message: str) -> None:

@@ -196,9 +196,10 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 # ---- reading ----
 
 
-def read_input(path: str) -> Input:
+def read_input(path: str, props: str | None = None) -> Input:
     """A formula file, a program, a compiled formula, or a hard-attention model: that of this path, or what is shipped
-    under this name where there is no such path.
+    under this name where there is no such path. With `props` (MENTIONED) the propositions of a formula file that
+    declares none, and no alphabet, are those that it mentions.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -206,7 +207,7 @@ def read_input(path: str) -> Input:
     """
     place = located(path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    found = _read_data(data, place, path)
+    found = _read_data(data, place, path, props)
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
@@ -214,13 +215,13 @@ def read_input(path: str) -> Input:
     return replace(found, remarked=(*found.remarked, told))
 
 
-def _read_data(data: bytes, place: str, name: str) -> Input:
+def _read_data(data: bytes, place: str, name: str, props: str | None) -> Input:
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
     if place.endswith(PROGRAM):
         return _read_srasp(data, name, sha256)
     if not place.endswith(".json"):
-        return of_formula(parse.parse_text(data, name), sha256)
+        return of_formula(parse.parse_text(data, name, props=props), sha256)
     return of_document(data, name)
 
 
@@ -246,9 +247,11 @@ def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input
     return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, file.notes, formula=file)
 
 
-def read_expression(text: str, alphabet: str | Sequence[str]) -> Input:
-    """A formula given as text, with its alphabet: symbols, or one text of symbols separated by white space."""
-    return of_formula(parse.parse_expression(text, alphabet), digest(text.encode("utf-8", "surrogatepass")))
+def read_expression(text: str, alphabet: str | Sequence[str] | None, props: str | Sequence[str] | None = None) -> Input:
+    """A formula given as text, with its alphabet or its propositions: a sequence, or one text separated by white space;
+    the propositions may be MENTIONED, those that the formula mentions."""
+    file = parse.parse_expression(text, alphabet, props=props)
+    return of_formula(file, digest(text.encode("utf-8", "surrogatepass")))
 
 
 def expand_paths(paths: Sequence[str]) -> list[str]:

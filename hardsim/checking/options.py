@@ -154,6 +154,7 @@ class Request:
     certificates: Sequence[str] = ()
     expression: str | None = None
     alphabet: str | None = None
+    props: str | None = None
     at: str | None = None
     regime: str | None = None
     beta: Fraction | None = None

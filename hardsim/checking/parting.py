@@ -20,7 +20,8 @@ from hardsim.checking.words import enumerate_words, structured_words
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import parse_arith
-from hardsim.lang.parse import parse_text
+from hardsim.lang.parse import mentions_propositions, parse_text
+from hardsim.lang.valuations import MENTIONED, Valuations
 from hardsim.lang.words import written_word
 from hardsim.network.numbers import ONE
 from hardsim.program.model import Affine, Head, Program, Unit
@@ -182,7 +183,9 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--regime"] = None if regime.name == DEFAULT_REGIME else regime.name
         usual = budget.temperature == parse_arith(regime.temperature)
         options["--tau"] = None if usual else str(budget.temperature)
-        read_at = "last" if subject.name == EXPRESSION else parse_text(file.source.text, subject.name).at
+        read_at = (
+            "last" if subject.name == EXPRESSION else parse_text(file.source.text, subject.name, props=MENTIONED).at
+        )
         options["--at"] = None if file.at == read_at else file.at
         options["--counting"] = subject.counting if subject.counting == "sign" and regime.look_up[0] else None
     if budget is not None and budget.fixed:
@@ -196,13 +199,22 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
     given += ["--single-head"] * subject.single_head
     text = written_word(word, subject.alphabet)
     if subject.name == EXPRESSION and subject.formula_text is not None:
-        source, given = list[str](), ["-e", subject.formula_text, "--alphabet", " ".join(subject.alphabet), *given]
+        source, given = list[str](), ["-e", subject.formula_text, *_atoms(subject.alphabet), *given]
     else:
         source = [subject.name]
+        if file is not None and mentions_propositions(file):
+            given += ["--props", MENTIONED]
     dash = ["--"] if any(one.startswith("-") for one in (*source, text)) and text != "-" else []
     line = shlex.join(["hardsim", "eval", *given, *dash, *source, text] if dash or not source else
                       ["hardsim", "eval", *source, text, *given])  # fmt: skip
     return f"echo - | {line}" if text == "-" else line  # a lone - is standard input
+
+
+def _atoms(alphabet: Sequence[str]) -> list[str]:
+    """The options that give the alphabet of a formula."""
+    if isinstance(alphabet, Valuations):
+        return ["--props", " ".join(alphabet.props)]
+    return ["--alphabet", " ".join(alphabet)]
 
 
 # ---- words to show ----

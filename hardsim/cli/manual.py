@@ -11,7 +11,7 @@ from typing import Any
 
 from hardsim.checking.options import MODEL, TRIED
 
-INPUT, CREW = "json expression alphabet", "dps workers backend scheduler"
+INPUT, CREW = "json expression alphabet props", "dps workers backend scheduler"
 """Where the input of a command comes from, and who tries words."""
 SHOWN = "quiet format fail_fast"
 """How the verdicts on several inputs are told."""
@@ -175,8 +175,9 @@ FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), or a 
 with -e there are only words.
 
 Of a program that maps words to words the outputs are printed. A word is written as in formula files: symbols side by
-side, or separated by spaces (quote the word for the shell) if a symbol is longer than one character. A sole '-' reads
-words from standard input, one a line. Words that start with '-' follow '--'. Every word needs at least one symbol.
+side, or separated by spaces (quote the word for the shell) if a symbol is longer than one character. Sets of
+propositions are written '{p,q}{}{p}' (quoted, since shells expand braces). A sole '-' reads words from standard input,
+one a line. Words that start with '-' follow '--'. Every word needs at least one symbol.
 
 Printed are, for each word, the three answers, the network's output (exactly 0 or 1 when it has decided), the output
 before its last rounding, the least margin of an attended value from its threshold, and the decimal digits of the
@@ -187,6 +188,7 @@ Examples:
   hardsim eval since cba bac
   hardsim eval since --regime none ab aab
   hardsim eval -e 'a S b' --alphabet 'a b' abba
+  hardsim eval -e 'H(p -> O q)' --props 'p q' '{q}{}{p,q}'
   hardsim words since --max-n 4 | hardsim eval since -
   hardsim eval minus.ltl -- -+-
 """
@@ -309,13 +311,13 @@ COMMANDS = {
     "eval": Manual(
         "What is answered on given words?",
         EVAL,
-        f"words regime expression alphabet json | {MODEL} epsilon engine dps {INPUT}",
+        f"words regime expression alphabet props json | {MODEL} epsilon engine dps {INPUT}",
         usage="[OPTIONS] [FILE]",
     ),
     "words": Manual(
         "Which words are accepted, up to a length?",
         WORDS,
-        f"files max_n by expression alphabet | budget {MODEL} epsilon engine dps {INPUT}",
+        f"files max_n by expression alphabet props | budget {MODEL} epsilon engine dps {INPUT}",
     ),
     "show": Manual(
         "What was the formula compiled into?", SHOW, f"files regime max_n json | {MODEL} {INPUT}", {"max_n": 64}

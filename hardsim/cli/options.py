@@ -18,8 +18,11 @@ from hardsim.cli.manual import Manual
 from hardsim.errors import InputError
 
 MANUAL = f"""
-expression   -e TEXT                     A formula instead of a file; needs --alphabet.
+expression   -e TEXT                     A formula for a file; needs --alphabet or --props.
 alphabet     --alphabet SYMBOLS          The symbols of -e, as 'a b'. They are separated by spaces.
+props        --props NAMES|auto          The propositions of -e, as 'p q', or auto. A position has a set of them. With
+                                         auto they are those that the formula mentions, of -e and of files that declare
+                                         neither symbols nor propositions.
 at           --at first|last             Where the formula is read (default: what the file says, or last).
 regime       --regime R                  How softmax is made sharp; all is every way. The ways are temperature (the
                                          default), position, causal-temperature and causal-position; none is plain

@@ -25,6 +25,7 @@ from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Sink
+from hardsim.lang.valuations import MENTIONED
 from hardsim.lang.words import written_word
 from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
@@ -178,7 +179,7 @@ class Session:
         check_source(request)
         if request.expression is not None:
             with self.guard(EXPRESSION):
-                yield self._welcome(read_expression(request.expression, request.alphabet or ""))
+                yield self._welcome(read_expression(request.expression, request.alphabet, request.props))
             return
         names: list[str] = []
         for path in request.files or []:
@@ -192,7 +193,7 @@ class Session:
             self.started = perf_counter()
             with self.guard(name):
                 with patient(f"{name}: reading it takes long, its examples being judged"):
-                    found = read_input(name)
+                    found = read_input(name, request.props)
                 yield self._welcome(found)
 
     def spare(self, name: str) -> None:
@@ -401,12 +402,18 @@ def check_source(request: Request, needed: bool = True) -> None:
     if expression is not None and paths:
         told = f"-e gives a formula, so no file can be given with it ({paths[0]})"
         raise InputError(told, "Leave out -e or the files.")
-    if expression is not None and alphabet is None:
-        told = "-e needs --alphabet: a formula alone does not say which symbols words have"
+    if expression is not None and alphabet is None and request.props is None:
+        told = "-e needs --alphabet or --props: a formula alone does not say which symbols words have"
         raise InputError(told, "For example: -e 'a S b' --alphabet 'a b c'")
+    if alphabet is not None and request.props is not None:
+        told = "--alphabet gives symbols and --props propositions: a formula has one of the two"
+        raise InputError(told, "Leave out one of them.")
     if expression is None and alphabet is not None:
         told = "--alphabet goes with -e: a file says its own alphabet"
         raise InputError(told, "Leave out --alphabet, or give a formula with -e.")
+    if expression is None and request.props not in (None, MENTIONED):
+        told = f"--props {request.props} goes with -e: a file says its own propositions"
+        raise InputError(told, "Write a line props: into the file, or --props auto for files that declare nothing.")
     if "" in paths:
         raise InputError("a file name is empty", "Give the name of a file, or '.' for this directory.")
     if needed and expression is None and not paths:

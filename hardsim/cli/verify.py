@@ -97,7 +97,10 @@ def _meant(request: Request) -> Meant:
     (options,) = request.options()
     meant = Meant()
     if formula is not None or expression is not None:
-        given = read_expression(expression or "", request.alphabet or "") if formula is None else read_input(formula)
+        if formula is None:
+            given = read_expression(expression or "", request.alphabet, request.props)
+        else:
+            given = read_input(formula, request.props)
         file = replace(given.file, at=options.at or given.file.at)
         if given.made is not None:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")

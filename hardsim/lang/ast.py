@@ -172,7 +172,7 @@ class Sum(IntegerNode):
 
 
 class Symbol(Node):
-    """True where the word has this symbol."""
+    """True where the word has this symbol or, over sets of propositions, where this proposition holds."""
 
     name: str
 
@@ -397,10 +397,11 @@ class Example(Spanned):
 
 @dataclass(frozen=True)
 class FormulaFile:
-    """A parsed `.ltl` file: alphabet, definitions, one formula, and the examples that go with it. `at` is the position
-    at which the formula is read, `origin` the value of `source:`, `title` the first line if it is a comment. `notes`
-    are remarks for the user (on stderr), such as that a formula all of whose operators look forward is read at the last
-    position. `placed`: the file itself says where it is read, and so for which position its examples were written."""
+    """A parsed `.ltl` file: alphabet (`Valuations` if it declares propositions, which are then its atoms), definitions,
+    one formula, and the examples that go with it. `at` is the position at which the formula is read, `origin` the value
+    of `source:`, `title` the first line if it is a comment. `notes` are remarks for the user (on stderr), such as that
+    a formula all of whose operators look forward is read at the last position. `placed`: the file itself says where it
+    is read, and so for which position its examples were written."""
 
     alphabet: tuple[str, ...]
     formula: Formula

@@ -2,7 +2,8 @@
 
 A core is a table of nodes in topological order, hash-consed, so that equal subformulas are one node and nothing
 here recurses. Operands are literals: a node and a sign, so negation costs nothing. Every Boolean function of the
-symbol at a position folds into one `Letters` node.
+symbol at a position folds into one `Letters` node. Over sets of propositions a `Letters` node is one proposition, and
+nothing is folded: with k propositions a function of them may need as many symbols as there are sets.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from hardsim.errors import Source, Span
 from hardsim.lang import ast
+from hardsim.lang.valuations import Valuations
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -166,8 +168,8 @@ class CoreBuilder:
     constants, merge functions of the symbol, flatten conjunctions and drop repeated members; each rule is an
     equivalence of reflexive LTL on finite words."""
 
-    def __init__(self, alphabet: Iterable[str]) -> None:
-        self.alphabet = tuple(alphabet)
+    def __init__(self, alphabet: tuple[str, ...]) -> None:
+        self.alphabet = alphabet
         self.nodes: list[Node] = []
         self.mentions: dict[int, Mention] = {}
         self._numbers: dict[Node, int] = {}
@@ -194,9 +196,9 @@ class CoreBuilder:
         return self.lit(Letters(chosen)) if chosen else self.false
 
     def _symbols(self, lit: Lit) -> frozenset[str] | None:
-        """The symbols on which a literal is true, if it is a function of the symbol."""
+        """The symbols on which a literal is true, if it is a function of the symbol that others are folded with."""
         node = self.nodes[lit.node]
-        if isinstance(node, Letters):
+        if isinstance(node, Letters) and (not isinstance(self.alphabet, Valuations) or node.symbols == self._all):
             return self._all - node.symbols if lit.negated else node.symbols
         return None
 

@@ -13,6 +13,8 @@ from hardsim.lang import vocabulary
 from hardsim.lang.lexer import BLANK, Cited
 from hardsim.lang.vocabulary import HEADER_KEYS, NAME, brief
 
+REPEATED = frozenset({"accept", "reject", "map", "one-of", "at-most-one"})
+"""Keys of which a file may have several lines."""
 _FOREIGN_COMMENT = re.compile(r"#(?!\s*[LR]?\s*\[|\w+\s*[-+*<>=!])|[%;]|/\*|\(\*")
 """How comments begin elsewhere, where no formula and no statement begins; a count does with `#[`."""
 HEADER = re.compile(r"(?P<key>[^\W\d][\w-]*)[^\S\n]*:(?P<value>[^\n]*)")
@@ -131,7 +133,7 @@ class Layout(Cited, ABC):
             hint = self.hints.get(key) or did_you_mean(key, self.keys, "{}:".format)
             raise self.error(at, f"unknown header key {brief(key)}", " ".join(f"{name}:" for name in self.keys), hint)
         before = self.header(key)
-        if before is not None and key not in ("accept", "reject", "map"):
+        if before is not None and key not in REPEATED:
             hint = f"remove one of the two lines (the first is line {self.line_of(before.at)})"
             raise self.error(at, f"duplicate header line {key}:", f"one {key}: line", hint)
         text, begin = match["value"].strip(), start + match.start("value")
@@ -229,6 +231,7 @@ class ProgramLayout(Layout):
 
     keys = ("alphabet", "source", "output", "pad", "accept", "reject", "map")
     hints: ClassVar = {
+        **{key: f"{key}: belongs to formulas (.ltl files)" for key in ("props", "one-of", "at-most-one")},
         "at": "at: belongs to formulas (.ltl files): a program accepts if its output is true at the last position",
         "rel": "a relation is written rel NAME = { 'a' 'b', 'c' 'd' }",
     }

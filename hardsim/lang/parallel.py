@@ -10,6 +10,7 @@ the oracle of single words, so that one checks the other, and none with anything
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, reduce
 from operator import and_, or_, xor
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
+from hardsim.lang.valuations import Valuations
 
 Booleans: TypeAlias = NDArray[np.bool_]
 Symbols: TypeAlias = NDArray[np.integer[Any]]
@@ -214,13 +216,21 @@ class ParallelOracle:
                 return self._names[name]
             case ast.Symbol(name):
                 if name not in self._symbols:
-                    number = self.file.alphabet.index(name)
-                    self._symbols[name] = self._emit(lambda batch: batch.bits.pack(batch.symbols == number))
+                    self._symbols[name] = self._emit(self._atom(name))
                 return self._symbols[name]
             case _:
                 if id(node) not in self._known:
                     self._known[id(node)] = node, self._formula(node)
                 return self._known[id(node)][1]
+
+    def _atom(self, name: str) -> Step:
+        """Where the word has a symbol, or a proposition holds."""
+        alphabet = self.file.alphabet
+        if isinstance(alphabet, Valuations):
+            holds = np.array([re.search(rf"[{{,]{re.escape(name)}[,}}]", symbol) is not None for symbol in alphabet])
+            return lambda batch: batch.bits.pack(holds[batch.symbols])
+        number = alphabet.index(name)
+        return lambda batch: batch.bits.pack(batch.symbols == number)
 
     def _emit(self, step: Step) -> int:
         self._steps.append(step)

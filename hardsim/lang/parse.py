@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
-from hardsim.errors import Source, SourceError, Span
+from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang import ast, vocabulary
 from hardsim.lang.arith import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.ast import Example, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
@@ -16,8 +16,10 @@ from hardsim.lang.files import FileLine, FormulaLayout, Layout, normalised
 from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, formula_tokens
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.valuations import MENTIONED, ConstraintKey, Valuations
 from hardsim.lang.vocabulary import (
     CONSTANTS,
+    NAME,
     PREDICATES,
     WORD,
     WORD_OPERATORS,
@@ -27,7 +29,15 @@ from hardsim.lang.vocabulary import (
     quoted,
     symbol_hint,
 )
-from hardsim.lang.words import check_alphabet, parse_word, read_alphabet, read_words, segmented
+from hardsim.lang.words import (
+    check_alphabet,
+    check_propositions,
+    parse_word,
+    read_alphabet,
+    read_propositions,
+    read_words,
+    segmented,
+)
 
 __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 
@@ -42,6 +52,8 @@ A chain of `&`, `|` or `^` is one level; a chain of any other operator has a lev
 that walks trees may therefore do so recursively.
 """
 
+_MENTIONED = re.compile(r"[a-z_][A-Za-z0-9_]*")
+"""What is read as a proposition where none are declared."""
 _OPERAND = "a symbol, a name, a constant, a unary operator, a count or an opening bracket"
 _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "RPAR", "RSQB"})
 _STARTS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "LPAR", "COUNT", "UNARY"})
@@ -54,13 +66,19 @@ _OPERATOR_HINTS = {
 _MOD_FORM = "write (t) mod m = r"
 
 
-def parse_text(text: str | bytes, name: str = "<text>", alphabet: Sequence[str] | str | None = None) -> FormulaFile:
-    """Parse a whole `.ltl` file; `name` is what errors cite, `alphabet` is used if the text has no such line. Raises
-    SourceError with the place of the first mistake (InputError for a bad `alphabet`). Spans are offsets in the text
-    with a byte order mark removed and `\\n` line ends, which is the result's `source`."""
+def parse_text(
+    text: str | bytes,
+    name: str = "<text>",
+    alphabet: Sequence[str] | str | None = None,
+    props: Sequence[str] | str | None = None,
+) -> FormulaFile:
+    """Parse a whole `.ltl` file; `name` is what errors cite. `alphabet`, or `props` (MENTIONED: those that the text
+    mentions), is used if the text has no such line. Raises SourceError with the place of the first mistake (InputError
+    for a bad `alphabet` or bad `props`). Spans are offsets in the text with a byte order mark removed and `\\n` line
+    ends, which is the result's `source`."""
     source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a")
     layout = FormulaLayout(source)
-    symbols = _alphabet(layout, None if alphabet is None else check_alphabet(alphabet))
+    symbols = _alphabet(layout, alphabet, props)
     at = _at(layout)
     lines = [line for line in layout.headers if line.name in ("accept", "reject")]
     examples = tuple(example for line in lines for example in read_examples(layout, line, symbols))
@@ -83,16 +101,24 @@ def parse_text(text: str | bytes, name: str = "<text>", alphabet: Sequence[str] 
     )
 
 
-def parse_expression(text: str, alphabet: Sequence[str] | str, name: str = "<expression>") -> FormulaFile:
-    """Parse a formula alone; the alphabet is given as symbols, or as one text with spaces between the symbols. Raises
-    SourceError with the place of the first mistake, InputError for a bad alphabet."""
+def parse_expression(
+    text: str,
+    alphabet: Sequence[str] | str | None,
+    name: str = "<expression>",
+    props: Sequence[str] | str | None = None,
+) -> FormulaFile:
+    """Parse a formula alone; the alphabet is given as symbols, or as one text with spaces between the symbols, or else
+    the propositions are (MENTIONED: those that the formula mentions). Raises SourceError with the place of the first
+    mistake, InputError for a bad alphabet or bad propositions."""
     source = Source(name, normalised(text))
-    symbols = check_alphabet(alphabet)
+    known = None if props == MENTIONED and alphabet is None else given_alphabet(alphabet, props)
     if not source.text.strip():
         raise SourceError(source, Span(0, 1), "missing formula", "a formula, such as F a")
     start = len(source.text) - len(source.text.lstrip())
-    scope = Scope(source, symbols)
-    formula = scope.formula(_read(scope, Span(start, len(source.text)), whole_file=True)[0])
+    region = Span(start, len(source.text))
+    symbols = known or _mentioned(source, [region], frozenset())
+    scope = _scope(source, symbols)
+    formula = scope.formula(_read(scope, region, whole_file=True)[0])
     return FormulaFile(alphabet=symbols, formula=formula, notes=_notes(formula, ()), source=source)
 
 
@@ -125,20 +151,87 @@ def read_examples(layout: Layout, line: FileLine, alphabet: tuple[str, ...]) -> 
     return [Example(word, line.name == "accept", span=span) for word, span in words]
 
 
-def _alphabet(layout: Layout, given: tuple[str, ...] | None) -> tuple[str, ...]:
-    line = layout.header("alphabet")
-    if line is None:
-        if given is None:
-            place = layout.first or layout.end
-            _, key, symbols = layout.written(place).partition("alphabet ")
-            hint = f"write alphabet: {symbols.strip()}" if key else "add it at the top of the file"
-            raise layout.error(place, "missing alphabet", "a line with all symbols, as in alphabet: a b", hint)
-        return given
-    own = read_alphabet(layout.source, line.body)
+def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> tuple[str, ...]:
+    """The alphabet that is given outside a file: symbols, or propositions. Raises InputError for both, for none, and
+    for a bad one."""
+    if alphabet is not None and props is not None:
+        raise InputError("symbols and propositions are both given", "give the alphabet or the propositions")
+    if props is not None:
+        return check_propositions(props)
+    return check_alphabet(alphabet or ())
+
+
+def _alphabet(
+    layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
+) -> tuple[str, ...]:
+    """What the header says, or else what is given."""
+    own = layout.header("alphabet")
+    declared = layout.header("props")
+    exclusions = [line for line in layout.headers if line.name in ("one-of", "at-most-one")]
+    if declared is not None:
+        if own is not None:
+            hint = f"remove one of the two lines (alphabet: is line {layout.line_of(own.at)})"
+            raise layout.error(declared.at, "props: beside alphabet:", "one of the two", hint)
+        constraints = [(cast("ConstraintKey", line.name), line.body) for line in exclusions]
+        return _agreed(layout, declared, read_propositions(layout.source, declared.body, constraints), alphabet, props)
+    if exclusions:
+        first = exclusions[0]
+        hint = f"write props: {first.text}".rstrip() + " above it"
+        raise layout.error(first.at, f"{first.name}: without props:", "a line props: with all propositions", hint)
+    if own is not None:
+        return _agreed(layout, own, read_alphabet(layout.source, own.body), alphabet, props)
+    if props == MENTIONED and alphabet is None:
+        names = frozenset(line.name for line in layout.definitions)
+        regions = [line.body for line in layout.definitions if not line.params]
+        return _mentioned(layout.source, [*regions, *filter(None, [layout.formula])], names)
+    if alphabet is None and props is None:
+        place = layout.first or layout.end
+        _, key, symbols = layout.written(place).partition("alphabet ")
+        hint = f"write alphabet: {symbols.strip()}" if key else "add it at the top of the file"
+        if not key and NAME.search(layout.written(place)):
+            hint += "; --props auto reads the names of the formula as propositions"
+        raise layout.error(place, "missing alphabet", "a line with all symbols, as in alphabet: a b", hint)
+    return given_alphabet(alphabet, props)
+
+
+def mentions_propositions(file: FormulaFile) -> bool:
+    """Whether a file was read with MENTIONED propositions: it declares neither symbols nor propositions."""
+    return isinstance(file.alphabet, Valuations) and FormulaLayout(file.source).header("props") is None
+
+
+def _agreed(
+    layout: FormulaLayout,
+    line: FileLine,
+    own: tuple[str, ...],
+    alphabet: Sequence[str] | str | None,
+    props: Sequence[str] | str | None,
+) -> tuple[str, ...]:
+    """The alphabet of the file, where none is given besides (MENTIONED is for files without one) or it is the same."""
+    given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
         message = f"the alphabet is also given as {' '.join(given)}"
         raise layout.error(line.body, message, hint="give the alphabet in one of the two places only")
     return own
+
+
+def _mentioned(source: Source, regions: Sequence[Span], names: Collection[str]) -> Valuations:
+    """The alphabet of the propositions that a text mentions: its words that are none of some names and begin as
+    propositions do, and quoted ones. Raises SourceError if there is none, or there are too many."""
+    tokens = [token for region in regions for token in formula_tokens(source, region, ())]
+    found = dict.fromkeys(
+        token.value
+        for token in tokens
+        if token.value not in names
+        and (token.kind == "QUOTED" or (token.kind == "WORD" and _MENTIONED.fullmatch(token.value)))
+    )
+    if not found:
+        place, expected = regions[-1] if regions else Span(0, 1), "a name that begins with a lower-case letter or _"
+        hint = "declare the propositions in the header: props: p q"
+        raise SourceError(source, place, "no proposition is mentioned here", expected, hint)
+    try:
+        return check_propositions(tuple(found))
+    except InputError as error:
+        raise SourceError(source, regions[-1], error.message, "", error.hint) from None
 
 
 def _at(layout: Layout) -> Literal["last", "first"] | None:
@@ -156,7 +249,7 @@ def _definitions(layout: FormulaLayout, alphabet: tuple[str, ...]) -> tuple[Scop
     for line in layout.definitions:
         places.setdefault(line.name, line.at)
     bodies = {line.name: line.body for line in layout.definitions if not line.params}
-    scope = Scope(layout.source, alphabet, later=places, bodies=bodies)
+    scope = replace(_scope(layout.source, alphabet), later=places, bodies=bodies)
     lets = []
     for line in layout.definitions:
         _check_name(scope, line)
@@ -179,7 +272,7 @@ def _check_name(scope: Scope, line: FileLine) -> None:
     if name in vocabulary.RESERVED:
         message = f"{name} is reserved: operators, constants and predicates are never names"
     elif name in scope.symbols:
-        message = f"{name} is a symbol of the alphabet"
+        message = f"{name} is {scope.known_atom}"
     elif name.startswith("Q_"):
         message = f"{name} is reserved: Q_ begins the name of a symbol"
     elif name in scope.lets or name in scope.predicates:
@@ -209,6 +302,13 @@ def _notes(formula: Formula, lets: tuple[Let, ...]) -> tuple[str, ...]:
     return (FUTURE_NOTE,) if looks_ahead_only(formula, lets) else ()
 
 
+def _scope(source: Source, alphabet: tuple[str, ...]) -> Scope:
+    """A scope with the atoms that formulas over an alphabet have."""
+    if isinstance(alphabet, Valuations):
+        return Scope(source, alphabet.props, "proposition")
+    return Scope(source, alphabet)
+
+
 # ---- expressions ----
 
 
@@ -225,10 +325,12 @@ class Definition:
 
 @dataclass
 class Scope(Cited):
-    """The names that are known at some point of a file. `later` has the place of the name of every `let` and `pred` of
-    the file, `bodies` the body of every `let`."""
+    """The names that are known at some point of a file. `alphabet` are the atoms of formulas: symbols, or propositions,
+    as `atom` says. `later` has the place of the name of every `let` and `pred` of the file, `bodies` the body of every
+    `let`."""
 
     alphabet: tuple[str, ...]
+    atom: Literal["symbol", "proposition"] = "symbol"
     lets: dict[str, Definition] = field(default_factory=dict)
     predicates: dict[str, ast.UserPredicate] = field(default_factory=dict)
     later: Mapping[str, Span] = field(default_factory=dict)
@@ -239,12 +341,17 @@ class Scope(Cited):
     def __post_init__(self) -> None:
         self.symbols = frozenset(self.alphabet)
 
+    @property
+    def known_atom(self) -> str:
+        """What an atom is, for messages."""
+        return "a symbol of the alphabet" if self.atom == "symbol" else "a proposition"
+
     def symbol_of(self, word: str, span: Span) -> str | None:
         """The symbol that a bare word stands for: itself, or `a` for `Q_a`."""
         short = word[2:] if word.startswith("Q_") else None
         if word in self.symbols:
             if short in self.symbols:
-                message = f"{word} is a symbol of the alphabet, and may mean the symbol {short} as well"
+                message = f"{word} is {self.known_atom}, and may mean the {self.atom} {short} as well"
                 raise self.error(span, message, f"{quoted(word)} or {short}")
             return word
         return short if short in self.symbols else None
@@ -253,12 +360,12 @@ class Scope(Cited):
         """Whether a bare word is a symbol or a name."""
         return word in self.lets or word in self.predicates or self.symbol_of(word, span) is not None
 
-    def unknown(self, word: str, span: Span, what: str = "symbol or name") -> SourceError:
-        """The error for a word that is no symbol and no name."""
+    def unknown(self, word: str, span: Span, what: str = "") -> SourceError:
+        """The error for a word that is no symbol (or proposition) and no name."""
         if word in self.later and word not in self.predicates:
             return self._recursion(word, span)
-        message = f"unknown {what} {brief(word)}"
-        expected = f"a symbol of the alphabet ({listed(self.alphabet)})"
+        message = f"unknown {what or f'{self.atom} or name'} {brief(word)}"
+        expected = f"{self.known_atom} ({listed(self.alphabet)})"
         if self.lets or self.predicates:
             expected += f" or a name ({listed([*self.lets, *self.predicates])})"
         return self.error(span, message, expected, self.hint(word))
@@ -341,11 +448,11 @@ class Scope(Cited):
         if symbol is not None:
             return ast.Symbol(symbol, span=raw.at)
         if raw.kind == "number":
-            expected = f"a symbol of the alphabet ({' '.join(self.alphabet)}) or a formula"
+            expected = f"{self.known_atom} ({' '.join(self.alphabet)}) or a formula"
             truth = {"0": "0 is never a truth value: write false", "1": "1 is never a truth value: write true"}
-            hint = truth.get(word, "a number is a formula only if it is a symbol of the alphabet")
-            raise self.error(raw.at, f"unknown symbol {brief(word)}", expected, hint)
-        raise self.unknown(word, raw.at, "symbol" if raw.kind == "quoted" else "symbol or name")
+            hint = truth.get(word, f"a number is a formula only if it is {self.known_atom}")
+            raise self.error(raw.at, f"unknown {self.atom} {brief(word)}", expected, hint)
+        raise self.unknown(word, raw.at, self.atom if raw.kind == "quoted" else "")
 
     def _compare(self, raw: Raw) -> ast.Formula:
         left, right = raw.args
@@ -422,7 +529,7 @@ class Scope(Cited):
             return self.unknown(raw.text, raw.at)
         message = f"{self._shown(raw)} is a formula, and a number is needed here"
         if raw.kind == "word" and raw.text in self.lets and self.lets[raw.text].digit:
-            hint = f"let {raw.text} names a symbol of the alphabet; for the integer write it with a sign, as in +1"
+            hint = f"let {raw.text} names {self.known_atom}; for the integer write it with a sign, as in +1"
         return self.error(raw.whole, message, "a number", hint or "#L[phi] counts the positions where phi holds")
 
     def _operation(self, raw: Raw, hint: str) -> ast.Term:

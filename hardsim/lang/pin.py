@@ -12,6 +12,7 @@ from hardsim.lang.ast import Example, FormulaFile, MapExample, ProgramExample, S
 from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.parse import parse_text
 from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.valuations import MENTIONED
 from hardsim.lang.words import has_long_symbols, written_word
 
 File: TypeAlias = FormulaFile | SraspProgram
@@ -90,12 +91,13 @@ def _indent(line: str) -> str:
 
 
 def read_file(data: bytes, name: str) -> File:
-    """A formula or a program, as the name of its file says.
+    """A formula (the propositions of one that declares nothing are those that it mentions) or a program, as the name of
+    its file says.
 
     Raises:
         SourceError: if it is wrong.
     """
-    return parse_program(data, name) if name.endswith(".srasp") else parse_text(data, name)
+    return parse_program(data, name) if name.endswith(".srasp") else parse_text(data, name, props=MENTIONED)
 
 
 def _layout(file: File) -> Layout:

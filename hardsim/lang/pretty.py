@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import TypeAlias
 
 from hardsim.lang import ast
+from hardsim.lang.valuations import Valuations
 from hardsim.lang.vocabulary import is_bare, quoted
 from hardsim.lang.words import has_long_symbols, written_word
 
@@ -116,7 +117,11 @@ def _listed(pieces: Iterable[_Piece], separator: str) -> list[_Piece]:
 def format_file(file: ast.FormulaFile) -> str:
     """The text of a file: title, header, examples, predicates, definitions and formula, each on lines of its own."""
     lines = [f"// {file.title}"] if file.title else []
-    lines.append(f"alphabet: {' '.join(file.alphabet)}")
+    if isinstance(file.alphabet, Valuations):
+        lines.append(f"props: {' '.join(file.alphabet.props)}")
+        lines.extend(map(str, file.alphabet.constraints))
+    else:
+        lines.append(f"alphabet: {' '.join(file.alphabet)}")
     if file.origin:
         lines.append(f"source: {file.origin}")
     # an `at: last` that was written silences a note, which would come back without it

@@ -29,6 +29,7 @@ from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
 from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
+from hardsim.lang.valuations import Valuations
 from hardsim.lang.words import written_word
 
 Column: TypeAlias = Sequence[int]
@@ -175,6 +176,9 @@ class Oracle:
     def _column(self, node: ast.Node) -> int:
         """The number of the column of a formula or term; one level of recursion per level of the tree."""
         match node:
+            case ast.Symbol(name) if isinstance(self.file.alphabet, Valuations):
+                key = ("holds", name)  # a position has a set of propositions, written {p,q}
+                return self._emit(key, lambda word, columns: [name in held[1:-1].split(",") for held in word])
             case ast.Symbol(name):
                 return self._emit(("symbol", name), lambda word, columns: [symbol == name for symbol in word])
             case ast.Truth(value):

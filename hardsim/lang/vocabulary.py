@@ -68,7 +68,7 @@ FORMULAS: Spellings = {
 }
 WORD_OPERATORS = frozenset(words_of(_OPERATORS))
 """Words that are operators of formulas."""
-HEADER_KEYS = ("alphabet", "accept", "reject", "source", "at")
+HEADER_KEYS = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", "at")
 KEYWORDS = frozenset({"let", "pred"})
 RESERVED = frozenset(words_of(FORMULAS)) | KEYWORDS
 """Words that are never names and never symbols without quotes."""

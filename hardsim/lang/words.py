@@ -6,7 +6,17 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
-from hardsim.errors import InputError, Source, SourceError, Span
+from hardsim.errors import InputError, Source, SourceError, Span, did_you_mean
+from hardsim.lang.valuations import (
+    ConstraintKey,
+    Exclusion,
+    Valuations,
+    is_proposition,
+    members_of,
+    propositions_of,
+    sets_of,
+    written_set,
+)
 from hardsim.lang.vocabulary import brief
 from hardsim.visible import OBEYED
 
@@ -14,6 +24,10 @@ LARGEST_ALPHABET = 10_000
 """Symbols: a network has a row for each, and a word of two symbols is one of their square."""
 
 _PIECE = re.compile(r"\S+")
+_SET_PIECE = re.compile(r"\{(?P<inside>[^{}]*)\}|\S[^\s{}]*")
+"""A set of propositions, or what is none."""
+_PLAIN_NAME = "separate propositions by spaces; their names contain no comma and no brace"
+_QUOTE_SETS = "on a command line quote the word, since shells expand braces"
 _PRINTABLE = "leave out control characters, and give text as UTF-8"
 
 
@@ -50,31 +64,78 @@ def unprintable(symbol: str) -> str:
 def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
     """The symbols in the value of an `alphabet:` line. Raises SourceError for an empty one, a symbol twice and control
     characters."""
+    return tuple(_named(source, region, "symbol", "symbols separated by spaces, as in alphabet: a b"))
+
+
+def _named(source: Source, region: Span, what: str, expected: str) -> dict[str, Span]:
+    """The symbols or propositions in the value of a header line, with their places."""
     seen: dict[str, Span] = {}
     for symbol, span in _pieces(source, region):
         if symbol in seen:
-            raise SourceError(source, span, f"duplicate symbol {symbol}", "each symbol once", "remove one of the two")
+            raise SourceError(source, span, f"duplicate {what} {symbol}", f"each {what} once", "remove one of the two")
         if unprintable(symbol):
-            message = f"this symbol has {unprintable(symbol)} in it"
-            raise SourceError(source, span, message, "symbols that can be printed", _PRINTABLE)
+            message = f"this {what} has {unprintable(symbol)} in it"
+            raise SourceError(source, span, message, f"{what}s that can be printed", _PRINTABLE)
         if len(seen) == LARGEST_ALPHABET:
             message = f"the alphabet has more than {LARGEST_ALPHABET:,} symbols"
             raise SourceError(source, span, message, "the end of the line", "leave out symbols that mean the same")
         seen[symbol] = span
     if not seen:
-        message, expected = "the alphabet is empty", "symbols separated by spaces, as in alphabet: a b"
+        message = "the alphabet is empty" if what == "symbol" else f"no {what} stands here"
         raise SourceError(source, region, message, expected)
-    return tuple(seen)
+    return seen
 
 
-def has_long_symbols(alphabet: Collection[str]) -> bool:
-    """Whether a symbol is longer than one character, so that words are symbols separated by spaces."""
+def check_propositions(names: Sequence[str] | str) -> Valuations:
+    """The alphabet of propositions that are given outside a file: names, or one text with the names separated by white
+    space. Raises InputError as `check_alphabet`, for a name with a comma or brace in it, and for too many of them."""
+    listed = tuple(names.split()) if isinstance(names, str) else tuple(names)
+    if not listed:
+        raise InputError("there are no propositions", "give them separated by spaces, such as 'p q'")
+    for name in listed:
+        if not is_proposition(name):
+            raise InputError(f"{brief(name)} is no proposition", _PLAIN_NAME)
+        if unprintable(name):
+            raise InputError(f"{brief(name)} is no proposition: it has {unprintable(name)} in it", _PRINTABLE)
+        if listed.count(name) > 1:
+            raise InputError(f"the proposition {name} is given twice", "give each proposition once")
+    return Valuations.of(listed)
+
+
+def read_propositions(
+    source: Source, region: Span, constraints: Sequence[tuple[ConstraintKey, Span]] = ()
+) -> Valuations:
+    """The alphabet of the propositions in the value of a `props:` line, with the values of `one-of:` and `at-most-one:`
+    lines. Raises SourceError for an empty line, a name twice or with a comma or brace in it, an unknown name in a
+    constraint, constraints that nothing fulfils, and more sets than are read."""
+    names = _named(source, region, "proposition", "propositions separated by spaces, as in props: p q")
+    for name, span in names.items():
+        if not is_proposition(name):
+            message = f"{brief(name)} is no proposition"
+            raise SourceError(source, span, message, "names without commas and braces", _PLAIN_NAME)
+    exclusions = []
+    for key, body in constraints:
+        own = _named(source, body, "proposition", f"propositions separated by spaces, as in {key}: {' '.join(names)}")
+        for name, span in own.items():
+            if name not in names:
+                hint = did_you_mean(name, names) or f"declare it as well: props: {' '.join([*names, name])}"
+                expected = f"propositions of the props: line ({_some(tuple(names))})"
+                raise SourceError(source, span, f"unknown proposition {brief(name)}", expected, hint)
+        exclusions.append(Exclusion(key, tuple(own)))
+    try:
+        return Valuations.of(tuple(names), exclusions)
+    except InputError as error:
+        raise SourceError(source, region, error.message, "", error.hint) from None
+
+
+def has_long_symbols(alphabet: Sequence[str]) -> bool:
+    """Whether a symbol is longer than one character, so that words are symbols separated by spaces, or sets."""
     return any(len(symbol) > 1 for symbol in alphabet)
 
 
-def written_word(word: Iterable[str], alphabet: Collection[str]) -> str:
+def written_word(word: Iterable[str], alphabet: Sequence[str]) -> str:
     """A word as the user writes it."""
-    return (" " if has_long_symbols(alphabet) else "").join(word)
+    return (" " if has_long_symbols(alphabet) and sets_of(alphabet) is None else "").join(word)
 
 
 def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[tuple[str, ...], Span]]:
@@ -106,6 +167,11 @@ def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ..
     word."""
     if not symbols:
         raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
+    if sets_of(alphabet) is not None:
+        try:
+            return tuple(_set_symbol(Source("<word>", one), _whole_set(one), alphabet) for one in symbols)
+        except SourceError as error:
+            raise InputError(error.message, error.hint or f"expected {error.expected}") from None
     for symbol in symbols:
         if symbol not in alphabet:
             raise InputError(f"{brief(symbol)} is not a symbol of the alphabet", _expected(alphabet))
@@ -113,7 +179,11 @@ def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ..
 
 
 def _expected(alphabet: Sequence[str]) -> str:
-    return f"symbols of the alphabet: {' '.join(alphabet[:20])}{' ...' if len(alphabet) > 20 else ''}"
+    return f"symbols of the alphabet: {_some(alphabet)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{' '.join(names[:20])}{' ...' if len(names) > 20 else ''}"
 
 
 def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
@@ -122,7 +192,10 @@ def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
 
 
 def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Sequence[str]) -> tuple[str, ...]:
-    """The symbols of a word: its pieces if there are long ones, else their letters."""
+    """The symbols of a word: sets, its pieces if there are long symbols, else their letters."""
+    if sets_of(alphabet) is not None:
+        found = _SET_PIECE.finditer(source.text, pieces[0][1].start, pieces[-1][1].end)
+        return tuple(_set_symbol(source, match, alphabet) for match in found)
     long = has_long_symbols(alphabet)
     for text, span in pieces:
         for offset, symbol in enumerate([text] if long else text):
@@ -131,6 +204,59 @@ def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Seque
                 place = span if long else Span(span.start + offset, span.start + offset + 1)
                 raise SourceError(source, place, f"{brief(symbol)} is not a symbol of the alphabet", expected, hint)
     return tuple(symbol for text, _ in pieces for symbol in ([text] if long else text))
+
+
+def _whole_set(text: str) -> re.Match[str]:
+    """The text of one set, or of what is none, as `_set_symbol` takes it."""
+    found = _SET_PIECE.fullmatch(text) or re.compile(".*", re.DOTALL).fullmatch(text)
+    assert found is not None  # the second one matches everything
+    return found
+
+
+def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -> str:
+    """The symbol of a set, its propositions in any order. Raises SourceError for what is no set of the alphabet."""
+    known, names = sets_of(alphabet), propositions_of(alphabet)
+    assert known is not None
+    text, span = piece[0], Span(*piece.span())
+    if not text.startswith("{") or not text.endswith("}") or len(text) < 2:
+        raise _no_set(source, text, span, names)
+    if known.get(frozenset(members_of(text))) == text:
+        return text
+    held: dict[str, Span] = {}
+    start = span.start + 1
+    for part in text[1:-1].split(",") if text[1:-1].strip() else []:
+        name = part.strip()
+        begin = start + len(part) - len(part.lstrip())
+        at = Span(begin, begin + max(1, len(name)))
+        expected = f"a proposition ({_some(names)})"
+        if not name:
+            raise SourceError(source, at, "a proposition is missing here", expected, "leave out the comma")
+        if name not in names:
+            hint = did_you_mean(name, names) or "a set is written {p,q}: its propositions are separated by commas"
+            raise SourceError(source, at, f"unknown proposition {brief(name)}", expected, hint)
+        if name in held:
+            raise SourceError(source, at, f"{name} stands twice in this set", "each proposition once", "leave one out")
+        held[name] = at
+        start += len(part) + 1
+    symbol = known.get(frozenset(held))
+    if symbol is not None:
+        return symbol
+    broken = alphabet.broken(held) if isinstance(alphabet, Valuations) else None
+    shown = written_set(held, names)
+    if broken is None:
+        raise SourceError(source, span, f"{shown} is not a set of the alphabet", _expected(alphabet))
+    raise SourceError(source, span, f"{shown} breaks {broken}", f"a set in which {broken.meaning}")
+
+
+def _no_set(source: Source, text: str, span: Span, names: Sequence[str]) -> SourceError:
+    """The error for a piece of a word that is no set."""
+    expected = "sets of propositions, as in {}{" + names[0] + "}" if names else "sets of propositions"
+    if text.startswith("{"):
+        return SourceError(source, span, "this brace is never closed", "} further on", _QUOTE_SETS)
+    if text.startswith("}"):
+        return SourceError(source, Span(span.start, span.start + 1), "this brace closes nothing", expected)
+    hint = f"write {{{text}}}; {_QUOTE_SETS}" if text in names else _QUOTE_SETS
+    return SourceError(source, span, f"{brief(text)} is no set", expected, hint)
 
 
 def _hint(text: str, symbol: str, alphabet: Sequence[str]) -> str:

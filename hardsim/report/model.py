@@ -13,6 +13,7 @@ from hardsim.checking.result import (
     Length,
 )
 from hardsim.checking.subject import Subject, SubjectRecord
+from hardsim.lang.valuations import Valuations, held_by, propositions_of, sets_of
 from hardsim.program.file import program_json
 from hardsim.program.model import Head, ProgramLayer
 from hardsim.program.regimes import REGIMES
@@ -150,7 +151,7 @@ class ModelReport(SubjectRecord):
     def core(self) -> tuple[Meaning, ...]:
         """What each coordinate of the core holds."""
         program = self.subject.program
-        letters = [(one.name, f"the symbol is one of: {' '.join(sorted(one.symbols))}") for one in program.letters]
+        letters = [(one.name, _where(one.symbols, program.alphabet)) for one in program.letters]
         return tuple(Meaning(*named) for named in (*letters, *program.meanings.items()))
 
     @property
@@ -284,12 +285,26 @@ def _lines(report: ModelReport) -> list[tuple[str, str | None]]:
     return [
         *titles(report),
         ("size", model_line(facts)),
-        ("alphabet", " ".join(subject.program.alphabet)),
+        _alphabet(subject.program.alphabet),
         ("encodings", _encodings(report) or "none"),
         ("reads", report.reads),
         ("temperature", facts.temperature),
         *[("warning", warning) for warning in report.warnings],
     ]
+
+
+def _alphabet(alphabet: Sequence[str]) -> tuple[str, str]:
+    """The symbols, or the propositions whose sets they are, with what these are called."""
+    if sets_of(alphabet) is None:
+        return "alphabet", " ".join(alphabet)
+    exclusions = alphabet.constraints if isinstance(alphabet, Valuations) else ()
+    return "props", "; ".join([" ".join(propositions_of(alphabet)), *map(str, exclusions)])
+
+
+def _where(symbols: frozenset[str], alphabet: Sequence[str]) -> str:
+    """Where a coordinate of the word embedding is not 0."""
+    held = held_by(symbols, alphabet)
+    return f"{held} holds" if held else f"the symbol is one of: {' '.join(sorted(symbols))}"
 
 
 def _encodings(report: ModelReport) -> str:

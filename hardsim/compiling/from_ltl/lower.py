@@ -34,6 +34,7 @@ from hardsim.lang.core import (
     operands,
 )
 from hardsim.lang.pretty import brief_formula
+from hardsim.lang.valuations import held_by
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
@@ -298,6 +299,11 @@ class _Lowering:
         return name
 
     def _bracket(self, symbols: frozenset[str]) -> str:
+        alphabet = self.core.alphabet
+        if held := held_by(symbols, alphabet):
+            return f"[{held}]"
+        if symbols and (missing := held_by(frozenset(alphabet) - symbols, alphabet)):
+            return f"[!{missing}]"
         return f"[{' '.join(symbol for symbol in self.core.alphabet if symbol in symbols)}]"
 
     # ---- for readers ----

@@ -1,0 +1,159 @@
+"""The commands on formulas over propositions: words as sets, what is shown and written, and what is refused."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REQUESTS = "// every request is acknowledged\nprops: req ack\nat: first\naccept: {req}{ack}\nreject: {ack}{req}\n"
+REQUESTS += "G(req -> F ack)\n"
+
+
+@pytest.fixture
+def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A formula file over propositions, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("requests.ltl").write_text(REQUESTS, encoding="utf-8")
+    return "requests.ltl"
+
+
+def test_words_are_printed_as_sets(hardsim: Any, requests: str) -> None:
+    found = hardsim("words", requests, "--max-n", "2")
+    assert found.code == 0
+    # Accepted are the words that do not end with a request that is never answered.
+    wanted = ["{}", "{ack}", "{req,ack}"]
+    for first in ("{}", "{req}", "{ack}", "{req,ack}"):
+        seconds = ("{ack}", "{req,ack}") if first == "{req}" else ("{}", "{ack}", "{req,ack}")
+        wanted += [first + second for second in seconds]
+    assert found.out.splitlines() == wanted
+
+
+def test_words_of_eval_are_sets_in_any_order(hardsim: Any, requests: str) -> None:
+    found = hardsim("eval", requests, "{ack,req}{}", "{req} {}", "--json", "-")
+    assert [(one["word"], one["oracle"]) for one in found.result["words"]] == [
+        (["{req,ack}", "{}"], True),
+        (["{req}", "{}"], False),
+    ]
+
+
+@pytest.mark.parametrize("command", ["check", "prove"])
+def test_check_and_prove_say_that_it_is_proved(hardsim: Any, requests: str, command: str) -> None:
+    found = hardsim(command, requests, "--max-n", "4").clean()
+    assert found.out.startswith(f"PROVED  {requests}")
+    assert "accepted  {}   {}{ack}   {}{req}{ack}" in " ".join(found.out.split("\n")).replace("  ", "  ")
+    for regime in ("position", "temperature"):
+        assert hardsim(command, requests, "--max-n", "3", "--regime", regime).code == 0
+
+
+def test_the_shown_command_is_quoted_for_a_shell_and_says_the_same(hardsim: Any) -> None:
+    found = hardsim("check", "-e", "O(p & H q)", "--props", "p q", "--regime", "none", "--max-n", "12")
+    assert found.code == 1
+    (line,) = [line for line in found.out.splitlines() if line.startswith("hardsim eval")]
+    again = hardsim(*shlex.split(line)[1:])
+    assert again.code == 1
+    assert "'p q'" in line
+    assert "'{" in line
+
+
+def test_a_certificate_over_propositions_is_checked(hardsim: Any, requests: str) -> None:
+    assert hardsim("prove", requests, "--max-n", "6", "--certificate", "r.cert.json").code == 0
+    assert hardsim("verify", "r.cert.json", "--formula", requests).clean().out.startswith("VALID")
+
+
+def test_a_model_that_is_written_reads_sets(hardsim: Any, requests: str) -> None:
+    for name, options in (("r.model.json", ()), ("r.ahat.json", ("--hard",))):
+        assert hardsim("compile", requests, "-o", name, *options).code == 0
+        assert hardsim("eval", name, "{ack,req}").code == 0
+    shown = hardsim("show", "r.ahat.json").out
+    assert "[req]" in shown
+    assert "req holds" in shown
+
+
+def test_a_word_is_pinned_as_sets(hardsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "f.ltl"
+    path.write_text("props: p q\nO(p & H q)\n", encoding="utf-8")
+    found = hardsim("check", str(path), "--regime", "none", "--max-n", "12", "--pin")
+    assert found.code == 1
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "props: p q"
+    assert lines[1].startswith(("accept: {", "reject: {"))
+    assert lines[2] == "O(p & H q)"
+
+
+def test_a_bare_formula_is_read_with_its_names_as_propositions(hardsim: Any, tmp_path: Path) -> None:
+    path = tmp_path / "corpus.ltl"
+    path.write_text("O(req & H ack)\n", encoding="utf-8")
+    auto = (str(path), "--props", "auto", "--max-n")
+    words = ["{req,ack}"]
+    assert hardsim("words", *auto, "1").out.splitlines() == words
+    refused = hardsim("check", *auto, "12", "--regime", "none")
+    (line,) = [line for line in refused.out.splitlines() if line.startswith("hardsim eval")]
+    assert "--props auto" in line
+    assert hardsim(*shlex.split(line)[1:]).code == refused.code == 1
+    assert hardsim("check", *auto, "12", "--regime", "none", "--pin").code == 1
+    example, formula = path.read_text(encoding="utf-8").splitlines()
+    assert example.startswith(("accept: {", "reject: {"))
+    assert formula == "O(req & H ack)"
+    assert hardsim("words", *auto, "1").out.splitlines() == words
+
+
+FILE = "G(req -> F ack)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "said"),
+    [
+        (REQUESTS, ["{req}{akc}"], ["<word>:1:7: error: unknown proposition 'akc'", "       ^^^", "mean ack?"]),
+        (REQUESTS, ["req", "ack"], ["<word 1>:1:1: error: 'req' is no set", "shells expand braces"]),
+        (FILE, ["{req}"], ["f.ltl:1:1: error: missing alphabet", "--props auto reads the names"]),
+        ("alphabet: a b\nprops: p q\nF p\n", ["{p}"], ["f.ltl:2:1: error: props: beside alphabet:", "  ^^^^^"]),
+        ("props: p q p\nF p\n", ["{p}"], ["f.ltl:1:12: error: duplicate proposition p", "remove one of the two"]),
+        ("props: p q\none-of: p r\nF p\n", ["{p}"], ["f.ltl:2:11: error: unknown proposition 'r'", "props: p q r"]),
+        (
+            "props: p q\none-of: p q\nF p\n",
+            ["{p}{p,q}"],
+            ["<word>:1:4: error: {p,q} breaks one-of: p q", "     ^^^^^", "exactly one of p, q holds"],
+        ),
+        (
+            "props: p q\nat-most-one: p q\naccept: {p,q}\nF p\n",
+            ["{p}"],
+            ["f.ltl:3:9: error: {p,q} breaks at-most-one: p q", "          ^^^^^"],
+        ),
+        (f"props: {' '.join('abcdefghijklm')}\nF a\n", ["{a}"], ["13 propositions make 8,192 sets", "at most 4,096"]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_on_stderr_alone(
+    hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, arguments: list[str], said: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f.ltl").write_text(text, encoding="utf-8")
+    found = hardsim("eval", "f.ltl", *arguments)
+    assert (found.code, found.out) == (2, "")
+    assert [part for part in said if part not in found.err] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-e", "F p"], "-e needs --alphabet or --props"),
+        (["-e", "F p", "--alphabet", "a b", "--props", "p q"], "--alphabet gives symbols and --props propositions"),
+        (["-e", "F p", "--props", "p p"], "the proposition p is given twice"),
+        (["-e", "F p", "--props", ""], "there are no propositions"),
+        (["-e", "F true", "--props", "auto"], "no proposition is mentioned here"),
+        (["since", "--props", "p q"], "--props p q goes with -e"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(hardsim: Any, arguments: list[str], said: str) -> None:
+    found = hardsim("check", *arguments)
+    assert (found.code, found.out) == (2, "")
+    assert said in found.err
+
+
+def test_props_auto_leaves_files_alone_that_declare_their_alphabet(hardsim: Any) -> None:
+    assert (
+        hardsim("words", "since", "--max-n", "2", "--props", "auto").out
+        == hardsim("words", "since", "--max-n", "2").out
+    )

@@ -1,0 +1,118 @@
+"""Formulas over sets of propositions against the oracle, on all short words, in every regime; what they compile to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from hardsim.checking.open import compile_formula, of_document, store_program, store_text
+from hardsim.checking.result import MPMATH
+from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.errors import Unsupported
+from hardsim.lang import ast
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.core import Letters
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parse import parse_expression, parse_text
+from hardsim.lang.valuations import Valuations
+from hardsim.program.regimes import PROVEN, REGIMES
+from tests.strategies import all_words, formulas
+from tests.subjects import agree, general_proof, proof_of
+
+PAST = ["Y p", "WY p", "O p", "H p", "p S q", "p T q", "first", "Y(p S q)", "O(p & q)", "#L[p] > #L[q]", "pos = 2 & p"]
+FUTURE = ["X p", "WX p", "F p", "G p", "p U q", "p R q", "p W q", "p M q", "last", "X(p U q)", "G(p -> F q)"]
+FUTURE += ["#[p & q] > #[p ^ q]"]
+BOOLEAN = [
+    "p",
+    "!p",
+    "p & q",
+    "p | q",
+    "p ^ q",
+    "p -> q",
+    "p <-> !q",
+    "true",
+    "false",
+    "p & O !q",
+    "p & !p",
+    "q | Y !q",
+]
+PQ = Valuations.of(["p", "q"])
+
+
+def prop_subject(text: str, regime: str = "temperature", **options: Any) -> Subject:
+    """A formula over the sets of p and q."""
+    return compile_formula(parse_expression(text, None, props="p q"), ModelOptions(regime, **options))
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("at", ["last", "first"])
+@pytest.mark.parametrize("regime", PROVEN)
+@pytest.mark.parametrize("text", [*PAST, *FUTURE, *BOOLEAN])
+def test_operators_over_two_propositions_on_all_short_words(text: str, regime: str, at: str) -> None:
+    if REGIMES[regime].causal and text in FUTURE:
+        with pytest.raises(Unsupported, match="looks ahead"):
+            prop_subject(text, regime, at=at)
+        return
+    subject = prop_subject(text, regime, at=at)
+    agree(subject, all_words(PQ, 3))
+    agree(subject, all_words(PQ, 1), MPMATH)
+
+
+@settings(max_examples=15, deadline=None)
+@given(formulas("pq", 2))
+def test_random_formulas_over_propositions(formula: ast.Formula) -> None:
+    agree(compile_formula(FormulaFile(PQ, formula), ModelOptions()), all_words(PQ, 2))
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [
+        ("props: p q r\none-of: p q r", "p S q | r"),
+        ("props: p q r\nat-most-one: p q", "G(p -> X(q | r)) & F !p"),
+        ("props: p\none-of: p", "O p & Y p"),
+    ],
+)
+def test_constrained_propositions_on_all_short_words(header: str, text: str) -> None:
+    file = parse_text(f"{header}\nat: last\n{text}")
+    subject = compile_formula(file, ModelOptions())
+    agree(subject, all_words(file.alphabet, 3))
+
+
+def test_there_is_one_embedding_coordinate_for_each_proposition() -> None:
+    names = list("abcdefgh")
+    text = f"O({' ^ '.join(names)}) & {' & '.join(f'!Y {name}' for name in names)}"
+    subject = compile_formula(parse_expression(text, None, props=names), ModelOptions())
+    assert {letter.name for letter in subject.program.letters} == {f"[{name}]" for name in names}
+
+
+def test_the_core_has_no_function_of_several_propositions_in_one_node() -> None:
+    core = desugar(parse_expression("F(p & q | r)", None, props="p q r"))
+    symbols = {node.symbols for node in core.nodes if isinstance(node, Letters)}
+    all_sets = Valuations.of(["p", "q", "r"])
+    assert symbols == {frozenset(all_sets), *(all_sets.holding(name) for name in "pqr")}
+
+
+@pytest.mark.parametrize(("text", "name"), [("p", "[p]"), ("!p", "[!p]"), ("true", "1")])
+def test_a_formula_of_one_proposition_is_read_off_its_coordinate(text: str, name: str) -> None:
+    assert prop_subject(text).program.output == name
+
+
+@pytest.mark.parametrize("text", ["p S q", "G(p -> F q)", "#[p] > #[q]", "!O(p & Y q)"])
+def test_formulas_over_propositions_are_proved(text: str) -> None:
+    subject = compile_formula(parse_expression(text, None, props="p q r"), ModelOptions())
+    assert proof_of(subject, 8).failing is None
+    assert general_proof(subject).failing is None
+
+
+def test_compiled_files_read_and_write_sets() -> None:
+    subject = prop_subject("p S q")
+    again = of_document(store_text(subject).encode(), "again.json")
+    assert isinstance(again.alphabet, Valuations)
+    assert again.made is not None
+    agree(again.made, all_words(PQ, 2))
+    hard = of_document(store_program(subject).encode(), "hard.json")
+    assert hard.alphabet == PQ
+    assert hard.made is not None
+    assert hard.made.program.letters == subject.program.letters

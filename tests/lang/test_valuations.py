@@ -1,0 +1,359 @@
+"""Propositions in place of symbols: the sets that they make, words of sets, and what is wrong with either."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import chain, combinations, permutations, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardsim.errors import InputError, SourceError
+from hardsim.lang.ast import FormulaFile
+from hardsim.lang.parallel import ParallelOracle
+from hardsim.lang.parse import mentions_propositions, parse_expression, parse_text
+from hardsim.lang.pretty import format_file
+from hardsim.lang.semantics import Oracle, check_examples
+from hardsim.lang.valuations import Exclusion, Valuations, held_by, propositions_of, sets_of
+from hardsim.lang.words import check_word, parse_word, written_word
+from tests.definitions import formula_holds
+from tests.strategies import all_words, formulas
+
+PAIR = {"p", "q"}
+PQ = ("{}", "{p}", "{q}", "{p,q}")
+
+
+def subsets(names: str) -> list[frozenset[str]]:
+    """All sets of some names."""
+    return [frozenset(some) for size in range(len(names) + 1) for some in combinations(names, size)]
+
+
+def held(symbol: str) -> frozenset[str]:
+    """The propositions of a set, as the tests read it."""
+    inside = symbol.removeprefix("{").removesuffix("}")
+    return frozenset(inside.split(",")) if inside else frozenset()
+
+
+# ---- the alphabet ----
+
+
+def test_the_alphabet_is_all_sets_the_first_proposition_changing_fastest() -> None:
+    file = parse_text("props: p q\nF p")
+    assert file.alphabet == PQ
+    assert isinstance(file.alphabet, Valuations)
+    assert file.alphabet.props == ("p", "q")
+
+
+@pytest.mark.parametrize(
+    ("lines", "allowed"),
+    [
+        ("one-of: p q r", lambda some: len(some & {"p", "q", "r"}) == 1),
+        ("at-most-one: p q r", lambda some: len(some & {"p", "q", "r"}) <= 1),
+        ("one-of: p q\nat-most-one: q r s", lambda some: len(some & PAIR) == 1 and len(some & {"q", "r", "s"}) < 2),
+        ("at-most-one: p q\none-of: r s", lambda some: len(some & PAIR) < 2 and len(some & {"r", "s"}) == 1),
+        ("one-of: s", lambda some: "s" in some),
+        (
+            "one-of: p q\none-of: q r\nat-most-one: p s",
+            lambda some: len(some & PAIR) == len(some & {"q", "r"}) == 1 and len(some & {"p", "s"}) < 2,
+        ),
+    ],
+)  # fmt: skip
+def test_constraints_leave_exactly_the_sets_that_fulfil_them(lines: str, allowed: object) -> None:
+    assert callable(allowed)
+    alphabet = parse_text(f"props: p q r s\n{lines}\nF p").alphabet
+    assert {held(symbol) for symbol in alphabet} == {some for some in subsets("pqrs") if allowed(some)}
+    assert len(set(alphabet)) == len(alphabet)
+
+
+def test_declare_s_alphabet_of_activities_has_as_many_sets_as_activities() -> None:
+    names = [f"act{number}" for number in range(58)]
+    alphabet = Valuations.of(names, [Exclusion("one-of", tuple(names))])
+    assert list(alphabet) == [f"{{{name}}}" for name in names]
+
+
+def test_sets_survive_a_process_boundary() -> None:
+    alphabet = Valuations.of(["p", "q"], [Exclusion("at-most-one", ("p", "q"))])
+    again = pickle.loads(pickle.dumps(alphabet))
+    assert (again, again.props, again.constraints) == (alphabet, alphabet.props, alphabet.constraints)
+
+
+def test_a_proposition_is_known_by_where_it_holds() -> None:
+    assert held_by({"{p}", "{p,q}"}, PQ) == "p"
+    assert held_by({"{q}", "{p,q}"}, PQ) == "q"
+    assert held_by({"{p,q}"}, PQ) is None
+    assert held_by({"{}", "{q}"}, PQ) is None
+    assert held_by({"p"}, ("p", "q")) is None
+
+
+def test_an_alphabet_that_only_looks_like_sets_is_none() -> None:
+    assert sets_of(("{p}", "q")) is None
+    assert sets_of(("{p,q}", "{q,p}")) is None
+    assert sets_of(("{", "}")) is None
+    assert sets_of(PQ) == {held(symbol): symbol for symbol in PQ}
+    assert propositions_of(PQ) == ("p", "q")
+
+
+# ---- words ----
+
+
+@pytest.mark.parametrize("text", ["{p,q}{}{p}", "{p,q} {} {p}", "{q,p}{}{p}", "{ q , p }{ }{p}", " {q,p}\t{}  {p} "])
+def test_words_of_sets_are_read_in_any_order_and_written_in_one(text: str) -> None:
+    alphabet = parse_text("props: p q\nF p").alphabet
+    word = parse_word(text, alphabet)
+    assert word == ("{p,q}", "{}", "{p}")
+    assert written_word(word, alphabet) == "{p,q}{}{p}"
+    assert parse_word(written_word(word, alphabet), alphabet) == word
+    assert check_word(["{q,p}", "{}", "{p}"], alphabet) == word
+
+
+@given(st.lists(st.frozensets(st.sampled_from(["p", "q", "r-1", "(", "'"])), min_size=1, max_size=6), st.randoms())
+def test_every_word_of_sets_is_read_back(word: list[frozenset[str]], rng: object) -> None:
+    alphabet = Valuations.of(["p", "q", "r-1", "(", "'"])
+    rows = [list(some) for some in word]
+    for row in rows:
+        rng.shuffle(row)  # type: ignore[attr-defined]
+    found = parse_word("".join(f"{{{','.join(row)}}}" for row in rows), alphabet)
+    assert [held(symbol) for symbol in found] == word
+    assert parse_word(written_word(found, alphabet), alphabet) == found
+
+
+def test_a_line_of_examples_is_one_word() -> None:
+    file = parse_text("props: p q\naccept: {q} {q,p}\naccept: {p}\nreject: {}{q}\nat: last\np")
+    assert [(one.word, one.accept) for one in file.examples] == [
+        (("{q}", "{p,q}"), True),
+        (("{p}",), True),
+        (("{}", "{q}"), False),
+    ]
+    check_examples(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "rest"),
+    [
+        ("{p}{x}", (5, 6), "unknown proposition 'x'", "a proposition (p q rest)"),
+        ("{p}{ret}", (5, 8), "unknown proposition 'ret'", "did you mean rest?"),
+        ("{p q}", (2, 5), "unknown proposition 'p q'", "separated by commas"),
+        ("{p,p}", (4, 5), "p stands twice in this set", "leave one out"),
+        ("{p,}", (4, 5), "a proposition is missing here", "leave out the comma"),
+        ("{,p}", (2, 3), "a proposition is missing here", "leave out the comma"),
+        ("{p}{q", (4, 6), "this brace is never closed", "shells expand braces"),
+        ("{p}}", (4, 5), "this brace closes nothing", "sets of propositions"),
+        ("{p}q", (4, 5), "'q' is no set", "write {q}"),
+        ("z", (1, 2), "'z' is no set", "shells expand braces"),
+        ("{p,q}{q}", (1, 6), "{p,q} breaks at-most-one: p q", "a set in which at most one of p, q holds"),
+        (" ", (1, 2), "the empty word is not allowed", "words are non-empty"),
+    ],
+)
+def test_what_is_wrong_with_a_word_is_said_where_it_is(
+    text: str, place: tuple[int, int], message: str, rest: str
+) -> None:
+    alphabet = parse_text("props: p q rest\nat-most-one: p q\nF p").alphabet
+    with pytest.raises(SourceError) as caught:
+        parse_word(text, alphabet)
+    error = caught.value
+    assert error.message == message
+    assert (error.span.start + 1, error.span.end + 1) == place
+    assert rest in f"{error.expected} {error.hint}"
+
+
+def test_symbols_that_are_given_one_by_one_are_held_to_the_alphabet() -> None:
+    alphabet = parse_text("props: p q\none-of: p q\nF p").alphabet
+    with pytest.raises(InputError, match="breaks one-of: p q") as caught:
+        check_word(["{p}", "{}"], alphabet)
+    assert "exactly one of p, q holds" in caught.value.hint
+    with pytest.raises(InputError, match="is no set"):
+        check_word(["p"], alphabet)
+
+
+def test_plain_alphabets_of_sets_say_which_sets_they_have() -> None:
+    with pytest.raises(SourceError) as caught:
+        parse_word("{p,q}", ("{}", "{p}", "{q}"))
+    assert caught.value.message == "{p,q} is not a set of the alphabet"
+    assert caught.value.expected == "symbols of the alphabet: {} {p} {q}"
+
+
+# ---- files ----
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "message", "rest"),
+    [
+        ("alphabet: a b\nprops: p q\nF p", "props", "props: beside alphabet:", "remove one of the two lines"),
+        ("props: p q\nalphabet: a b\nF p", "props", "props: beside alphabet:", "(alphabet: is line 2)"),
+        ("props: p q p\nF p", "p", "duplicate proposition p", "remove one of the two"),
+        ("props:\nF p", "\n", "no proposition stands here", "as in props: p q"),
+        ("props: p, q\nF p", "p,", "'p,' is no proposition", "separate propositions by spaces"),
+        ("props: {p} q\nF p", "{p}", "'{p}' is no proposition", "no comma and no brace"),
+        ("props: p q\nprops: r\nF p", "props", "duplicate header line props:", "remove one of the two lines"),
+        ("props: prime q\none-of: pirme q\nF q", "pirme", "unknown proposition 'pirme'", "did you mean prime?"),
+        ("props: p q\nat-most-one: p z\nF p", "z", "unknown proposition 'z'", "declare it as well: props: p q z"),
+        ("props: p q\none-of: p p\nF p", "p", "duplicate proposition p", "remove one of the two"),
+        ("props: p q\none-of:\nF p", "\n", "no proposition stands here", "as in one-of: p q"),
+        ("alphabet: a b\none-of: a b\nF a", "one-of", "one-of: without props:", "write props: a b above it"),
+        ("props: p q\none-of: p\none-of: q\nat-most-one: p q\np", "p q", "no set of propositions", "leave one of them"),
+        ("props: p q\nF r", "r", "unknown proposition or name 'r'", "a proposition (p q)"),
+        ("props: p q\nF 'r'", "'r'", "unknown proposition 'r'", "a proposition (p q)"),
+        ("props: p q\nlet p = q\nF p", "p", "p is a proposition", "choose another name"),
+        ("props: p q\nF 1", "1", "unknown proposition '1'", "a proposition (p q) or a formula"),
+        ("props: p q\naccept: {p}{z}\nF p", "z", "unknown proposition 'z'", "a proposition (p q)"),
+        ("props: p q\naccept: pq\nF p", "pq", "'pq' is no set", "sets of propositions, as in {}{p}"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said_where_it_is(text: str, cited: str, message: str, rest: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        parse_text(text)
+    error = caught.value
+    assert error.message.startswith(message)
+    assert error.source.text[error.span.start : error.span.end] == cited
+    assert rest in f"{error.expected} {error.hint}"
+
+
+def test_too_many_sets_are_refused_with_the_limit() -> None:
+    assert len(parse_text(f"props: {' '.join('abcdefghijkl')}\nF a").alphabet) == 4096
+    with pytest.raises(
+        SourceError, match=r"these 13 propositions make 8,192 sets, and at most 4,096 are read"
+    ) as caught:
+        parse_text(f"props: {' '.join('abcdefghijklm')}\nF a")
+    assert "say which exclude each other (one-of, at-most-one)" in caught.value.hint
+    with pytest.raises(SourceError, match=r"make more than 10\^12 sets"):
+        parse_text(f"props: {' '.join(f'p{k}' for k in range(58))}\nF p0")
+
+
+def test_too_many_sets_of_connected_propositions_are_refused_before_they_are_made() -> None:
+    chain_of_pairs = [Exclusion("at-most-one", (f"p{k}", f"p{k + 1}")) for k in range(59)]
+    with pytest.raises(InputError, match="leave more than 4,096 sets of p0"):
+        Valuations.of([f"p{k}" for k in range(60)], chain_of_pairs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "props: p q\none-of: p q\nat-most-one: q p\naccept: {p}{q}\nreject: {q}\nlet x = O p\nx & Y true\n",
+        "props: U ( 'q' a-b\naccept: {U,(}{}{a-b}\n'U' & '(' | !'''q''' & 'a-b'\n",
+        "props: p q\nat: first\nsource: nobody\nG(p -> F q)\n",
+    ],
+)
+def test_a_printed_file_is_read_as_the_same(text: str) -> None:
+    file = parse_text(text)
+    again = parse_text(format_file(file))
+    assert again == file
+    assert isinstance(again.alphabet, Valuations)
+    assert isinstance(file.alphabet, Valuations)
+    assert again.alphabet.constraints == file.alphabet.constraints
+    assert format_file(again) == format_file(file)
+
+
+# ---- propositions that are not declared ----
+
+
+def test_the_propositions_of_a_bare_formula_are_those_that_it_mentions() -> None:
+    file = parse_text("G(req -> F ack_1) & !_err\n", props="auto")
+    assert file.alphabet == Valuations.of(["req", "ack_1", "_err"])
+    assert mentions_propositions(file)
+    expression = parse_expression("b S a & first", None, props="auto")
+    assert propositions_of(expression.alphabet) == ("b", "a")
+
+
+def test_names_and_quoted_words_are_told_apart_from_propositions() -> None:
+    text = "let sent = O req\npred half(i, n) = 2*i == n\nsent & half(pos) & 'G' & #L[ack] > 2 & req\n"
+    assert propositions_of(parse_text(text, props="auto").alphabet) == ("req", "G", "ack")
+
+
+def test_what_a_file_declares_wins() -> None:
+    assert parse_text("alphabet: a b\nF a", props="auto").alphabet == ("a", "b")
+    assert propositions_of(parse_text("props: b a\nF a", props="auto").alphabet) == ("b", "a")
+    assert not mentions_propositions(parse_text("props: b a\nF a", props="auto"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("G F true", "no proposition is mentioned here"),
+        ("F Req", "no proposition is mentioned here"),
+        ("req & Req", "unknown proposition or name 'Req'"),
+    ],
+)
+def test_what_is_no_proposition_is_not_read_as_one(text: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        parse_text(text, props="auto")
+
+
+def test_too_many_mentioned_propositions_are_refused() -> None:
+    with pytest.raises(SourceError, match="these 13 propositions make 8,192 sets"):
+        parse_text(" & ".join("abcdefghijklm"), props="auto")
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "props", "message"),
+    [
+        (None, None, "the alphabet is empty"),
+        ("a b", "p q", "symbols and propositions are both given"),
+        (None, "", "there are no propositions"),
+        (None, "p p", "the proposition p is given twice"),
+        (None, "p {q}", "'{q}' is no proposition"),
+        (None, ["p", "\x1b"], "is no proposition: it has the control character"),
+        (None, ["p", "a b"], "'a b' is no proposition"),
+    ],
+)
+def test_a_formula_alone_has_symbols_or_propositions(
+    alphabet: str | None, props: str | list[str] | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_expression("true", alphabet, props=props)
+
+
+# ---- the meaning ----
+
+
+def test_the_oracles_answer_as_the_definitions_on_all_short_words() -> None:
+    texts = [
+        "p",
+        "!q",
+        "p & q",
+        "p | q",
+        "p ^ q",
+        "p S q",
+        "p U q",
+        "O(p & q)",
+        "G(p -> F q)",
+        "#L[p] = #L[q]",
+        "Y(p <-> q)",
+    ]
+    for text in texts:
+        file = parse_expression(text, None, props="p q")
+        hold_meaning(file, all_words(PQ, 3))
+
+
+@settings(max_examples=60, deadline=None)
+@given(formulas("pq", 3))
+def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: object) -> None:
+    file = FormulaFile(Valuations.of(["p", "q"]), formula)  # type: ignore[arg-type]
+    hold_meaning(file, all_words(PQ, 2))
+
+
+def hold_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
+    """Hold that both oracles say of words what the definitions say of the sets that they write."""
+    one, many = Oracle(file), ParallelOracle(file)
+    for word in words:
+        sets = tuple(map(held, word))
+        wanted = [formula_holds(file.formula, sets, i) for i in range(1, len(word) + 1)]
+        assert one.truth(word) == wanted
+        assert many.truth(many.symbols([word])).tolist() == [wanted]
+
+
+def test_propositions_whose_names_contain_each_other_are_told_apart() -> None:
+    names = ["a", "ab", "b.", "(a"]
+    alphabet = Valuations.of(names)
+    for name, symbol in product(names, alphabet):
+        file = parse_expression(f"'{name}'", None, props=names)
+        assert Oracle(file).accepts((symbol,)) is (name in held(symbol))
+        many = ParallelOracle(file)
+        assert many.accepts(many.symbols([(symbol,)])).tolist() == [name in held(symbol)]
+
+
+def test_every_order_of_a_set_is_the_same_symbol() -> None:
+    alphabet = Valuations.of("pqr")
+    orders = chain.from_iterable(permutations(some) for some in subsets("pqr"))
+    assert all(parse_word(f"{{{','.join(order)}}}", alphabet) == parse_word(f"{{{','.join(sorted(order))}}}", alphabet)
+               for order in orders)  # fmt: skip
