@@ -11,7 +11,7 @@ from hardsim.checking.result import ENGINES
 from hardsim.examples import SUFFIXES, example_names
 from hardsim.program.regimes import REGIMES
 
-FILES = frozenset({"files", "file", "words", "formula"})
+FILES = frozenset({"files", "file", "words", "formula", "against"})
 """The fields that are files, or begin with one, where something shipped may be named."""
 
 
@@ -48,4 +48,4 @@ def shipped_names() -> list[str]:
 
 def here(incomplete: str) -> list[str]:
     """The files that hardsim reads whose path begins so."""
-    return sorted(name for name in glob(f"{escape(incomplete)}*") if name.endswith((*SUFFIXES, ".json")))
+    return sorted(name for name in glob(f"{escape(incomplete)}*") if name.endswith((*SUFFIXES, ".re", ".json")))
