@@ -170,6 +170,7 @@ class _Words:
     def __init__(self, left: Semantics, right: Semantics, options: EquivOptions, report: Report | None) -> None:
         self.sides, self.options, self.report = (left, right), options, report
         self.alphabet = left.alphabet
+        self.places = {symbol: place for place, symbol in enumerate(left.alphabet)}
         self.lengths: list[EquivLength] = []
         self.word: Word | None = None
         self.done = 0
@@ -238,8 +239,7 @@ class _Words:
                 yield from side.oracle.automaton.samples(n, MEMBERS, Random(f"{self.options.seed}/{n}/members"))
 
     def _order(self, word: Word) -> list[int]:
-        places = {symbol: place for place, symbol in enumerate(self.alphabet)}
-        return [places[symbol] for symbol in word]
+        return [self.places[symbol] for symbol in word]
 
     def verdict(self) -> tuple[Verdict, str]:
         """What it amounts to: a difference is the shortest where every shorter word was tried."""

@@ -48,4 +48,4 @@ def shipped_names() -> list[str]:
 
 def here(incomplete: str) -> list[str]:
     """The files that hardsim reads whose path begins so."""
-    return sorted(name for name in glob(f"{escape(incomplete)}*") if name.endswith((*SUFFIXES, ".re", ".json")))
+    return sorted(name for name in glob(f"{escape(incomplete)}*") if name.endswith((*SUFFIXES, ".json")))

@@ -9,6 +9,7 @@ import pytest
 
 import hardsim as package
 from hardsim.errors import InputError, Unsupported
+from hardsim.examples import formulas_directory
 from tests.cli.conftest import Cli, interrupt, process, written
 
 ORACLE_ALONE = "a regular expression is an oracle alone: it is not compiled into a network"
@@ -27,6 +28,12 @@ def ending(tmp_path: Path) -> Path:
 
 
 # ---- an expression alone ----
+
+
+@pytest.mark.parametrize("path", sorted(formulas_directory().glob("*.re")), ids=lambda path: path.name)
+def test_what_is_shipped_says_what_the_formula_of_its_name_says(hardsim: Cli, path: Path) -> None:
+    hardsim("equiv", path.stem, path.name, "--max-n", "7").exits(0, "CERTIFIED")
+    assert hardsim("examples", path.name).clean().out == path.read_text(encoding="utf-8")
 
 
 def test_words_are_listed_in_order(hardsim: Cli, ending: Path) -> None:
