@@ -2,7 +2,7 @@
 
     import hardsim
 
-    since = hardsim.load("formulas/since.ltl")      # or .srasp, .ahat.json, model.json
+    since = hardsim.load("formulas/since.ltl")      # or .srasp, .re, .ahat.json, model.json
     since.check(max_n=6).verdict                    # every word up to length 6, tried and proved
     since.prove(all_n=True).reach                   # every word of every length
     since.eval("cba", "bc")                         # formula, hard attention and softmax on two words
@@ -11,6 +11,7 @@
     since.compile(regime="position").save("since.model.json")
 
     hardsim.load("since")                           # what is shipped, by its name
+    hardsim.load("ab_plus").equiv("ab_plus.srasp")  # whether two files say the same, or the first word of one alone
     hardsim.load("a S b", alphabet="a b c")         # the text of a formula, as `-e` and `--alphabet`
 
 A method takes the options of the command of its name, with the same defaults, and refuses what the command refuses, as
@@ -47,10 +48,21 @@ from hardsim.checking.combined import check_with_proof
 from hardsim.checking.crews import crews
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.engines import few_digits
+from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
-from hardsim.checking.open import KINDS, SUFFIXES, Input, of_document, of_formula, read_expression, read_input
+from hardsim.checking.open import (
+    KINDS,
+    REGEX,
+    SUFFIXES,
+    Input,
+    Semantics,
+    of_document,
+    of_formula,
+    read_expression,
+    read_input,
+)
 from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
@@ -80,6 +92,7 @@ __all__ = [
     "BoundResult",
     "CheckResult",
     "CriticalResult",
+    "EquivResult",
     "EvalResult",
     "InputError",
     "Interrupted",
@@ -98,7 +111,7 @@ that it prints (0.5 is, 0.1 is not)."""
 Told: TypeAlias = Callable[[int, int], None]
 """What is told how much of how much is done: of words, heads or lengths."""
 
-OPENED = (*SUFFIXES, ".json")
+OPENED = (*SUFFIXES, REGEX, ".json")
 """The suffixes of the files that are opened: a network may have any name."""
 LONGEST_SHOWN = 60
 """Characters of a formula, title or alphabet in a repr."""
@@ -230,6 +243,7 @@ class Model:
     def check(
         self,
         *,
+        against: str | os.PathLike[str] | None = None,
         max_n: int = 8,
         exhaustive: int = 1024,
         samples: int | None = None,
@@ -250,15 +264,18 @@ class Model:
         progress: Told | None = None,
     ) -> CheckResult:
         """Is the network right, word by word? Semantics, hard attention and softmax are compared on the words of length
-        1 to `max_n` and on longer examples of its file; `progress` is told how many of how many words are done.
+        1 to `max_n` and on longer examples of its file; `progress` is told how many of how many words are done. With
+        `against`, the path of a formula, a program or a regular expression, that file's semantics is the oracle.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
         with self._asked(locals()) as asked:
-            request, given = asked.request, self._input
-            kept = checkpoint_of(request, [(given.name, given.sha256, given.alphabet)])
+            request, given, other = asked.request, asked.given, asked.given.against
+            read = [(given.name, given.sha256, given.alphabet)]
+            read += [] if other is None else [(other.name, other.sha256, other.alphabet)]
+            kept = checkpoint_of(request, read)
             with crews(request, asked.remark) as staff:
                 if kept is None or not kept.complete:
                     staff.join()
@@ -327,6 +344,7 @@ class Model:
     def eval(
         self,
         *words: str | Iterable[str],
+        against: str | os.PathLike[str] | None = None,
         regime: str | None = None,
         beta: Number | None = None,
         tau: Number | None = None,
@@ -346,7 +364,7 @@ class Model:
             asked.precision(subject, longest)
             options = CheckOptions(max_n=longest, dps=asked.request.dps, engine=asked.request.engine)
             found, engine = tuple(evaluate(subject, given, options)), asked.request.engine
-        return EvalResult(subject.name, subject.kind, subject.facts, engine, found)
+        return EvalResult(subject.name, subject.kind, subject.facts, engine, found, against=subject.against)
 
     @_answering
     def words(
@@ -389,6 +407,35 @@ class Model:
                 kept.extend(found)
                 whole = True
         result = words_result(about, facts, request, kept, not whole)
+        return _whole(result, result.partial)
+
+    @_answering
+    def equiv(
+        self,
+        other: Model | str | os.PathLike[str],
+        *,
+        max_n: int = 8,
+        exhaustive: int = 2**16,
+        samples: int | None = None,
+        seed: int = 0,
+        progress: Told | None = None,
+    ) -> EquivResult:
+        """Does its file say the same of every word as another one, a model or its path? Two regular expressions are
+        compared at every length, others on the words of length 1 to `max_n` and on longer examples. `progress` is told
+        how many of how many words are done.
+
+        Raises:
+            hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
+        """
+        with self._asked(locals()) as asked:
+            request, told = asked.request, _passing(progress)
+            wanted = "equiv takes a model, or a path,"
+            given = other._input if isinstance(other, Model) else read_input(_path(other, wanted))
+            for text in () if isinstance(other, Model) else given.notes:
+                asked.remark(text)
+            options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
+            update = None if told is None else lambda n, done, total: told(done, total)
+            result = compare(Semantics.of(self._input), Semantics.of(given), options, update)
         return _whole(result, result.partial)
 
     @overload
@@ -549,7 +596,13 @@ class Model:
             meant = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
             request = Request(**meant, written=frozenset(written))
             hold_one_regime(request, "one result is of one network")
-            yield _Asked(self._input, request, request.options()[0], remark)
+            given, options = self._input, request.options()[0]
+            if request.against is not None:
+                other = read_input(request.against)
+                given = replace(given, against=Semantics.of(other))
+                for text in other.notes:
+                    remark(text)
+            yield _Asked(given, request, options, remark)
 
 
 @dataclass(frozen=True)
@@ -600,11 +653,11 @@ def load(
     alphabet: str | Sequence[str] | None = None,
     props: str | Sequence[str] | None = None,
 ) -> Model:
-    """Open a formula (`.ltl`), an S-RASP program (`.srasp`), a hard-attention model (`.ahat.json`) or a compiled
-    network (`model.json`) by its path, or what is shipped by its name, such as `since` (a path of that name wins); or,
-    with an alphabet (symbols, or one text of symbols separated by spaces) or propositions, the text of a formula. With
-    `props="auto"` the propositions of a formula file that declares nothing are those that it mentions. The text of a
-    whole `.ltl` file is for `parse`.
+    """Open a formula (`.ltl`), an S-RASP program (`.srasp`), a regular expression (`.re`), a hard-attention model
+    (`.ahat.json`) or a compiled network (`model.json`) by its path, or what is shipped by its name, such as `since` (a
+    path of that name wins); or, with an alphabet (symbols, or one text of symbols separated by spaces) or propositions,
+    the text of a formula. With `props="auto"` the propositions of a formula file that declares nothing are those that
+    it mentions. The text of a whole `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).

@@ -13,8 +13,9 @@ from hardsim.errors import InputError, did_you_mean
 from hardsim.records import Record
 
 PACKAGE = Path(__file__).resolve().parent
-SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".spec")
-"""Formulas, programs, hard-attention models, specifications: where some share a name, it means the first of these."""
+SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".spec", ".re")
+"""Formulas, programs, hard-attention models, specifications, regular expressions: where some share a name, it means the
+first of these."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -9,7 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import count, groupby, islice, takewhile
 from math import log
-from typing import Any
+from random import Random
+from typing import Any, Protocol
 
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.engines import (
@@ -59,7 +60,16 @@ from hardsim.checking.sharpening import (
 )
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
-from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort, WordPlan, count_words, plan_words, planned_count
+from hardsim.checking.words import (
+    PAIRS,
+    STRUCTURED_LIMIT,
+    Effort,
+    WordPlan,
+    count_words,
+    count_words_upto,
+    plan_words,
+    planned_count,
+)
 from hardsim.errors import InputError
 from hardsim.hard.exact import HardTrace
 from hardsim.program.assemble import assemble
@@ -128,22 +138,28 @@ Report = Callable[[Progress], None]
 # ---- which words ----
 
 
+MEMBERS = 8
+"""Words of a length that an oracle is asked for, if it can name some that it accepts."""
 SHORT = 16
 """The length beyond which the default effort is smaller: long words cost more and repeat the same local situations."""
 
 
 def effort(subject: Subject, options: CheckOptions, n: int) -> Effort:
     """The effort at length n; words that are mapped to words have no pairs."""
-    samples, structured, pairs = (20, STRUCTURED_LIMIT, PAIRS) if n <= SHORT else (4, 12, 2)
-    samples = samples if options.samples is None else options.samples
-    return Effort(options.exhaustive, samples, structured, pairs if subject.acceptor else 0)
+    return effort_at(n, options.exhaustive, options.samples, subject.acceptor)
+
+
+def effort_at(n: int, exhaustive: int, samples: int | None, acceptor: bool = True) -> Effort:
+    """The same, with what was asked for."""
+    usual, structured, pairs = (20, STRUCTURED_LIMIT, PAIRS) if n <= SHORT else (4, 12, 2)
+    return Effort(exhaustive, usual if samples is None else samples, structured, pairs if acceptor else 0)
 
 
 def requested(subject: Subject, options: CheckOptions, n: int) -> int:
     """How many words of a length are tried at most."""
     if n > options.max_n:
         return len(pinned(subject, options).get(n, ()))
-    seeds = sum(len(word) == n for word, _ in subject.examples)
+    seeds = sum(len(word) == n for word, _ in subject.examples) + MEMBERS * (_sampling(subject) is not None)
     return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
 
@@ -204,8 +220,25 @@ def words_of(
         effort(subject, options, n),
         options.seed,
         accepts or Deciding(subject),
-        tuple(word for word, _ in subject.examples),
+        (*(word for word, _ in subject.examples), *_members(subject, options, n)),
     )
+
+
+Sampling = Callable[[int, int, Random], list[Word]]
+
+
+def _sampling(subject: Subject) -> Sampling | None:
+    """What draws words of a length that the oracle accepts, if it can."""
+    automaton = getattr(subject.oracle, "automaton", None)
+    return None if automaton is None else automaton.samples
+
+
+def _members(subject: Subject, options: CheckOptions, n: int) -> list[Word]:
+    """Some words of length n that the oracle accepts, if it can tell and not all words are tried."""
+    draw, most = _sampling(subject), max(options.exhaustive, effort(subject, options, n).samples)
+    if draw is None or count_words_upto(len(subject.alphabet), n, most + 1) <= most:
+        return []
+    return draw(n, MEMBERS, Random(f"{options.seed}/{n}/members"))
 
 
 class Chooser:
@@ -407,6 +440,7 @@ class _Campaign:
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         verdict, reach = judge(lengths, mismatch, violation, options.engine, escalated, partial, options.max_n)
+        reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
         return CheckResult(
             input=subject.name,
             sha256=subject.sha256,
@@ -428,6 +462,7 @@ class _Campaign:
             growth=growth([length for length in lengths if length.n <= options.max_n]),
             partial=partial,
             undecided_word=stuck,
+            against=subject.against,
         )
 
     def _violation(self, tally: Tally) -> Violation | None:
@@ -716,7 +751,7 @@ def judge(
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
-    return verdict, f"{_words_tried(lengths, max_n)}, {HOW[engine]}{in_balls}{claim}"
+    return verdict, f"{words_tried(lengths, max_n)}, {HOW[engine]}{in_balls}{claim}"
 
 
 def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
@@ -725,7 +760,27 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
-def _words_tried(found: Sequence[LengthResult], max_n: int) -> str:
+class Tried(Protocol):
+    """A length, and how many of its words were tried."""
+
+    @property
+    def n(self) -> int:
+        """The length."""
+
+    @property
+    def words(self) -> int:
+        """Words tried."""
+
+    @property
+    def possible(self) -> int:
+        """How many there are."""
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether these are all."""
+
+
+def words_tried(found: Sequence[Tried], max_n: int) -> str:
     """All words up to some length, how many of the longer ones, and those that are pinned."""
     lengths, longer = [length for length in found if length.n <= max_n], [one for one in found if one.n > max_n]
     known = zip(lengths, count(1), strict=False)

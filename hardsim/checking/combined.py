@@ -78,6 +78,8 @@ def _combined(
 
 def _unasked(subject: Subject, options: CheckOptions) -> str | None:
     """Why the prover is not asked; None where it is."""
+    if subject.against is not None:
+        return f"a proof is about what was compiled, and says nothing of {subject.against}"
     if options.engine != AUTO:
         return f"a check asks the prover under --engine {AUTO}"
     ask = "`hardsim prove` runs every word"

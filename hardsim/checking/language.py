@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import chain, product
+from itertools import chain, islice, product
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import accepted_words
-from hardsim.checking.open import Input
+from hardsim.checking.open import Input, Members
 from hardsim.checking.options import LARGEST_COUNT, Request
 from hardsim.checking.result import MPMATH, ModelFacts, Word, WordsResult, count, plural
 from hardsim.checking.subject import Subject
 from hardsim.errors import InputError
+from hardsim.lang.regex.automaton import Automaton
 
 
 def hold_affordable(given: Input, request: Request) -> None:
@@ -21,12 +22,25 @@ def hold_affordable(given: Input, request: Request) -> None:
     Raises:
         InputError: saying what to change.
     """
+    if isinstance(given.oracle, Members):
+        _hold_listed(given.name, given.oracle.automaton, request)
+        return
     symbols, max_n = len(given.alphabet), request.max_n
     needed = words_up_to(symbols, max_n)
     if needed > request.budget:
         more = f", or allow more: --exhaustive {needed}" if needed < LARGEST_COUNT else "."
         told = f"{given.name}: lengths 1 to {max_n} over {plural(symbols, 'symbol')} are {plural(needed, 'word')}, "
         raise InputError(f"{told}and at most {count(request.budget)} are tried", f"Give a smaller --max-n{more}")
+
+
+def _hold_listed(name: str, automaton: Automaton, request: Request) -> None:
+    """The same of a regular expression, whose words are listed and no others tried."""
+    found = 0
+    for n, more in enumerate(islice(automaton.counts(), request.max_n), start=1):
+        found += more
+        if found > request.budget:
+            told = f"{name}: {plural(found, 'word')} to length {n}, and at most {count(request.budget)} are listed"
+            raise InputError(told, "Give a smaller --max-n, or allow more with --exhaustive.")
 
 
 def language(subject: Subject, request: Request) -> Iterator[Word]:
@@ -43,12 +57,14 @@ def language(subject: Subject, request: Request) -> Iterator[Word]:
 
 
 def language_meant(given: Input, max_n: int) -> Iterator[Word]:
-    """The words that a program accepts by its semantics, which needs no construction.
+    """The words that a program or a regular expression accepts by its semantics, which needs no construction.
 
     Raises:
         InputError: if it maps words to words.
     """
     oracle = given.oracle
+    if isinstance(oracle, Members):
+        return chain.from_iterable(map(oracle.automaton.words, range(1, max_n + 1)))
     if oracle is None or not isinstance(oracle((given.alphabet[0],)), bool):
         raise _none(given.name)
     return (word for word in all_words(given.alphabet, max_n) if oracle(word) is True)
@@ -77,7 +93,9 @@ def words_result(
     """The words that were found, all of them unless it was interrupted: then those up to the last that was found were
     tried."""
     tried = words_up_to(len(given.alphabet), request.max_n)
-    if interrupted:
+    if given.kind == "re":
+        tried = len(kept)
+    elif interrupted:
         tried = place_of(kept[-1], given.alphabet) if kept else 0
     asked = request.by, request.max_n
     return WordsResult(given.name, given.kind, facts, *asked, tried, tuple(kept), interrupted)

@@ -24,6 +24,8 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
+from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.regex.parse import parse_regex
 from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples, padded_word
 from hardsim.lang.srasp.parallel import ParallelProgram
@@ -53,9 +55,9 @@ from hardsim.visible import visible_json
 
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 2
-PROGRAM = ".srasp"
+PROGRAM, REGEX = ".srasp", ".re"
 SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".model.json")
-"""Of the files that a directory stands for."""
+"""Of the files that a directory stands for: what can be checked, and so no regular expressions."""
 OTHER = (
     "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
     "error bounds, declared gaps and what the heads are for of the specification"
@@ -85,8 +87,12 @@ class Input:
     formula: FormulaFile | None = None
     made: Subject | None = None
     refusal: Unsupported | None = None
+    examples: tuple[Word, ...] = ()
+    """The words of the examples of a program or a regular expression."""
     oracle: Callable[[Word], Answer] | None = None
-    """The semantics of a program."""
+    """The semantics of a program or a regular expression."""
+    against: Semantics | None = None
+    """What it is held against in place of its own semantics."""
     document: str = ""
     """The JSON that a compiled formula or a model was read from."""
 
@@ -129,6 +135,10 @@ class Input:
             Unsupported: if a program has a score for which there is no construction.
             InputError: if an option contradicts a stored network, which was compiled with its own.
         """
+        subject = self._compiled(options)
+        return subject if self.against is None else self.against.judging(subject)
+
+    def _compiled(self, options: ModelOptions) -> Subject:
         if self.refusal is not None:
             raise self.refusal
         if self.made is None:
@@ -152,7 +162,12 @@ class Input:
 
 
 METHODS: dict[str, Method] = {"lookup": "lookup", "sign": "sign"}
-KINDS: dict[Opened, str] = {"ltl": "a formula", "srasp": "an S-RASP program", "ahat": "a hard-attention model"}
+KINDS: dict[Opened, str] = {
+    "ltl": "a formula",
+    "srasp": "an S-RASP program",
+    "ahat": "a hard-attention model",
+    "re": "a regular expression",
+}
 
 
 def _sharpened(made: Subject, options: ModelOptions) -> Subject:
@@ -197,9 +212,9 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 
 
 def read_input(path: str, props: str | None = None) -> Input:
-    """A formula file, a program, a compiled formula, or a hard-attention model: that of this path, or what is shipped
-    under this name where there is no such path. With `props` (MENTIONED) the propositions of a formula file that
-    declares none, and no alphabet, are those that it mentions.
+    """A formula file, a program, a regular expression, a compiled formula, or a hard-attention model: that of this
+    path, or what is shipped under this name where there is no such path. With `props` (MENTIONED) the propositions of a
+    formula file that declares none, and no alphabet, are those that it mentions.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -220,6 +235,8 @@ def _read_data(data: bytes, place: str, name: str, props: str | None) -> Input:
     sha256 = digest(data)
     if place.endswith(PROGRAM):
         return _read_srasp(data, name, sha256)
+    if place.endswith(REGEX):
+        return _read_regex(data, name, sha256)
     if not place.endswith(".json"):
         return of_formula(parse.parse_text(data, name, props=props), sha256)
     return of_document(data, name)
@@ -278,12 +295,120 @@ def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
     program = parse_program(data, path)
     check_program_examples(program)
     text, title, notes = program.source.text, program.title, program.notes
-    given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=Runs(program))
+    examples = tuple(example.word for example in program.examples)
+    given = Input(path, sha256, program.alphabet, "srasp", text, title, notes, oracle=Runs(program), examples=examples)
     try:
         made, warnings = compile_srasp(program, path, sha256)
     except Unsupported as refusal:
         return replace(given, refusal=refusal)
     return replace(given, made=made, remarked=(*notes, *warnings), warnings=warnings)
+
+
+def _read_regex(data: bytes, path: str, sha256: str) -> Input:
+    file = parse_regex(data, path)
+    refusal = file.error(
+        "a regular expression is an oracle alone: it is not compiled into a network",
+        f"hardsim check FILE --against {path} holds a formula, a program or a model against it; `hardsim words`, "
+        "`eval` and `equiv` take it as it is",
+    )
+    text, oracle = file.layout.source.text, Members(file.automaton)
+    examples = tuple(example.word for example in file.examples)
+    return Input(
+        path,
+        sha256,
+        file.alphabet,
+        "re",
+        text,
+        file.title,
+        file.notes,
+        refusal=refusal,
+        oracle=oracle,
+        examples=examples,
+    )
+
+
+# ---- what is meant, without a network ----
+
+
+@dataclass(frozen=True)
+class Members:
+    """Whether a word is in the language of an automaton."""
+
+    automaton: Automaton
+
+    def __call__(self, word: Word) -> bool:
+        return self.automaton.accepts(word)
+
+    def many(self, words: Sequence[Word]) -> list[Answer]:
+        """Of words of one length."""
+        return [self.automaton.accepts(word) for word in words]
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """The semantics of a file that accepts words, and the words of its examples."""
+
+    name: str
+    sha256: str
+    kind: Opened
+    alphabet: tuple[str, ...]
+    oracle: Accepts | Runs | Members
+    examples: tuple[Word, ...] = ()
+
+    @classmethod
+    def of(cls, given: Input) -> Semantics:
+        """The semantics of an input.
+
+        Raises:
+            InputError: if it has none of its own (a model, a compiled formula), or does not accept words.
+            SourceError: if an example of a formula is wrong; those of others are judged when they are read.
+        """
+        oracle, examples = given.oracle, given.examples
+        if given.regimes:
+            check_examples(given.file)
+            oracle, examples = Accepts(given.file), tuple(example.word for example in given.file.examples)
+        if not isinstance(oracle, Accepts | Runs | Members):
+            what = "compiled already" if given.formula is not None else KINDS[given.kind]
+            told = f"{given.name} is {what}, and what is wanted here is a file that says which words are accepted"
+            raise InputError(told, "Name a formula (.ltl), a program (.srasp) or a regular expression (.re).")
+        if isinstance(oracle, Runs) and not oracle.program.is_acceptor:
+            told = f"{given.name} maps words to words, so it does not say which words are accepted"
+            raise InputError(
+                told, "Name a formula (.ltl), a program that accepts (.srasp) or a regular expression (.re)."
+            )
+        return cls(given.name, given.sha256, given.kind, given.alphabet, oracle, examples)
+
+    def hold_alphabet(self, name: str, alphabet: Sequence[str]) -> None:
+        """Hold that words are over the same symbols, in whatever order.
+
+        Raises:
+            InputError: with both alphabets.
+        """
+        if {*alphabet} != {*self.alphabet}:
+            told = f"{name} and {self.name} have different alphabets: {_listed(alphabet)}; {_listed(self.alphabet)}"
+            raise InputError(told, "Give both the same symbols; their order does not matter.")
+
+    def judging(self, subject: Subject) -> Subject:
+        """A subject with this semantics as its oracle.
+
+        Raises:
+            InputError: if it maps words to words, or its alphabet is another one.
+        """
+        if not subject.acceptor:
+            told = f"{subject.name} maps words to words, and {self.name} says which words are accepted"
+            raise InputError(told, "Name what accepts words, or leave out --against.")
+        self.hold_alphabet(subject.name, subject.alphabet)
+        examples = (*subject.examples, *((word, None) for word in self.examples))
+        return replace(subject, oracle=self.oracle, against=self.name, examples=examples, pins=True)
+
+
+LONGEST_LISTED = 20
+"""Symbols of an alphabet that an error shows."""
+
+
+def _listed(alphabet: Sequence[str]) -> str:
+    more = f" ... ({len(alphabet):,} symbols)" if len(alphabet) > LONGEST_LISTED else ""
+    return " ".join(alphabet[:LONGEST_LISTED]) + more
 
 
 # ---- subjects ----

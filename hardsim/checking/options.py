@@ -41,7 +41,7 @@ MOST_BITS = int(LONGEST_NUMBER * log2(10))
 
 MODEL = "regime beta tau at single_head counting"
 TRIED = "max_n exhaustive samples seed"
-DECIDING = f"{TRIED} engine dps {MODEL} epsilon"
+DECIDING = f"{TRIED} engine dps {MODEL} epsilon against"
 """The options of a model, those of the words that are tried, and all that decide what a check finds: one can be gone on
 from with the same ones alone."""
 
@@ -189,6 +189,7 @@ class Request:
     output: str | None = None
     formula: str | None = None
     model: str | None = None
+    against: str | None = None
     json: str | None = None
     format: str = "text"
     quiet: bool = False
@@ -291,7 +292,7 @@ def of_python(name: str, value: object) -> Any:
             return RATIONALS[name](text) if name in RATIONALS else text
         if isinstance(DEFAULTS[name], bool):
             return _typed(value, bool, "True or False")
-        if name in ("resume", "certificate"):
+        if name in ("resume", "certificate", "against"):
             return _typed(os.fspath(value) if isinstance(value, os.PathLike) else value, str, "a path")
         return PARSERS.get(name, str)(_typed(value, str, "text"))
     except TypeError as error:

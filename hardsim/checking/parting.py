@@ -194,6 +194,7 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--tau"] = str(subject.schedule)
     if subject.epsilon is not None:
         options["--epsilon"] = str(subject.epsilon)
+    options["--against"] = subject.against
     options |= {"--engine": None if engine == AUTO else engine, "--dps": None if dps is None else str(dps)}
     given = [part for name, value in options.items() if value is not None for part in (name, value)]
     given += ["--single-head"] * subject.single_head

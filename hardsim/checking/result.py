@@ -48,9 +48,14 @@ FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for anyth
 Title: TypeAlias = Annotated[str | None, "What anything else says of itself; null for a formula."]
 Reach: TypeAlias = Annotated[str, "How far the verdict reaches, in words."]
 Partial: TypeAlias = Annotated[bool, "Whether the run was interrupted."]
-Opened: TypeAlias = Literal["ltl", "srasp", "ahat"]
+Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re"]
 """The kinds of inputs that are opened."""
-InputKind: TypeAlias = Annotated[str, one_of(*get_args(Opened)), "A formula, a program or a hard-attention model."]
+InputKind: TypeAlias = Annotated[
+    str, one_of(*get_args(Opened)), "A formula, a program, a hard-attention model, or a regular expression."
+]
+Against: TypeAlias = Annotated[
+    str | None, "The file of --against, whose semantics is the oracle in place of the input's own; null: none."
+]
 HeadKind: TypeAlias = Annotated[str, one_of("uniform", "tieless", "ties")]
 Engine: TypeAlias = Annotated[
     str,
@@ -434,6 +439,7 @@ class CheckResult(Record):
     """Where softmax leaves hard attention on the word of `mismatch`, if it does."""
     command: str | None = None
     """The command line that shows more of the word of `mismatch`, quoted for a shell."""
+    against: Against = None
 
     @property
     def summary(self) -> str:
@@ -511,6 +517,7 @@ class EvalResult(Record):
     words: tuple[Evaluation, ...]
     """The words, in the order given."""
     partial: Partial = False
+    against: Against = None
 
     @property
     def summary(self) -> str:
@@ -532,6 +539,31 @@ class EvalResult(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class OracleAnswer(Record):
+    """A word and what the semantics says of it."""
+
+    word: Word
+    """The word."""
+    oracle: Answer
+    """Whether it is accepted, or what it is mapped to."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OracleResult(Record):
+    """Words on what has a semantics and no network: a regular expression, or a program without a construction."""
+
+    input: InputName
+    kind: InputKind
+    words: tuple[OracleAnswer, ...]
+    """The words, in the order given."""
+
+    @property
+    def summary(self) -> str:
+        """How many words."""
+        return f"{input_summary(self.input)}: {plural(len(self.words), 'word')}, semantics alone"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class WordsResult(Record):
     """The accepted words up to a length, in length-lexicographic order."""
 
@@ -543,7 +575,7 @@ class WordsResult(Record):
     """Whose answer counts; a model without semantics of its own is its own oracle."""
     max_n: Length
     tried: Natural
-    """Words tried; after an interruption, up to the last that was found."""
+    """Words tried; after an interruption, up to the last that was found. Of a regular expression no others are."""
     accepted: tuple[Word, ...]
     """The words."""
     partial: Partial = False

@@ -72,6 +72,8 @@ class Subject:
     title: str = ""
     oracle: Callable[[Word], Answer] | None = None
     """The semantics; None for what is its own specification."""
+    against: str | None = None
+    """The name of the file whose semantics `oracle` is, where that is not its own."""
     prepared: Callable[[Word], Word] = tuple
     guard: Callable[[Sequence[Word], HardTrace], None] | None = None
     """Raises where the exact run of some words leaves the range that the construction covers."""

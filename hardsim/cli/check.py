@@ -30,6 +30,9 @@ def command(request: Request) -> None:
     if request.require not in REQUIRED:
         told = f"--require must be proved or certified, not {request.require!r}"
         raise InputError(told, "Write --require certified or --require proved.")
+    if request.against is not None and REQUIRED[request.require] is Verdict.PROVED:
+        told = f"--require proved: nothing is proved of {request.against}, so that with --against no verdict is PROVED"
+        raise InputError(told, "Write --require certified.")
     hold_pinnable(request)
     with crews(request, note) as staff, session("check", request, request.seed) as current:
         given = list(current.read())

@@ -11,7 +11,7 @@ from hardsim.checking.result import ENGINES
 from hardsim.examples import SUFFIXES, example_names
 from hardsim.program.regimes import REGIMES
 
-FILES = frozenset({"files", "file", "words", "formula"})
+FILES = frozenset({"files", "file", "words", "formula", "against"})
 """The fields that are files, or begin with one, where something shipped may be named."""
 
 

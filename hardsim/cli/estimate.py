@@ -409,6 +409,11 @@ class Bar:
         self._title = f"length {state.n}, {found}{undecided}"
         self.show(state.done, state.total)
 
+    def at_length(self, n: int, done: int, total: int) -> None:
+        """Called after every part of a length."""
+        self._title = f"length {n}"
+        self.show(done, total)
+
     def show(self, done: int, total: int) -> None:
         """Called after every part."""
         now = time.monotonic()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import starmap
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import evaluate, evaluate_together
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import Input
 from hardsim.checking.options import Request
-from hardsim.checking.result import AUTO, FLOAT64, MPMATH, EvalResult, Evaluation
+from hardsim.checking.result import AUTO, FLOAT64, MPMATH, EvalResult, Evaluation, OracleAnswer, OracleResult
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce_words
 from hardsim.cli.session import Session, check_source, session
@@ -32,8 +33,10 @@ def command(request: Request) -> None:
     texts = _texts(given[len(files) :], files)
     with session("eval", request) as current:
         for one in current.read():
-            if one.refusal is not None:
+            if one.refusal is not None and one.against is None:
                 _semantics(current, one, texts)
+                if one.kind == "re":  # which has no network to be missed
+                    continue
             current.each(one, partial(_evaluate, current, texts))
 
 
@@ -61,7 +64,9 @@ def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
         words = [parse_word(text, given.alphabet) for text in texts]
         if given.oracle is not None:
             current.screen.line((given.name, "bold"), "  semantics alone")
-            print_oracle_words(current.screen, [(word, given.oracle(word)) for word in words], given.alphabet)
+            answers = [(word, given.oracle(word)) for word in words]
+            print_oracle_words(current.screen, answers, given.alphabet)
+            current.found.append(OracleResult(given.name, given.kind, tuple(starmap(OracleAnswer, answers))))
 
 
 @held()
@@ -83,7 +88,8 @@ def _evaluate(current: Session, texts: list[Source], subject: Subject) -> None:
     except KeyboardInterrupt:
         current.interrupted = True
         say(f"interrupted: the table of {name} is partial, it has {len(found)} of {len(words)} words")
-    current.found.append(EvalResult(name, subject.kind, facts, engine, tuple(found), len(found) < len(words)))
+    partly = len(found) < len(words)
+    current.found.append(EvalResult(name, subject.kind, facts, engine, tuple(found), partly, subject.against))
     current.screen.line((name, "bold"), f"  {model_line(facts)}")
     print_evaluations(current.screen, found, subject.alphabet)
     undecided = sum(not one.decided for one in found)

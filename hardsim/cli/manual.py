@@ -81,6 +81,10 @@ one; errors stand beside the theorem's bounds.
 
 The words of accept:, reject: and map: lines are run whatever --max-n says; --pin adds a word that fails to them.
 
+With --against OTHER the oracle is what another file says: a formula (.ltl), a program (.srasp) or a regular expression
+(.re) over the same symbols. Nothing is proved then, since a proof is about what was compiled: the verdict is that of
+the words. To compare what two files say, without a network, there is `hardsim equiv`.
+
 The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
 --resume a check that was stopped, by whatever, goes on from the words it had done.
 
@@ -96,6 +100,7 @@ Examples:
   hardsim check flipflop.ltl --backend ray --workers 4
   hardsim check flipflop.ltl --engine ball --require certified
   hardsim check since --beta 1/2
+  hardsim check tomita_4 --against tomita_4.re
   hardsim check model.json
 """
 
@@ -174,10 +179,11 @@ EVAL = """Say what formula, hard attention and softmax network answer on words.
 FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), or a shipped name;
 with -e there are only words.
 
-Of a program that maps words to words the outputs are printed. A word is written as in formula files: symbols side by
-side, or separated by spaces (quote the word for the shell) if a symbol is longer than one character. Sets of
-propositions are written '{p,q}{}{p}' (quoted, since shells expand braces). A sole '-' reads words from standard input,
-one a line. Words that start with '-' follow '--'. Every word needs at least one symbol.
+Of a regular expression (.re) it is said which words it matches. Of a program that maps words to words the outputs are
+printed. A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the
+shell) if a symbol is longer than one character. Sets of propositions are written '{p,q}{}{p}' (quoted, since shells
+expand braces). A sole '-' reads words from standard input, one a line. Words that start with '-' follow '--'. Every
+word needs at least one symbol.
 
 Printed are, for each word, the three answers, the network's output (exactly 0 or 1 when it has decided), the output
 before its last rounding, the least margin of an attended value from its threshold, and the decimal digits of the
@@ -199,7 +205,9 @@ FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a dir
 may be several.
 
 --by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
-whose output must be exactly 1). Several inputs or regimes get a heading each, as a line that starts with '# '.
+whose output must be exactly 1). Of a regular expression (.re), which has no network, the words are listed from its
+automaton, and no others are tried: --exhaustive limits how many there are. Several inputs or regimes get a heading
+each, as a line that starts with '# '.
 
 \b
 Examples:
@@ -207,6 +215,27 @@ Examples:
   hardsim words since --by soft --regime none --max-n 5
   hardsim words -e 'H(a -> O b)' --alphabet 'a b' --max-n 3
   hardsim words formulas/ --max-n 3 --by hard
+"""
+
+EQUIV = """Do two files say the same of every word? Formulas, programs and regular expressions are compared.
+
+Each FILE is a formula (.ltl), a program that accepts (.srasp), a regular expression (.re), or the name of a shipped
+one; there are two, over the same symbols.
+
+No network is made: what is compared is what the files say. Of two regular expressions the automata are compared, which
+settles every length. Otherwise every word of each length up to --max-n is tried where there are at most --exhaustive;
+of longer ones structured words, words of either language and their neighbours, random words, and the examples of both
+files. How far every word was tried is printed. A formula is read where its file says (at:).
+
+Where they differ the shortest word is printed on a line of its own, with what each says: exit code 1. If words of its
+length or of shorter ones were left out it is the shortest that was found. Where the product of two automata is too
+large the answer is UNDECIDED, with the length up to which they are the same: exit code 3.
+
+\b
+Examples:
+  hardsim equiv ab_plus.ltl ab_plus.srasp
+  hardsim equiv mine.ltl mine.re --max-n 16
+  hardsim equiv one.re other.re --json -
 """
 
 SHOW = """Show the transformer that a formula is compiled into.
@@ -295,8 +324,8 @@ COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
         CHECK,
-        f"files max_n regime require pin json | {TRIED} {MODEL} epsilon engine {CREW} resume tables all_lengths "
-        f"{SHOWN} {INPUT}",
+        f"files max_n regime require pin json | against {TRIED} {MODEL} epsilon engine {CREW} resume tables "
+        f"all_lengths {SHOWN} {INPUT}",
     ),
     "prove": Manual(
         "Is it right on all words up to a length?",
@@ -311,13 +340,19 @@ COMMANDS = {
     "eval": Manual(
         "What is answered on given words?",
         EVAL,
-        f"words regime expression alphabet props json | {MODEL} epsilon engine dps {INPUT}",
+        f"words regime expression alphabet props json | against {MODEL} epsilon engine dps {INPUT}",
         usage="[OPTIONS] [FILE]",
     ),
     "words": Manual(
         "Which words are accepted, up to a length?",
         WORDS,
         f"files max_n by expression alphabet props | budget {MODEL} epsilon engine dps {INPUT}",
+    ),
+    "equiv": Manual(
+        "Do two files say the same of every word?",
+        EQUIV,
+        "files max_n json | exhaustive samples seed quiet",
+        {"exhaustive": 2**16},
     ),
     "show": Manual(
         "What was the formula compiled into?", SHOW, f"files regime max_n json | {MODEL} {INPUT}", {"max_n": 64}

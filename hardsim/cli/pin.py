@@ -32,6 +32,9 @@ def hold_pinnable(request: Request) -> None:
     """
     if not request.pin:
         return
+    if request.against is not None:
+        told = f"{OPTION} writes what a file says of a word into it, and {request.against} may say otherwise"
+        raise InputError(told, f"Leave out {OPTION} or --against.")
     hint = f"Name one formula (.ltl) or program (.srasp), or leave out {OPTION}."
     if request.expression is not None:
         raise InputError(f"{OPTION} writes into the file that is read, and -e has none", hint)

@@ -14,7 +14,7 @@ import typer
 
 from hardsim.checking.engines import few_digits
 from hardsim.checking.interrupts import held, interruptible, settle_signals
-from hardsim.checking.open import Input, expand_paths, read_expression, read_input
+from hardsim.checking.open import Input, Semantics, expand_paths, read_expression, read_input
 from hardsim.checking.options import ALL, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.subject import Subject
@@ -177,9 +177,11 @@ class Session:
         """
         request = self.request
         check_source(request)
+        against = None if request.against is None else self._semantics(request.against)
         if request.expression is not None:
             with self.guard(EXPRESSION):
-                yield self._welcome(read_expression(request.expression, request.alphabet, request.props))
+                given = read_expression(request.expression, request.alphabet, request.props)
+                yield self._welcome(replace(given, against=against))
             return
         names: list[str] = []
         for path in request.files or []:
@@ -194,7 +196,18 @@ class Session:
             with self.guard(name):
                 with patient(f"{name}: reading it takes long, its examples being judged"):
                     found = read_input(name, request.props)
-                yield self._welcome(found)
+                yield self._welcome(replace(found, against=against))
+
+    def _semantics(self, name: str) -> Semantics:
+        """The semantics of a file that others are held against."""
+        self.spare(name)
+        with patient(f"{name}: reading it takes long, its examples being judged"):
+            found = read_input(name)
+            meant = Semantics.of(found)
+        self.inputs.append(InputRead(found.name, found.sha256, found.alphabet))
+        for remark in found.notes:
+            self.remark(found.name, None, remark, tell=note)
+        return meant
 
     def spare(self, name: str) -> None:
         """Hold that nothing is written over a file that is read; an InputError otherwise."""

@@ -1,4 +1,4 @@
-"""The trees that the grammars ltl.lark and srasp.lark make of tokens; sorts and names are not told apart yet."""
+"""The trees that the grammars (`*.lark`) make of tokens; sorts and names are not told apart yet."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ RawKind: TypeAlias = Literal[
     "word", "number", "quoted", "nary", "arrow", "compare", "sum", "sign", "product",
     "constant", "predicate", "unary", "binary", "mod", "count",
     "symbol", "truth", "not", "member", "conditional", "attention", "psum",
+    "sequence", "repeat", "any", "empty", "set",
 ]  # fmt: skip
-"""Of both languages; of formulas alone; of S-RASP programs alone."""
+"""Of several languages; of formulas alone; of S-RASP programs; of regular expressions alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ class _MisreadError(Exception):
 
 
 def build(
-    grammar: Literal["ltl.lark", "srasp.lark"],
+    grammar: Literal["ltl.lark", "srasp.lark", "re.lark"],
     text: Cited,
     tokens: Sequence[Lexeme],
     misfit: Callable[[int], SourceError],
@@ -139,6 +140,12 @@ class _Builder:
         for operand in chain.args:
             flat.extend(operand.args if (operand.kind, operand.text) == ("nary", chain.text) else (operand,))
         return replace(chain, args=tuple(flat))
+
+    def sequence(self, children: _Children) -> Raw:
+        """Operands side by side."""
+        operands = _split(children)[0]
+        whole = Span(operands[0].whole.start, operands[-1].whole.end)
+        return Raw("sequence", "", whole, whole, tuple(operands))
 
     def arrow(self, children: _Children) -> Raw:
         """`-> <->` group to the right, and do not mix."""

@@ -343,6 +343,8 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str:
     """What a user can do about a mismatch."""
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
+    if result.against is not None and "hard/oracle" in mismatch.kind:
+        return f"Next: what was compiled says something else than {result.against}: correct one of the two."
     if not mismatch.refutes and result.model.specified:
         return "Next: move the threshold of the model away from its outputs."
     return next_in_network(result.model, mismatch, "formula" if result.kind == "ltl" else "program") or _sharper(result)

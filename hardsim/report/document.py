@@ -8,8 +8,9 @@ from typing import Annotated, TypeAlias
 from hardsim.checking.bound import BoundResult
 from hardsim.checking.certificate import VerifyResult
 from hardsim.checking.critical import CriticalResult
+from hardsim.checking.equiv import EquivResult
 from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult, CompileResult, EvalResult, WordsResult
+from hardsim.checking.result import CheckResult, CompileResult, EvalResult, OracleResult, WordsResult
 from hardsim.examples import ExampleResult
 from hardsim.records import Record, one_of
 from hardsim.report.model import ModelReport
@@ -23,7 +24,9 @@ Result: TypeAlias = (
     | ProofResult
     | VerifyResult
     | EvalResult
+    | OracleResult
     | WordsResult
+    | EquivResult
     | ModelReport
     | CompileResult
     | ExampleResult
@@ -34,15 +37,16 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "check": (CheckResult,),
     "prove": (ProofResult,),
     "verify": (VerifyResult,),
-    "eval": (EvalResult,),
+    "eval": (EvalResult, OracleResult),
     "words": (WordsResult,),
+    "equiv": (EquivResult,),
     "show": (ModelReport,),
     "compile": (CompileResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),
 }
 """What the results of each command are."""
-RANDOM = ("check", "bound")
+RANDOM = ("check", "bound", "equiv")
 """The commands with random choices, and so with a seed."""
 
 

@@ -14,7 +14,8 @@ from hardsim.examples import formulas_directory
 from tests.fuzz import PIECES, Case, hold_tame, mutated, raw, run_limited
 
 PROGRAMS = ("flipflop.srasp", "sort.srasp", "parity.srasp")
-NAMES = (*(f"{name}.ltl" for name in ("since", "equal", "mod3", "first_half", "dyck1")), *PROGRAMS)
+EXPRESSIONS = ("flipflop.re", "dwyer_response.re")
+NAMES = (*(f"{name}.ltl" for name in ("since", "equal", "mod3", "first_half", "dyck1")), *PROGRAMS, *EXPRESSIONS)
 VALUES = {
     "--tau": ("1/(2*n)", "1/n^5000", "i mod n", "(-1)^n", "2^90000", "[i = n]"),
     "--beta": ("4", "7/2", "3.9", "1" + "0" * 400, "1/" + "7" * 400),

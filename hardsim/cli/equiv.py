@@ -1,0 +1,51 @@
+"""`hardsim equiv`: two files, word by word."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hardsim.checking.equiv import EquivOptions, compare
+from hardsim.checking.open import Semantics
+from hardsim.checking.options import Request
+from hardsim.checking.result import Verdict
+from hardsim.cli.estimate import bar
+from hardsim.cli.session import Session, Telling, session
+from hardsim.errors import InputError
+from hardsim.report.equiv import print_equiv, print_equiv_verdict
+
+
+def command(request: Request) -> None:
+    """The command."""
+    with session("equiv", request, request.seed) as current:
+        given = list(current.read())
+        if current.errors:
+            return
+        if len(given) != 2:
+            told = f"two files are compared, and {len(given) or 'none'} {'is' if len(given) == 1 else 'are'} given"
+            raise InputError(told, "For example: hardsim equiv mine.ltl mine.re")
+        sides: list[Semantics] = []
+        for one in given:
+            with current.guard(one.name):
+                sides.append(Semantics.of(one))
+        if len(sides) == len(given):
+            _compare(current, *sides)
+
+
+def _compare(current: Session, left: Semantics, right: Semantics) -> None:
+    request = current.request
+    options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
+    with bar(f"{left.name}, {right.name}") as shown:
+        result = compare(left, right, options, None if shown is None else shown.at_length)
+    told = Telling(
+        input=result.input,
+        regime=None,
+        verdict=result.verdict,
+        reach=result.reach,
+        full=partial(print_equiv, result=result, alphabet=left.alphabet),
+        brief=partial(print_equiv_verdict, result=result, alphabet=left.alphabet),
+        word=result.word,
+        alphabet=left.alphabet,
+    )
+    current.show(result, told)
+    left_out = "the comparison is partial, it stands for the words tried until now" if result.partial else ""
+    current.conclude(result.same, result.verdict is Verdict.UNDECIDED, left_out, told)

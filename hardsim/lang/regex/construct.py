@@ -1,0 +1,172 @@
+"""From an expression to its automaton: Thompson's construction, the sets of states that a word can lead to, Hopcroft's
+minimisation.
+
+What is under `!` or is an operand of `&` is made an automaton first, the innermost before what is around it; such an
+automaton is then a part like a symbol. Nothing is recursive, whatever the depth of brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
+
+from hardsim.errors import SourceError
+from hardsim.lang.lexer import Cited
+from hardsim.lang.regex.automaton import MAX_STATES, Automaton, TooManyStates, explored
+from hardsim.lang.trees import Raw, levels
+
+MOST = 100_000
+"""Parts of an expression with each repetition written out."""
+
+
+class _TooManyParts(Exception):
+    """An expression has more than MOST parts."""
+
+
+def automaton_of(text: Cited, expression: Raw, alphabet: Sequence[str]) -> Automaton:
+    """The minimal automaton of an expression, which is a tree of `re.lark` with symbols of the alphabet.
+
+    Raises:
+        SourceError: at the part of the expression for which it would be too large, with the limit.
+    """
+    named = {node.text for node, _ in levels(expression) if node.kind == "symbol"}
+    return _made(text, expression, _letters(alphabet, named))
+
+
+def _letters(alphabet: Sequence[str], named: Iterable[str]) -> dict[str, int]:
+    """A letter for each symbol that an expression names, and one for all others, in the order of the alphabet."""
+    known, numbers = set(named), dict[str | None, int]()
+    return {symbol: numbers.setdefault(symbol if symbol in known else None, len(numbers)) for symbol in alphabet}
+
+
+def _made(text: Cited, expression: Raw, letters: dict[str, int]) -> Automaton:
+    known: dict[int, Automaton] = {}
+
+    def made(node: Raw) -> Automaton:
+        try:
+            return known.get(id(node)) or _Parts(letters, known).automaton(node)
+        except (TooManyStates, _TooManyParts) as error:
+            raise _too_large(text, node, error) from None
+
+    inner = [node for node, _ in levels(expression) if node.kind == "not" or (node.kind, node.text) == ("nary", "&")]
+    for node in reversed(inner):
+        parts = [made(one) for one in node.args]
+        try:
+            known[id(node)] = parts[0].complement() if node.kind == "not" else reduce(Automaton.intersection, parts)
+        except TooManyStates as error:
+            raise _too_large(text, node, error) from None
+    return made(expression)
+
+
+def _too_large(text: Cited, node: Raw, error: Exception) -> SourceError:
+    if isinstance(error, _TooManyParts):
+        told = f"with its repetitions written out this has more than {MOST:,} parts"
+        return text.error(node.whole, told, "", "repeat less often")
+    told = f"the automaton of this has more than {MAX_STATES:,} states, the most that are made"
+    return text.error(node.whole, told, "", "an expression that remembers less of a word has fewer states")
+
+
+@dataclass
+class _Parts:
+    """The states of Thompson's construction (On-line problem solving: Regular expression search algorithm, 1968), with
+    where each leads by a letter, or by nothing. `known` are parts that have an automaton."""
+
+    letters: dict[str, int]
+    known: dict[int, Automaton]
+    by_letter: list[list[tuple[frozenset[int], int]]] = field(default_factory=list)
+    by_nothing: list[list[int]] = field(default_factory=list)
+
+    def automaton(self, expression: Raw) -> Automaton:
+        """The minimal automaton of an expression."""
+        start, end = self._state(), self._state()
+        left = [(expression, start, end)]
+        while left:
+            node, begin, finish = left.pop()
+            left += self._part(node, begin, finish)
+        size = len({*self.letters.values()})
+
+        def following(states: frozenset[int]) -> list[frozenset[int]]:
+            targets: list[set[int]] = [set() for _ in range(size)]
+            for state in states:
+                for reads, target in self.by_letter[state]:
+                    for letter in reads:
+                        targets[letter].add(target)
+            return [self._closed(some, end) for some in targets]
+
+        return explored(self.letters, size, self._closed({start}, end), following, lambda states: end in states)
+
+    def _state(self) -> int:
+        if len(self.by_letter) > MOST:
+            raise _TooManyParts
+        self.by_letter.append([])
+        self.by_nothing.append([])
+        return len(self.by_letter) - 1
+
+    def _closed(self, states: Iterable[int], end: int) -> frozenset[int]:
+        """The states that are reached by nothing, as far as they read a letter or are the end."""
+        found, left = set(states), list(states)
+        while left:
+            for target in self.by_nothing[left.pop()]:
+                if target not in found:
+                    found.add(target)
+                    left.append(target)
+        return frozenset(state for state in found if self.by_letter[state] or state == end)
+
+    def _part(self, node: Raw, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
+        """Add a part between two states, and say which parts stand in it. No part leads back to where it begins, or on
+        from where it ends, so that several may share these two."""
+        if id(node) in self.known:
+            return self._automaton(self.known[id(node)], begin, finish)
+        match node.kind:
+            case "symbol":
+                return self._reads({self.letters[node.text]}, begin, finish)
+            case "any":
+                return self._reads(set(self.letters.values()), begin, finish)
+            case "set":
+                given = {self.letters[one.text] for one in node.args}
+                return self._reads({*self.letters.values()} - given if node.text else given, begin, finish)
+            case "empty":
+                self.by_nothing[begin].append(finish)
+                return iter(())
+            case "nary":
+                return ((one, begin, finish) for one in node.args)
+            case "sequence":
+                between = [begin, *(self._state() for _ in node.args[1:]), finish]
+                return zip(node.args, between, between[1:], strict=False)
+            case "repeat":
+                return self._repeated(node, begin, finish)
+        raise AssertionError(f"a {node.kind} in an expression")
+
+    def _reads(self, letters: set[int], begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
+        if letters:
+            self.by_letter[begin].append((frozenset(letters), finish))
+        return iter(())
+
+    def _repeated(self, node: Raw, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
+        """So many copies in a row, of which the later ones may be left out; or, without a greatest number, a last one
+        that may be passed any number of times."""
+        least, _, most = node.text.partition(",")
+        (inner,) = node.args
+        places = [begin, *(self._state() for _ in range(int(most or least)))]
+        if not most:
+            loop = self._state()
+            self.by_nothing[places[-1]].append(loop)
+            self.by_nothing[loop].append(finish)
+            yield inner, loop, loop
+        for place in places[int(least) :] if most else ():
+            self.by_nothing[place].append(finish)
+        for one, other in pairwise(places):
+            yield inner, one, other
+
+    def _automaton(self, made: Automaton, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:
+        """An automaton as a part."""
+        states = [self._state() for _ in made.moves]
+        self.by_nothing[begin].append(states[0])
+        for state, row in zip(states, made.moves, strict=True):
+            for letter, target in enumerate(row):
+                self.by_letter[state].append((frozenset({letter}), states[target]))
+        for state in made.accepting:
+            self.by_nothing[states[state]].append(finish)
+        return iter(())

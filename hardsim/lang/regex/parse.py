@@ -1,0 +1,316 @@
+"""Reading `.re` files: header lines and one expression.
+
+Loosest first: `|`, `&`, symbols side by side, then what repeats or complements one symbol, set or bracket. Where tools
+disagree brackets are required: `!a*` and `!ab`, and two repetitions in a row (which elsewhere may be a lazy one).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hardsim.errors import SourceError, Span, Unsupported
+from hardsim.lang.ast import Example
+from hardsim.lang.files import HEADER, Layout
+from hardsim.lang.lexer import Cited, Lexeme, Scanner, bracket_error
+from hardsim.lang.parse import read_examples, source_of
+from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.regex.construct import MOST, automaton_of
+from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.vocabulary import brief, quoted, spelled, symbol_hint
+from hardsim.lang.words import has_long_symbols, read_alphabet, segmented, written_word
+
+_SIGNS = "|&!.*+?()[]{}'"
+_RUN = re.compile(r"[^\s|&!.*+?()\[\]{}']+")
+_EMPTY = re.compile(r"\(\s*\)")
+_SET = re.compile(r"\[\s*(\^?)")
+_BOUNDS = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*)\s*\}")
+_ENDS_OPERAND = frozenset({"SYMBOL", "ANY", "EMPTY", "RPAR", "RSQB"})
+_OPERAND = "a symbol, ., a set such as [ab], ! or an opening bracket"
+_AFTER = "a symbol, a repetition, |, & or the end"
+_FORM = "{m}, {m,} or {m,n}"
+_REPEATS = {"*": "0,", "+": "1,", "?": "0,1"}
+_LOOK_ALIKES = {
+    **dict.fromkeys("ε€λ", "the empty word is written ()"),
+    **dict.fromkeys("~¬", "the complement is written !( ... )"),
+    **dict.fromkeys("∪∨", "either of two is written |"),
+    **dict.fromkeys("∩∧", "the intersection is written &"),
+    **dict.fromkeys("·⋅", "what follows each other stands side by side"),
+    **dict.fromkeys("^$", "an expression is about whole words: leave out ^ and $; around it .* stands for anything"),
+    "∅": "the empty language is written !(.*)",
+    "Σ": "any symbol is written .",
+    "\\": "there are no escapes: symbols that are signs here are quoted, as in '('",
+    "/": "the expression stands alone, without slashes around it",
+    '"': "symbols are quoted as in 'a'",
+    ",": "symbols are separated by blanks alone",
+    ":=": "the expression stands alone",
+}
+
+
+@dataclass(frozen=True)
+class RegexFile:
+    """A parsed `.re` file: alphabet, expression, its automaton, and the examples that go with it, which it answers
+    right. `origin` is the value of `source:`, `title` the first line if it is a comment; `notes` are remarks for the
+    user."""
+
+    alphabet: tuple[str, ...]
+    expression: Raw
+    automaton: Automaton
+    layout: RegexLayout
+    examples: tuple[Example, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The first line, if it is a comment."""
+        return self.layout.title
+
+    @property
+    def origin(self) -> str:
+        """The value of `source:`."""
+        return self.layout.value("source")
+
+    def error(self, message: str, hint: str) -> Unsupported:
+        """An error that cites the expression, of which something is asked that there is not."""
+        assert self.layout.expression is not None
+        return Unsupported(self.layout.source, self.layout.expression, message, "", hint)
+
+
+@dataclass
+class RegexLayout(Layout):
+    """The parts of a `.re` file; `expression` is None if missing. Raises SourceError for lines out of order and unknown
+    or repeated keys."""
+
+    keys = ("alphabet", "accept", "reject", "source")
+    hints: ClassVar = {
+        "at": "at: belongs to formulas (.ltl files): an expression is about whole words",
+        "props": "props: belongs to formulas (.ltl files): give an expression an alphabet: line",
+        **{key: f"{key}: belongs to programs (.srasp files)" for key in ("map", "pad", "output", "rel")},
+    }
+    expression: Span | None = None
+
+    def _line(self, line: Span, text: str, indented: bool) -> None:
+        header, start = HEADER.match(text), line.end - len(text)
+        if self.expression is not None:
+            if header and header["key"] in self.keys:
+                hint = f"move the line above the expression (line {self.line_of(self.expression)})"
+                raise self.error(line, "header lines stand before the expression", "the end of the file", hint)
+            self.expression = Span(self.expression.start, line.end)
+        elif header and not indented:
+            self._add_header(start, header)
+        elif indented and self.headers:
+            hint = "a header line cannot be continued: repeat its key, and begin the expression without a space"
+            raise self.error(line, "an indented line after a header line", "a line without indentation", hint)
+        else:
+            if wrong := self._colon(line, text):
+                raise wrong
+            self.expression = line
+
+    def _take(self, span: Span) -> None:
+        """Nothing is continued here but the expression."""
+
+
+def parse_regex(text: str | bytes, name: str = "<text>") -> RegexFile:
+    """Parse a whole `.re` file and make its automaton; `name` is what errors cite.
+
+    Raises:
+        SourceError: with the place of the first mistake of the text, of an example that the expression contradicts, or
+            of what makes the automaton too large.
+    """
+    source = source_of(text, name, "an alphabet: line and an expression", "a small file: alphabet: a b, then (ab)*")
+    layout = RegexLayout(source)
+    line = layout.header("alphabet")
+    if line is None:
+        expected = "a line with all symbols, as in alphabet: a b"
+        raise layout.error(layout.first or layout.end, "missing alphabet", expected, "add it at the top of the file")
+    alphabet = read_alphabet(source, line.body)
+    lines = [line for line in layout.headers if line.name in ("accept", "reject")]
+    examples = tuple(example for line in lines for example in read_examples(layout, line, alphabet))
+    if layout.expression is None:
+        raise layout.error(layout.end, "missing expression", "an expression after the header, such as (ab)*")
+    tokens = regex_tokens(layout, layout.expression, alphabet)
+    expression = read_expression(layout, tokens, layout.expression)
+    automaton = automaton_of(layout, expression, alphabet)
+    for example in examples:
+        if automaton.accepts(example.word) != example.accept:
+            listed, does = ("accept", "does not match") if example.accept else ("reject", "matches")
+            told = f"the expression {does} '{written_word(example.word, alphabet)}', which is listed under '{listed}:'"
+            raise layout.error(example.span, told, hint="correct the expression or the example")
+    notes = [
+        f"{sign} is an operator; the symbol is written {quoted(sign)}" for sign in _mistakable(layout, tokens, alphabet)
+    ]
+    notes += ["it matches no word (words are non-empty)"] * automaton.empty
+    return RegexFile(alphabet, expression, automaton, layout, examples, tuple(notes))
+
+
+def _mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: tuple[str, ...]) -> list[str]:
+    """The symbols whose spelling stands for an operator in the expression."""
+    used = {text.written(token.span) for token in tokens if token.kind in ("ANY", "OR", "AND", "NOT", "REPEAT")}
+    return [symbol for symbol in alphabet if symbol in used]
+
+
+# ---- tokens ----
+
+
+class _RegexScanner(Scanner):
+    """The tokens of an expression. A symbol of one character stands alone; if the alphabet has longer ones, what stands
+    between blanks and signs is one symbol."""
+
+    spellings: ClassVar = {
+        **spelled("OR", "|"),
+        **spelled("AND", "&"),
+        **spelled("NOT", "!"),
+        **spelled("ANY", "."),
+        **spelled("LPAR", "("),
+        **spelled("RPAR", ")"),
+        **spelled("RSQB", "]"),
+    }
+    look_alikes: ClassVar = _LOOK_ALIKES
+
+    def special(self) -> bool:
+        char = self.text[self.at]
+        if char in _REPEATS:
+            self._repeat(char)
+        elif char == "{":
+            self._bounds()
+        elif empty := self.match(_EMPTY):
+            self.add("EMPTY", "()", empty.end())
+        elif begun := self.match(_SET):
+            self.add("SET", begun[1], begun.end())
+        elif char == "}":
+            raise self.wrong(self.at + 1, "this bracket closes nothing: }", _AFTER, symbol_hint(char, self.symbols))
+        elif char not in _SIGNS:
+            self._symbol()
+        else:
+            return False
+        return True
+
+    def check_word(self, word: str, end: int) -> None:
+        """Words are symbols here, and taken before."""
+
+    def quoted_symbol(self, kind: str, start: int) -> None:
+        super().quoted_symbol("SYMBOL", start)
+        token = self.tokens[-1]
+        if token.value not in self.symbols:
+            raise self.error(token.span, *self._foreign(token.value))
+
+    def _symbol(self) -> None:
+        run = self.match(_RUN)
+        assert run is not None  # a character that is no sign and no blank
+        found = run[0] if has_long_symbols(self.symbols) else run[0][0]
+        if found == "-" and self.tokens[-1:] and self.tokens[-1].kind == "SYMBOL" and in_set(self.tokens):
+            hint = f"list all of its symbols{'; the symbol - is quoted' * (found in self.symbols)}"
+            raise self.wrong(self.at + 1, "there are no ranges of symbols", "a symbol or ]", hint)
+        if found in self.symbols:
+            self.add("SYMBOL", found, self.at + len(found))
+            return
+        raise self.wrong(self.at + len(found), *self._foreign(found))
+
+    def _foreign(self, found: str) -> tuple[str, str, str]:
+        """Message, expectation and hint for what is no symbol."""
+        parts = segmented(found, self.symbols) if len(found) > 1 else []
+        hint = f"separate symbols by blanks: {' '.join(parts)}" if parts else _LOOK_ALIKES.get(found[0], "")
+        known = list(self.symbols)
+        expected = f"symbols of the alphabet: {' '.join(known[:20])}{' ...' if len(known) > 20 else ''}"
+        return f"{brief(found)} is not a symbol of the alphabet", expected, hint
+
+    def _repeat(self, sign: str) -> None:
+        blank = self.tokens and self.tokens[-1].span.end < self.at
+        if sign == "?" and self.tokens and self.tokens[-1].kind == "LPAR":
+            raise self.wrong(self.at + 1, "? repeats nothing", _OPERAND, "a group is plain brackets, without ?")
+        if sign == "+" and blank:
+            hint = "either of two is written |; a repetition stands right after what it repeats"
+            raise self.wrong(self.at + 1, "a blank before +", _AFTER, symbol_hint(sign, self.symbols) or hint)
+        self.add("REPEAT", _REPEATS[sign], self.at + 1)
+
+    def _bounds(self) -> None:
+        bounds = self.match(_BOUNDS)
+        if bounds is None or not (bounds[1] or bounds[3]):
+            hint = symbol_hint("{", self.symbols) or "sets of propositions are in formulas (.ltl files) only"
+            raise self.wrong(self.at + 1, "these braces are no repetition", _FORM, hint)
+        low, comma, high = bounds.groups()
+        place = Span(self.at, bounds.end())
+        if not low:
+            raise self.error(place, "a repetition without its least number", _FORM, f"write {{0,{high}}}")
+        least, most = (self.integer(text, place) if text else None for text in (low, high if comma else low))
+        if high and not comma:
+            raise self.error(place, "a comma is missing", _FORM, f"write {{{low},{high}}}")
+        assert least is not None
+        if most is not None and most < least:
+            raise self.error(place, f"{most} repetitions are fewer than {least}", f"{{{most},{least}}}")
+        if max(least, most or 0) > MOST:
+            raise self.error(place, f"more than {MOST:,} repetitions", "a smaller number")
+        self.add("REPEAT", f"{least},{'' if most is None else most}", bounds.end())
+
+
+def regex_tokens(text: Cited, region: Span, symbols: tuple[str, ...]) -> list[Lexeme]:
+    """The tokens of an expression. Raises SourceError for what is neither a symbol of the alphabet nor a sign."""
+    return _RegexScanner(text.source, region, symbols).run()
+
+
+# ---- the tree ----
+
+
+def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
+    """The tree of an expression. Raises SourceError for what does not fit, and where brackets are required."""
+    if wrong := bracket_error(text, tokens, ()):
+        raise wrong
+    tree = build("re.lark", text, tokens, lambda index: _misfit(text, tokens, index, region))
+    for node, _ in levels(tree):
+        for one in node.args[:-1] if node.kind == "sequence" else ():
+            if one.kind == "not" and one.args[0].whole == one.args[0].at:
+                inner = text.written(one.args[0].whole)
+                hint = f"write (!{inner}) for this alone, or !( ... ) around all that is meant"
+                raise text.error(one.at, f"what !{inner} ends with needs brackets", "", hint)
+    return tree
+
+
+def _misfit(text: Cited, tokens: Sequence[Lexeme], index: int, region: Span) -> SourceError:
+    """Why the token of an index (at the end: that there is none) does not fit after the ones before it."""
+    before = tokens[index - 1] if index else None
+    if index == len(tokens):
+        end = before.span.end if before else region.start
+        place, written = Span(end, end + 1), ""
+        message = f"an operand is missing after {text.written(before.span)}" if before else "an operand is missing"
+        return text.error(
+            place, message, _OPERAND, "the empty word is written ()" if before and before.kind != "NOT" else ""
+        )
+    token = tokens[index]
+    place, written = token.span, text.written(token.span)
+    if in_set(tokens[:index]):
+        if token.kind == "RSQB":
+            return text.error(place, "a set without symbols", "a symbol", "any symbol is written ., none !(.*)")
+        hint = f"in a set {written} has no meaning; the symbol is written {quoted(written)}"
+        return text.error(place, f"{written} in a set", "a symbol or ]", hint)
+    if token.kind == "REPEAT":
+        return _misplaced_repeat(text, tokens, index)
+    what = f"after {text.written(before.span)}" if before else "at the beginning"
+    ends = before is not None and (before.kind in _ENDS_OPERAND or before.kind == "REPEAT")
+    hint = "the empty word is written ()" if token.kind in ("OR", "AND", "RPAR") else ""
+    if before is not None and (before.kind, token.kind) == ("NOT", "NOT"):
+        hint = "write !(!( ... ))"
+    if before is not None and before.kind == token.kind and token.kind in ("OR", "AND"):
+        hint = f"it is written {written} once"
+    return text.error(place, f"{written} cannot stand {what}", _AFTER if ends else _OPERAND, hint)
+
+
+def in_set(tokens: Sequence[Lexeme]) -> bool:
+    """Whether a set is not closed at the end."""
+    return next((token.kind == "SET" for token in reversed(tokens) if token.kind != "SYMBOL"), False)
+
+
+def _misplaced_repeat(text: Cited, tokens: Sequence[Lexeme], index: int) -> SourceError:
+    """The error for a repetition that repeats nothing, a repetition, or a complement without brackets."""
+    before, token = tokens[index - 1] if index else None, tokens[index]
+    written, place = text.written(token.span), token.span
+    if before is None:
+        return text.error(place, f"{written} repeats nothing", _OPERAND)
+    if before.kind == "REPEAT":
+        hint = f"write ( ... {text.written(before.span)}){written}; there are no lazy or possessive repetitions"
+        return text.error(place, "two repetitions in a row need brackets", _AFTER, hint)
+    if before.kind in _ENDS_OPERAND:
+        hint = f"write !( ... {written}) or (! ...){written}"
+        return text.error(place, f"! beside {written} needs brackets", _AFTER, hint)
+    return text.error(place, f"{written} repeats nothing", _OPERAND)

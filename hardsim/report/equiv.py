@@ -1,0 +1,42 @@
+"""What `equiv` prints: the verdict on two files and, where they differ, the word with what each says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hardsim.checking.equiv import EquivLength, EquivResult
+from hardsim.checking.result import printed_lengths
+from hardsim.report.check import STYLES, print_headline
+from hardsim.report.numbers import answer_text, count, tried_text
+from hardsim.report.screen import Screen, columns
+
+LENGTH_COLUMNS = columns("n", "words\ntried", "accepted\nby both")
+
+
+def print_equiv(screen: Screen, result: EquivResult, alphabet: Sequence[str]) -> None:
+    """The verdict, and rows for the lengths of which words were tried."""
+    print_equiv_verdict(screen, result, alphabet)
+    lengths = result.lengths
+    spans = printed_lengths(lengths[-1].n) if lengths else ()
+    grouped = ([one for one in lengths if one.n in span] for span in spans)
+    screen.block(LENGTH_COLUMNS, [_row(some) for some in grouped if some])
+
+
+def _row(lengths: Sequence[EquivLength]) -> list[str]:
+    """Several lengths as one."""
+    first, last = lengths[0].n, lengths[-1].n
+    span = str(last) if first == last else f"{first}-{last}"
+    tried = tried_text(sum(one.words for one in lengths), all(one.exhaustive for one in lengths))
+    return [span, tried, count(sum(one.accepted for one in lengths))]
+
+
+def print_equiv_verdict(screen: Screen, result: EquivResult, alphabet: Sequence[str]) -> None:
+    """The verdict, how far it reaches, and the word on which they differ."""
+    names = f"{result.input}, {result.other}"
+    print_headline(screen, result.verdict.value, STYLES[result.verdict], names, result.reach)
+    if result.partial:
+        screen.line("  PARTIAL: interrupted; this stands for what was done until then")
+    if result.word is not None:
+        screen.word("The word", result.word, alphabet)
+        for name, answer in ((result.input, result.answer), (result.other, result.other_answer)):
+            screen.line(f"  {name}: {answer_text(answer, alphabet)}")

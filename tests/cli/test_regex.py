@@ -1,0 +1,303 @@
+"""Regular expressions on the command line, and what is held against them: `--against` and `equiv`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hardsim as package
+from hardsim.errors import InputError, Unsupported
+from hardsim.examples import formulas_directory
+from tests.cli.conftest import Cli, interrupt, process, written
+
+ORACLE_ALONE = "a regular expression is an oracle alone: it is not compiled into a network"
+
+
+@pytest.fixture
+def turns(tmp_path: Path) -> Path:
+    """a and b in turn: the language of the shipped ab_plus."""
+    return written(tmp_path / "turns.re", "// turns\nalphabet: a b\naccept: ab\nreject: ba\n(ab)+\n")
+
+
+@pytest.fixture
+def ending(tmp_path: Path) -> Path:
+    """What ends in b, with the alphabet the other way around."""
+    return written(tmp_path / "ending.re", "alphabet: b a\n.*b\n")
+
+
+# ---- an expression alone ----
+
+
+@pytest.mark.parametrize("path", sorted(formulas_directory().glob("*.re")), ids=lambda path: path.name)
+def test_what_is_shipped_says_what_the_formula_of_its_name_says(hardsim: Cli, path: Path) -> None:
+    hardsim("equiv", path.stem, path.name, "--max-n", "7").exits(0, "CERTIFIED")
+    assert hardsim("examples", path.name).clean().out == path.read_text(encoding="utf-8")
+
+
+def test_words_are_listed_in_order(hardsim: Cli, ending: Path) -> None:
+    assert hardsim("words", ending, "--max-n", "3").clean().out.split() == [
+        "b", "bb", "ab", "bbb", "bab", "abb", "aab"
+    ]  # fmt: skip
+    result = hardsim("words", ending, "--max-n", "2", "--json", "-").result
+    assert (result["accepted"], result["kind"], result["model"]) == ([["b"], ["b", "b"], ["a", "b"]], "re", None)
+    assert result["tried"] == 3
+
+
+def test_few_long_words_are_listed(hardsim: Cli, turns: Path) -> None:
+    """Of 2^41 words up to length 40 twenty are in the language."""
+    lines = hardsim("words", turns, "--max-n", "40").clean().out.split()
+    assert lines == ["ab" * k for k in range(1, 21)]
+    assert package.load(turns).words(max_n=40).accepted == tuple(tuple(line) for line in lines)
+
+
+def test_words_are_counted_before_they_are_listed(hardsim: Cli, ending: Path) -> None:
+    # 1 + 2 + 4 + 8
+    hardsim("words", ending, "--exhaustive", "14").refused("15 words to length 4, and at most 14 are listed")
+    assert len(hardsim("words", ending, "--max-n", "4", "--exhaustive", "15").clean().out.split()) == 15
+
+
+@pytest.mark.parametrize("by", ["hard", "soft"])
+def test_there_is_no_network_to_list_words_by(hardsim: Cli, turns: Path, by: str) -> None:
+    hardsim("words", turns, "--by", by).refused(ORACLE_ALONE)
+
+
+def test_eval_says_what_matches(hardsim: Cli, turns: Path) -> None:
+    outcome = hardsim("eval", turns, "abab", "ba").clean("semantics alone")
+    assert [line.split() for line in outcome.out.splitlines()[-2:]] == [["accept", "abab"], ["reject", "ba"]]
+    document = hardsim("eval", turns, "ab", "ba", "--json", "-").json
+    (result,) = document["results"]
+    assert (document["exit_code"], document["errors"]) == (0, [])
+    assert [(one["word"], one["oracle"]) for one in result["words"]] == [(["a", "b"], True), (["b", "a"], False)]
+    hardsim("eval", turns, "abc").exits(2).says("'c' is not a symbol of the alphabet")
+
+
+@pytest.mark.parametrize("command", ["check", "prove", "show", "bound", ("compile", "-o", "-"), ("check", "-q")])
+def test_what_needs_a_network_is_refused(hardsim: Cli, turns: Path, command: str | tuple[str, ...]) -> None:
+    name, *options = [command] if isinstance(command, str) else command
+    advice = f"hardsim check FILE --against {turns}"
+    hardsim(name, turns, *options).refused(f"{turns}:5:1: error: {ORACLE_ALONE}", "  (ab)+\n  ^^^^^\n", advice)
+
+
+def test_a_directory_stands_for_what_can_be_checked(hardsim: Cli, turns: Path, since: Path) -> None:
+    assert hardsim("check", turns.parent, "--max-n", "2", "--json", "-").result["input"] == str(since)
+
+
+def test_a_mistake_has_a_caret(hardsim: Cli, tmp_path: Path) -> None:
+    wrong = written(tmp_path / "wrong.re", "alphabet: a b\n(ab**)\n")
+    hardsim("words", wrong).refused(f"{wrong}:2:5: error: two repetitions in a row", "  (ab**)\n      ^\n", "( ... *)*")
+
+
+def test_it_is_opened_in_python(turns: Path) -> None:
+    found = package.load(turns)
+    assert (found.kind, found.title, found.alphabet, found.network) == ("re", "turns", ("a", "b"), None)
+    for ask in (found.check, found.prove, found.compile, found.bound):
+        with pytest.raises(Unsupported, match=ORACLE_ALONE):
+            ask()
+
+
+# ---- check and eval with --against ----
+
+
+@pytest.mark.parametrize("name", ["ab_plus.ltl", "ab_plus.srasp"])
+def test_a_network_is_held_against_an_expression(hardsim: Cli, turns: Path, name: str) -> None:
+    outcome = hardsim("check", name, "--against", turns, "--max-n", "4").exits(0)
+    outcome.prints("CERTIFIED", f"held against {turns}: all 30 words up to length 4", f"and says nothing of {turns}")
+    document = hardsim("check", name, "--against", turns, "--max-n", "4", "--json", "-").json
+    (result,) = document["results"]
+    assert [one["name"] for one in document["inputs"]] == [str(turns), name]
+    assert (result["against"], result["verdict"]) == (str(turns), "CERTIFIED")
+    assert [one["accepted"] for one in result["lengths"][:4]] == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("suffix", ["model.json", "ahat.json"])
+def test_a_model_is_held_against_an_expression(hardsim: Cli, turns: Path, ending: Path, suffix: str) -> None:
+    model = turns.parent / f"ab.{suffix}"
+    hardsim("compile", "ab_plus", "-o", model, *["--hard"] * (suffix == "ahat.json")).clean()
+    result = hardsim("check", model, "--against", turns, "--max-n", "4", "--json", "-").result
+    assert (result["verdict"], result["mismatch"]) == ("CERTIFIED", None)
+    result = hardsim("check", model, "--against", ending, "--max-n", "4", "--json", "-").result
+    assert (result["verdict"], result["mismatch"]["word"]) == ("REFUTED", ["b"])
+
+
+def test_without_it_the_same_is_proved(hardsim: Cli) -> None:
+    assert hardsim("check", "ab_plus", "--max-n", "4", "--json", "-").result["verdict"] == "PROVED"
+
+
+@pytest.mark.parametrize("other", ["ending.re", "ending.ltl", "ending.srasp"])
+def test_the_shortest_word_refutes(hardsim: Cli, ending: Path, other: str) -> None:
+    written(ending.parent / "ending.ltl", "alphabet: a b\nb\n")
+    written(ending.parent / "ending.srasp", "alphabet: a b\nY(i) := Q_b(i)\n")
+    path = ending.parent / other
+    outcome = hardsim("check", "ab_plus", "--against", path, "--max-n", "4").exits(1)
+    lines = outcome.out.splitlines()
+    assert lines[lines.index("The shortest mismatching word, on a line of its own:") + 1] == "b"
+    command = f"hardsim eval ab_plus b --against {path}"
+    assert command in lines
+    outcome.prints(
+        "REFUTED", f"held against {path}: hard/oracle disagree on a word of length 1",
+        "oracle: accept; hard attention: reject; softmax: reject", f"says something else than {path}",
+    )  # fmt: skip
+    outcome.lacks("defect of hardsim")
+    shown = hardsim(*command.split()[1:]).exits(1, "NO")
+    shown.says("1 of 1 words mismatch")
+    assert hardsim(*command.split()[1:], "--json", "-").result["against"] == str(path)
+
+
+def test_softmax_is_judged_all_the_same(hardsim: Cli, turns: Path) -> None:
+    """Plain softmax fails, and the report says so, not that the file says something else."""
+    outcome = hardsim("check", "ab_plus", "--regime", "none", "--against", turns).exits(1, "soft/hard", "Hahn's limit")
+    outcome.lacks("says something else")
+
+
+def test_an_expression_of_the_command_line_is_held(hardsim: Cli, ending: Path) -> None:
+    hardsim("check", "-e", "b", "--alphabet", "a b", "--against", ending, "--max-n", "3").exits(0, "CERTIFIED")
+    outcome = hardsim("check", "-e", "a", "--alphabet", "a b", "--against", ending, "--max-n", "3").exits(1)
+    outcome.prints(f"hardsim eval -e a --alphabet 'a b' --against {ending} a")
+
+
+def test_members_are_tried_where_words_are_drawn(hardsim: Cli, tmp_path: Path) -> None:
+    """Four words of 4^16, and no example."""
+    rare = written(tmp_path / "rare.re", "alphabet: a b c d\n(abcaddbc|dabbacca){2}\n")
+    result = hardsim(
+        "check", "-e", "false", "--alphabet", "a b c d", "--against", rare, "--max-n", "16", "--exhaustive", "4",
+        "--samples", "0", "--json", "-",
+    ).result  # fmt: skip
+    assert result["verdict"] == "REFUTED"
+    assert len(result["mismatch"]["word"]) == 16
+
+
+def test_examples_of_the_other_file_are_run(hardsim: Cli, tmp_path: Path) -> None:
+    other = written(tmp_path / "other.re", f"alphabet: a b\naccept: {'ab' * 9}\n(ab){{9}}|(ab)*b\n")
+    result = hardsim("check", "ab_plus", "--against", other, "--max-n", "1", "--json", "-").result
+    assert [one["n"] for one in result["lengths"]][-1] == 18
+
+
+def test_workers_and_resumption_know_it(hardsim: Cli, turns: Path, ending: Path) -> None:
+    asked = ("check", "ab_plus", "--max-n", "5", "--against", turns)
+    alone = hardsim(*asked, "--json", "-").result
+    assert hardsim(*asked, "--workers", "2", "--json", "-").result == alone
+    kept = turns.parent / "kept.run"
+    assert hardsim(*asked, "--resume", kept, "--json", "-").result == alone
+    assert hardsim(*asked, "--resume", kept, "--json", "-").result == alone
+    hardsim("check", "ab_plus", "--max-n", "5", "--resume", kept).refused("is of another request", "--against")
+    hardsim(*asked[:-1], ending, "--resume", kept).refused("is of another request", "--against")
+    written(turns, "alphabet: a b\nab\n")
+    hardsim(*asked, "--resume", kept).refused(f"the input {turns} was changed since")
+    model = package.load("ab_plus")
+    assert model.check(max_n=5, against=written(turns, "alphabet: a b\n(ab)+\n")).to_dict() == alone
+
+
+@pytest.mark.parametrize("form", ["junit", "github", "sarif"])
+def test_other_programs_are_told(hardsim: Cli, ending: Path, form: str) -> None:
+    hardsim("check", "ab_plus", "--against", ending, "--max-n", "2", "--format", form).exits(1, "held against")
+
+
+def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:
+    """F b at the first position is what O b is at the last, whatever --at says of the file that is compiled."""
+    other = written(tmp_path / "first.ltl", "alphabet: a b\nat: first\nF b\n")
+    for at in ("first", "last"):
+        asked = ("check", "-e", "(O b & last) | F b & first", "--alphabet", "a b", "--at", at, "--max-n", "4")
+        assert hardsim(*asked, "--against", other, "--json", "-").result["verdict"] == "CERTIFIED"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("check", "since", "--against", "turns.re"), "since and turns.re have different alphabets: a b c; a b"),
+        (("eval", "since", "a", "--against", "turns.re"), "since and turns.re have different alphabets"),
+        (("check", "sort", "--against", "turns.re"), "sort maps words to words, and turns.re says which"),
+        (("check", "ab_plus", "--against", "sort.srasp"), "sort.srasp maps words to words"),
+        (("check", "ab_plus", "--against", "flipflop.ahat.json"), "flipflop.ahat.json is a hard-attention model"),
+        (("check", "ab_plus", "--against", "none.re"), "none.re: no such file"),
+        (("check", "turns.re", "--against", "turns.re"), ORACLE_ALONE),
+        (("eval", "turns.re", "ab", "--against", "turns.re"), ORACLE_ALONE),
+        (("check", "ab_plus.ltl", "--against", "turns.re", "--pin"), "turns.re may say otherwise"),
+        (("check", "ab_plus", "--against", "turns.re", "--require", "proved"), "nothing is proved of turns.re"),
+        (("check", "ab_plus", "--against", "turns.re", "--json", "turns.re"), "--json turns.re"),
+        (("check", "ab_plus", "--against", "wrong.re"), "wrong.re:2:1: error: * repeats nothing"),
+        (("equiv", "turns.re", "since"), "turns.re and since have different alphabets: a b; a b c"),
+        (("equiv", "turns.re"), "two files are compared, and 1 is given"),
+        (("equiv", "turns.re", "ab_plus", "since"), "two files are compared, and 3 are given"),
+        (("equiv",), "nothing to read"),
+        (("equiv", "turns.re", "sort"), "sort maps words to words"),
+        (("equiv", "turns.re", "flipflop.ahat.json"), "flipflop.ahat.json is a hard-attention model"),
+        (("equiv", "turns.re", "none.re"), "none.re: no such file"),
+        (("equiv", "turns.re", "wrong.re"), "wrong.re:2:1: error: * repeats nothing"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_refused(
+    hardsim: Cli, turns: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str
+) -> None:
+    monkeypatch.chdir(turns.parent)
+    written(turns.parent / "wrong.re", "alphabet: a b\n*a\n")
+    before = turns.read_text(encoding="utf-8")
+    hardsim(*arguments).refused(told)
+    assert turns.read_text(encoding="utf-8") == before
+
+
+def test_python_refuses_the_same(turns: Path) -> None:
+    with pytest.raises(InputError, match="different alphabets"):
+        package.load("since").check(against=turns)
+    with pytest.raises(InputError, match="different alphabets"):
+        package.load("since").equiv(turns)
+    with pytest.raises(TypeError, match="equiv takes a model, or a path, not int"):
+        package.load("since").equiv(3)  # type: ignore[arg-type]  # that is the point
+
+
+# ---- equiv ----
+
+
+def test_the_same_exits_with_0(hardsim: Cli, turns: Path) -> None:
+    outcome = hardsim("equiv", "ab_plus", turns, "--max-n", "6").clean("CERTIFIED", "all 126 words up to length 6")
+    rows = [line.split() for line in outcome.out.splitlines()[-7:-1]]  # and an example of 8 symbols
+    assert rows == [[str(n), "all", str(2**n), str(int(n % 2 == 0))] for n in range(1, 7)]
+
+
+def test_expressions_are_the_same_at_every_length(hardsim: Cli, turns: Path) -> None:
+    other = written(turns.parent / "other.re", "alphabet: b a\na.*b & !(.*(aa|bb).*)\n")
+    hardsim("equiv", turns, other).clean("PROVED", "every word of every length")
+    assert package.load(turns).equiv(other).verdict == "PROVED"
+
+
+def test_a_difference_exits_with_1(hardsim: Cli, turns: Path, ending: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(turns.parent)
+    outcome = hardsim("equiv", "turns.re", "ending.re").clean("a word of length 1, the shortest", code=1)
+    assert outcome.out.splitlines()[0] == "REFUTED  turns.re, ending.re"
+    assert outcome.out.splitlines()[2:] == [
+        "The word, on a line of its own:", "b", "  turns.re: reject", "  ending.re: accept"
+    ]  # fmt: skip
+    result = hardsim("equiv", turns, ending, "--json", "-").result
+    assert (result["word"], result["answer"], result["other_answer"]) == (["b"], False, True)
+    assert package.load(turns).equiv(ending).to_dict() == result
+
+
+def test_undecided_exits_with_3(hardsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hardsim.lang.regex.automaton.MAX_PAIRS", 10)
+    files = [written(tmp_path / f"{n}.re", f"alphabet: a\na{{{n}}}\n") for n in (40, 41)]
+    hardsim("equiv", *files).clean("UNDECIDED", "the same up to length 10", "more than 10 pairs of states", code=3)
+
+
+def test_an_interruption_leaves_a_partial_report(hardsim: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(monkeypatch, "hardsim.checking.open.Runs.many", after=2)
+    outcome = hardsim("equiv", "ab_plus", "ab_plus.srasp", "--json", "-")
+    assert (outcome.code, outcome.result["partial"], len(outcome.result["lengths"])) == (130, True, 2)
+    outcome.says("interrupted: the comparison is partial")
+
+
+def test_quietly(hardsim: Cli, turns: Path) -> None:
+    assert len(hardsim("equiv", "ab_plus", turns, "-q").clean("CERTIFIED").out.splitlines()) == 2
+
+
+def test_options_decide_what_is_tried(hardsim: Cli, turns: Path) -> None:
+    asked = ("equiv", "ab_plus", turns, "--max-n", "9", "--exhaustive", "16", "--samples", "5", "--seed", "3")
+    result = hardsim(*asked, "--json", "-").result
+    assert [one["exhaustive"] for one in result["lengths"]] == [True] * 4 + [False] * 5
+    assert package.load("ab_plus").equiv(turns, max_n=9, exhaustive=16, samples=5, seed=3).to_dict() == result
+
+
+@pytest.mark.slow
+def test_in_a_process_of_its_own(turns: Path) -> None:
+    outcome = process("equiv", "ab_plus", turns, "--json", "-")
+    assert (outcome.code, json.loads(outcome.out)["results"][0]["verdict"]) == (0, "CERTIFIED")
