@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from hardsim.errors import Source, SourceError, Span, did_you_mean
 from hardsim.lang.lexer import MAX_INTEGER, Cited, Lexeme
@@ -220,8 +220,7 @@ def in_python(text: str, names: Mapping[str, str] | None = None) -> str:
     return _TOKEN.sub(respelled, text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """What has been read: `op` is the operator at its top, unless it is an atom or in brackets."""
 
     tree: Expression
@@ -234,8 +233,7 @@ class _Part:
         return "condition" if logical or isinstance(self.tree, Complement) else "number"
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
+class _Pending(NamedTuple):
     """An operator, sign or bracket that still waits for what is right of it."""
 
     token: Lexeme
