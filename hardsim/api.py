@@ -343,7 +343,7 @@ class Model:
     @_answering
     def eval(
         self,
-        *words: str | Iterable[str],
+        *words: str | Iterable[str | Set[str]],
         against: str | os.PathLike[str] | None = None,
         regime: str | None = None,
         beta: Number | None = None,

@@ -128,7 +128,7 @@ def read_propositions(
         raise SourceError(source, region, error.message, "", error.hint) from None
 
 
-def has_long_symbols(alphabet: Sequence[str]) -> bool:
+def has_long_symbols(alphabet: Collection[str]) -> bool:
     """Whether a symbol is longer than one character, so that words are symbols separated by spaces, or sets."""
     return any(len(symbol) > 1 for symbol in alphabet)
 

@@ -23,7 +23,7 @@ Counts = Mapping[CountOf, int]
 
 def fresh() -> tuple[CoreBuilder, list[CountOf]]:
     """A builder over {a, b}, and three counts that are independent of one another."""
-    builder = CoreBuilder("ab")
+    builder = CoreBuilder(("a", "b"))
     a, b = builder.letters("a"), builder.letters("b")
     return builder, [CountOf("L", a), CountOf("R", b), CountOf("", a)]
 
