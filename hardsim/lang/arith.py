@@ -149,7 +149,7 @@ class Arith:
 
     @cached_property
     def _function(self) -> Function:
-        return Semantics(self.source, "number", tuple(sorted(self.variables))).of(self.tree)
+        return Valuing(self.source, "number", tuple(sorted(self.variables))).of(self.tree)
 
     def evaluate(self, **values: Rational) -> Fraction:
         """The exact value; every variable that occurs must be given (others are ignored). Raises SourceError, with the
@@ -509,7 +509,7 @@ _INTEGER: Final[Mapping[str, _Binary]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Semantics:
+class Valuing:
     """What trees mean, for a condition with integers that are bounded. What has no value is a SourceError at its place
     in the source; the message begins with `prefix` and ends with the values of `names`."""
 

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from hardsim.errors import OutOfRange, Source
 from hardsim.lang import ast
-from hardsim.lang.arith import Expression, Function, Semantics, read_tree
+from hardsim.lang.arith import Expression, Function, Valuing, read_tree
 
 NumericalPredicate: TypeAlias = Callable[[int, int], bool]
 """A predicate of an integer (a position, or the value of a term: any integer) and the length n of the word."""
@@ -64,7 +64,7 @@ class OwnPredicate:
 
     @cached_property
     def _holds(self) -> Function:
-        return Semantics(self.source, "condition", self.definition.params, f"{self.definition.name}: ").of(
+        return Valuing(self.source, "condition", self.definition.params, f"{self.definition.name}: ").of(
             self.condition
         )
 
