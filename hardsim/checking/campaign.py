@@ -66,7 +66,6 @@ from hardsim.checking.words import (
     Effort,
     WordPlan,
     count_words,
-    count_words_upto,
     plan_words,
     planned_count,
 )
@@ -159,7 +158,7 @@ def requested(subject: Subject, options: CheckOptions, n: int) -> int:
     """How many words of a length are tried at most."""
     if n > options.max_n:
         return len(pinned(subject, options).get(n, ()))
-    seeds = sum(len(word) == n for word, _ in subject.examples) + MEMBERS * (_sampling(subject) is not None)
+    seeds = sum(len(word) == n for word, _ in subject.examples) + MEMBERS * hasattr(subject.oracle, "automaton")
     return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
 
@@ -220,25 +219,16 @@ def words_of(
         effort(subject, options, n),
         options.seed,
         accepts or Deciding(subject),
-        (*(word for word, _ in subject.examples), *_members(subject, options, n)),
+        interesting((word for word, _ in subject.examples), subject.oracle, n, options.seed),
     )
 
 
-Sampling = Callable[[int, int, Random], list[Word]]
-
-
-def _sampling(subject: Subject) -> Sampling | None:
-    """What draws words of a length that the oracle accepts, if it can."""
-    automaton = getattr(subject.oracle, "automaton", None)
-    return None if automaton is None else automaton.samples
-
-
-def _members(subject: Subject, options: CheckOptions, n: int) -> list[Word]:
-    """Some words of length n that the oracle accepts, if it can tell and not all words are tried."""
-    draw, most = _sampling(subject), max(options.exhaustive, effort(subject, options, n).samples)
-    if draw is None or count_words_upto(len(subject.alphabet), n, most + 1) <= most:
-        return []
-    return draw(n, MEMBERS, Random(f"{options.seed}/{n}/members"))
+def interesting(examples: Iterable[Word], oracle: Any, n: int, seed: int) -> Iterator[Word]:
+    """Words of any length that are worth trying: examples and, of an oracle with an automaton, words of length n that
+    it accepts."""
+    yield from examples
+    if automaton := getattr(oracle, "automaton", None):
+        yield from automaton.samples(n, MEMBERS, Random(f"{seed}/{n}/members"))
 
 
 class Chooser:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
-from random import Random
 
-from hardsim.checking.campaign import BATCH, BATCH_SYMBOLS, MEMBERS, effort_at, words_tried
+from hardsim.checking.campaign import BATCH, BATCH_SYMBOLS, MEMBERS, effort_at, interesting, words_tried
 from hardsim.checking.interrupts import held, to_the_report
 from hardsim.checking.open import Members, Semantics
 from hardsim.checking.result import (
@@ -25,7 +24,7 @@ from hardsim.checking.result import (
     count,
     verdict_summary,
 )
-from hardsim.checking.words import AllWords, Effort, count_words, count_words_upto, plan_words, planned_count
+from hardsim.checking.words import Effort, count_words, count_words_upto, plan_words, planned_count
 from hardsim.errors import Undecided
 from hardsim.records import Natural, Record
 
@@ -202,41 +201,33 @@ class _Words:
 
     def _note(self, n: int, tried: int, accepted: int) -> None:
         possible = count_words(len(self.alphabet), n)
-        length = EquivLength(n, tried, possible, tried == possible, accepted)
-        self.lengths[len(self.lengths) - (self.lengths[-1:] != [] and self.lengths[-1].n == n) :] = [length]
+        if self.lengths and self.lengths[-1].n == n:
+            self.lengths.pop()
+        self.lengths.append(EquivLength(n, tried, possible, tried == possible, accepted))
 
     def _effort(self, n: int) -> Effort:
         return effort_at(n, self.options.exhaustive, self.options.samples)
 
-    def _whole(self, n: int) -> bool:
-        """Whether every word of a length is tried."""
-        effort = self._effort(n)
-        most = max(effort.exhaustive, effort.samples)
-        return count_words_upto(len(self.alphabet), n, most + 1) <= most
-
     def _planned(self, n: int) -> int:
         """At most how many words of a length are tried."""
         seeds = len(self.examples) + MEMBERS * len(self.sides)
-        return planned_count(len(self.alphabet), n, self._effort(n), seeds) * (1 if self._whole(n) else 2)
+        most = len(self.sides) * planned_count(len(self.alphabet), n, self._effort(n), seeds)
+        return count_words_upto(len(self.alphabet), n, most)
 
     def _words(self, n: int) -> Iterable[Word]:
         """The words of a length that are tried, in order: all, or those chosen by either side."""
         if n in self.pinned:
             return self.pinned[n]
-        if self._whole(n):
-            return AllWords(self.alphabet, n)
-        seeds = (*self.examples, *self._members(n))
-        chosen = (
-            plan_words(self.alphabet, n, self._effort(n), self.options.seed, _decided(side), seeds).words
-            for side in self.sides
-        )
-        return sorted({*chain.from_iterable(chosen)}, key=self._order)
-
-    def _members(self, n: int) -> Iterator[Word]:
-        """Words of the languages of which there is an automaton."""
+        chosen: set[Word] = set()
         for side in self.sides:
-            if isinstance(side.oracle, Members):
-                yield from side.oracle.automaton.samples(n, MEMBERS, Random(f"{self.options.seed}/{n}/members"))
+            seeds = chain.from_iterable(
+                interesting(self.examples, one.oracle, n, self.options.seed) for one in self.sides
+            )
+            plan = plan_words(self.alphabet, n, self._effort(n), self.options.seed, _decided(side), seeds)
+            if plan.exhaustive:
+                return plan.words
+            chosen |= {*plan.words}
+        return sorted(chosen, key=self._order)
 
     def _order(self, word: Word) -> list[int]:
         return [self.places[symbol] for symbol in word]
