@@ -39,6 +39,11 @@ class _Tables:
             sums: Table = np.tril(np.broadcast_to(self.table(right.value), (n, n))).sum(axis=1)
             return sums
         i, j = self.positions[:, None], self.positions[None, :]
+        if isinstance(right, ast.MatchCount):  # a distance from j to i that the mask allows is one of these
+            allowed = {"1": range(-n, n), "j<i": range(1, n), "j<=i": range(n), "j>i": range(-n, 0),
+                       "j>=i": range(-n, 1)}[right.mask]  # fmt: skip
+            selected = np.broadcast_to(self.table(right.score), (n, n))
+            return np.array([sum(bool(selected[a, b]) for b in range(n) if a - b in allowed) for a in range(n)])
         mask = {"1": j > 0, "j<i": j < i, "j<=i": j <= i, "j>i": j > i, "j>=i": j >= i}[right.mask]
         seen = np.broadcast_to(mask & self.table(right.score), (n, n))
         chosen = seen.argmax(axis=1) if right.side == "leftmost" else n - 1 - seen[:, ::-1].argmax(axis=1)

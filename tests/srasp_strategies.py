@@ -24,7 +24,8 @@ class Shape:
 
     `vectors` is the largest number of statements, `depth` the levels of operators in an expression. Without
     `integers` there are Boolean and symbol vectors only (B-RASP); `psum_of_booleans` keeps totals within 0..n;
-    `scaled` allows constant multiples. `allow_integer_scores` allows comparisons of integers inside scores, `=` only
+    `scaled` allows constant multiples, `counts` vectors by `count_j`. `allow_integer_scores` allows comparisons of
+    integers inside scores, `=` only
     unless `allow_order_scores` (which adds `!=` and the order). `output` is the sort of the last vector, both if None.
     """
 
@@ -37,6 +38,7 @@ class Shape:
     symbols: bool = True
     psum: bool = True
     psum_of_booleans: bool = False
+    counts: bool = True
     scaled: bool = True
     constants: tuple[int, ...] = (-2, -1, 0, 1, 2, 3)
     allow_integer_scores: bool = True
@@ -68,12 +70,18 @@ class _Maker:
         kinds = ["pointwise", "attention", "attention"]
         if sort is Sort.INT and self.shape.psum:
             kinds += ["psum", "psum"]
+        if sort is Sort.INT and self.shape.counts:
+            kinds += ["count", "count"]
         kind = self.pick(kinds)
         right: ast.RightHandSide
         if kind == "pointwise":
             right = ast.PositionWise(self.expression(sort))
         elif kind == "psum":
             right = ast.PrefixSum(self._summand())
+        elif kind == "count":
+            self.indices, self.in_score = ("i", "j", "j"), True
+            right = ast.MatchCount(self.pick(self.shape.masks), self.expression(Sort.BOOL))
+            self.indices, self.in_score = ("i",), False
         else:
             right = self._attention(sort)
         self.vectors[name] = right.sort

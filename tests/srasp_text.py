@@ -61,6 +61,8 @@ def format_right_hand_side(right: ast.RightHandSide) -> str:
             return _text(expr, CONDITIONAL, "open")
         case ast.PrefixSum(value):
             return f"psum_j[j <= i] {_text(value, CONDITIONAL, 'number')}"
+        case ast.MatchCount(mask, score):
+            return f"count_j[{MASKS[mask]}, {_text(score, CONDITIONAL, 'open')}]"
         case ast.Attention(side, mask, score, value, default):
             place: Place = "open" if _is_bit(value) and _is_bit(default) else "joined"
             head = f"{side}_j[{MASKS[mask]}, {_text(score, CONDITIONAL, 'open')}]"

@@ -317,7 +317,14 @@ class PrefixSum(IntegerNode):
     value: Expression
 
 
-RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum
+class MatchCount(IntegerNode):
+    """`count_j[mask, score]`: how many j have `mask` and a true score (Boolean) at (i, j); RASP's `selector_width`."""
+
+    mask: Mask
+    score: Expression
+
+
+RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount
 
 
 # ---- walking ----

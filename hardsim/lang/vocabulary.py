@@ -79,6 +79,7 @@ PROGRAMS: Spellings = {
     **spelled("TRUTH", "true ⊤", "false ⊥"),
     **spelled("ATTENTION", "leftmost leftmost_j", "rightmost rightmost_j"),
     **spelled("PSUM", "psum psum_j"),
+    **spelled("COUNT_J", "count_j"),
     **spelled("CONDITIONAL", "?"),
     **spelled("COLON", ":"),
     **spelled("LSQB", "["),

@@ -46,7 +46,20 @@ HARD = {weighting.value: weighting for weighting in Weighting if weighting is no
 WEIGHTINGS = ", ".join(HARD)
 ANY_WEIGHTING = f"softmax, {WEIGHTINGS}"
 KINDS = ", ".join(kind.value for kind in Kind)
-HEAD = ("name", "mask", "weighting", "score", "select", "decay", "gap", "kind", "coefficients", "purpose", "theorem")
+HEAD = (
+    "name",
+    "mask",
+    "weighting",
+    "score",
+    "select",
+    "decay",
+    "gap",
+    "shares",
+    "kind",
+    "coefficients",
+    "purpose",
+    "theorem",
+)
 
 
 @dataclass(frozen=True)
@@ -234,6 +247,7 @@ def _head_json(head: Head) -> dict[str, Any]:
         select=head.select and _terms_json(head.select.terms),
         decay=head.decay and str(head.decay),
         gap=head.gap and str(head.gap),
+        shares=head.shares or None,
         kind=head.kind and head.kind.value,
         coefficients=None if head.kind is None else str(head.weight),
         purpose=head.purpose or None,
@@ -442,6 +456,7 @@ class _Reading:
             select=select,
             decay=decay,
             gap=gap,
+            shares=data.has("shares") and data.field("shares").boolean(),
             kind=kind,
             weight=int(weight),
             purpose=data.field("purpose").text() if data.has("purpose") else "",

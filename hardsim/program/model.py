@@ -127,6 +127,9 @@ class Head:
     decay: Arith | None = None
     gap: Arith | None = None
     """The declared score gap of a row, the largest score minus the next smaller one, where there is no decay."""
+    shares: bool = False
+    """Whether several keys of a row may have the largest score and share its weight; of heads that claim a gap and not
+    this, compilers promise one."""
     kind: Kind | None = None
     """What the head is for; None for heads of which nothing is claimed but perhaps a gap."""
     weight: int = 1

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from hardsim.compiling.from_srasp.network import (
     CONSTANT,
+    NATURAL,
     POSITION,
     Boolean,
     Interval,
@@ -216,13 +217,20 @@ class Evaluator(Network):
         """
         square = self.encoding("1/n^2")
         tie = Fraction(1, 8) * (1 if side == "rightmost" else -1)
-        score: list[Pair] = [(here.scaled(5), there) for here, there in terms]
-        score.append((CONSTANT, self.begin.scaled(5)))
+        score = self._equalities(terms, pairs, name)
         score.append((self.inverse, self.begin_inverse.scaled(-HALF)))
         score.append((square, self.encoding(POSITION).scaled(tie)))
+        return score, "1/(8*n^3)"
+
+    def _equalities(
+        self, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
+    ) -> list[Pair]:
+        """Terms of `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1 and 5 at BOS."""
+        score: list[Pair] = [(here.scaled(5), there) for here, there in terms]
+        score.append((CONSTANT, self.begin.scaled(5)))
         for number, (u, v) in enumerate(pairs, 1):
             score += self._difference(u, v, f"{name}: u{number}", f"{name}: v{number}")
-        return score, "1/(8*n^3)"
+        return score
 
     def _difference(self, u: ScaledInteger, v: ScaledInteger, here_name: str, there_name: str) -> list[Pair]:
         """Terms of `-(u - v)^2/n^2` against BOS, and of the penalty for a number out of range.
@@ -283,6 +291,46 @@ class Evaluator(Network):
     def nearest(self, side: ast.Side, mask: Mask, key: Affine, values: Sequence[Value], name: str) -> Attended:
         """The values at the leftmost or rightmost j at which a Boolean of j is true."""
         return self.read(mask, *self.boolean_score(side, [(self.real, key)]), values, name)
+
+    # ---- counts ----
+
+    def matches(
+        self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
+    ) -> ScaledInteger:
+        """How many j have a Boolean score of 1 and equal integers u(i) and v(j).
+
+        Every match has the score of BOS: 1, with 1 or 0 at j >= 1; or, with integers, 5, of which a false Boolean lacks
+        5 and an integer that differs 1/n^2 or more. An integer out of range matches nothing (`_difference`).
+        """
+        if pairs:
+            return self.count(mask, self._equalities(terms, pairs, name), "1/n^2", name)
+        return self.count(mask, [*terms, (CONSTANT, self.begin)], "1", name)
+
+    def at_most_many(self, key: Boolean, u: ScaledInteger, v: ScaledInteger, name: str) -> ScaledInteger:
+        """How many j, of all, have a key that is true and `v(j) <= u(i)`, both in [-n, n].
+
+        Position k holds h(k), how many such j have v(j) = k, and g(k), how many have v(j) = 1 - k. Their prefix sums
+        H(k) and G(k) count 1 <= v(j) <= k and 1 - k <= v(j) <= 0, so they are in [0, n]. With N, how many v(j) are at
+        most 0, the number is N + H(u) for u >= 1 and N - G(-u) for u <= 0: H is fetched at position u, which gives 0
+        for u <= 0, and G at position -u, which gives 0 for u >= 0. (Ours.)
+        """
+        low = self.conjunction([key, self.at_most(v, self.constant(0), f"{name}: v <= 0")], f"{name}: key, v <= 0")
+        total = self.constant(0)
+        if low != self.false:
+            low = self.rounded(low, f"{name}: key, v <= 0")
+            total = self.matches(Mask.NONE, [(self.real, low.form)], [], f"{name}: all v <= 0")
+        every: list[Pair] = [(self.real, self.real)]
+        for sign, place in ((1, self.position), (-1, self.constant(1) + self.position.scaled(-1))):
+            if sign in u.interval.signs:
+                label = f"{name}: v = {'k' if sign > 0 else '1-k'}"
+                here = self.matches(Mask.NONE, [(self.real, key.form)], [(place, v)], label)
+                upto = self.prefix_sum(here, self.mean(here, f"{label}, so far"), f"{label}, so far")
+                label += ", fetched"
+                score = self.equality_score("leftmost", every, [(u.scaled(sign), self.position)], label)
+                (found,) = self.read(Mask.NONE, *score, [upto], label).values
+                assert isinstance(found, ScaledInteger)
+                total = total + found.scaled(sign)
+        return total.within(NATURAL)
 
     # ---- order ----
 

@@ -17,13 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.compiling.from_srasp.attention import MASKS, Attended, Evaluator
-from hardsim.compiling.from_srasp.network import ZERO, Boolean, Interval, ScaledInteger, Symbols, Value
-from hardsim.compiling.from_srasp.scores import Matching, Planner, at_i, folded, indices, replaced
+from hardsim.compiling.from_srasp.network import NATURAL, ZERO, Boolean, Interval, ScaledInteger, Symbols, Value
+from hardsim.compiling.from_srasp.scores import (
+    MAX_CASES,
+    MAX_RANGE,
+    Case,
+    Comparison,
+    Matching,
+    Planner,
+    at_i,
+    by_value,
+    folded,
+    indices,
+    replaced,
+)
 from hardsim.errors import OutOfRange, Source, Span
 from hardsim.hard.exact import HardTrace
 from hardsim.lang import ast
 from hardsim.lang.pretty import shortened
 from hardsim.network.integers import Exact, widened
+from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine, Program
 
 LONGEST_LINE = 100
@@ -193,6 +206,8 @@ class _Compiler(Evaluator):
                 return self._prefix_sum(at_i(folded(value, self.tuples)), statement.name)
             case ast.Attention() as attention:
                 return self._attention(attention, statement.name)
+            case ast.MatchCount() as count:
+                return self._count(count, statement.name)
 
     def _prefix_sum(self, value: ast.Expression, name: str) -> ScaledInteger:
         number = self.of(ScaledInteger, value, f"{name}: term")
@@ -225,6 +240,53 @@ class _Compiler(Evaluator):
             else:
                 found = self.read(mask, *self.order_score(side, plan.op, here, there, name), read, name)
         return self._combined(found, value, folded(attention.default, self.tuples), name)
+
+    # ---- counts ----
+
+    def _count(self, count: ast.MatchCount, name: str) -> ScaledInteger:
+        mask = MASKS[count.mask]
+        cases, comparisons = self.planner.counting(count)
+        left: list[tuple[Comparison, tuple[ScaledInteger, ScaledInteger]]] = []
+        for number, comparison in enumerate(comparisons, 1):
+            pair = self.sides(comparison, f"{name}: {number}")
+            told = _told_apart(cases, comparison, pair)
+            if told is None:
+                left.append((comparison, pair))
+            else:
+                cases = told
+        if not cases:
+            return self.constant(0)
+        other = next((comparison for comparison, _ in left if comparison.op != "="), None)
+        ordered = other is not None and other.op != "!="
+        if other is not None and ordered and (len(left) > 1 or mask is not Mask.NONE):
+            raise self.planner.refused_order(count, other, alone=len(left) == 1)
+        for number, (_, pair) in enumerate(left, 1):
+            self._watch_sides(pair, name, f"{name}: {number}")
+        if other is not None and ordered:
+            return self._count_ordered(cases, other.op, left[0][1], name)
+        terms, pairs = self.boolean_terms(cases, name), [pair for comparison, pair in left if comparison.op == "="]
+        found = self.matches(mask, terms, pairs, name)
+        if other is not None:
+            same = self.matches(mask, terms, [pair for _, pair in left], f"{name}: equal")
+            found = (found + same.scaled(-1)).within(found.interval)
+        return found
+
+    def _count_ordered(
+        self, cases: Sequence[Case], op: ast.CompareOp, pair: tuple[ScaledInteger, ScaledInteger], name: str
+    ) -> ScaledInteger:
+        """How many j, of all, are in one of the cases and have `u(i) op v(j)`: those with -v <= -u for u <= v, and
+        what is left of all for < and >."""
+        u, v = (side.scaled(-1 if op in ("<=", ">") else 1) for side in pair)
+        total = self.constant(0)
+        for number, case in enumerate(cases, 1):
+            label = name if len(cases) == 1 else f"{name}: case {number}"
+            ((here, key),) = self.boolean_terms([case], label)
+            some = self.at_most_many(Boolean(key), u, v, label)
+            if op in ("<", ">"):
+                every = self.matches(Mask.NONE, [(self.real, key)], [], f"{label}: all")
+                some = (every + some.scaled(-1)).within(some.interval)
+            total = total + self.gated(Boolean(here), some, label)
+        return total.within(NATURAL)
 
     def _parts(self, value: ast.Expression, name: str) -> tuple[ast.Expression, list[ast.Expression]]:
         """A value with its largest parts that read j only as vectors of their own, and these parts, over i."""
@@ -275,6 +337,18 @@ def written_line(source: Source, span: Span) -> str:
     """The line of the user's text at a place, with its number and without a comment."""
     number, _, line = source.line_of(span.start)
     return shortened(f"line {number}: {_COMMENT.sub('', ' '.join(line.split()))}", LONGEST_LINE)
+
+
+def _told_apart(
+    cases: Sequence[Case], comparison: Comparison, sides: tuple[ScaledInteger, ScaledInteger]
+) -> list[Case] | None:
+    """The cases by the values of the side of a comparison that has the fewer; None where these are many."""
+    several = [(len(side.interval.values or range(MAX_RANGE + 1)), at) for at, side in enumerate(sides)]
+    count, at = min(several)
+    values = sides[at].interval.values
+    if values is None or count > MAX_RANGE or count * len(cases) > MAX_CASES:
+        return None
+    return [by_value(case, comparison, value, of_i=at == 0) for case in cases for value in values]
 
 
 def _sums_in_range(term: Interval) -> bool:

@@ -58,6 +58,11 @@ class Interval:
         return Interval(_negative(below), _upper(self.high, other.high))
 
     @property
+    def values(self) -> range | None:
+        """Every integer within bounds that do not depend on n; None of others."""
+        return range(self.low[1], self.high[1] + 1) if self.low[0] == self.high[0] == 0 else None
+
+    @property
     def size(self) -> int:
         """B >= 1 with |v| <= B n."""
         return max(1, *(abs(a) + abs(b) for a, b in (self.low, self.high)))
@@ -103,6 +108,8 @@ FULL: Final = Interval((-1, 0), (1, 0))
 """Every integer of [-n, n]."""
 NATURAL: Final = Interval((0, 0), (1, 0))
 """Every integer of [0, n]."""
+OTHERS: Final = Interval((0, 0), (1, -1))
+"""Every integer of [0, n - 1]."""
 POSITIONS: Final = Interval((0, 1), (1, 0))
 """1..n."""
 LENGTH: Final = Interval((1, 0), (1, 0))
@@ -228,9 +235,11 @@ class Builder:
 
     # ---- heads and hidden units ----
 
-    def attend(self, name: str, mask: Mask, score: Iterable[Pair], gap: str, value: Affine) -> Affine:
+    def attend(
+        self, name: str, mask: Mask, score: Iterable[Pair], gap: str, value: Affine, shares: bool = False
+    ) -> Affine:
         """What a head reads: a new coordinate with the attended value. No score: the mean of what the mask allows, for
-        which no `gap` is declared."""
+        which no `gap` is declared. `shares`: several positions may have the largest score, and their mean is read."""
         terms = _canonical(score)
         if (mask, terms, value) in self._reads:
             return Affine.coordinate(self._reads[mask, terms, value])
@@ -240,7 +249,7 @@ class Builder:
         heads = self._layer(number).heads
         declared = parse_arith(gap) if terms else None
         head = heads.get((mask, terms)) or Head(
-            out, mask, Weighting.AVERAGE, (), terms, gap=declared, purpose=self.purpose
+            out, mask, Weighting.AVERAGE, (), terms, gap=declared, shares=shares, purpose=self.purpose
         )
         heads[mask, terms] = replace(head, values=(*head.values, (out, value)))
         self._reads[mask, terms, value] = out
@@ -594,6 +603,24 @@ class Network(Builder):
             found = self.attend(label, Mask.NONE, score, "1/(n^2*(i+1))", position)
             result = result + found.scaled(sign)
         return ScaledInteger(result, NATURAL if value.interval.natural else FULL)
+
+    # ---- counts ----
+
+    def count(self, mask: Mask, score: Sequence[Pair], gap: str, name: str) -> ScaledInteger:
+        """How many positions have the largest score besides BOS, which has it in every row.
+
+        All of them share the attention, so that BOS gets r = 1/(k + 1), exactly, of k others. The look-up has query
+        (1/n, r), keys (2j/n, -(j^2 + 2j)/n^2), value j/n: its score is `(2 (j + 1) - r (j + 1)^2) / n^2` plus what does
+        not depend on j, i.e. `-r (j + 1 - 1/r)^2 / n^2`, so j = k wins by r/n^2, which is 1/(n^2 (i + 1)) or more where
+        at most i others are seen, else 1/(n^2 (n + 1)). At BOS k is 0. (Ours; that 1/(k + 1) says how many positions
+        were selected is how `selector_width` is compiled in Lindner et al. 2023, *Tracr*, by a feed-forward table.)
+        """
+        share = self.attend(f"{name}: share", mask, score, gap, self.begin, shares=True)
+        position, seen = self.encoding(POSITION), "i" if mask in (Mask.FUTURE, Mask.STRICT_FUTURE) else "n"
+        keys = self.encoding(SQUARE).scaled(-1) - self.encoding("i/n^2").scaled(2)
+        look_up: list[Pair] = [(self.inverse, position.scaled(2)), (share, keys)]
+        found = self.attend(name, Mask.NONE, look_up, f"1/(n^2*({seen}+1))", position)
+        return ScaledInteger(found, OTHERS if mask.strict else NATURAL)
 
 
 def _total(values: Iterable[Boolean]) -> Affine:

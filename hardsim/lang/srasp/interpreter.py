@@ -7,9 +7,10 @@ Positions are 1..n, where n is the length after padding.
     P(i) := side[mask, S(i,j)] V(i,j) : D(i) V(i, j) for the leftmost (rightmost) j of 1..n that the mask allows and
                                              for which S(i, j) is true; D(i) if there is no such j
     P(i) := psum_j[j<=i] V(j)                the sum of V(j) over j = 1..i
+    P(i) := count_j[mask, S(i,j)]            how many j of 1..n the mask allows and have a true S(i, j)
 
 The definitions are those of Yang, Chiang and Angluin 2024 (B-RASP) and of Strobl, Angluin, Chiang, Rawski and
-Sabharwal 2024 (B-RASP[pos] and S-RASP).
+Sabharwal 2024 (B-RASP[pos] and S-RASP); `count_j` is the `selector_width` of Weiss, Goldberg and Yahav 2021 (RASP).
 """
 
 from __future__ import annotations
@@ -176,6 +177,11 @@ class ProgramOracle:
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda state, at: sum(term(state, (at[0], j)) for j in range(1, at[0] + 1))
+            case ast.MatchCount(mask, score):
+                allowed, selects = _MASK[mask], self._function(score)
+                return lambda state, at: sum(
+                    1 for j in range(1, state.n + 1) if allowed(at[0], j) and selects(state, (at[0], j))
+                )
             case ast.Attention():
                 return self._attention(node)
             case _:

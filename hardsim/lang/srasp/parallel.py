@@ -108,6 +108,9 @@ class ParallelProgram:
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda batch: _prefix_sums(term(batch), batch.n)
+            case ast.MatchCount(mask, score):
+                selects = self._function(score)
+                return lambda batch: np.count_nonzero(_allowed(mask, batch.n) & selects(batch), axis=2)
             case ast.Attention():
                 return self._attention(node)
             case _:

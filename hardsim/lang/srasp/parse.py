@@ -34,7 +34,11 @@ _BUILT_IN: Mapping[str, Callable[..., ast.Expression]] = {"in": ast.InputSymbol,
 _OPERAND = "a vector, a number, a quoted symbol, !, - or an opening bracket"
 _ENDS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "QUOTED", "TRUTH", "RPAR", "RBRACE"})
 _STARTS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "QUOTED", "TRUTH", "LPAR", "NOT"})
-_FORM = {"ATTENTION": "{}[mask, score] value : default", "PSUM": "psum_j[j<=i] value"}
+_FORM = {
+    "ATTENTION": "{}[mask, score] value : default",
+    "PSUM": "psum_j[j<=i] value",
+    "COUNT_J": "count_j[mask, score]",
+}
 
 
 def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
@@ -273,7 +277,7 @@ class ProgramScope(Cited):
     current: str = ""
     indices: frozenset[str] = frozenset({"i"})
     """The positions that vectors may be read at."""
-    elsewhere: str = "j is known in attention and psum only"
+    elsewhere: str = "j is known in attention, psum and count_j only"
     """Why they may not be read at others."""
     sorts: dict[Raw, _Found] = field(default_factory=dict)
     """Those that are known of trees: to find one may take a walk over the operands."""
@@ -310,7 +314,7 @@ class ProgramScope(Cited):
             return f"the symbol {word} is written {quoted(word)}, and Q_{word}(i) says that it stands at i"
         if f"{word}_?" in self.vectors:
             return f"did you mean {word}_??"
-        others = (*PROGRAM_VECTORS, "leftmost", "rightmost", "psum", "true", "false")
+        others = (*PROGRAM_VECTORS, "leftmost", "rightmost", "psum", "count_j", "true", "false")
         return name_hint(word, (*self.vectors, *self.relations, *others))
 
     # ---- sorts and expressions: every method raises SourceError ----
@@ -506,6 +510,10 @@ def read_right_hand_side(scope: ProgramScope, tokens: Sequence[Lexeme], region: 
             raise scope.error(node.at, f"nesting beyond {MAX_LEVELS} levels", hint=hint)
     if raw.kind == "attention":
         return _attention(scope, raw)
+    if raw.kind == "count_j":
+        mask_raw, score_raw = raw.args
+        score = replace(scope, indices=frozenset({"i", "j"})).of(score_raw, Sort.BOOL)
+        return ast.MatchCount(_mask(scope, mask_raw), score, span=raw.at)
     if raw.kind == "psum":
         mask_raw, value_raw = raw.args
         if _mask(scope, mask_raw) != "j<=i":
@@ -564,12 +572,15 @@ def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: 
     else:
         place, token = tokens[index].span, tokens[index]
         if before and token.kind in _FORM:
-            what = "attention" if token.kind == "ATTENTION" else "psum"
+            what = "attention" if token.kind == "ATTENTION" else token.kind.lower()
             hint = "give it a statement of its own, and use that vector here"
             expected = "an operator" if ends else _OPERAND
             told = f"{what} is a whole right-hand side: it cannot be nested", expected, hint
         elif before and before.kind in _FORM:
             told = f"missing [ after {last}", form
+        elif before and before.kind == "RSQB" and tokens[0].kind == "COUNT_J" and not inside:
+            hint = "count_j[mask, score] counts positions; compute with the count in a statement after this one"
+            told = "count_j is a whole right-hand side, without a value", "the end of the statement", hint
         elif ends and token.value == "in" and token.kind == "WORD" and inside != "LBRACE":
             place, told = Span(place.end, place.end + 1), ("in is followed by a set", "{ 'a', 'b' }")
         elif ends:
@@ -583,7 +594,7 @@ def _missing_at_end(tokens: Sequence[Lexeme], last: str, form: str) -> tuple[str
     """What the mistake is called if the tokens end too early, what is expected, and a hint; `last` is the last token,
     `form` how the attention or psum of the statement is written."""
     if not tokens:
-        return "nothing stands after :=", f"attention, psum or {_OPERAND}"
+        return "nothing stands after :=", f"attention, psum, count_j or {_OPERAND}"
     kinds = [token.kind for token in tokens]
     lacking = kinds.count("CONDITIONAL") - kinds.count("COLON")  # negative: the `:` of the default is there
     if kinds[-1] in _FORM:
@@ -602,19 +613,24 @@ def _after_operand(
 ) -> tuple[str, ...]:
     token, end = tokens[index], "an operator or the end"
     shown = scope.written(token.span)
-    psum = tokens[0].kind == "PSUM"
+    psum, first = tokens[0].kind == "PSUM", tokens[0].kind
+    what = "attention" if first == "ATTENTION" else first.lower()
     match token.kind:
         case "RSQB" | "COMMA" if inside == "LSQB" and psum:
             return "psum has a mask and no score", "]", form
         case "RSQB" if inside == "LSQB":
-            return "attention without a score", ", and a score", "a score that is always true is written 1"
+            return f"{what} without a score", ", and a score", "a score that is always true is written 1"
         case "COMMA" if inside == "LSQB":
-            return "attention has one mask and one score", "]", "join conditions with &"
+            return f"{what} has one mask and one score", "]", "join conditions with &"
         case kind if inside == "LBRACE" and kind in _STARTS_OPERAND:
             return f"missing comma before {shown}", ", or }", "as in { 'a', 'b' }"
         case "COLON":
-            what = "psum has no default" if psum else "this : belongs to no conditional and no attention"
-            return what, end, form or "P(i) ? a : b"
+            told = (
+                f"{what} has no default"
+                if form and first != "ATTENTION"
+                else "this : belongs to no conditional and no attention"
+            )
+            return told, end, form or "P(i) ? a : b"
         case "COMMA":
             return "a comma separates arguments, and mask and score, only", "an operator"
         case "LSQB":
@@ -639,7 +655,7 @@ def _before_operand(before: Lexeme | None, kind: str, last: str, shown: str) -> 
             empty = before.kind == "LPAR"
             return "nothing between the brackets" if empty else f"missing operand after {last}", _OPERAND
         case "LSQB":
-            return "[ stands after leftmost, rightmost and psum only", _OPERAND
+            return "[ stands after leftmost, rightmost, psum and count_j only", _OPERAND
         case "LBRACE":
             return "a set stands after in only", _OPERAND, "as in in(i) in { 'a', 'b' }"
     hint = "the input is in(i): write in(i) in { 'a', 'b' }" if kind == "MEMBER" else ""

@@ -1,0 +1,52 @@
+"""Programs with counts on the command line."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import Cli, written
+
+HISTOGRAM = """alphabet: a b
+n(i)    := psum_j[j <= i] Q_a(j)
+same(i) := count_j[1, n(i) = n(j)]
+less(i) := count_j[1, n(j) < same(i)]
+Y(i)    := same(i) > 2 & less(i) > same(i)
+accept: aabb
+reject: ab
+"""
+
+
+def accepts(word: str) -> bool:
+    """The same in Python: n counts a so far."""
+    upto = [word[: i + 1].count("a") for i in range(len(word))]
+    same = upto.count(upto[-1])
+    return same > 2 and sum(value < same for value in upto) > same
+
+
+def test_counts_are_proved_and_compiled(hardsim: Cli, tmp_path: Path) -> None:
+    file = written(tmp_path / "histogram.srasp", HISTOGRAM)
+    hardsim("prove", file, "--max-n", "5").exits(0, "PROVED", "every word of length 1 to 5")
+    hardsim("check", file, "--max-n", "5").exits(0, "PROVED", "all 62 words up to length 5")
+    listed = hardsim("words", file, "--max-n", "5").exits(0).out.split()
+    wanted = ["".join(word) for n in range(1, 6) for word in product("ab", repeat=n) if accepts("".join(word))]
+    assert [word for word in listed if set(word) <= set("ab")] == wanted
+    assert len(wanted) == 7
+    model = tmp_path / "histogram.ahat.json"
+    hardsim("compile", file, "-o", model).exits(0)
+    heads: list[Any] = [head for layer in json.loads(model.read_text())["program"]["layers"] for head in layer["heads"]]
+    assert [head["name"] for head in heads if head.get("shares")] == ["same: share", "less: v = 1-k: share"]
+    hardsim("check", model, "--max-n", "4").exits(0, "CERTIFIED")
+
+
+def test_a_count_without_a_construction_is_refused_by_name_and_place(hardsim: Cli, tmp_path: Path) -> None:
+    text = HISTOGRAM.replace("count_j[1, n(j)", "count_j[j < i, n(j)").partition("accept:")[0]
+    file = written(tmp_path / "refused.srasp", text)
+    outcome = hardsim("check", file)
+    assert outcome.code == 2
+    assert "refused.srasp:4:31: error: '<' between integers at i and at j has no construction inside a count" in (
+        " ".join(outcome.err.split())
+    )
+    assert "Under the mask 1" in outcome.err
