@@ -46,7 +46,7 @@ def test_a_count_without_a_construction_is_refused_by_name_and_place(hardsim: Cl
     file = written(tmp_path / "refused.srasp", text)
     outcome = hardsim("check", file)
     assert outcome.code == 2
-    assert "refused.srasp:4:31: error: '<' between integers at i and at j has no construction inside a count" in (
+    assert "refused.srasp:4:32: error: '<' between integers at i and at j has no construction inside a count" in (
         " ".join(outcome.err.split())
     )
     assert "Under the mask 1" in outcome.err
