@@ -61,6 +61,8 @@ def format_right_hand_side(right: ast.RightHandSide) -> str:
             return _text(expr, CONDITIONAL, "open")
         case ast.PrefixSum(value):
             return f"psum_j[j <= i] {_text(value, CONDITIONAL, 'number')}"
+        case ast.Mean(mask, value):
+            return f"mean_j[{MASKS[mask]}] {_text(value, CONDITIONAL, 'number')}"
         case ast.MatchCount(mask, score):
             return f"count_j[{MASKS[mask]}, {_text(score, CONDITIONAL, 'open')}]"
         case ast.Attention(side, mask, score, value, default):
@@ -113,6 +115,8 @@ def _logic(node: ast.Node, place: Place) -> tuple[int, str]:
             return ATOM, f"in({index})"
         case ast.HasSymbol(symbol, index):
             return ATOM, f"Q_{symbol if WORD.fullmatch(symbol) else quoted(symbol)}({index})"
+        case ast.RationalConstant(value):
+            return SIGNED, str(value)
         case ast.SymbolLiteral(name):
             return ATOM, quoted(name)
         case _:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, dataclass_transform
 
@@ -31,6 +32,8 @@ class Sort(Enum):
     BOOL = "Boolean"
     INT = "integer"
     SYMBOL = "symbol"
+    RATIONAL = "rational"
+    """Means, which are only compared, and what they are compared with."""
 
 
 UnaryOp: TypeAlias = Literal["X", "WX", "Y", "WY", "O", "H", "F", "G"]
@@ -80,6 +83,12 @@ class _SymbolNode(Node):
     """A node whose values are symbols."""
 
     sort = Sort.SYMBOL
+
+
+class _RationalNode(Node):
+    """A node whose values are rational numbers."""
+
+    sort = Sort.RATIONAL
 
 
 class _Whole(Node):
@@ -153,7 +162,8 @@ class Arrow(Node):
 
 
 class Compare(Node):
-    """A comparison: of two integer linear terms, or in programs (`=` and `!=` only) of two symbols or Booleans."""
+    """A comparison: of two integer linear terms, or in programs of two means, of a mean and a constant, or
+    (`=` and `!=` only) of two symbols or Booleans."""
 
     op: CompareOp
     left: Node
@@ -324,7 +334,21 @@ class MatchCount(IntegerNode):
     score: Expression
 
 
-RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount
+class Mean(_RationalNode):
+    """`mean_j[mask] value`: the mean of an integer expression over vectors at j, for the j that the mask allows, at
+    least one."""
+
+    mask: Mask
+    value: Expression
+
+
+class RationalConstant(_RationalNode):
+    """A rational number that a mean is compared with."""
+
+    value: Fraction
+
+
+RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount | Mean
 
 
 # ---- walking ----

@@ -17,6 +17,7 @@ from hardsim.compiling.from_srasp.network import (
     CONSTANT,
     NATURAL,
     POSITION,
+    Average,
     Boolean,
     Interval,
     Network,
@@ -25,7 +26,8 @@ from hardsim.compiling.from_srasp.network import (
     Symbols,
     Value,
 )
-from hardsim.compiling.from_srasp.scores import Case, Comparison, Terms
+from hardsim.compiling.from_srasp.scores import MIRRORED, RUNS, Case, Comparison, Terms
+from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine
@@ -41,7 +43,7 @@ ORDER_GAP: Final = "1/(4*n^2)"
 HALF: Final = Fraction(1, 2)
 Score: TypeAlias = tuple[list[Pair], str]
 """A score and the declared gap of its rows."""
-V = TypeVar("V", Boolean, ScaledInteger, Symbols)
+V = TypeVar("V", Boolean, ScaledInteger, Symbols, Average)
 BACK: Final[tuple[ast.Side, Mask]] = ("rightmost", Mask.STRICT_FUTURE)
 """Attention to the position before."""
 ONWARD: Final[tuple[ast.Side, Mask]] = ("leftmost", Mask.STRICT_PAST)
@@ -64,6 +66,7 @@ class Evaluator(Network):
 
     def __init__(self, program: ast.SraspProgram) -> None:
         super().__init__(program.symbols)
+        self.source = program.source
         self.tuples = {relation.name: frozenset(relation.tuples) for relation in program.relations}
         self.known: dict[str, Value] = {}
         letters = {symbol: Boolean(self.letter(f"in = {symbol}", [symbol])) for symbol in program.symbols}
@@ -142,6 +145,8 @@ class Evaluator(Network):
             return self.negation(self._compare("=", left, right, name))
         if left.sort is ast.Sort.BOOL:
             return self._arrow("<->", left, right, name)
+        if left.sort is ast.Sort.RATIONAL:
+            return self._compare_means(op, left, right, name)
         if left.sort is ast.Sort.SYMBOL:
             one, two = self.of(Symbols, left, f"{name}.1").forms, self.of(Symbols, right, f"{name}.2").forms
             return self.disjoint([(one[symbol], two[symbol]) for symbol in one if symbol in two], name)
@@ -151,6 +156,27 @@ class Evaluator(Network):
         if op in (">", ">="):
             first, second = second, first
         return self.at_most(first + self.constant(1) if op in ("<", ">") else first, second, name)
+
+    def _compare_means(self, op: ast.CompareOp, left: ast.Expression, right: ast.Expression, name: str) -> Boolean:
+        """A mean on one side, a mean over the same positions or a constant on the other."""
+        if isinstance(left, ast.RationalConstant):
+            return self._compare_means(MIRRORED[op], right, left, name)
+        mean = self.of(Average, left, name)
+        other = right.value if isinstance(right, ast.RationalConstant) else self.of(Average, right, name)
+        if isinstance(other, Average) and other.mask is not mean.mask:
+            raise Unsupported(
+                self.source,
+                left.span,
+                "a comparison of means over different positions has no construction",
+                hint=f"Compare means under the same mask, or each with a constant. {RUNS}",
+            )
+        if op == "=":
+            above = self.mean_at_least(mean, other, False, f"{name} >=")
+            beyond = self.mean_at_least(mean, other, True, f"{name} >")
+            return Boolean(above.form - beyond.form, raw=True)
+        if op in ("<", "<="):
+            return self.negation(self.mean_at_least(mean, other, op == "<=", name))
+        return self.mean_at_least(mean, other, op == ">", name)
 
     def _related(self, relation: str, args: Sequence[ast.Expression], name: str) -> Boolean:
         """The tuples are disjoint; those that differ in the last place only are one case."""
@@ -280,6 +306,8 @@ class Evaluator(Network):
                 case Symbols(forms):
                     parts = {symbol: fetched(form, f"{label} = {symbol}") for symbol, form in forms.items()}
                     return Symbols({symbol: part for symbol, part in parts.items() if isinstance(part, Boolean)})
+                case Average():
+                    raise AssertionError(f"{label} is a mean, which is only compared")
 
         def missing() -> Boolean:
             # BOS sees itself, and its own query prefers it: the flag is 1 there, and must be 0.

@@ -12,12 +12,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.compiling.from_srasp.attention import MASKS, Attended, Evaluator
-from hardsim.compiling.from_srasp.network import NATURAL, ZERO, Boolean, Interval, ScaledInteger, Symbols, Value
+from hardsim.compiling.from_srasp.network import (
+    NATURAL,
+    ZERO,
+    Average,
+    Boolean,
+    Interval,
+    ScaledInteger,
+    Symbols,
+    Value,
+)
 from hardsim.compiling.from_srasp.scores import (
     MAX_CASES,
     MAX_RANGE,
@@ -46,20 +56,25 @@ _COMMENT = re.compile(" //.*$")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """An integer in the columns: `n * whole + bits` at position i, times i + 1 if both are means over 0..i."""
+    """An integer in the columns: `n * whole + bits` at position i, times c + 1 if both are means over BOS and the c
+    positions that a mask allows."""
 
     whole: Affine
     bits: Affine = ZERO
-    mean: bool = False
+    mean: Mask | None = None
 
     def column(self, trace: HardTrace) -> Exact:
-        """The integer at every index of every word of a batch, but for the factor i + 1; shape (words, positions)."""
+        """The integer at every index of every word of a batch, but for the factor c + 1; shape (words, positions)."""
         return trace.sum((self.whole.scaled(trace.n) + self.bits).terms)
+
+    def seen(self, i: int, n: int) -> int:
+        """c at a position."""
+        return {Mask.FUTURE: i, Mask.PAST: n - i + 1, Mask.NONE: n}[self.mean] if self.mean is not None else 0
 
     def outside(self, trace: HardTrace) -> NDArray[np.bool_]:
         """Where the integer is outside [-n, n]; shape (words, n), positions from 1."""
         column, n = self.column(trace), trace.n
-        factors = np.arange(2, n + 2) if self.mean else np.ones(n, dtype=np.int64)
+        factors = np.array([self.seen(i, n) + 1 for i in range(1, n + 1)], dtype=np.int64)
         sizes = np.abs(widened(column.whole[:, 1:], column.size * (n + 1)) * factors)
         result: NDArray[np.bool_] = sizes > n * column.unit
         return result
@@ -76,19 +91,22 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """How to read a vector at the end of a run: a Boolean is `measures[""]`, true above 1/2; an integer is
+    """How to read a vector at the end of a run: a Boolean is `measures[""]`, true above 1/2; an integer or a mean is
     `measures[""]`; a symbol is the one with the largest measure (1, the others have 0)."""
 
     sort: ast.Sort
     measures: Mapping[str, Measure]
 
-    def values(self, trace: HardTrace, word: int) -> list[bool | int | str]:
+    def values(self, trace: HardTrace, word: int) -> list[bool | int | str | Fraction]:
         """The vector at positions 1..n of one word of the batch."""
         columns = {key: measure.column(trace) for key, measure in self.measures.items()}
         positions = range(1, trace.n + 1)
         if self.sort is ast.Sort.SYMBOL:
             return [max(columns, key=lambda symbol: columns[symbol].at(word, i)) for i in positions]
         values = [columns[""].at(word, i) for i in positions]
+        if self.sort is ast.Sort.RATIONAL:
+            seen = [self.measures[""].seen(i, trace.n) for i in positions]
+            return [value * Fraction(count + 1, count) for value, count in zip(values, seen, strict=True)]
         if self.sort is ast.Sort.BOOL:
             return [2 * value > 1 for value in values]
         return [round(value) for value in values]
@@ -119,7 +137,7 @@ class Compiled:
         word, number = min(found)
         guard = self.guards[number]
         i = int(guard.measure.outside(trace)[word].argmax()) + 1
-        value = guard.measure.column(trace).at(word, i) * (i + 1 if guard.measure.mean else 1)
+        value = guard.measure.column(trace).at(word, i) * (guard.measure.seen(i, trace.n) + 1)
         shown = ("" if all(len(symbol) == 1 for symbol in words[word]) else " ").join(words[word])
         raise OutOfRange(
             f"word '{shown}': {guard.what} of the vector {guard.vector} is {value} at position {i}, outside "
@@ -181,6 +199,8 @@ class _Compiler(Evaluator):
         match value:
             case Boolean():
                 return {"": Measure(ZERO, self.rounded(value, name).form)}
+            case Average(mask, whole, bits):
+                return {"": Measure(whole, bits, mean=mask)}
             case ScaledInteger(form, _, bits):
                 return {"": Measure(form, Affine.of([(one, c * k) for c, bit in bits for one, k in bit.terms]))}
             case Symbols(forms):
@@ -208,12 +228,16 @@ class _Compiler(Evaluator):
                 return self._attention(attention, statement.name)
             case ast.MatchCount() as count:
                 return self._count(count, statement.name)
+            case ast.Mean(mask, value):
+                term = at_i(folded(value, self.tuples))
+                number = self.of(ScaledInteger, term, f"{statement.name}: term")
+                return self.average(MASKS[mask], number, statement.name)
 
     def _prefix_sum(self, value: ast.Expression, name: str) -> ScaledInteger:
         number = self.of(ScaledInteger, value, f"{name}: term")
         means = self.mean(number, name)
         if not _sums_in_range(number.interval):
-            self._watch(name, "the prefix sum", Measure(*means, mean=True))
+            self._watch(name, "the prefix sum", Measure(*means, mean=Mask.FUTURE))
         return self.prefix_sum(number, means, name)
 
     # ---- attention ----

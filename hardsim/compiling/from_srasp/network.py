@@ -159,7 +159,18 @@ class Symbols:
     forms: Mapping[str, Boolean]
 
 
-Value: TypeAlias = Boolean | ScaledInteger | Symbols
+@dataclass(frozen=True, slots=True)
+class Average:
+    """A mean m over the c positions that a mask allows, as two means over these and BOS: `m/n` is
+    `(whole + bits/n) (c + 1)/c` at positions 1..n. |m| is at most `size` n."""
+
+    mask: Mask
+    whole: Affine
+    bits: Affine
+    size: int
+
+
+Value: TypeAlias = Boolean | ScaledInteger | Symbols | Average
 
 
 POSITION: Final = "i/n"
@@ -572,14 +583,14 @@ class Network(Builder):
                 result = result + self.encoding(text).scaled(factor)
         return result
 
-    def mean(self, value: ScaledInteger, name: str) -> tuple[Affine, Affine]:
-        """The means over BOS and 1..i of v/n without its bits, and of its bits: together s / (n (i + 1)) if the second
-        is divided by n, where s is the sum of v over 1..i."""
+    def mean(self, value: ScaledInteger, name: str, mask: Mask = Mask.FUTURE) -> tuple[Affine, Affine]:
+        """The means over BOS and what the mask allows, 1..i by default, of v/n without its bits, and of its bits:
+        together s / (n (i + 1)) if the second is divided by n, where s is the sum of v over 1..i."""
         bits = ZERO
         for count, bit in value.bits:
             bits = bits + bit.scaled(count)
         means = [
-            self.attend(f"{name}: {what}", Mask.FUTURE, [], "", form) if form.terms else ZERO
+            self.attend(f"{name}: {what}", mask, [], "", form) if form.terms else ZERO
             for what, form in (("mean", value.form), ("mean of bits", bits))
         ]
         return means[0], means[1]
@@ -603,6 +614,36 @@ class Network(Builder):
             found = self.attend(label, Mask.NONE, score, "1/(n^2*(i+1))", position)
             result = result + found.scaled(sign)
         return ScaledInteger(result, NATURAL if value.interval.natural else FULL)
+
+    def average(self, mask: Mask, value: ScaledInteger, name: str) -> Average:
+        """The mean over what a mask allows."""
+        return Average(mask, *self.mean(value, name, mask), value.interval.size)
+
+    def mean_at_least(self, left: Average, right: Average | Fraction, strict: bool, name: str) -> Boolean:
+        """`left >= right`, or `>`, for means over the same positions or a constant p/q.
+
+        Over q and c + 1, with c positions in the mask, the difference is an integer s: q m - p, summed, or the sum of
+        the differences. Its sign is read as that of other integers (`at_least_zero`), and nothing limits its size: the
+        query is s/(n(c+1)) plus half of the least step, 1/(2n(c+1)), or minus that for `>`. The part of s that bits
+        make is not divided by n in the query, but in the key. At BOS, which may see every position, the query is made
+        positive, so that the head reads 1 there, which is taken away again.
+        """
+        count = {Mask.FUTURE: "i", Mask.PAST: "(n-i+1)", Mask.NONE: "n"}[left.mask]
+        if isinstance(right, Average):
+            whole, bits, size = left.whole - right.whole, left.bits - right.bits, left.size + right.size
+        else:
+            shift = self.encoding(f"{count}/({count}+1)").scaled(right.numerator) if right else ZERO
+            factor = right.denominator
+            whole, bits = left.whole.scaled(factor), left.bits.scaled(factor) - shift
+            size = factor * left.size + abs(right.numerator)
+        half = self.encoding(f"1/(2*n*({count}+1))").scaled(-1 if strict else 1)
+        first = self.encoding("[i = 1]")
+        score: list[Pair] = [
+            (whole + half + self.begin.scaled(2 * size + 2), first - self.begin),
+            (bits, self.encoding("[i = 1]/n") - self.begin_inverse),
+        ]
+        out = self.attend(name, Mask.NONE, score, f"1/(2*n*({count}+1))", first)
+        return Boolean(out - self.begin, raw=True)
 
     # ---- counts ----
 

@@ -151,7 +151,7 @@ ORDER_MASKS: Final = {"leftmost": ("1", "j<i", "j<=i"), "rightmost": ("1", "j>i"
 
 Operators: TypeAlias = Mapping[ast.CompareOp, ast.CompareOp]
 _OPPOSITE: Final[Operators] = {"<": ">=", "<=": ">", "=": "!=", "!=": "=", ">=": "<", ">": "<="}
-_MIRRORED: Final[Operators] = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">=": "<=", ">": "<"}
+MIRRORED: Final[Operators] = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">=": "<=", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ class Planner:
         there: list[tuple[int, ast.Expression]] = []
         # written with the side that reads i on the left, so that a number in an error has the user's sign
         swapped = "i" not in indices(node.left) or "j" not in indices(node.right)
-        sign, relation = (-1, _MIRRORED[node.op]) if swapped else (1, node.op)
+        sign, relation = (-1, MIRRORED[node.op]) if swapped else (1, node.op)
         stack = [(sign, node.left), (-sign, node.right)]
         while stack:
             factor, part = stack.pop()
@@ -328,6 +328,13 @@ class Planner:
 
     def _cases(self, score: ast.Expression, span: Span) -> list[Case]:
         """Case by case over what the score reads at i (Shannon's expansion); the false cases are left out."""
+        for part in walk(score):
+            if isinstance(part, ast.Compare) and part.left.sort is ast.Sort.RATIONAL and mixed(part):
+                raise self._refused(
+                    part.span,
+                    "a comparison between means at i and at j has no construction inside a score",
+                    "Compare each mean with a constant, in a vector of its own.",
+                )
         found: list[Case] = []
         stack: list[Case] = [Case((), score)]
         while stack:
@@ -390,6 +397,6 @@ def _reads_i(node: ast.Expression) -> ast.Expression | None:
     reads = indices(node)
     if "i" not in reads:
         return None
-    if "j" not in reads and node.sort is not ast.Sort.INT:
+    if "j" not in reads and node.sort in (ast.Sort.BOOL, ast.Sort.SYMBOL):
         return node
     return next((found for part in children(node) if (found := _reads_i(part)) is not None), None)

@@ -7,6 +7,7 @@ Positions are 1..n, where n is the length after padding.
     P(i) := side[mask, S(i,j)] V(i,j) : D(i) V(i, j) for the leftmost (rightmost) j of 1..n that the mask allows and
                                              for which S(i, j) is true; D(i) if there is no such j
     P(i) := psum_j[j<=i] V(j)                the sum of V(j) over j = 1..i
+    P(i) := mean_j[mask] V(j)                the mean of V(j) over the j of 1..n that the mask allows, a rational number
     P(i) := count_j[mask, S(i,j)]            how many j of 1..n the mask allows and have a true S(i, j)
 
 The definitions are those of Yang, Chiang and Angluin 2024 (B-RASP) and of Strobl, Angluin, Chiang, Rawski and
@@ -16,6 +17,7 @@ Sabharwal 2024 (B-RASP[pos] and S-RASP); `count_j` is the `selector_width` of We
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from operator import add, eq, sub
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -24,8 +26,8 @@ from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
 from hardsim.lang.words import written_word
 
-Value: TypeAlias = bool | int | str
-"""A Boolean, an integer or a symbol, as the sort of the vector says."""
+Value: TypeAlias = bool | int | str | Fraction
+"""A Boolean, an integer, a symbol or a rational number, as the sort of the vector says."""
 
 _Place: TypeAlias = tuple[int, int]
 """The positions i and j; j is ignored by what reads i only."""
@@ -132,7 +134,12 @@ class ProgramOracle:
     def _function(self, node: ast.Expression) -> _Function:
         """An expression as a function; one level of recursion per level of the tree, here and when it is called."""
         match node:
-            case ast.Truth(constant) | ast.Integer(constant) | ast.SymbolLiteral(constant):
+            case (
+                ast.Truth(constant)
+                | ast.Integer(constant)
+                | ast.SymbolLiteral(constant)
+                | ast.RationalConstant(constant)
+            ):
                 return lambda state, at: constant
             case ast.HasSymbol(symbol, index):
                 here = _INDEX[index]
@@ -177,6 +184,14 @@ class ProgramOracle:
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda state, at: sum(term(state, (at[0], j)) for j in range(1, at[0] + 1))
+            case ast.Mean(mask, value):
+                allowed, term = _MASK[mask], self._function(value)
+
+                def mean(state: _State, at: _Place) -> Fraction:
+                    terms = [term(state, (at[0], j)) for j in range(1, state.n + 1) if allowed(at[0], j)]
+                    return Fraction(sum(terms), len(terms))
+
+                return mean
             case ast.MatchCount(mask, score):
                 allowed, selects = _MASK[mask], self._function(score)
                 return lambda state, at: sum(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TypeAlias, cast
 
 from hardsim.errors import SourceError, Span, did_you_mean
@@ -24,7 +25,12 @@ _CALLED = re.compile(r"\s*\(\s*i\s*\)$")
 _Found: TypeAlias = "Sort | None"
 """The sort of a tree; None for the literals 0 and 1 (and conditionals between them), which become what is needed."""
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_WITH_ARTICLE = {Sort.BOOL: "a Boolean", Sort.INT: "an integer", Sort.SYMBOL: "a symbol"}
+_WITH_ARTICLE = {
+    Sort.BOOL: "a Boolean",
+    Sort.INT: "an integer",
+    Sort.SYMBOL: "a symbol",
+    Sort.RATIONAL: "a rational number",
+}
 
 MAX_LEVELS = 100
 """Operators on a path from the root of a right-hand side to a leaf, counted as in formulas, for the same reason."""
@@ -32,12 +38,13 @@ MAX_LEVELS = 100
 _BUILT_IN: Mapping[str, Callable[..., ast.Expression]] = {"in": ast.InputSymbol, "pos": ast.Position, "len": ast.Length}
 
 _OPERAND = "a vector, a number, a quoted symbol, !, - or an opening bracket"
-_ENDS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "QUOTED", "TRUTH", "RPAR", "RBRACE"})
-_STARTS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "QUOTED", "TRUTH", "LPAR", "NOT"})
+_ENDS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "FRACTION", "QUOTED", "TRUTH", "RPAR", "RBRACE"})
+_STARTS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "FRACTION", "QUOTED", "TRUTH", "LPAR", "NOT"})
 _FORM = {
     "ATTENTION": "{}[mask, score] value : default",
     "PSUM": "psum_j[j<=i] value",
     "COUNT_J": "count_j[mask, score]",
+    "MEAN_J": "mean_j[mask] value",
 }
 
 
@@ -166,6 +173,11 @@ def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.S
         hint = did_you_mean(name, vectors)
         message = f"unknown vector {brief(name)}" if name else "output: names no vector"
         raise layout.error(place, message, f"a vector of the program ({listed(vectors)})", hint)
+    if vectors[name].sort is Sort.RATIONAL:
+        message = f"the output {name} is a mean"
+        expected = "a Boolean vector (accepts words) or a symbol vector (a transduction)"
+        hint = "compare it, as in Y(i) := ... >= 1/2, or name another vector: output: NAME"
+        raise layout.error(place, message, expected, hint)
     if vectors[name].sort is Sort.INT:
         message = f"the output {name} is a vector of integers"
         expected = "a Boolean vector (accepts words) or a symbol vector (a transduction)"
@@ -277,7 +289,7 @@ class ProgramScope(Cited):
     current: str = ""
     indices: frozenset[str] = frozenset({"i"})
     """The positions that vectors may be read at."""
-    elsewhere: str = "j is known in attention, psum and count_j only"
+    elsewhere: str = "j is known in attention, psum, count_j and mean_j only"
     """Why they may not be read at others."""
     sorts: dict[Raw, _Found] = field(default_factory=dict)
     """Those that are known of trees: to find one may take a walk over the operands."""
@@ -314,7 +326,7 @@ class ProgramScope(Cited):
             return f"the symbol {word} is written {quoted(word)}, and Q_{word}(i) says that it stands at i"
         if f"{word}_?" in self.vectors:
             return f"did you mean {word}_??"
-        others = (*PROGRAM_VECTORS, "leftmost", "rightmost", "psum", "count_j", "true", "false")
+        others = (*PROGRAM_VECTORS, "leftmost", "rightmost", "psum", "count_j", "mean_j", "true", "false")
         return name_hint(word, (*self.vectors, *self.relations, *others))
 
     # ---- sorts and expressions: every method raises SourceError ----
@@ -334,6 +346,8 @@ class ProgramScope(Cited):
                 return None if raw.text in ("0", "1") else Sort.INT
             case "quoted":
                 return Sort.SYMBOL
+            case "fraction":
+                return Sort.RATIONAL
             case "sum" | "product" | "sign":
                 return Sort.INT
             case "word":
@@ -359,7 +373,7 @@ class ProgramScope(Cited):
     def of(self, raw: Raw, wanted: Sort) -> ast.Expression:
         """The expression of a tree that must have a sort. Raises SourceError if it has another."""
         found = self.sort(raw)
-        if found is not None and found is not wanted:
+        if found is not None and (found is not wanted or found is Sort.RATIONAL):
             raise self._wrong(raw, found, wanted)
         match raw.kind:
             case "number" if wanted is Sort.SYMBOL:
@@ -391,6 +405,10 @@ class ProgramScope(Cited):
                 return logical(raw, tuple([self.of(arg, Sort.BOOL) for arg in raw.args]))
 
     def _wrong(self, raw: Raw, found: Sort, wanted: Sort) -> SourceError:
+        if found is Sort.RATIONAL:
+            what = "a fraction" if raw.kind == "fraction" else "a mean"
+            message = f"{self._text(raw)} is {what}, which can only be compared"
+            return self.error(raw.whole, message, "a comparison with a mean", "as in Y(i) := m(i) >= 1/2")
         hint = ""
         if wanted is Sort.BOOL:
             hint = "compare it, as in ... > 0" if found is Sort.INT else "compare it, as in ... = 'a'"
@@ -405,6 +423,12 @@ class ProgramScope(Cited):
     def _comparison(self, raw: Raw) -> ast.Expression:
         left, right = raw.args
         op = cast(ast.CompareOp, raw.text)
+        if Sort.RATIONAL in (self.sort(left), self.sort(right)):
+            sides = self._rational(left), self._rational(right)
+            if not any(isinstance(side, ast.Ref) for side in sides):
+                hint = "multiply both sides, or write true or false"
+                raise self.error(raw.whole, "a comparison of two constants", "a mean on one side", hint)
+            return ast.Compare(op, *sides, span=raw.at)
         if op in _FLIPPED:
             for arg in raw.args:
                 found = self.sort(arg)
@@ -416,6 +440,24 @@ class ProgramScope(Cited):
         else:
             sort = self.joined(left, right, raw.at, f"the two sides of {op}")
         return ast.Compare(op, self.of(left, sort), self.of(right, sort), span=raw.at)
+
+    def _rational(self, raw: Raw) -> ast.Expression:
+        """One side of a comparison of means: a mean, or a constant."""
+        if raw.kind == "word" and self.sort(raw) is Sort.RATIONAL:
+            return self._word(raw)
+        sign, number = 1, raw
+        while number.kind == "sign":
+            sign, number = -sign if number.text == "-" else sign, number.args[0]
+        if number.kind not in ("number", "fraction"):
+            message = f"a mean is compared with a constant or a mean, not with {self._text(raw)}"
+            hint = "of an integer vector take the mean, too, or compare sums: psum_j and count_j are integers"
+            raise self.error(raw.whole, message, "an integer, a fraction such as 1/2, or a mean", hint)
+        over, _, under = number.text.partition("/")
+        below = self.integer(under.strip() or "1", number.at)
+        if below == 0:
+            raise self.error(number.at, "a fraction with denominator 0", "a positive denominator")
+        value = Fraction(sign * self.integer(over.strip(), number.at), below)
+        return ast.RationalConstant(value, span=raw.at)
 
     def _member(self, raw: Raw) -> ast.Expression:
         element, *members = raw.args
@@ -510,6 +552,8 @@ def read_right_hand_side(scope: ProgramScope, tokens: Sequence[Lexeme], region: 
             raise scope.error(node.at, f"nesting beyond {MAX_LEVELS} levels", hint=hint)
     if raw.kind == "attention":
         return _attention(scope, raw)
+    if raw.kind == "mean_j":
+        return _mean(scope, raw)
     if raw.kind == "count_j":
         mask_raw, score_raw = raw.args
         score = replace(scope, indices=frozenset({"i", "j"})).of(score_raw, Sort.BOOL)
@@ -540,6 +584,21 @@ def _attention(scope: ProgramScope, raw: Raw) -> ast.Attention:
         raise scope.error(default_raw.whole, message, _WITH_ARTICLE[sort], hint)
     side = cast(ast.Side, raw.text)
     return ast.Attention(side, mask, score, value, outer.of(default_raw, sort), span=raw.at)
+
+
+def _mean(scope: ProgramScope, raw: Raw) -> ast.Mean:
+    mask_raw, value_raw = raw.args
+    mask = _mask(scope, mask_raw)
+    if mask in ("j<i", "j>i"):
+        message = (
+            f"there is no position to take the mean of under {scope.excerpt(mask_raw.whole)} at one end of the word"
+        )
+        hint = "j<=i and j>=i include i itself"
+        raise scope.error(mask_raw.whole, message, "1, j<=i or j>=i", hint)
+    value = replace(scope, indices=frozenset({"j"}), elsewhere="mean_j takes the mean of vectors at j").number(
+        value_raw
+    )
+    return ast.Mean(mask, value, span=raw.at)
 
 
 def _mask(scope: ProgramScope, raw: Raw) -> ast.Mask:
@@ -594,7 +653,7 @@ def _missing_at_end(tokens: Sequence[Lexeme], last: str, form: str) -> tuple[str
     """What the mistake is called if the tokens end too early, what is expected, and a hint; `last` is the last token,
     `form` how the attention or psum of the statement is written."""
     if not tokens:
-        return "nothing stands after :=", f"attention, psum, count_j or {_OPERAND}"
+        return "nothing stands after :=", f"attention, psum, count_j, mean_j or {_OPERAND}"
     kinds = [token.kind for token in tokens]
     lacking = kinds.count("CONDITIONAL") - kinds.count("COLON")  # negative: the `:` of the default is there
     if kinds[-1] in _FORM:
@@ -613,11 +672,11 @@ def _after_operand(
 ) -> tuple[str, ...]:
     token, end = tokens[index], "an operator or the end"
     shown = scope.written(token.span)
-    psum, first = tokens[0].kind == "PSUM", tokens[0].kind
+    psum, first = tokens[0].kind in ("PSUM", "MEAN_J"), tokens[0].kind
     what = "attention" if first == "ATTENTION" else first.lower()
     match token.kind:
         case "RSQB" | "COMMA" if inside == "LSQB" and psum:
-            return "psum has a mask and no score", "]", form
+            return f"{what} has a mask and no score", "]", form
         case "RSQB" if inside == "LSQB":
             return f"{what} without a score", ", and a score", "a score that is always true is written 1"
         case "COMMA" if inside == "LSQB":
@@ -639,7 +698,7 @@ def _after_operand(
             return f"{shown} has no meaning here", end, "membership is written in(i) in { 'a', 'b' }"
         case "MEMBER":
             return "in cannot be chained", "an operator that is no comparison"
-        case "LPAR" if tokens[index - 1].kind in ("QUOTED", "NUMBER", "TRUTH"):
+        case "LPAR" if tokens[index - 1].kind in ("QUOTED", "NUMBER", "FRACTION", "TRUTH"):
             return f"{scope.written(tokens[index - 1].span)} takes no argument", end
     text, start = scope.source.text, token.span.start
     begins_line = not text[text.rfind("\n", 0, start) + 1 : start].strip()
@@ -655,7 +714,7 @@ def _before_operand(before: Lexeme | None, kind: str, last: str, shown: str) -> 
             empty = before.kind == "LPAR"
             return "nothing between the brackets" if empty else f"missing operand after {last}", _OPERAND
         case "LSQB":
-            return "[ stands after leftmost, rightmost, psum and count_j only", _OPERAND
+            return "[ stands after leftmost, rightmost, psum, count_j and mean_j only", _OPERAND
         case "LBRACE":
             return "a set stands after in only", _OPERAND, "as in in(i) in { 'a', 'b' }"
     hint = "the input is in(i): write in(i) in { 'a', 'b' }" if kind == "MEMBER" else ""
