@@ -221,7 +221,7 @@ def programs(draw: st.DrawFn, shape: Shape = Shape()) -> ast.SraspProgram:
         *([Sort.RATIONAL] if shape.integers and shape.means else []),
         *([Sort.SYMBOL] if shape.symbols else []),
     ]
-    outputs = [shape.output] if shape.output else [sort for sort in sorts if sort in (Sort.BOOL, Sort.SYMBOL)]
+    outputs = [shape.output] if shape.output else [sort for sort in sorts if sort is not Sort.RATIONAL]
     count = draw(st.integers(1, shape.vectors))
     inner = [maker.statement(f"v{number}", maker.pick(sorts)) for number in range(1, count)]
     last = maker.statement("Y", maker.pick(outputs))

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from hardsim.lang import ast
 from hardsim.lang.vocabulary import WORD, quoted
-from hardsim.lang.words import written_word
+from hardsim.lang.words import written_output, written_word
 
 # How tightly an operator binds; an operand that binds less tightly than its place asks for gets brackets.
 CONDITIONAL, ARROW, OR, XOR, AND, NOT, COMPARE, SUM, PRODUCT, SIGNED, ATOM = range(11)
@@ -44,7 +44,7 @@ def _lines(program: ast.SraspProgram) -> Iterator[str]:
     for example in program.examples:
         word = written_word(example.word, program.alphabet)
         if isinstance(example, ast.MapExample):
-            yield f"map: {word} -> {written_word(example.output, program.alphabet)}".rstrip()
+            yield f"map: {word} -> {written_output(example.output, program.alphabet)}".rstrip()
         else:
             yield f"{'accept' if example.accept else 'reject'}: {word}"
     for relation in program.relations:

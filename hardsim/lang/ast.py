@@ -476,10 +476,11 @@ class Relation(Spanned):
 
 
 class MapExample(Spanned):
-    """A pair of a `map:` line: an input and the output that the program gives for it (blanks dropped)."""
+    """A pair of a `map:` line: an input and the output that the program gives for it (blanks dropped), symbols or
+    integers."""
 
     word: tuple[str, ...]
-    output: tuple[str, ...]
+    output: tuple[str | int, ...]
 
 
 ProgramExample: TypeAlias = Example | MapExample
@@ -488,7 +489,8 @@ ProgramExample: TypeAlias = Example | MapExample
 @dataclass(frozen=True)
 class SraspProgram:
     """A `.srasp` file: header, relations and vectors, in the order of the text. `output` names a Boolean vector (an
-    acceptor: a word is accepted iff it is true at position n) or a symbol vector (a transduction). `pad` is the padded
+    acceptor: a word is accepted iff it is true at position n), a symbol vector (a transduction) or an integer vector
+    (words are mapped to lists of integers, one a position). `pad` is the padded
     length as an expression in `len`, the length before padding; None leaves words as they are. `alphabet` is that of
     the input, without the blank. `origin` is the header's `source:` line."""
 
@@ -510,7 +512,7 @@ class SraspProgram:
 
     @property
     def is_acceptor(self) -> bool:
-        """Whether the output is Boolean; otherwise it is a symbol vector."""
+        """Whether the output is Boolean; otherwise it is a vector of symbols or of integers."""
         return self.vectors[self.output].sort is Sort.BOOL
 
     @property

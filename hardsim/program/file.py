@@ -233,6 +233,7 @@ def program_json(program: Program) -> dict[str, Any]:
         threshold=str(program.threshold) if hard else None,
         reading=program.reading if hard else None,
         outputs=dict(program.outputs) or None,
+        integers=program.integers or None,
         meanings=dict(program.meanings) or None,
     )
 
@@ -274,7 +275,7 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
         InputError: naming the place, what was expected and what was found.
     """
     data.only("regime", "alphabet", "bos", "coordinates", "temperature", "letters", "encodings", "layers", "output",
-              "threshold", "reading", "outputs", "meanings")  # fmt: skip
+              "threshold", "reading", "outputs", "integers", "meanings")  # fmt: skip
     if data.has("temperature"):
         data.field("temperature").arith()  # version 1 repeated that of the regime
     alphabet, bos = store.read_alphabet(data), store.read_bos(data)
@@ -297,6 +298,7 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
         threshold=data.field("threshold").rational() if data.has("threshold") else None,
         reading=store.read_reading(data),
         outputs=tuple((symbol, reading.known_name(item)) for symbol, item in outputs),
+        integers=data.has("integers") and data.field("integers").boolean(),
         regime=data.field("regime").text() if data.has("regime") else "",
         meanings={name: item.text() for name, item in data.field("meanings").members()} if data.has("meanings") else {},
     )

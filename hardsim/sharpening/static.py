@@ -132,10 +132,20 @@ def static_facts(program: Program, n: int) -> LengthFacts:
         layers.append(found)
     facts = LengthFacts(n, 0, layers, _size(program, columns), exhaustive=True)
     if program.threshold is not None:
-        read = [span for _, out in program.outputs for span in columns[out][1 - program.first :]]
-        read = read or [columns[program.output][program.reading_index(n)]]
-        facts.distance = min(_distance(span, Fraction(program.threshold)) for span in read)
+        place = program.reading_index(n)
+        some = slice(1 - program.first, None) if program.maps else slice(place, place + 1)
+        read = [span for out in program.answers for span in columns[out][some]]
+        facts.distance = min(
+            _lattice_distance(span, n) if program.integers else _distance(span, Fraction(program.threshold))
+            for span in read
+        )
     return facts
+
+
+def _lattice_distance(span: NumberRange, n: int) -> Fraction:
+    """A lower bound of the distance of an integer over n from where another is nearer (0 if it need not be one)."""
+    whole = span.step is not None and (span.low * n).denominator == (span.step * n).denominator == 1
+    return Fraction(1, 2 * n) if whole else ZERO
 
 
 def _distance(span: NumberRange, threshold: Fraction) -> Fraction:

@@ -1,4 +1,4 @@
-"""Programs with counts on the command line."""
+"""Programs with counts, means and integer outputs on the command line."""
 
 from __future__ import annotations
 
@@ -50,3 +50,49 @@ def test_a_count_without_a_construction_is_refused_by_name_and_place(hardsim: Cl
         " ".join(outcome.err.split())
     )
     assert "Under the mask 1" in outcome.err
+
+
+DEPTH = """alphabet: ( )
+d(i) := psum_j[j <= i] (in(j) = '(' ? 1 : -1)
+Y(i) := 2 * d(i) - 1
+map: (()) -> 1 3 1 -1
+"""
+
+
+def depths(word: str) -> list[int]:
+    """The same in Python."""
+    return [2 * (word[:i].count("(") - word[:i].count(")")) - 1 for i in range(1, len(word) + 1)]
+
+
+def test_integer_outputs_are_checked_proved_and_printed(hardsim: Cli, tmp_path: Path) -> None:
+    file = written(tmp_path / "depth.srasp", DEPTH)
+    hardsim("check", file, "--max-n", "5").exits(0, "PROVED", "all 62 words up to length 5", "(() -> 1 3 1")
+    hardsim("prove", file, "--max-n", "12").exits(0, "PROVED", "every word of length 1 to 12")
+    hardsim("bound", file, "--max-n", "3").exits(0, "CERTIFIED")
+    for engine in ("float64", "ball", "mpmath"):
+        hardsim("eval", file, "(())(", ")", "--engine", engine).exits(0, "1 3 1 -1 1", "-3")
+    document = json.loads(hardsim("eval", file, "())((", "--json", "-").exits(0).out)
+    (word,) = document["results"][0]["words"]
+    assert word["oracle"] == word["hard"] == word["soft"] == depths("())((")
+    model = tmp_path / "depth.ahat.json"
+    hardsim("compile", file, "-o", model).exits(0)
+    assert json.loads(model.read_text())["program"]["integers"] is True
+    hardsim("check", model, "--max-n", "4").exits(0, "CERTIFIED", "(() -> 1 3 1")
+    hardsim("show", file).exits(0, "the output integer of each position is the one nearest to n times output")
+    assert "accepts none" in hardsim("words", file).err
+
+
+def test_a_temperature_that_is_too_high_rounds_to_another_integer(hardsim: Cli, tmp_path: Path) -> None:
+    file = written(tmp_path / "depth.srasp", DEPTH)
+    hardsim("check", file, "--max-n", "3", "--tau", "1/2").exits(
+        1, "REFUTED", "oracle: 1; hard attention: 1; softmax: 0"
+    )
+
+
+def test_means_are_proved(hardsim: Cli, tmp_path: Path) -> None:
+    text = "alphabet: a b\nm(i) := mean_j[j <= i] Q_a(j)\nY(i) := m(i) >= 1/2\naccept: ab abba\nreject: b abb\n"
+    file = written(tmp_path / "half.srasp", text)
+    hardsim("check", file, "--max-n", "6").exits(0, "PROVED", "all 126 words up to length 6")
+    listed = hardsim("words", file, "--max-n", "4").exits(0).out.split()
+    words = ["".join(word) for n in range(1, 5) for word in product("ab", repeat=n)]
+    assert [word for word in listed if set(word) <= set("ab")] == [w for w in words if 2 * w.count("a") >= len(w)]

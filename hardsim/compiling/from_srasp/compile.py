@@ -179,7 +179,7 @@ class _Compiler(Evaluator):
         outputs = {
             symbol: self._coordinate(form, f"output = {symbol}" if symbol else "output")
             for symbol, form in forms.items()
-            if isinstance(form, Boolean)
+            if isinstance(form, Boolean | ScaledInteger)
         }
         measures = [measure for forms in vectors.values() for measure in forms.values()]
         measures += [guard.measure for guard in self.guards]
@@ -188,7 +188,7 @@ class _Compiler(Evaluator):
         symbols = tuple((symbol, name) for symbol, name in outputs.items() if symbol)
         return Compiled(
             program=self.program,
-            model=self.build(next(iter(outputs.values())), symbols),
+            model=self.build(next(iter(outputs.values())), symbols, isinstance(output, ScaledInteger)),
             vectors={name: Readout(self.program.vectors[name].sort, forms) for name, forms in vectors.items()},
             guards=tuple(self.guards),
             warnings=tuple(self.warnings),
@@ -209,8 +209,13 @@ class _Compiler(Evaluator):
                     for symbol, form in forms.items()
                 }
 
-    def _coordinate(self, value: Boolean, name: str) -> str:
-        """The name of a coordinate that holds a Boolean."""
+    def _coordinate(self, value: Boolean | ScaledInteger, name: str) -> str:
+        """The name of a coordinate that holds a Boolean, or an integer over n."""
+        if isinstance(value, ScaledInteger):
+            form = self.settled(value, name)
+            if len(form.terms) != 1 or form.terms[0][1] != 1:
+                form = self.hidden(name, [(sign, form.scaled(sign)) for sign in (1, -1)])
+            return form.terms[0][0]
         form = self.rounded(value, name).form
         if len(form.terms) != 1 or form.terms[0][1] != 1:
             form = self.thresholds(name, [(1, form)])

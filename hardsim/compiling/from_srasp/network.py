@@ -304,7 +304,7 @@ class Builder:
         self._letters = {name: letter for name, letter in self._letters.items() if name in live}
         self._encodings = {name: encoding for name, encoding in self._encodings.items() if name in live}
 
-    def build(self, output: str, outputs: tuple[tuple[str, str], ...] = ()) -> Program:
+    def build(self, output: str, outputs: tuple[tuple[str, str], ...] = (), integers: bool = False) -> Program:
         """The program; it accepts where coordinate `output` is above 1/2 at the last position."""
         return Program(
             alphabet=self.symbols,
@@ -320,6 +320,7 @@ class Builder:
             bos=True,
             threshold=HALF,
             outputs=outputs,
+            integers=integers,
         )
 
 

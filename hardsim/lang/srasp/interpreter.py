@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
-from hardsim.lang.words import written_word
+from hardsim.lang.words import written_output, written_word
 
 Value: TypeAlias = bool | int | str | Fraction
 """A Boolean, an integer, a symbol or a rational number, as the sort of the vector says."""
@@ -120,16 +120,24 @@ class ProgramOracle:
         """The value of the Boolean output at position n. Raises InputError as `run`, and if the program is a
         transduction."""
         if not self.program.is_acceptor:
-            raise InputError(f"the output {self.program.output} is a symbol vector: the program accepts no words")
+            what = "an integer" if self._integers else "a symbol"
+            raise InputError(f"the output {self.program.output} is {what} vector: the program accepts no words")
         return bool(self.run(word)[self.program.output][-1])
 
-    def output(self, word: Sequence[str]) -> tuple[str, ...]:
-        """The symbols of the output vector at positions 1..n, without the blanks of a program that pads. Raises
-        InputError as `run`, and if the program is an acceptor."""
+    def output(self, word: Sequence[str]) -> tuple[str | int, ...]:
+        """The integers of the output vector at positions 1..n, or its symbols, without the blanks of a program that
+        pads. Raises InputError as `run`, and if the program is an acceptor."""
         if self.program.is_acceptor:
             raise InputError(f"the output {self.program.output} is Boolean: the program maps no words")
-        symbols = tuple(str(symbol) for symbol in self.run(word)[self.program.output])
+        values = self.run(word)[self.program.output]
+        if self._integers:
+            return tuple(int(value) for value in values)
+        symbols = tuple(str(symbol) for symbol in values)
         return symbols if self.program.pad is None else tuple(symbol for symbol in symbols if symbol != ast.BLANK)
+
+    @property
+    def _integers(self) -> bool:
+        return self.program.vectors[self.program.output].sort is ast.Sort.INT
 
     def _function(self, node: ast.Expression) -> _Function:
         """An expression as a function; one level of recursion per level of the tree, here and when it is called."""
@@ -227,7 +235,7 @@ def check_program_examples(program: ast.SraspProgram) -> None:
             if isinstance(example, ast.MapExample):
                 output = oracle.output(example.word)
                 right = output == example.output
-                found, wanted = (written_word(word, program.alphabet) for word in (output, example.output))
+                found, wanted = (written_output(word, program.alphabet) for word in (output, example.output))
                 message = f"the program maps '{shown}' to '{found}', and 'map:' says '{wanted}'"
             else:
                 accepted = oracle.accepts(example.word)

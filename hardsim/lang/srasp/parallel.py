@@ -77,9 +77,11 @@ class ParallelProgram:
         Raises InputError for the empty word, foreign symbols, and padded lengths that are none (`padded_word`)."""
         return list(chain.from_iterable(output[:, -1].tolist() for output in self._outputs(words)))
 
-    def outputs(self, words: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """The symbols of the output vector of every word of one length, without the blanks of a program that pads, of a
-        transduction. Raises InputError as `accepts`."""
+    def outputs(self, words: Sequence[Sequence[str]]) -> list[tuple[str | int, ...]]:
+        """The integers of the output vector of every word of one length, or its symbols, without the blanks of a
+        program that pads, of a program that is no acceptor. Raises InputError as `accepts`."""
+        if self.program.vectors[self.program.output].sort is ast.Sort.INT:
+            return [tuple(row) for output in self._outputs(words) for row in output.tolist()]
         dropped = -1 if self.program.pad is None else self._codes[ast.BLANK]
         rows = chain.from_iterable(output.tolist() for output in self._outputs(words))
         return [tuple(self._names[symbol] for symbol in row if symbol != dropped) for row in rows]

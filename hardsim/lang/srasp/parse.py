@@ -13,7 +13,7 @@ from hardsim.lang import ast
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import Sort
 from hardsim.lang.files import FileLine, ProgramLayout
-from hardsim.lang.lexer import CLOSING, MAX_INTEGER, Cited, Lexeme, bracket_error, program_tokens
+from hardsim.lang.lexer import CLOSING, MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, program_tokens
 from hardsim.lang.parse import constant_of, listed, logical, read_examples, source_of
 from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.vocabulary import PROGRAM_VECTORS, brief, name_hint, quoted, symbol_hint
@@ -161,8 +161,7 @@ def _pad(layout: ProgramLayout) -> Arith | None:
 
 
 def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.Statement:
-    """The output vector: that of the header, else the last. Raises SourceError for an unknown vector and a vector of
-    integers."""
+    """The output vector: that of the header, else the last. Raises SourceError for an unknown vector and a mean."""
     line = layout.header("output")
     vectors = {statement.name: statement for statement in statements}
     name, place = statements[-1].name, statements[-1].span
@@ -175,13 +174,8 @@ def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.S
         raise layout.error(place, message, f"a vector of the program ({listed(vectors)})", hint)
     if vectors[name].sort is Sort.RATIONAL:
         message = f"the output {name} is a mean"
-        expected = "a Boolean vector (accepts words) or a symbol vector (a transduction)"
+        expected = "a Boolean vector (accepts words), or one of symbols or integers (maps words)"
         hint = "compare it, as in Y(i) := ... >= 1/2, or name another vector: output: NAME"
-        raise layout.error(place, message, expected, hint)
-    if vectors[name].sort is Sort.INT:
-        message = f"the output {name} is a vector of integers"
-        expected = "a Boolean vector (accepts words) or a symbol vector (a transduction)"
-        hint = "compare it, as in Y(i) := ... > 0, or name another vector: output: NAME"
         raise layout.error(place, message, expected, hint)
     return vectors[name]
 
@@ -194,25 +188,31 @@ def _examples(layout: ProgramLayout, alphabet: tuple[str, ...], output: ast.Stat
         if line.name not in ("accept", "reject", "map"):
             continue
         if acceptor != (line.name != "map"):
-            kind = "Boolean: the program accepts words" if acceptor else "a symbol vector: the program maps words"
+            mapped = f"{_WITH_ARTICLE[output.sort]} vector: the program maps words"
+            kind = "Boolean: the program accepts words" if acceptor else mapped
             message = f"{line.name}: does not fit, the output {output.name} is {kind}"
             raise layout.error(line.at, message, "accept: or reject:" if acceptor else "map:")
         if line.name == "map":
-            yield from _map_examples(layout, line, alphabet)
+            yield from _map_examples(layout, line, alphabet, output.sort is Sort.INT)
         else:
             yield from read_examples(layout, line, alphabet)
 
 
-def _map_examples(layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ...]) -> Iterator[ast.MapExample]:
-    """The pairs of a `map:` line: one if a symbol is longer than one character, otherwise one for each arrow."""
+def _map_examples(
+    layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ...], integers: bool
+) -> Iterator[ast.MapExample]:
+    """The pairs of a `map:` line: one if a symbol is longer than one character or the output has integers, otherwise
+    one for each arrow."""
     matches = list(_PIECE.finditer(layout.source.text, line.body.start, line.body.end))
     pieces = [Span(*match.span()) for match in matches]
     arrows = [index for index, match in enumerate(matches) if match[0] == "->"]
     if not arrows:
         raise layout.error(line.body, "a pair without an arrow", _MAP_FORM)
-    if has_long_symbols(alphabet):
+    single = integers or has_long_symbols(alphabet)
+    if single:
         if len(arrows) > 1:
-            hint = "one pair stands on each map: line, because the words have blanks in them"
+            what = "integers" if integers else "words"
+            hint = f"one pair stands on each map: line, because the {what} have blanks in them"
             raise layout.error(pieces[arrows[1]], "more than one arrow", _MAP_FORM, hint)
         starts, ends = [0], [len(pieces)]
     else:
@@ -223,13 +223,28 @@ def _map_examples(layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ..
     for arrow, start, end in zip(arrows, starts, ends, strict=True):
         if start < 0 or start >= arrow or start in arrows:
             raise layout.error(pieces[arrow], "no word stands before this arrow", _MAP_FORM, "words are non-empty")
-        if not has_long_symbols(alphabet) and end > arrow + 2:
+        if not single and end > arrow + 2:
             raise layout.error(pieces[arrow + 2], "a word without an arrow", _MAP_FORM)
-        sides = [
-            read_words(layout.source, Span(side[0].start, side[-1].end), alphabet)[0][0] if side else ()
-            for side in (pieces[start:arrow], pieces[arrow + 1 : end])
-        ]
-        yield ast.MapExample(*sides, span=Span(pieces[start].start, pieces[end - 1].end))
+        words = read_words(layout.source, Span(pieces[start].start, pieces[arrow - 1].end), alphabet)
+        if len(words) > 1:
+            raise layout.error(words[1][1], "two words before one arrow", _MAP_FORM)
+        right = pieces[arrow + 1 : end]
+        output: tuple[str | int, ...] = ()
+        if integers:
+            output = tuple(_listed_integer(layout, piece) for piece in right)
+        elif right:
+            output = read_words(layout.source, Span(right[0].start, right[-1].end), alphabet)[0][0]
+        yield ast.MapExample(words[0][0], output, span=Span(pieces[start].start, pieces[end - 1].end))
+
+
+def _listed_integer(layout: ProgramLayout, piece: Span) -> int:
+    text = layout.source.text[piece.start : piece.end]
+    if not re.fullmatch("[+-]?[0-9]+", text):
+        expected = "integers with blanks between them, one for each position, as in ab -> 1 -2"
+        raise layout.error(piece, f"{brief(text)} is no integer", expected)
+    if len(text.lstrip("+-0")) > len(str(MAX_INTEGER)):
+        raise layout.error(piece, *TOO_LARGE)
+    return int(text)
 
 
 def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:

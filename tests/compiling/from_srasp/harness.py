@@ -82,6 +82,10 @@ def check_word(
     if program.is_acceptor:
         assert compiled.model.verdict(outputs_of(model.program, trace)[number]) == oracle.accepts(word)
         return
+    if compiled.model.integers:
+        column = trace.columns[compiled.model.output].values(number)[1:]
+        assert tuple(value * trace.n for value in column) == oracle.output(word)
+        return
     columns = {symbol: trace.columns[name].values(number)[1:] for symbol, name in compiled.model.outputs}
     for i in range(trace.n):
         assert sorted(column[i] for column in columns.values()) == [0] * (len(columns) - 1) + [1]
