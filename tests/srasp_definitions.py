@@ -40,7 +40,7 @@ class _Tables:
             sums: Table = np.tril(np.broadcast_to(self.table(right.value), (n, n))).sum(axis=1)
             return sums
         i, j = self.positions[:, None], self.positions[None, :]
-        if isinstance(right, ast.Mean):
+        if isinstance(right, ast.MaskedMean):
             table = np.broadcast_to(self.table(right.value), (n, n)).tolist()
             ends = {"1": (0, n), "j<=i": (0, 0), "j>=i": (n, n)}[right.mask]
             rows = [row[min(a, ends[0]) : max(a + 1, ends[1])] for a, row in enumerate(table)]

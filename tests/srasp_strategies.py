@@ -71,7 +71,7 @@ class _Maker:
     def statement(self, name: str, sort: Sort) -> ast.Statement:
         if sort is Sort.RATIONAL:
             self.indices = ("j",)
-            mean = ast.Mean(self.pick(("1", "j<=i", "j>=i")), self.expression(Sort.INT))
+            mean = ast.MaskedMean(self.pick(("1", "j<=i", "j>=i")), self.expression(Sort.INT))
             self.indices, self.vectors[name] = ("i",), sort
             return ast.Statement(name, mean)
         kinds = ["pointwise", "attention", "attention"]

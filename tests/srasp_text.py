@@ -61,7 +61,7 @@ def format_right_hand_side(right: ast.RightHandSide) -> str:
             return _text(expr, CONDITIONAL, "open")
         case ast.PrefixSum(value):
             return f"psum_j[j <= i] {_text(value, CONDITIONAL, 'number')}"
-        case ast.Mean(mask, value):
+        case ast.MaskedMean(mask, value):
             return f"mean_j[{MASKS[mask]}] {_text(value, CONDITIONAL, 'number')}"
         case ast.MatchCount(mask, score):
             return f"count_j[{MASKS[mask]}, {_text(score, CONDITIONAL, 'open')}]"

@@ -334,7 +334,7 @@ class MatchCount(IntegerNode):
     score: Expression
 
 
-class Mean(_RationalNode):
+class MaskedMean(_RationalNode):
     """`mean_j[mask] value`: the mean of an integer expression over vectors at j, for the j that the mask allows, at
     least one."""
 
@@ -348,7 +348,7 @@ class RationalConstant(_RationalNode):
     value: Fraction
 
 
-RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount | Mean
+RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount | MaskedMean
 
 
 # ---- walking ----

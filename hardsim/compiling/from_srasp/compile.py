@@ -233,7 +233,7 @@ class _Compiler(Evaluator):
                 return self._attention(attention, statement.name)
             case ast.MatchCount() as count:
                 return self._count(count, statement.name)
-            case ast.Mean(mask, value):
+            case ast.MaskedMean(mask, value):
                 term = at_i(folded(value, self.tuples))
                 number = self.of(ScaledInteger, term, f"{statement.name}: term")
                 return self.average(MASKS[mask], number, statement.name)

@@ -187,12 +187,20 @@ class ProgramOracle:
             case ast.Related(name, args):
                 tuples, parts = self._tuples[name], [self._function(arg) for arg in args]
                 return lambda state, at: tuple([part(state, at) for part in parts]) in tuples
+            case ast.PositionWise() | ast.PrefixSum() | ast.MaskedMean() | ast.MatchCount() | ast.Attention():
+                return self._whole(node)
+            case _:
+                raise TypeError(f"not an expression: {type(node).__name__}")
+
+    def _whole(self, node: ast.RightHandSide) -> _Function:
+        """A whole right-hand side."""
+        match node:
             case ast.PositionWise(expr):
                 return self._function(expr)
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda state, at: sum(term(state, (at[0], j)) for j in range(1, at[0] + 1))
-            case ast.Mean(mask, value):
+            case ast.MaskedMean(mask, value):
                 allowed, term = _MASK[mask], self._function(value)
 
                 def mean(state: _State, at: _Place) -> Fraction:
@@ -207,8 +215,6 @@ class ProgramOracle:
                 )
             case ast.Attention():
                 return self._attention(node)
-            case _:
-                raise TypeError(f"not an expression: {type(node).__name__}")
 
     def _attention(self, right: ast.Attention) -> _Function:
         allowed, leftmost = _MASK[right.mask], right.side == "leftmost"

@@ -111,7 +111,7 @@ class ParallelProgram:
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda batch: _prefix_sums(term(batch), batch.n)
-            case ast.Mean(mask, value):
+            case ast.MaskedMean(mask, value):
                 term = self._function(value)
                 return lambda batch: _means(term(batch), _allowed(mask, batch.n))
             case ast.MatchCount(mask, score):

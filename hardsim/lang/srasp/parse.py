@@ -601,7 +601,7 @@ def _attention(scope: ProgramScope, raw: Raw) -> ast.Attention:
     return ast.Attention(side, mask, score, value, outer.of(default_raw, sort), span=raw.at)
 
 
-def _mean(scope: ProgramScope, raw: Raw) -> ast.Mean:
+def _mean(scope: ProgramScope, raw: Raw) -> ast.MaskedMean:
     mask_raw, value_raw = raw.args
     mask = _mask(scope, mask_raw)
     if mask in ("j<i", "j>i"):
@@ -613,7 +613,7 @@ def _mean(scope: ProgramScope, raw: Raw) -> ast.Mean:
     value = replace(scope, indices=frozenset({"j"}), elsewhere="mean_j takes the mean of vectors at j").number(
         value_raw
     )
-    return ast.Mean(mask, value, span=raw.at)
+    return ast.MaskedMean(mask, value, span=raw.at)
 
 
 def _mask(scope: ProgramScope, raw: Raw) -> ast.Mask:
