@@ -96,3 +96,25 @@ def test_means_are_proved(hardsim: Cli, tmp_path: Path) -> None:
     listed = hardsim("words", file, "--max-n", "4").exits(0).out.split()
     words = ["".join(word) for n in range(1, 5) for word in product("ab", repeat=n)]
     assert [word for word in listed if set(word) <= set("ab")] == [w for w in words if 2 * w.count("a") >= len(w)]
+
+
+LIMITS = """alphabet: a b
+c(i) := psum_j[j <= i] Q_a(j)
+x(i) := c(i) + c(i) - 1
+z(i) := count_j[1, x(i) = x(j)]
+Y(i) := z(i) > 1
+"""
+
+
+def test_a_limit_is_named_before_anything_else_runs(hardsim: Cli, tmp_path: Path) -> None:
+    """x is 2 c - 1, which is 1 for a, 3 for aa: outside [-2, 2] from length 2 on."""
+    file = written(tmp_path / "limits.srasp", LIMITS)
+    for command in (["check"], ["prove"], ["bound"], ["compile", "-o", tmp_path / "limits.ahat.json"]):
+        lines = hardsim(command[0], file, "--max-n", "1", *command[1:]).err.splitlines()
+        assert lines[0] == (
+            f"note: {file}: line 4: an integer compared in the score of the vector z may leave [-n, n] on some words, "
+            "which is then an error; first at length 2, on the word 'aa'"
+        )
+        assert lines[1:3] == ["  z(i) := count_j[1, x(i) = x(j)]", "                          ^"]
+    quiet = hardsim("check", file, "--max-n", "1", "--quiet")
+    assert "count_j" not in quiet.err

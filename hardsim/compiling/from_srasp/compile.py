@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,14 +42,18 @@ from hardsim.compiling.from_srasp.scores import (
     indices,
     replaced,
 )
-from hardsim.errors import OutOfRange, Source, Span
-from hardsim.hard.exact import HardTrace
+from hardsim.errors import InputError, OutOfRange, Source, Span, marked
+from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.lang import ast
 from hardsim.lang.pretty import shortened
+from hardsim.lang.srasp.interpreter import padded_word
+from hardsim.lang.words import written_word
 from hardsim.network.integers import Exact, widened
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine, Program
 
+SHORT, TRIED = 8, 300
+"""The longest words, and how many, that are tried to see where an integer leaves its range."""
 LONGEST_LINE = 100
 """Characters of a line that names a head."""
 _COMMENT = re.compile(" //.*$")
@@ -87,6 +92,12 @@ class Guard:
     vector: str
     what: str
     measure: Measure
+    span: Span = ast.NO_SPAN
+
+    @property
+    def warning(self) -> str:
+        """What can happen there."""
+        return f"{self.what} of the vector {self.vector} may leave [-n, n] on some words, which is then an error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +132,49 @@ class Compiled:
     model: Program
     vectors: Mapping[str, Readout]
     guards: tuple[Guard, ...]
-    warnings: tuple[str, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the guards watch."""
+        return tuple(dict.fromkeys(guard.warning for guard in self.guards))
+
+    def limits(self) -> tuple[str, ...]:
+        """The warnings, with the first word that is outside, if a short one is, and with the place in the text."""
+        outside, longest, masked = self._outside() if self.guards else ({}, 0, False)
+        told: dict[str, str] = {}
+        for number, guard in sorted(enumerate(self.guards), key=lambda one: len(outside.get(one[0], ())) or SHORT + 1):
+            found = "" if masked or not longest else f"; on no word up to length {longest}"
+            if number in outside:
+                word = outside[number]
+                found = f"; first at length {len(word)}, on the word '{written_word(word, self.program.alphabet)}'"
+            line, carets = marked(self.program.source, guard.span)
+            place = f"line {self.program.source.line_of(guard.span.start)[0]}"
+            told.setdefault(guard.warning, f"{place}: {guard.warning}{found}\n  {line}\n  {carets}")
+        return tuple(told[warning] for warning in self.warnings)
+
+    def _outside(self) -> tuple[dict[int, tuple[str, ...]], int, bool]:
+        """By guard the first word on which its integer leaves the range, and no earlier guard's does; the longest
+        length of which all words were tried; and whether a word was passed over for an earlier guard."""
+        found: dict[int, tuple[str, ...]] = {}
+        model, tried, masked = ExactModel(self.model), 0, False
+        for n in range(1, SHORT + 1):
+            tried += len(self.program.alphabet) ** n
+            if tried > TRIED or len(found) == len(self.guards):
+                return found, n - 1, masked
+            words = list(product(self.program.alphabet, repeat=n))
+            try:
+                trace = model.run([padded_word(self.program, word) for word in words])
+            except InputError:  # this length has no padded one
+                return found, n - 1, masked
+            before = np.zeros(len(words), dtype=np.bool_)
+            for number, guard in enumerate(self.guards):
+                outside = guard.measure.outside(trace).any(axis=1)
+                first = outside & ~before
+                if number not in found and first.any():
+                    found[number] = words[int(first.argmax())]
+                masked = masked or bool((outside & before).any() and number not in found)
+                before |= outside
+        return found, SHORT, masked
 
     def check_ranges(self, words: Sequence[Sequence[str]], trace: HardTrace) -> None:
         """Hold the integers of a run to [-n, n]; `words` are those of the batch, as the error shows them.
@@ -164,7 +217,6 @@ class _Compiler(Evaluator):
         self.program = program
         self.planner = Planner(program.source, program.symbols, self.tuples)
         self.guards: list[Guard] = []
-        self.warnings: list[str] = []
 
     def compile(self) -> Compiled:
         """The whole program."""
@@ -191,7 +243,6 @@ class _Compiler(Evaluator):
             model=self.build(next(iter(outputs.values())), symbols, isinstance(output, ScaledInteger)),
             vectors={name: Readout(self.program.vectors[name].sort, forms) for name, forms in vectors.items()},
             guards=tuple(self.guards),
-            warnings=tuple(self.warnings),
         )
 
     def _readout(self, value: Value, name: str) -> Mapping[str, Measure]:
@@ -228,7 +279,7 @@ class _Compiler(Evaluator):
             case ast.PositionWise(expr):
                 return self.value(folded(expr, self.tuples), statement.name)
             case ast.PrefixSum(value):
-                return self._prefix_sum(at_i(folded(value, self.tuples)), statement.name)
+                return self._prefix_sum(at_i(folded(value, self.tuples)), statement.name, statement.right.span)
             case ast.Attention() as attention:
                 return self._attention(attention, statement.name)
             case ast.MatchCount() as count:
@@ -238,11 +289,11 @@ class _Compiler(Evaluator):
                 number = self.of(ScaledInteger, term, f"{statement.name}: term")
                 return self.average(MASKS[mask], number, statement.name)
 
-    def _prefix_sum(self, value: ast.Expression, name: str) -> ScaledInteger:
+    def _prefix_sum(self, value: ast.Expression, name: str, span: Span) -> ScaledInteger:
         number = self.of(ScaledInteger, value, f"{name}: term")
         means = self.mean(number, name)
         if not _sums_in_range(number.interval):
-            self._watch(name, "the prefix sum", Measure(*means, mean=Mask.FUTURE))
+            self._watch(name, "the prefix sum", Measure(*means, mean=Mask.FUTURE), span)
         return self.prefix_sum(number, means, name)
 
     # ---- attention ----
@@ -257,13 +308,13 @@ class _Compiler(Evaluator):
             pairs = [
                 self.sides(comparison, f"{name}: {number}") for number, comparison in enumerate(plan.equalities, 1)
             ]
-            for number, pair in enumerate(pairs, 1):
-                self._watch_sides(pair, name, f"{name}: {number}")
+            for number, (pair, comparison) in enumerate(zip(pairs, plan.equalities, strict=True), 1):
+                self._watch_sides(pair, name, f"{name}: {number}", comparison.span)
             score = self.equality_score(side, terms, pairs, name) if pairs else self.boolean_score(side, terms)
             found = self.read(mask, *score, read, name)
         else:
             here, there = self.sides(plan, name)
-            self._watch_sides([here, there], name, name)
+            self._watch_sides([here, there], name, name, plan.span)
             if plan.op == "!=":
                 found = self.read_unequal(attention, here, there, read, name)
             else:
@@ -289,8 +340,8 @@ class _Compiler(Evaluator):
         ordered = other is not None and other.op != "!="
         if other is not None and ordered and (len(left) > 1 or mask is not Mask.NONE):
             raise self.planner.refused_order(count, other, alone=len(left) == 1)
-        for number, (_, pair) in enumerate(left, 1):
-            self._watch_sides(pair, name, f"{name}: {number}")
+        for number, (comparison, pair) in enumerate(left, 1):
+            self._watch_sides(pair, name, f"{name}: {number}", comparison.span)
         if other is not None and ordered:
             return self._count_ordered(cases, other.op, left[0][1], name)
         terms, pairs = self.boolean_terms(cases, name), [pair for comparison, pair in left if comparison.op == "="]
@@ -348,18 +399,15 @@ class _Compiler(Evaluator):
 
     # ---- ranges ----
 
-    def _watch_sides(self, sides: Sequence[ScaledInteger], name: str, place: str) -> None:
+    def _watch_sides(self, sides: Sequence[ScaledInteger], name: str, place: str, span: Span) -> None:
         """Each of two integers that a score compares must be in range."""
         for value, label in zip(sides, "uv", strict=True):
             if not value.interval.in_range:
                 form = self.settled(value, f"{place}.{label}")
-                self._watch(name, "an integer compared in the score", Measure(form))
+                self._watch(name, "an integer compared in the score", Measure(form), span)
 
-    def _watch(self, name: str, what: str, measure: Measure) -> None:
-        self.guards.append(Guard(name, what, measure))
-        warning = f"{what} of the vector {name} may leave [-n, n] on some words, which is then an error"
-        if warning not in self.warnings:
-            self.warnings.append(warning)
+    def _watch(self, name: str, what: str, measure: Measure, span: Span) -> None:
+        self.guards.append(Guard(name, what, measure, span))
 
 
 def written_line(source: Source, span: Span) -> str:

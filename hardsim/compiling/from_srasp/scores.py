@@ -7,7 +7,7 @@ the user's own operator, and the oracle runs it all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final, TypeAlias
 
@@ -161,6 +161,7 @@ class Comparison:
     op: ast.CompareOp
     here: Terms
     there: Terms
+    span: Span = field(default=ast.NO_SPAN, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +323,7 @@ class Planner:
                         "this integer reads both i and j, and is not a sum of integers that read one of them each",
                         "Inside scores, compare sums of integers at i with sums of integers at j.",
                     )
-        return Comparison(relation, tuple(here), tuple(there))
+        return Comparison(relation, tuple(here), tuple(there), node.span)
 
     # ---- Booleans ----
 
