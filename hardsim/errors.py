@@ -79,14 +79,19 @@ class SourceError(InputError):
         self.expected = expected
 
     def __str__(self) -> str:
-        number, place, whole = self.source.line_of(self.span.start)
-        line, column = _window(whole, place)
-        width = max(1, min(self.span.end - self.span.start, len(line) - column + 1))
-        before, marked = _printed(line[: column - 1]), _printed(line[column - 1 : column - 1 + width])
+        number, place, _ = self.source.line_of(self.span.start)
         first = visible(f"{self.source.name}:{number}:{place}: error: {self.message}")
-        caret = f"{' ' * _width(before)}{'^' * max(1, _width(marked))}"
         advice = [f"expected: {self.expected}"] * bool(self.expected) + [self.hint] * bool(self.hint)
-        return "\n  ".join([first, _printed(line), caret, *map(visible, advice)])
+        return "\n  ".join([first, *marked(self.source, self.span), *map(visible, advice)])
+
+
+def marked(source: Source, span: Span) -> tuple[str, str]:
+    """The line of a place of a text, as it is printed, and carets below the place."""
+    _, place, whole = source.line_of(span.start)
+    line, column = _window(whole, place)
+    width = max(1, min(span.end - span.start, len(line) - column + 1))
+    before, here = _printed(line[: column - 1]), _printed(line[column - 1 : column - 1 + width])
+    return _printed(line), f"{' ' * _width(before)}{'^' * max(1, _width(here))}"
 
 
 class Unsupported(SourceError):

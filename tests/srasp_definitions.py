@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ Table: TypeAlias = NDArray[Any]
 """Values at pairs (i, j), or something that broadcasts to them: shape (n, n), (n, 1), (1, n) or (1, 1)."""
 
 
-def run_by_tables(program: ast.SraspProgram, word: Sequence[str]) -> dict[str, list[bool | int | str]]:
+def run_by_tables(program: ast.SraspProgram, word: Sequence[str]) -> dict[str, list[bool | int | str | Fraction]]:
     """Every vector of a program on a word that is padded already; lists of length n."""
     tables = _Tables(program, np.array(word, dtype=object))
     for statement in program.statements:
@@ -39,6 +40,16 @@ class _Tables:
             sums: Table = np.tril(np.broadcast_to(self.table(right.value), (n, n))).sum(axis=1)
             return sums
         i, j = self.positions[:, None], self.positions[None, :]
+        if isinstance(right, ast.MaskedMean):
+            table = np.broadcast_to(self.table(right.value), (n, n)).tolist()
+            ends = {"1": (0, n), "j<=i": (0, 0), "j>=i": (n, n)}[right.mask]
+            rows = [row[min(a, ends[0]) : max(a + 1, ends[1])] for a, row in enumerate(table)]
+            return np.array([sum((Fraction(value) for value in row), Fraction(0)) / len(row) for row in rows])
+        if isinstance(right, ast.MatchCount):  # a distance from j to i that the mask allows is one of these
+            allowed = {"1": range(-n, n), "j<i": range(1, n), "j<=i": range(n), "j>i": range(-n, 0),
+                       "j>=i": range(-n, 1)}[right.mask]  # fmt: skip
+            selected = np.broadcast_to(self.table(right.score), (n, n))
+            return np.array([sum(bool(selected[a, b]) for b in range(n) if a - b in allowed) for a in range(n)])
         mask = {"1": j > 0, "j<i": j < i, "j<=i": j <= i, "j>i": j > i, "j>=i": j >= i}[right.mask]
         seen = np.broadcast_to(mask & self.table(right.score), (n, n))
         chosen = seen.argmax(axis=1) if right.side == "leftmost" else n - 1 - seen[:, ::-1].argmax(axis=1)
@@ -52,7 +63,7 @@ class _Tables:
 
     def table(self, node: ast.Expression) -> Table:
         match node:
-            case ast.Truth(constant) | ast.Integer(constant):
+            case ast.Truth(constant) | ast.Integer(constant) | ast.RationalConstant(constant):
                 return np.array([[constant]])
             case ast.SymbolLiteral(name):
                 return np.array([[name]], dtype=object)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TypeVar, get_args
 
 from hypothesis import strategies as st
@@ -24,8 +25,9 @@ class Shape:
 
     `vectors` is the largest number of statements, `depth` the levels of operators in an expression. Without
     `integers` there are Boolean and symbol vectors only (B-RASP); `psum_of_booleans` keeps totals within 0..n;
-    `scaled` allows constant multiples. `allow_integer_scores` allows comparisons of integers inside scores, `=` only
-    unless `allow_order_scores` (which adds `!=` and the order). `output` is the sort of the last vector, both if None.
+    `scaled` allows constant multiples, `counts` vectors by `count_j`, `means` by `mean_j`. `allow_integer_scores`
+    allows comparisons of integers inside scores, `=` only unless `allow_order_scores` (which adds `!=` and the order).
+    `output` is the sort of the last vector, both if None.
     """
 
     alphabet: tuple[str, ...] = ("a", "b")
@@ -37,6 +39,8 @@ class Shape:
     symbols: bool = True
     psum: bool = True
     psum_of_booleans: bool = False
+    counts: bool = True
+    means: bool = True
     scaled: bool = True
     constants: tuple[int, ...] = (-2, -1, 0, 1, 2, 3)
     allow_integer_scores: bool = True
@@ -65,15 +69,26 @@ class _Maker:
     # ---- statements ----
 
     def statement(self, name: str, sort: Sort) -> ast.Statement:
+        if sort is Sort.RATIONAL:
+            self.indices = ("j",)
+            mean = ast.MaskedMean(self.pick(("1", "j<=i", "j>=i")), self.expression(Sort.INT))
+            self.indices, self.vectors[name] = ("i",), sort
+            return ast.Statement(name, mean)
         kinds = ["pointwise", "attention", "attention"]
         if sort is Sort.INT and self.shape.psum:
             kinds += ["psum", "psum"]
+        if sort is Sort.INT and self.shape.counts:
+            kinds += ["count", "count"]
         kind = self.pick(kinds)
         right: ast.RightHandSide
         if kind == "pointwise":
             right = ast.PositionWise(self.expression(sort))
         elif kind == "psum":
             right = ast.PrefixSum(self._summand())
+        elif kind == "count":
+            self.indices, self.in_score = ("i", "j", "j"), True
+            right = ast.MatchCount(self.pick(self.shape.masks), self.expression(Sort.BOOL))
+            self.indices, self.in_score = ("i",), False
         else:
             right = self._attention(sort)
         self.vectors[name] = right.sort
@@ -133,7 +148,11 @@ class _Maker:
             kinds += ["equal symbol", "member", *(["related"] if self.shape.relations else [])]
         if self.shape.integers and (self.shape.allow_integer_scores or not self.in_score):
             kinds += ["integer", "integer", "integer"]
+        if Sort.RATIONAL in self.vectors.values():
+            kinds += ["mean", "mean"]
         kind = self.pick(kinds)
+        if kind == "mean":
+            return self._compare_means()
         if kind == "nary":
             return self._nary(depth)
         if kind == "conditional":
@@ -168,6 +187,15 @@ class _Maker:
             ops = ("=",) if self.in_score and not self.shape.allow_order_scores else (*_EQUALITY, *_ORDER)
         return ast.Compare(self.pick(ops), self.expression(sort, depth), self.expression(sort, depth))
 
+    def _compare_means(self) -> ast.Expression:
+        """Of a mean and a constant, or of two means at one position (those under different masks do not compile)."""
+        index = self.pick(self.indices)
+        means = [ast.Ref(name, index, sort) for name, sort in self.vectors.items() if sort is Sort.RATIONAL]
+        constants = [ast.RationalConstant(Fraction(value)) for value in ("1/2", "-1/3", "0", "2", "1", "5/4")]
+        sides: list[ast.Expression] = [self.pick(means), self.pick([*constants, means[0]])]
+        left, right = self.draw(st.permutations(sides))
+        return ast.Compare(self.pick((*_EQUALITY, *_ORDER)), left, right)
+
     def _integer(self, depth: int) -> ast.Expression:
         kind = self.pick(["sum", "sum", "counted", "conditional", *(["scale"] if self.shape.scaled else [])])
         if kind == "counted":
@@ -187,8 +215,13 @@ class _Maker:
 def programs(draw: st.DrawFn, shape: Shape = Shape()) -> ast.SraspProgram:
     """Well-typed programs of a shape, as parsing their text would give them."""
     maker = _Maker(draw, shape)
-    sorts = [Sort.BOOL, *([Sort.INT] if shape.integers else []), *([Sort.SYMBOL] if shape.symbols else [])]
-    outputs = [shape.output] if shape.output else [sort for sort in sorts if sort is not Sort.INT]
+    sorts = [
+        Sort.BOOL,
+        *([Sort.INT] if shape.integers else []),
+        *([Sort.RATIONAL] if shape.integers and shape.means else []),
+        *([Sort.SYMBOL] if shape.symbols else []),
+    ]
+    outputs = [shape.output] if shape.output else [sort for sort in sorts if sort is not Sort.RATIONAL]
     count = draw(st.integers(1, shape.vectors))
     inner = [maker.statement(f"v{number}", maker.pick(sorts)) for number in range(1, count)]
     last = maker.statement("Y", maker.pick(outputs))

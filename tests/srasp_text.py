@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from hardsim.lang import ast
 from hardsim.lang.vocabulary import WORD, quoted
-from hardsim.lang.words import written_word
+from hardsim.lang.words import written_output, written_word
 
 # How tightly an operator binds; an operand that binds less tightly than its place asks for gets brackets.
 CONDITIONAL, ARROW, OR, XOR, AND, NOT, COMPARE, SUM, PRODUCT, SIGNED, ATOM = range(11)
@@ -44,7 +44,7 @@ def _lines(program: ast.SraspProgram) -> Iterator[str]:
     for example in program.examples:
         word = written_word(example.word, program.alphabet)
         if isinstance(example, ast.MapExample):
-            yield f"map: {word} -> {written_word(example.output, program.alphabet)}".rstrip()
+            yield f"map: {word} -> {written_output(example.output, program.alphabet)}".rstrip()
         else:
             yield f"{'accept' if example.accept else 'reject'}: {word}"
     for relation in program.relations:
@@ -61,6 +61,10 @@ def format_right_hand_side(right: ast.RightHandSide) -> str:
             return _text(expr, CONDITIONAL, "open")
         case ast.PrefixSum(value):
             return f"psum_j[j <= i] {_text(value, CONDITIONAL, 'number')}"
+        case ast.MaskedMean(mask, value):
+            return f"mean_j[{MASKS[mask]}] {_text(value, CONDITIONAL, 'number')}"
+        case ast.MatchCount(mask, score):
+            return f"count_j[{MASKS[mask]}, {_text(score, CONDITIONAL, 'open')}]"
         case ast.Attention(side, mask, score, value, default):
             place: Place = "open" if _is_bit(value) and _is_bit(default) else "joined"
             head = f"{side}_j[{MASKS[mask]}, {_text(score, CONDITIONAL, 'open')}]"
@@ -111,6 +115,8 @@ def _logic(node: ast.Node, place: Place) -> tuple[int, str]:
             return ATOM, f"in({index})"
         case ast.HasSymbol(symbol, index):
             return ATOM, f"Q_{symbol if WORD.fullmatch(symbol) else quoted(symbol)}({index})"
+        case ast.RationalConstant(value):
+            return SIGNED, str(value)
         case ast.SymbolLiteral(name):
             return ATOM, quoted(name)
         case _:

@@ -201,6 +201,6 @@ class _Words:
 def _said(answer: Answer, exact: bool = False) -> str:
     """An answer in words."""
     if isinstance(answer, tuple):
-        return " ".join("?" if symbol is None else symbol for symbol in answer) or "the empty word"
+        return " ".join("?" if symbol is None else str(symbol) for symbol in answer) or "the empty word"
     neither = "neither 0 nor 1" if exact else "neither, exactly on the threshold"
     return {True: "accept", False: "reject", None: neither}[answer]

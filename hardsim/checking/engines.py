@@ -109,6 +109,10 @@ def hard_answers(subject: Subject, program: Program, trace: HardTrace) -> list[A
         column = trace.columns[program.output]
         return [program.verdict(column.at(word, place)) for word in range(column.whole.shape[0])]
     first, level = 1 - program.first, subject.threshold
+    if program.integers:
+        column, n = trace.columns[program.output], trace.n
+        scaled = [[Fraction(value) * n for value in column.values(word)[first:]] for word in range(len(column.whole))]
+        return [tuple(int(v) if v.denominator == 1 else None for v in row) for row in scaled]
     columns = [(symbol, trace.columns[name]) for symbol, name in program.outputs]
     found: list[Answer] = []
     for word in range(columns[0][1].whole.shape[0]):
@@ -409,6 +413,10 @@ class FloatEngine:
         if self.subject.acceptor:
             return _sides(trace.accepted, trace.rejected).tolist(), trace.decided
         first, level = 1 - self.subject.program.first, self.subject.threshold
+        if self.subject.program.integers:
+            rows = _nearest(trace.columns[self.subject.output], n, first)
+            spread = np.broadcast_to(rows, (trace.words, n)).tolist()
+            return [tuple(row) for row in spread], np.array([None not in row for row in spread], dtype=np.bool_)
         sides: list[tuple[str, list[list[bool | None]]]] = []
         with np.errstate(all="ignore"):
             for symbol, name in self.subject.program.outputs:
@@ -426,11 +434,14 @@ class FloatEngine:
             if not subject.exact:
                 place = program.reading_index(n)
                 read = slice(place, place + 1) if subject.acceptor else slice(1 - program.first, None)
-                outs = [subject.output] if subject.acceptor else [subject.index[name] for _, name in program.outputs]
+                outs = [subject.output] if subject.acceptor else [subject.index[name] for name in program.answers]
                 level, _ = rounded(subject.threshold)
                 for out in outs:
-                    mid = trace.columns[out].mid
-                    margin = np.minimum(margin, np.abs(mid[:, read] - level).min(axis=1))
+                    mid = trace.columns[out].mid[:, read]
+                    away = np.abs(mid - level)
+                    if program.integers:
+                        away = 1 / (2 * n) - np.abs(mid - np.rint(mid * n) / n)
+                    margin = np.minimum(margin, away.min(axis=1))
         return np.where(np.isnan(margin), -np.inf, margin)
 
     def _measured(self, trace: BatchTrace, rows: Integers, places: Integers, hard: Hard) -> dict[Place, Span]:
@@ -450,6 +461,18 @@ class FloatEngine:
             bounds |= {UNROUNDED: trace.unrounded, MARGIN: trace.margin}
         found = {what: (span[0][rows], span[1][rows]) for what, span in bounds.items() if span is not None}
         return found | self.watched.errors(trace, hard, trace.combine, distance, half)
+
+
+def _nearest(block: Block, n: int, first: int) -> NDArray[np.object_]:
+    """The integers that n times a column is certainly nearest to, None where there is none, from an index on."""
+    with np.errstate(all="ignore"):
+        scaled = block.mid[:, first:] * n
+        whole = np.rint(scaled)
+        # the product and the difference are off by a rounding each, of numbers no larger than |scaled| + 1
+        off = np.abs(scaled - whole) + outward(n * block.radius[:, first:] + 4 * U * (np.abs(scaled) + 1))
+        sure = np.isfinite(scaled) & (np.abs(scaled) < WHOLE) & (outward(off) < 1 / 2)
+        integers = np.where(sure, whole, 0).astype(np.int64)
+    return np.where(sure, integers.astype(object), np.array(None))
 
 
 def _sides(over: Booleans, under: Booleans) -> NDArray[np.object_]:

@@ -107,4 +107,6 @@ def place_of(word: Word, alphabet: tuple[str, ...]) -> int:
 
 
 def _none(name: str) -> InputError:
-    return InputError(f"{name} maps words to words, so it accepts none", "hardsim eval prints its outputs.")
+    return InputError(
+        f"{name} maps words to words (or to integers): it accepts none", "hardsim eval prints its outputs."
+    )

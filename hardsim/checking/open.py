@@ -545,7 +545,7 @@ def compile_srasp(program: ast.SraspProgram, name: str, sha256: str) -> tuple[Su
         blank=None if program.pad is None else ast.BLANK,
         structural=not compiled.guards,
     )
-    return subject, compiled.warnings
+    return subject, compiled.limits()
 
 
 def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:

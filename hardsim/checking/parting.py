@@ -248,7 +248,7 @@ def shown_words(subject: Subject, min_n: int, max_n: int) -> Shown | None:
         return None
     accepted, rejected = (tuple(word for word, _ in _chosen(kinds[kind])) for kind in (True, False))
     outputs = [(word, answer) for word, answer in _chosen(kinds[None]) if isinstance(answer, tuple)]
-    pairs = tuple(Mapped(word, tuple(map(str, answer))) for word, answer in outputs)
+    pairs = tuple(Mapped(word, tuple(part for part in answer if part is not None)) for word, answer in outputs)
     return Shown(accepted, rejected, pairs)
 
 

@@ -524,7 +524,7 @@ def _settle(
 
 def output_bound(subject: Subject, bounds: Bounds) -> Fraction:
     """The bound of the error at the output coordinates."""
-    outs = [subject.program.output] if subject.acceptor else [name for _, name in subject.program.outputs]
+    outs = subject.program.answers
     return max(bounds.layers[-1].final[out] for out in outs) if bounds.layers else Fraction(0)
 
 

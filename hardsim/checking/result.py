@@ -16,7 +16,8 @@ from itertools import count as count_from
 from itertools import pairwise, takewhile
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from hardsim.lang.words import written_word
+from hardsim.lang.pretty import shortened
+from hardsim.lang.words import written_output, written_word
 from hardsim.program.regimes import REGIMES
 from hardsim.records import (
     Count,
@@ -35,8 +36,8 @@ from hardsim.records import (
 # ---- what fields of several classes hold; a text in a type describes it ----
 
 Word: TypeAlias = Annotated[tuple[str, ...], limits(min_length=1), "A word, symbol by symbol."]
-Answer: TypeAlias = bool | tuple[str | None, ...] | None
-"""Accepted or not, or the symbols of an output; None stands for what is left undecided."""
+Answer: TypeAlias = bool | tuple[str | int | None, ...] | None
+"""Accepted or not, or the symbols or integers of an output; None stands for what is left undecided."""
 Length: TypeAlias = Annotated[Positive, "A length of words."]
 LayerNumber: TypeAlias = Annotated[Positive, "The layer, from 1."]
 Possible: TypeAlias = Annotated[Count, "How many words of this length there are."]
@@ -319,8 +320,8 @@ class Mapped(Record):
 
     word: Word
     """The word."""
-    output: tuple[str, ...]
-    """The symbols of the output."""
+    output: tuple[str | int, ...]
+    """The symbols, or integers, of the output."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -659,7 +660,7 @@ def answer_text(answer: Answer, alphabet: Sequence[str]) -> str:
     """An answer for a table: accept or reject, or the output word; `undecided`, or `?` in a word, is what is left
     undecided."""
     if isinstance(answer, tuple):
-        return written_word(["?" if symbol is None else symbol for symbol in answer], alphabet) or "(empty)"
+        return written_output(["?" if symbol is None else symbol for symbol in answer], alphabet) or "(empty)"
     return "undecided" if answer is None else "accept" if answer else "reject"
 
 
@@ -692,5 +693,7 @@ def answers_summary(found: Mismatch | Evaluation) -> str:
 
 def _told(answer: Answer) -> str:
     if isinstance(answer, tuple) and answer:
-        return word_summary(tuple("?" if symbol is None else symbol for symbol in answer))
+        if any(isinstance(part, int) for part in answer):
+            return shortened(answer_text(answer, ()), LONGEST_TOLD)
+        return word_summary(tuple("?" if symbol is None else str(symbol) for symbol in answer))
     return answer_text(answer, ())

@@ -26,7 +26,7 @@ from hardsim.program.model import Kind, Program
 from hardsim.program.sharpness import Budget
 from hardsim.records import Record, Unwritten, written
 from hardsim.run.forward import Trace
-from hardsim.run.soft import output_settled, rounded, side
+from hardsim.run.soft import nearest, output_settled, rounded, side
 
 At = Literal["first", "last"]
 
@@ -131,8 +131,8 @@ class Subject:
 
     @property
     def acceptor(self) -> bool:
-        """Whether it accepts or rejects; otherwise it maps words to words."""
-        return not self.program.outputs
+        """Whether it accepts or rejects; otherwise it maps words to words, or to lists of integers."""
+        return not self.program.maps
 
     @property
     def exact(self) -> bool:
@@ -215,6 +215,9 @@ class Subject:
             value = trace.columns[self.output].values[trace.index]
             return rounded(value) if self.exact else side(value, self.threshold)
         first = 1 - self.program.first
+        if self.program.integers:
+            column = trace.columns[self.output].values[first:]
+            return tuple(nearest(value, len(column)) for value in column)
         columns = [(symbol, trace.columns[self.index[name]].values[first:]) for symbol, name in self.program.outputs]
         sides = [(symbol, [side(value, self.threshold) for value in column]) for symbol, column in columns]
         return self.symbols(sides)
@@ -222,7 +225,7 @@ class Subject:
     def is_settled(self, trace: Trace[Any]) -> bool:
         """Whether more precision would not change the answer of a run."""
         if not self.acceptor:
-            outs = [trace.columns[self.index[name]].values for _, name in self.program.outputs]
+            outs = [trace.columns[self.index[name]].values for name in self.program.answers]
             known = all(isinstance(value, int | Fraction) for column in outs for value in column)
             return known or settled(self.soft_answer(trace))
         value = trace.columns[self.output].values[trace.index]

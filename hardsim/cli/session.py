@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from time import perf_counter
 from typing import Any, cast
@@ -221,7 +222,10 @@ class Session:
             if remark in summed:  # the end of the report says it of all
                 self.notes.append(Note(given.name, None, remark))
             else:
-                self.remark(given.name, None, remark, tell=note if remark in given.remarked else warn)
+                # only a program's limits have more lines: the place in its text
+                first, *place = remark.split("\n") if remark in given.warnings else [remark]
+                tell = partial(_told, note if remark in given.remarked else warn, place)
+                self.remark(given.name, None, remark, f"{given.name}: {first}", tell)
         return given
 
     def several(self, given: Sequence[Input]) -> bool:
@@ -433,3 +437,8 @@ def check_source(request: Request, needed: bool = True) -> None:
         told = "nothing to read: give a formula file, or a formula with -e and --alphabet"
         hint = "`hardsim examples` lists formulas to start from: hardsim examples flipflop > flipflop.ltl"
         raise InputError(told, hint)
+
+
+def _told(tell: Callable[..., None], place: Sequence[str], text: str) -> None:
+    """Tell a remark, and show the place that it is about."""
+    tell(text, *place)

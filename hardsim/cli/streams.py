@@ -124,15 +124,15 @@ def hushed() -> bool:
     return _Talk.hushed
 
 
-def warn(text: str) -> None:
-    """A remark on standard error."""
-    say(f"note: {text}")
+def warn(text: str, *more: str) -> None:
+    """A remark on standard error; more lines may show the place that it is about."""
+    say(f"note: {text}", *more)
 
 
-def note(text: str) -> None:
+def note(text: str, *more: str) -> None:
     """A remark on which no verdict depends: it is silent under --quiet."""
     if not _Talk.hushed:
-        warn(text)
+        warn(text, *more)
 
 
 # ---- what went wrong ----

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, dataclass_transform
 
@@ -31,6 +32,8 @@ class Sort(Enum):
     BOOL = "Boolean"
     INT = "integer"
     SYMBOL = "symbol"
+    RATIONAL = "rational"
+    """Means, which are only compared, and what they are compared with."""
 
 
 UnaryOp: TypeAlias = Literal["X", "WX", "Y", "WY", "O", "H", "F", "G"]
@@ -80,6 +83,12 @@ class _SymbolNode(Node):
     """A node whose values are symbols."""
 
     sort = Sort.SYMBOL
+
+
+class _RationalNode(Node):
+    """A node whose values are rational numbers."""
+
+    sort = Sort.RATIONAL
 
 
 class _Whole(Node):
@@ -153,7 +162,8 @@ class Arrow(Node):
 
 
 class Compare(Node):
-    """A comparison: of two integer linear terms, or in programs (`=` and `!=` only) of two symbols or Booleans."""
+    """A comparison: of two integer linear terms, or in programs of two means, of a mean and a constant, or
+    (`=` and `!=` only) of two symbols or Booleans."""
 
     op: CompareOp
     left: Node
@@ -317,7 +327,28 @@ class PrefixSum(IntegerNode):
     value: Expression
 
 
-RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum
+class MatchCount(IntegerNode):
+    """`count_j[mask, score]`: how many j have `mask` and a true score (Boolean) at (i, j); RASP's `selector_width`."""
+
+    mask: Mask
+    score: Expression
+
+
+class MaskedMean(_RationalNode):
+    """`mean_j[mask] value`: the mean of an integer expression over vectors at j, for the j that the mask allows, at
+    least one."""
+
+    mask: Mask
+    value: Expression
+
+
+class RationalConstant(_RationalNode):
+    """A rational number that a mean is compared with."""
+
+    value: Fraction
+
+
+RightHandSide: TypeAlias = PositionWise | Attention | PrefixSum | MatchCount | MaskedMean
 
 
 # ---- walking ----
@@ -446,10 +477,11 @@ class Relation(Spanned):
 
 
 class MapExample(Spanned):
-    """A pair of a `map:` line: an input and the output that the program gives for it (blanks dropped)."""
+    """A pair of a `map:` line: an input and the output that the program gives for it (blanks dropped), symbols or
+    integers."""
 
     word: tuple[str, ...]
-    output: tuple[str, ...]
+    output: tuple[str | int, ...]
 
 
 ProgramExample: TypeAlias = Example | MapExample
@@ -458,7 +490,8 @@ ProgramExample: TypeAlias = Example | MapExample
 @dataclass(frozen=True)
 class SraspProgram:
     """A `.srasp` file: header, relations and vectors, in the order of the text. `output` names a Boolean vector (an
-    acceptor: a word is accepted iff it is true at position n) or a symbol vector (a transduction). `pad` is the padded
+    acceptor: a word is accepted iff it is true at position n), a symbol vector (a transduction) or an integer vector
+    (words are mapped to lists of integers, one a position). `pad` is the padded
     length as an expression in `len`, the length before padding; None leaves words as they are. `alphabet` is that of
     the input, without the blank. `origin` is the header's `source:` line."""
 
@@ -480,7 +513,7 @@ class SraspProgram:
 
     @property
     def is_acceptor(self) -> bool:
-        """Whether the output is Boolean; otherwise it is a symbol vector."""
+        """Whether the output is Boolean; otherwise it is a vector of symbols or of integers."""
         return self.vectors[self.output].sort is Sort.BOOL
 
     @property

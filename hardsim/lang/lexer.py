@@ -26,6 +26,7 @@ _STRAY = re.compile(r"[^\w\s()\[\]']+")
 _TRIANGLE = re.compile(r"(?P<side>[◀▶])[\ufe0e\ufe0f]?(?P<index>_\w*)?")
 """Attention as the papers draw it; a selector of the text or emoji form of the triangle means nothing."""
 _TRIANGLES = {"◀": "leftmost", "▶": "rightmost"}
+_FRACTION = re.compile(r"[0-9]+\s*/\s*[0-9]+(?!\w)")
 _MEMBER = re.compile(r"in(?=\s*\{)")
 _NO_SYMBOL = re.compile(r"\s|$|\(\s*[ij]\s*\)")
 """What may follow `Q_` if a symbol was forgotten."""
@@ -235,6 +236,8 @@ class _ProgramScanner(Scanner):
             self.add("ATTENTION", _TRIANGLES[triangle["side"]], triangle.end())
         elif self.text.startswith(SYMBOL_PREFIX, self.at):
             self._symbol()
+        elif fraction := self.match(_FRACTION):
+            self.add("FRACTION", fraction[0], fraction.end())
         elif member := self.match(_MEMBER):
             self.add("MEMBER", member[0], member.end())
         elif self.text.startswith(":=", self.at):

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from hardsim.errors import InputError, SourceError
-from hardsim.lang.ast import Example, FormulaFile, MapExample, ProgramExample, SraspProgram
+from hardsim.lang.ast import FormulaFile, MapExample, ProgramExample, SraspProgram
 from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.parse import parse_text
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.valuations import MENTIONED
-from hardsim.lang.words import has_long_symbols, written_word
+from hardsim.lang.words import has_long_symbols, written_output, written_word
 
 File: TypeAlias = FormulaFile | SraspProgram
 
@@ -25,8 +25,9 @@ _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
 def example_line(example: ProgramExample, file: File) -> str:
     """The header line of an example alone."""
-    words = [example.word] if isinstance(example, Example) else [example.word, example.output]
-    shown = " -> ".join(written_word(word, file.alphabet) for word in words).rstrip()
+    shown = written_word(example.word, file.alphabet)
+    if isinstance(example, MapExample):
+        shown = f"{shown} -> {written_output(example.output, file.alphabet)}".rstrip()
     return f"{_key(example)}: {shown}"
 
 

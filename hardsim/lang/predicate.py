@@ -64,9 +64,7 @@ class OwnPredicate:
 
     @cached_property
     def _holds(self) -> Function:
-        return Valuing(self.source, "condition", self.definition.params, f"{self.definition.name}: ").of(
-            self.condition
-        )
+        return Valuing(self.source, "condition", self.definition.params, f"{self.definition.name}: ").of(self.condition)
 
     def __call__(self, value: int, n: int) -> bool:
         """Whether the predicate holds of an integer (a position or the value of a term) and the length n of the word.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # lark takes a while to import: it is imported when there is 
 RawKind: TypeAlias = Literal[
     "word", "number", "quoted", "nary", "arrow", "compare", "sum", "sign", "product",
     "constant", "predicate", "unary", "binary", "mod", "count",
-    "symbol", "truth", "not", "member", "conditional", "attention", "psum",
+    "symbol", "truth", "not", "member", "conditional", "attention", "psum", "count_j", "mean_j", "fraction",
     "sequence", "repeat", "any", "empty", "set",
 ]  # fmt: skip
 """Of several languages; of formulas alone; of S-RASP programs; of regular expressions alone."""
@@ -32,7 +32,8 @@ class Raw:
     """A node of the grammar: `text` is the canonical operator, the word, the symbol, or the side of a count; `at` the
     place of that operator or word; `whole` that of the node with its operands, brackets around it included. A predicate
     or word that was written with arguments in brackets is `called`. The operands of `member` are the element and then
-    the members of the set; those of `attention` mask, score, value and default; those of `psum` mask and value."""
+    the members of the set; those of `attention` mask, score, value and default; those of `psum` and
+    `mean_j` mask and value, of `count_j` mask and score."""
 
     kind: RawKind
     text: str

@@ -79,6 +79,8 @@ PROGRAMS: Spellings = {
     **spelled("TRUTH", "true ⊤", "false ⊥"),
     **spelled("ATTENTION", "leftmost leftmost_j", "rightmost rightmost_j"),
     **spelled("PSUM", "psum psum_j"),
+    **spelled("COUNT_J", "count_j"),
+    **spelled("MEAN_J", "mean_j"),
     **spelled("CONDITIONAL", "?"),
     **spelled("COLON", ":"),
     **spelled("LSQB", "["),
@@ -202,7 +204,7 @@ PROGRAM_LOOK_ALIKES: Mapping[str, str] = {
     **dict.fromkeys("◁◄", "leftmost attention is written ◀ or leftmost"),
     **dict.fromkeys("▷►", "rightmost attention is written ▶ or rightmost"),
     "∈": "membership is written in, as in in(i) in { 'a', 'b' }",
-    "/": "there is no division",
+    "/": "there is no division; a fraction, as in m(i) >= 1/2, has two integers, and is compared with a mean",
     "%": "there is no division, and no remainder",
     "#": "the blank is quoted, as in '#'; a comment begins with //",
 }

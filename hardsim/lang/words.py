@@ -138,6 +138,12 @@ def written_word(word: Iterable[str], alphabet: Sequence[str]) -> str:
     return (" " if has_long_symbols(alphabet) and sets_of(alphabet) is None else "").join(word)
 
 
+def written_output(output: Sequence[str | int], alphabet: Sequence[str]) -> str:
+    """The symbols of an output as the user writes words, or its integers with blanks between them."""
+    several = any(isinstance(part, int) for part in output)
+    return " ".join(map(str, output)) if several else written_word(map(str, output), alphabet)
+
+
 def read_words(source: Source, region: Span, alphabet: Sequence[str]) -> list[tuple[tuple[str, ...], Span]]:
     """The words in the value of an `accept:` or `reject:` line, with their places. One word if a symbol is longer than
     one character, otherwise words separated by white space. Raises SourceError for a symbol that is not in the

@@ -46,7 +46,20 @@ HARD = {weighting.value: weighting for weighting in Weighting if weighting is no
 WEIGHTINGS = ", ".join(HARD)
 ANY_WEIGHTING = f"softmax, {WEIGHTINGS}"
 KINDS = ", ".join(kind.value for kind in Kind)
-HEAD = ("name", "mask", "weighting", "score", "select", "decay", "gap", "kind", "coefficients", "purpose", "theorem")
+HEAD = (
+    "name",
+    "mask",
+    "weighting",
+    "score",
+    "select",
+    "decay",
+    "gap",
+    "shares",
+    "kind",
+    "coefficients",
+    "purpose",
+    "theorem",
+)
 
 
 @dataclass(frozen=True)
@@ -220,6 +233,7 @@ def program_json(program: Program) -> dict[str, Any]:
         threshold=str(program.threshold) if hard else None,
         reading=program.reading if hard else None,
         outputs=dict(program.outputs) or None,
+        integers=program.integers or None,
         meanings=dict(program.meanings) or None,
     )
 
@@ -234,6 +248,7 @@ def _head_json(head: Head) -> dict[str, Any]:
         select=head.select and _terms_json(head.select.terms),
         decay=head.decay and str(head.decay),
         gap=head.gap and str(head.gap),
+        shares=head.shares or None,
         kind=head.kind and head.kind.value,
         coefficients=None if head.kind is None else str(head.weight),
         purpose=head.purpose or None,
@@ -260,7 +275,7 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
         InputError: naming the place, what was expected and what was found.
     """
     data.only("regime", "alphabet", "bos", "coordinates", "temperature", "letters", "encodings", "layers", "output",
-              "threshold", "reading", "outputs", "meanings")  # fmt: skip
+              "threshold", "reading", "outputs", "integers", "meanings")  # fmt: skip
     if data.has("temperature"):
         data.field("temperature").arith()  # version 1 repeated that of the regime
     alphabet, bos = store.read_alphabet(data), store.read_bos(data)
@@ -283,6 +298,7 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
         threshold=data.field("threshold").rational() if data.has("threshold") else None,
         reading=store.read_reading(data),
         outputs=tuple((symbol, reading.known_name(item)) for symbol, item in outputs),
+        integers=data.has("integers") and data.field("integers").boolean(),
         regime=data.field("regime").text() if data.has("regime") else "",
         meanings={name: item.text() for name, item in data.field("meanings").members()} if data.has("meanings") else {},
     )
@@ -442,6 +458,7 @@ class _Reading:
             select=select,
             decay=decay,
             gap=gap,
+            shares=data.has("shares") and data.field("shares").boolean(),
             kind=kind,
             weight=int(weight),
             purpose=data.field("purpose").text() if data.has("purpose") else "",

@@ -127,6 +127,9 @@ class Head:
     decay: Arith | None = None
     gap: Arith | None = None
     """The declared score gap of a row, the largest score minus the next smaller one, where there is no decay."""
+    shares: bool = False
+    """Whether several keys of a row may have the largest score and share its weight; of heads that claim a gap and not
+    this, compilers promise one."""
     kind: Kind | None = None
     """What the head is for; None for heads of which nothing is claimed but perhaps a gap."""
     weight: int = 1
@@ -223,7 +226,8 @@ class Program(Placed):
 
     It accepts a word iff coordinate `output` at the reading position is 1 (without a `threshold`: anything but 0 and 1
     is no answer), or above the threshold. With `outputs` it maps words to words: the symbol of a position is the one
-    whose coordinate is above the threshold.
+    whose coordinate is above the threshold. With `integers` it maps words to lists of integers: that of a position is
+    the one nearest to n times coordinate `output`.
     """
 
     alphabet: tuple[str, ...]
@@ -238,6 +242,8 @@ class Program(Placed):
     reading: Literal["first", "last"] = "last"
     outputs: tuple[tuple[str, str], ...] = ()
     """The symbols of a transduction, with their coordinates."""
+    integers: bool = False
+    """Whether the output is an integer at every position."""
     regime: str = ""
     """The regime that it was compiled for, if any."""
     meanings: dict[str, str] = field(default_factory=dict)
@@ -253,6 +259,22 @@ class Program(Placed):
     def heads(self) -> tuple[Head, ...]:
         """All heads in order of the layers."""
         return tuple(head for layer in self.layers for head in layer.heads)
+
+    @property
+    def maps(self) -> bool:
+        """Whether the answer is read at every position, and not whether a word is accepted."""
+        return self.integers or bool(self.outputs)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The coordinates that the answer is read from."""
+        return tuple(dict.fromkeys(name for _, name in self.outputs)) or (self.output,)
+
+    def clearance(self, value: Rational, n: int) -> Fraction:
+        """How far an output is from where it would mean something else; of integers k/n that is 1/(2n)."""
+        if self.integers:
+            return Fraction(1, 2 * n) - abs(value - Fraction(round(value * n), n))
+        return abs(value - Fraction(1, 2) if self.threshold is None else Fraction(value) - self.threshold)
 
     def verdict(self, output: Rational) -> bool | None:
         """Whether an output means accepted; None where it is neither above nor below the threshold (or 0 or 1)."""

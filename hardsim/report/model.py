@@ -214,6 +214,8 @@ def reading(subject: Subject) -> str:
     """How the answer is read, an acceptor's at the first or the last position."""
     program, at = subject.program, subject.facts.at
     if not subject.acceptor:
+        if program.integers:
+            return f"the output integer of each position is the one nearest to n times {program.output}"
         outs = ", ".join(f"{symbol}: {name}" for symbol, name in program.outputs)
         return f"the output symbol of each position is the one whose coordinate is above {program.threshold} ({outs})"
     if subject.exact:

@@ -167,6 +167,16 @@ def bounds(value: Value) -> tuple[Fraction, Fraction]:
     return exact(value), exact(value)
 
 
+def nearest(value: Value, n: int) -> int | None:
+    """The integer that n times a value is certainly nearest to; None where there is none."""
+    try:
+        low, high = (end * n for end in bounds(value))
+    except Undecided:
+        return None
+    found = round(low)
+    return found if 2 * abs(low - found) < 1 and 2 * abs(high - found) < 1 else None
+
+
 def side(value: Value, threshold: Fraction) -> bool | None:
     """Whether a value is certainly above (True) or below (False) a threshold; None where it is neither."""
     try:

@@ -133,17 +133,18 @@ def measure(program: Program, words: Sequence[Word], trace: HardTrace) -> Length
         entering = layer.columns
     facts = LengthFacts(trace.n, len(words), layers, _size(program, entering))
     if program.threshold is not None:
-        facts.distance = _distance(program, trace, Fraction(program.threshold))
+        facts.distance = _distance(program, trace)
     return facts
 
 
-def _distance(program: Program, trace: HardTrace, threshold: Fraction) -> Fraction:
-    """The least distance of an output from the threshold: where the program is read, or at every symbol."""
+def _distance(program: Program, trace: HardTrace) -> Fraction:
+    """The least distance of an output from where it would mean something else: where the program is read, or at every
+    symbol."""
     place = program.reading_index(trace.n)
-    some = slice(1 - program.first, None) if program.outputs else slice(place, place + 1)
-    columns = [trace.columns[name] for name in dict(program.outputs).values()] or [trace.columns[program.output]]
+    some = slice(1 - program.first, None) if program.maps else slice(place, place + 1)
+    columns = [trace.columns[name] for name in program.answers]
     values = {Fraction(int(one), column.unit) for column in columns for one in np.unique(column.whole[:, some])}
-    return min(abs(value - threshold) for value in values)
+    return min(program.clearance(value, trace.n) for value in values)
 
 
 def _layer(program: Program, layer: LayerTrace, entering: Columns, words: Sequence[Word]) -> LayerFacts:

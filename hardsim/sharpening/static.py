@@ -3,17 +3,18 @@
 Every coordinate at every position is in a *span*: between two rationals and, where that is known, on a lattice (low
 plus multiples of a step). Booleans have step 1, integers stored as v/n step 1/n; so it is known that a clip of Booleans
 is never strictly between 0 and 1. Attention with one maximum takes one of the visible values; uniform attention divides
-the step by the number of visible positions. Correlations are forgotten, so the spans are larger than what occurs, never
-smaller.
+the step by the number of visible positions; the mean of some of them is on no lattice. Correlations are forgotten, so
+the spans are larger than what occurs, never smaller.
 
-What is assumed of the heads, and not derived here: that each row of a head that is not uniform has one maximum, by the
-gap that the head declares. For compiled programs that is what their constructions say.
+What is assumed of the heads, and not derived here: that each row of a head that is not uniform has one maximum (any
+number of them, where the head says that they share), by the gap that the head declares. For compiled programs that is
+what their constructions say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
 
@@ -119,7 +120,7 @@ Columns = dict[str, Column]
 
 
 def static_facts(program: Program, n: int) -> LengthFacts:
-    """Facts of a program with one maximum in every row that is not uniform, for every word of length n.
+    """Facts of a program whose rows have the maxima that its heads claim, for every word of length n.
 
     Raises:
         Undecided: if a head that is not uniform declares no gap.
@@ -131,10 +132,20 @@ def static_facts(program: Program, n: int) -> LengthFacts:
         layers.append(found)
     facts = LengthFacts(n, 0, layers, _size(program, columns), exhaustive=True)
     if program.threshold is not None:
-        read = [span for _, out in program.outputs for span in columns[out][1 - program.first :]]
-        read = read or [columns[program.output][program.reading_index(n)]]
-        facts.distance = min(_distance(span, Fraction(program.threshold)) for span in read)
+        place = program.reading_index(n)
+        some = slice(1 - program.first, None) if program.maps else slice(place, place + 1)
+        read = [span for out in program.answers for span in columns[out][some]]
+        facts.distance = min(
+            _lattice_distance(span, n) if program.integers else _distance(span, Fraction(program.threshold))
+            for span in read
+        )
     return facts
+
+
+def _lattice_distance(span: NumberRange, n: int) -> Fraction:
+    """A lower bound of the distance of an integer over n from where another is nearer (0 if it need not be one)."""
+    whole = span.step is not None and (span.low * n).denominator == (span.step * n).denominator == 1
+    return Fraction(1, 2 * n) if whole else ZERO
 
 
 def _distance(span: NumberRange, threshold: Fraction) -> Fraction:
@@ -188,11 +199,18 @@ def _layer(program: Program, layer: ProgramLayer, columns: Columns, n: int) -> t
             value = _forms(terms, columns)
             values[head.name, out] = min(span.low for span in value), max(span.high for span in value)
             rows = [[value[j] for j in range(size) if seen[i, j]] for i in range(size)]
-            read = [mean(spans) if head.uniform else hull(spans) for spans in rows]
+            read = [_read(head, spans) for spans in rows]
             attended[out] = [form([(a, 1), (b, 1)]) for a, b in zip(attended[out], read, strict=True)]
     final, margins, tops = _feed_forward(layer, attended)
     entering = max(_size(program, columns), _size(program, attended))
     return final, LayerFacts(heads, values, margins, tops, entering)
+
+
+def _read(head: Head, spans: Sequence[NumberRange]) -> NumberRange:
+    """What a head reads of the visible values."""
+    if head.uniform:
+        return mean(spans)
+    return replace(hull(spans), step=None) if head.shares and len(spans) > 1 else hull(spans)
 
 
 def _head(program: Program, head: Head, columns: Columns, seen: list[int], n: int) -> HeadFacts:
@@ -203,7 +221,7 @@ def _head(program: Program, head: Head, columns: Columns, seen: list[int], n: in
     sizes = [(max(s.size for s in query), max(s.size for s in key)) for query, key in pairs]
     gaps = [gap if count > 1 else None for gap, count in zip(declared, seen, strict=True)]
     reach = sum((2 * query * key for query, key in sizes), ZERO)
-    return HeadFacts(list(gaps), [1] * len(seen), [1] * len(seen), reach, sizes)
+    return HeadFacts(list(gaps), [1] * len(seen), seen if head.shares else [1] * len(seen), reach, sizes)
 
 
 def _feed_forward(layer: ProgramLayer, columns: Columns) -> tuple[Columns, list[Fraction], list[Fraction]]:

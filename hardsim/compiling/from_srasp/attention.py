@@ -15,7 +15,9 @@ from typing import Final, TypeAlias, TypeVar
 
 from hardsim.compiling.from_srasp.network import (
     CONSTANT,
+    NATURAL,
     POSITION,
+    Average,
     Boolean,
     Interval,
     Network,
@@ -24,7 +26,8 @@ from hardsim.compiling.from_srasp.network import (
     Symbols,
     Value,
 )
-from hardsim.compiling.from_srasp.scores import Case, Comparison, Terms
+from hardsim.compiling.from_srasp.scores import MIRRORED, RUNS, Case, Comparison, Terms
+from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine
@@ -40,7 +43,7 @@ ORDER_GAP: Final = "1/(4*n^2)"
 HALF: Final = Fraction(1, 2)
 Score: TypeAlias = tuple[list[Pair], str]
 """A score and the declared gap of its rows."""
-V = TypeVar("V", Boolean, ScaledInteger, Symbols)
+V = TypeVar("V", Boolean, ScaledInteger, Symbols, Average)
 BACK: Final[tuple[ast.Side, Mask]] = ("rightmost", Mask.STRICT_FUTURE)
 """Attention to the position before."""
 ONWARD: Final[tuple[ast.Side, Mask]] = ("leftmost", Mask.STRICT_PAST)
@@ -63,6 +66,7 @@ class Evaluator(Network):
 
     def __init__(self, program: ast.SraspProgram) -> None:
         super().__init__(program.symbols)
+        self.source = program.source
         self.tuples = {relation.name: frozenset(relation.tuples) for relation in program.relations}
         self.known: dict[str, Value] = {}
         letters = {symbol: Boolean(self.letter(f"in = {symbol}", [symbol])) for symbol in program.symbols}
@@ -141,6 +145,8 @@ class Evaluator(Network):
             return self.negation(self._compare("=", left, right, name))
         if left.sort is ast.Sort.BOOL:
             return self._arrow("<->", left, right, name)
+        if left.sort is ast.Sort.RATIONAL:
+            return self._compare_means(op, left, right, name)
         if left.sort is ast.Sort.SYMBOL:
             one, two = self.of(Symbols, left, f"{name}.1").forms, self.of(Symbols, right, f"{name}.2").forms
             return self.disjoint([(one[symbol], two[symbol]) for symbol in one if symbol in two], name)
@@ -150,6 +156,27 @@ class Evaluator(Network):
         if op in (">", ">="):
             first, second = second, first
         return self.at_most(first + self.constant(1) if op in ("<", ">") else first, second, name)
+
+    def _compare_means(self, op: ast.CompareOp, left: ast.Expression, right: ast.Expression, name: str) -> Boolean:
+        """A mean on one side, a mean over the same positions or a constant on the other."""
+        if isinstance(left, ast.RationalConstant):
+            return self._compare_means(MIRRORED[op], right, left, name)
+        mean = self.of(Average, left, name)
+        other = right.value if isinstance(right, ast.RationalConstant) else self.of(Average, right, name)
+        if isinstance(other, Average) and other.mask is not mean.mask:
+            raise Unsupported(
+                self.source,
+                left.span,
+                "a comparison of means over different positions has no construction",
+                hint=f"Compare means under the same mask, or each with a constant. {RUNS}",
+            )
+        if op == "=":
+            above = self.mean_at_least(mean, other, False, f"{name} >=")
+            beyond = self.mean_at_least(mean, other, True, f"{name} >")
+            return Boolean(above.form - beyond.form, raw=True)
+        if op in ("<", "<="):
+            return self.negation(self.mean_at_least(mean, other, op == "<=", name))
+        return self.mean_at_least(mean, other, op == ">", name)
 
     def _related(self, relation: str, args: Sequence[ast.Expression], name: str) -> Boolean:
         """The tuples are disjoint; those that differ in the last place only are one case."""
@@ -216,13 +243,20 @@ class Evaluator(Network):
         """
         square = self.encoding("1/n^2")
         tie = Fraction(1, 8) * (1 if side == "rightmost" else -1)
-        score: list[Pair] = [(here.scaled(5), there) for here, there in terms]
-        score.append((CONSTANT, self.begin.scaled(5)))
+        score = self._equalities(terms, pairs, name)
         score.append((self.inverse, self.begin_inverse.scaled(-HALF)))
         score.append((square, self.encoding(POSITION).scaled(tie)))
+        return score, "1/(8*n^3)"
+
+    def _equalities(
+        self, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
+    ) -> list[Pair]:
+        """Terms of `5 Bool - sum (u - v_j)^2 / n^2` at j >= 1 and 5 at BOS."""
+        score: list[Pair] = [(here.scaled(5), there) for here, there in terms]
+        score.append((CONSTANT, self.begin.scaled(5)))
         for number, (u, v) in enumerate(pairs, 1):
             score += self._difference(u, v, f"{name}: u{number}", f"{name}: v{number}")
-        return score, "1/(8*n^3)"
+        return score
 
     def _difference(self, u: ScaledInteger, v: ScaledInteger, here_name: str, there_name: str) -> list[Pair]:
         """Terms of `-(u - v)^2/n^2` against BOS, and of the penalty for a number out of range.
@@ -272,6 +306,8 @@ class Evaluator(Network):
                 case Symbols(forms):
                     parts = {symbol: fetched(form, f"{label} = {symbol}") for symbol, form in forms.items()}
                     return Symbols({symbol: part for symbol, part in parts.items() if isinstance(part, Boolean)})
+                case Average():
+                    raise AssertionError(f"{label} is a mean, which is only compared")
 
         def missing() -> Boolean:
             # BOS sees itself, and its own query prefers it: the flag is 1 there, and must be 0.
@@ -283,6 +319,46 @@ class Evaluator(Network):
     def nearest(self, side: ast.Side, mask: Mask, key: Affine, values: Sequence[Value], name: str) -> Attended:
         """The values at the leftmost or rightmost j at which a Boolean of j is true."""
         return self.read(mask, *self.boolean_score(side, [(self.real, key)]), values, name)
+
+    # ---- counts ----
+
+    def matches(
+        self, mask: Mask, terms: Sequence[Pair], pairs: Sequence[tuple[ScaledInteger, ScaledInteger]], name: str
+    ) -> ScaledInteger:
+        """How many j have a Boolean score of 1 and equal integers u(i) and v(j).
+
+        Every match has the score of BOS: 1, with 1 or 0 at j >= 1; or, with integers, 5, of which a false Boolean lacks
+        5 and an integer that differs 1/n^2 or more. An integer out of range matches nothing (`_difference`).
+        """
+        if pairs:
+            return self.count(mask, self._equalities(terms, pairs, name), "1/n^2", name)
+        return self.count(mask, [*terms, (CONSTANT, self.begin)], "1", name)
+
+    def at_most_many(self, key: Boolean, u: ScaledInteger, v: ScaledInteger, name: str) -> ScaledInteger:
+        """How many j, of all, have a key that is true and `v(j) <= u(i)`, both in [-n, n].
+
+        Position k holds h(k), how many such j have v(j) = k, and g(k), how many have v(j) = 1 - k. Their prefix sums
+        H(k) and G(k) count 1 <= v(j) <= k and 1 - k <= v(j) <= 0, so they are in [0, n]. With N, how many v(j) are at
+        most 0, the number is N + H(u) for u >= 1 and N - G(-u) for u <= 0: H is fetched at position u, which gives 0
+        for u <= 0, and G at position -u, which gives 0 for u >= 0. (Ours.)
+        """
+        low = self.conjunction([key, self.at_most(v, self.constant(0), f"{name}: v <= 0")], f"{name}: key, v <= 0")
+        total = self.constant(0)
+        if low != self.false:
+            low = self.rounded(low, f"{name}: key, v <= 0")
+            total = self.matches(Mask.NONE, [(self.real, low.form)], [], f"{name}: all v <= 0")
+        every: list[Pair] = [(self.real, self.real)]
+        for sign, place in ((1, self.position), (-1, self.constant(1) + self.position.scaled(-1))):
+            if sign in u.interval.signs:
+                label = f"{name}: v = {'k' if sign > 0 else '1-k'}"
+                here = self.matches(Mask.NONE, [(self.real, key.form)], [(place, v)], label)
+                upto = self.prefix_sum(here, self.mean(here, f"{label}, so far"), f"{label}, so far")
+                label += ", fetched"
+                score = self.equality_score("leftmost", every, [(u.scaled(sign), self.position)], label)
+                (found,) = self.read(Mask.NONE, *score, [upto], label).values
+                assert isinstance(found, ScaledInteger)
+                total = total + found.scaled(sign)
+        return total.within(NATURAL)
 
     # ---- order ----
 

@@ -12,20 +12,48 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardsim.compiling.from_srasp.attention import MASKS, Attended, Evaluator
-from hardsim.compiling.from_srasp.network import ZERO, Boolean, Interval, ScaledInteger, Symbols, Value
-from hardsim.compiling.from_srasp.scores import Matching, Planner, at_i, folded, indices, replaced
-from hardsim.errors import OutOfRange, Source, Span
-from hardsim.hard.exact import HardTrace
+from hardsim.compiling.from_srasp.network import (
+    NATURAL,
+    ZERO,
+    Average,
+    Boolean,
+    Interval,
+    ScaledInteger,
+    Symbols,
+    Value,
+)
+from hardsim.compiling.from_srasp.scores import (
+    MAX_CASES,
+    MAX_RANGE,
+    Case,
+    Comparison,
+    Matching,
+    Planner,
+    at_i,
+    by_value,
+    folded,
+    indices,
+    replaced,
+)
+from hardsim.errors import InputError, OutOfRange, Source, Span, marked
+from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.lang import ast
 from hardsim.lang.pretty import shortened
+from hardsim.lang.srasp.interpreter import padded_word
+from hardsim.lang.words import written_word
 from hardsim.network.integers import Exact, widened
+from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine, Program
 
+SHORT, TRIED = 8, 300
+"""The longest words, and how many, that are tried to see where an integer leaves its range."""
 LONGEST_LINE = 100
 """Characters of a line that names a head."""
 _COMMENT = re.compile(" //.*$")
@@ -33,20 +61,25 @@ _COMMENT = re.compile(" //.*$")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """An integer in the columns: `n * whole + bits` at position i, times i + 1 if both are means over 0..i."""
+    """An integer in the columns: `n * whole + bits` at position i, times c + 1 if both are means over BOS and the c
+    positions that a mask allows."""
 
     whole: Affine
     bits: Affine = ZERO
-    mean: bool = False
+    mean: Mask | None = None
 
     def column(self, trace: HardTrace) -> Exact:
-        """The integer at every index of every word of a batch, but for the factor i + 1; shape (words, positions)."""
+        """The integer at every index of every word of a batch, but for the factor c + 1; shape (words, positions)."""
         return trace.sum((self.whole.scaled(trace.n) + self.bits).terms)
+
+    def seen(self, i: int, n: int) -> int:
+        """c at a position."""
+        return {Mask.FUTURE: i, Mask.PAST: n - i + 1, Mask.NONE: n}[self.mean] if self.mean is not None else 0
 
     def outside(self, trace: HardTrace) -> NDArray[np.bool_]:
         """Where the integer is outside [-n, n]; shape (words, n), positions from 1."""
         column, n = self.column(trace), trace.n
-        factors = np.arange(2, n + 2) if self.mean else np.ones(n, dtype=np.int64)
+        factors = np.array([self.seen(i, n) + 1 for i in range(1, n + 1)], dtype=np.int64)
         sizes = np.abs(widened(column.whole[:, 1:], column.size * (n + 1)) * factors)
         result: NDArray[np.bool_] = sizes > n * column.unit
         return result
@@ -59,23 +92,32 @@ class Guard:
     vector: str
     what: str
     measure: Measure
+    span: Span = ast.NO_SPAN
+
+    @property
+    def warning(self) -> str:
+        """What can happen there."""
+        return f"{self.what} of the vector {self.vector} may leave [-n, n] on some words, which is then an error"
 
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """How to read a vector at the end of a run: a Boolean is `measures[""]`, true above 1/2; an integer is
+    """How to read a vector at the end of a run: a Boolean is `measures[""]`, true above 1/2; an integer or a mean is
     `measures[""]`; a symbol is the one with the largest measure (1, the others have 0)."""
 
     sort: ast.Sort
     measures: Mapping[str, Measure]
 
-    def values(self, trace: HardTrace, word: int) -> list[bool | int | str]:
+    def values(self, trace: HardTrace, word: int) -> list[bool | int | str | Fraction]:
         """The vector at positions 1..n of one word of the batch."""
         columns = {key: measure.column(trace) for key, measure in self.measures.items()}
         positions = range(1, trace.n + 1)
         if self.sort is ast.Sort.SYMBOL:
             return [max(columns, key=lambda symbol: columns[symbol].at(word, i)) for i in positions]
         values = [columns[""].at(word, i) for i in positions]
+        if self.sort is ast.Sort.RATIONAL:
+            seen = [self.measures[""].seen(i, trace.n) for i in positions]
+            return [value * Fraction(count + 1, count) for value, count in zip(values, seen, strict=True)]
         if self.sort is ast.Sort.BOOL:
             return [2 * value > 1 for value in values]
         return [round(value) for value in values]
@@ -90,7 +132,49 @@ class Compiled:
     model: Program
     vectors: Mapping[str, Readout]
     guards: tuple[Guard, ...]
-    warnings: tuple[str, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the guards watch."""
+        return tuple(dict.fromkeys(guard.warning for guard in self.guards))
+
+    def limits(self) -> tuple[str, ...]:
+        """The warnings, with the first word that is outside, if a short one is, and with the place in the text."""
+        outside, longest, masked = self._outside() if self.guards else ({}, 0, False)
+        told: dict[str, str] = {}
+        for number, guard in sorted(enumerate(self.guards), key=lambda one: len(outside.get(one[0], ())) or SHORT + 1):
+            found = "" if masked or not longest else f"; on no word up to length {longest}"
+            if number in outside:
+                word = outside[number]
+                found = f"; first at length {len(word)}, on the word '{written_word(word, self.program.alphabet)}'"
+            line, carets = marked(self.program.source, guard.span)
+            place = f"line {self.program.source.line_of(guard.span.start)[0]}"
+            told.setdefault(guard.warning, f"{place}: {guard.warning}{found}\n  {line}\n  {carets}")
+        return tuple(told[warning] for warning in self.warnings)
+
+    def _outside(self) -> tuple[dict[int, tuple[str, ...]], int, bool]:
+        """By guard the first word on which its integer leaves the range, and no earlier guard's does; the longest
+        length of which all words were tried; and whether a word was passed over for an earlier guard."""
+        found: dict[int, tuple[str, ...]] = {}
+        model, tried, masked = ExactModel(self.model), 0, False
+        for n in range(1, SHORT + 1):
+            tried += len(self.program.alphabet) ** n
+            if tried > TRIED or len(found) == len(self.guards):
+                return found, n - 1, masked
+            words = list(product(self.program.alphabet, repeat=n))
+            try:
+                trace = model.run([padded_word(self.program, word) for word in words])
+            except InputError:  # this length has no padded one
+                return found, n - 1, masked
+            before = np.zeros(len(words), dtype=np.bool_)
+            for number, guard in enumerate(self.guards):
+                outside = guard.measure.outside(trace).any(axis=1)
+                first = outside & ~before
+                if number not in found and first.any():
+                    found[number] = words[int(first.argmax())]
+                masked = masked or bool((outside & before).any() and number not in found)
+                before |= outside
+        return found, SHORT, masked
 
     def check_ranges(self, words: Sequence[Sequence[str]], trace: HardTrace) -> None:
         """Hold the integers of a run to [-n, n]; `words` are those of the batch, as the error shows them.
@@ -106,7 +190,7 @@ class Compiled:
         word, number = min(found)
         guard = self.guards[number]
         i = int(guard.measure.outside(trace)[word].argmax()) + 1
-        value = guard.measure.column(trace).at(word, i) * (i + 1 if guard.measure.mean else 1)
+        value = guard.measure.column(trace).at(word, i) * (guard.measure.seen(i, trace.n) + 1)
         shown = ("" if all(len(symbol) == 1 for symbol in words[word]) else " ").join(words[word])
         raise OutOfRange(
             f"word '{shown}': {guard.what} of the vector {guard.vector} is {value} at position {i}, outside "
@@ -133,7 +217,6 @@ class _Compiler(Evaluator):
         self.program = program
         self.planner = Planner(program.source, program.symbols, self.tuples)
         self.guards: list[Guard] = []
-        self.warnings: list[str] = []
 
     def compile(self) -> Compiled:
         """The whole program."""
@@ -148,7 +231,7 @@ class _Compiler(Evaluator):
         outputs = {
             symbol: self._coordinate(form, f"output = {symbol}" if symbol else "output")
             for symbol, form in forms.items()
-            if isinstance(form, Boolean)
+            if isinstance(form, Boolean | ScaledInteger)
         }
         measures = [measure for forms in vectors.values() for measure in forms.values()]
         measures += [guard.measure for guard in self.guards]
@@ -157,10 +240,9 @@ class _Compiler(Evaluator):
         symbols = tuple((symbol, name) for symbol, name in outputs.items() if symbol)
         return Compiled(
             program=self.program,
-            model=self.build(next(iter(outputs.values())), symbols),
+            model=self.build(next(iter(outputs.values())), symbols, isinstance(output, ScaledInteger)),
             vectors={name: Readout(self.program.vectors[name].sort, forms) for name, forms in vectors.items()},
             guards=tuple(self.guards),
-            warnings=tuple(self.warnings),
         )
 
     def _readout(self, value: Value, name: str) -> Mapping[str, Measure]:
@@ -168,6 +250,8 @@ class _Compiler(Evaluator):
         match value:
             case Boolean():
                 return {"": Measure(ZERO, self.rounded(value, name).form)}
+            case Average(mask, whole, bits):
+                return {"": Measure(whole, bits, mean=mask)}
             case ScaledInteger(form, _, bits):
                 return {"": Measure(form, Affine.of([(one, c * k) for c, bit in bits for one, k in bit.terms]))}
             case Symbols(forms):
@@ -176,8 +260,13 @@ class _Compiler(Evaluator):
                     for symbol, form in forms.items()
                 }
 
-    def _coordinate(self, value: Boolean, name: str) -> str:
-        """The name of a coordinate that holds a Boolean."""
+    def _coordinate(self, value: Boolean | ScaledInteger, name: str) -> str:
+        """The name of a coordinate that holds a Boolean, or an integer over n."""
+        if isinstance(value, ScaledInteger):
+            form = self.settled(value, name)
+            if len(form.terms) != 1 or form.terms[0][1] != 1:
+                form = self.hidden(name, [(sign, form.scaled(sign)) for sign in (1, -1)])
+            return form.terms[0][0]
         form = self.rounded(value, name).form
         if len(form.terms) != 1 or form.terms[0][1] != 1:
             form = self.thresholds(name, [(1, form)])
@@ -190,15 +279,21 @@ class _Compiler(Evaluator):
             case ast.PositionWise(expr):
                 return self.value(folded(expr, self.tuples), statement.name)
             case ast.PrefixSum(value):
-                return self._prefix_sum(at_i(folded(value, self.tuples)), statement.name)
+                return self._prefix_sum(at_i(folded(value, self.tuples)), statement.name, statement.right.span)
             case ast.Attention() as attention:
                 return self._attention(attention, statement.name)
+            case ast.MatchCount() as count:
+                return self._count(count, statement.name)
+            case ast.MaskedMean(mask, value):
+                term = at_i(folded(value, self.tuples))
+                number = self.of(ScaledInteger, term, f"{statement.name}: term")
+                return self.average(MASKS[mask], number, statement.name)
 
-    def _prefix_sum(self, value: ast.Expression, name: str) -> ScaledInteger:
+    def _prefix_sum(self, value: ast.Expression, name: str, span: Span) -> ScaledInteger:
         number = self.of(ScaledInteger, value, f"{name}: term")
         means = self.mean(number, name)
         if not _sums_in_range(number.interval):
-            self._watch(name, "the prefix sum", Measure(*means, mean=True))
+            self._watch(name, "the prefix sum", Measure(*means, mean=Mask.FUTURE), span)
         return self.prefix_sum(number, means, name)
 
     # ---- attention ----
@@ -213,18 +308,65 @@ class _Compiler(Evaluator):
             pairs = [
                 self.sides(comparison, f"{name}: {number}") for number, comparison in enumerate(plan.equalities, 1)
             ]
-            for number, pair in enumerate(pairs, 1):
-                self._watch_sides(pair, name, f"{name}: {number}")
+            for number, (pair, comparison) in enumerate(zip(pairs, plan.equalities, strict=True), 1):
+                self._watch_sides(pair, name, f"{name}: {number}", comparison.span)
             score = self.equality_score(side, terms, pairs, name) if pairs else self.boolean_score(side, terms)
             found = self.read(mask, *score, read, name)
         else:
             here, there = self.sides(plan, name)
-            self._watch_sides([here, there], name, name)
+            self._watch_sides([here, there], name, name, plan.span)
             if plan.op == "!=":
                 found = self.read_unequal(attention, here, there, read, name)
             else:
                 found = self.read(mask, *self.order_score(side, plan.op, here, there, name), read, name)
         return self._combined(found, value, folded(attention.default, self.tuples), name)
+
+    # ---- counts ----
+
+    def _count(self, count: ast.MatchCount, name: str) -> ScaledInteger:
+        mask = MASKS[count.mask]
+        cases, comparisons = self.planner.counting(count)
+        left: list[tuple[Comparison, tuple[ScaledInteger, ScaledInteger]]] = []
+        for number, comparison in enumerate(comparisons, 1):
+            pair = self.sides(comparison, f"{name}: {number}")
+            told = _told_apart(cases, comparison, pair)
+            if told is None:
+                left.append((comparison, pair))
+            else:
+                cases = told
+        if not cases:
+            return self.constant(0)
+        other = next((comparison for comparison, _ in left if comparison.op != "="), None)
+        ordered = other is not None and other.op != "!="
+        if other is not None and ordered and (len(left) > 1 or mask is not Mask.NONE):
+            raise self.planner.refused_order(count, other, alone=len(left) == 1)
+        for number, (comparison, pair) in enumerate(left, 1):
+            self._watch_sides(pair, name, f"{name}: {number}", comparison.span)
+        if other is not None and ordered:
+            return self._count_ordered(cases, other.op, left[0][1], name)
+        terms, pairs = self.boolean_terms(cases, name), [pair for comparison, pair in left if comparison.op == "="]
+        found = self.matches(mask, terms, pairs, name)
+        if other is not None:
+            same = self.matches(mask, terms, [pair for _, pair in left], f"{name}: equal")
+            found = (found + same.scaled(-1)).within(found.interval)
+        return found
+
+    def _count_ordered(
+        self, cases: Sequence[Case], op: ast.CompareOp, pair: tuple[ScaledInteger, ScaledInteger], name: str
+    ) -> ScaledInteger:
+        """How many j, of all, are in one of the cases and have `u(i) op v(j)`: those with -v <= -u for u <= v, and
+        what is left of all for < and >."""
+        u, v = (side.scaled(-1 if op in ("<=", ">") else 1) for side in pair)
+        total = self.constant(0)
+        for number, case in enumerate(cases, 1):
+            label = name if len(cases) == 1 else f"{name}: case {number}"
+            ((here, key),) = self.boolean_terms([case], label)
+            some = self.at_most_many(Boolean(key), u, v, label)
+            if op in ("<", ">"):
+                every = self.matches(Mask.NONE, [(self.real, key)], [], f"{label}: all")
+                some = (every + some.scaled(-1)).within(some.interval)
+            total = total + self.gated(Boolean(here), some, label)
+        return total.within(NATURAL)
 
     def _parts(self, value: ast.Expression, name: str) -> tuple[ast.Expression, list[ast.Expression]]:
         """A value with its largest parts that read j only as vectors of their own, and these parts, over i."""
@@ -257,24 +399,33 @@ class _Compiler(Evaluator):
 
     # ---- ranges ----
 
-    def _watch_sides(self, sides: Sequence[ScaledInteger], name: str, place: str) -> None:
+    def _watch_sides(self, sides: Sequence[ScaledInteger], name: str, place: str, span: Span) -> None:
         """Each of two integers that a score compares must be in range."""
         for value, label in zip(sides, "uv", strict=True):
             if not value.interval.in_range:
                 form = self.settled(value, f"{place}.{label}")
-                self._watch(name, "an integer compared in the score", Measure(form))
+                self._watch(name, "an integer compared in the score", Measure(form), span)
 
-    def _watch(self, name: str, what: str, measure: Measure) -> None:
-        self.guards.append(Guard(name, what, measure))
-        warning = f"{what} of the vector {name} may leave [-n, n] on some words, which is then an error"
-        if warning not in self.warnings:
-            self.warnings.append(warning)
+    def _watch(self, name: str, what: str, measure: Measure, span: Span) -> None:
+        self.guards.append(Guard(name, what, measure, span))
 
 
 def written_line(source: Source, span: Span) -> str:
     """The line of the user's text at a place, with its number and without a comment."""
     number, _, line = source.line_of(span.start)
     return shortened(f"line {number}: {_COMMENT.sub('', ' '.join(line.split()))}", LONGEST_LINE)
+
+
+def _told_apart(
+    cases: Sequence[Case], comparison: Comparison, sides: tuple[ScaledInteger, ScaledInteger]
+) -> list[Case] | None:
+    """The cases by the values of the side of a comparison that has the fewer; None where these are many."""
+    several = [(len(side.interval.values or range(MAX_RANGE + 1)), at) for at, side in enumerate(sides)]
+    count, at = min(several)
+    values = sides[at].interval.values
+    if values is None or count > MAX_RANGE or count * len(cases) > MAX_CASES:
+        return None
+    return [by_value(case, comparison, value, of_i=at == 0) for case in cases for value in values]
 
 
 def _sums_in_range(term: Interval) -> bool:

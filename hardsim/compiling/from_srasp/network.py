@@ -58,6 +58,11 @@ class Interval:
         return Interval(_negative(below), _upper(self.high, other.high))
 
     @property
+    def values(self) -> range | None:
+        """Every integer within bounds that do not depend on n; None of others."""
+        return range(self.low[1], self.high[1] + 1) if self.low[0] == self.high[0] == 0 else None
+
+    @property
     def size(self) -> int:
         """B >= 1 with |v| <= B n."""
         return max(1, *(abs(a) + abs(b) for a, b in (self.low, self.high)))
@@ -103,6 +108,8 @@ FULL: Final = Interval((-1, 0), (1, 0))
 """Every integer of [-n, n]."""
 NATURAL: Final = Interval((0, 0), (1, 0))
 """Every integer of [0, n]."""
+OTHERS: Final = Interval((0, 0), (1, -1))
+"""Every integer of [0, n - 1]."""
 POSITIONS: Final = Interval((0, 1), (1, 0))
 """1..n."""
 LENGTH: Final = Interval((1, 0), (1, 0))
@@ -152,7 +159,18 @@ class Symbols:
     forms: Mapping[str, Boolean]
 
 
-Value: TypeAlias = Boolean | ScaledInteger | Symbols
+@dataclass(frozen=True, slots=True)
+class Average:
+    """A mean m over the c positions that a mask allows, as two means over these and BOS: `m/n` is
+    `(whole + bits/n) (c + 1)/c` at positions 1..n. |m| is at most `size` n."""
+
+    mask: Mask
+    whole: Affine
+    bits: Affine
+    size: int
+
+
+Value: TypeAlias = Boolean | ScaledInteger | Symbols | Average
 
 
 POSITION: Final = "i/n"
@@ -228,9 +246,11 @@ class Builder:
 
     # ---- heads and hidden units ----
 
-    def attend(self, name: str, mask: Mask, score: Iterable[Pair], gap: str, value: Affine) -> Affine:
+    def attend(
+        self, name: str, mask: Mask, score: Iterable[Pair], gap: str, value: Affine, shares: bool = False
+    ) -> Affine:
         """What a head reads: a new coordinate with the attended value. No score: the mean of what the mask allows, for
-        which no `gap` is declared."""
+        which no `gap` is declared. `shares`: several positions may have the largest score, and their mean is read."""
         terms = _canonical(score)
         if (mask, terms, value) in self._reads:
             return Affine.coordinate(self._reads[mask, terms, value])
@@ -240,7 +260,7 @@ class Builder:
         heads = self._layer(number).heads
         declared = parse_arith(gap) if terms else None
         head = heads.get((mask, terms)) or Head(
-            out, mask, Weighting.AVERAGE, (), terms, gap=declared, purpose=self.purpose
+            out, mask, Weighting.AVERAGE, (), terms, gap=declared, shares=shares, purpose=self.purpose
         )
         heads[mask, terms] = replace(head, values=(*head.values, (out, value)))
         self._reads[mask, terms, value] = out
@@ -284,7 +304,7 @@ class Builder:
         self._letters = {name: letter for name, letter in self._letters.items() if name in live}
         self._encodings = {name: encoding for name, encoding in self._encodings.items() if name in live}
 
-    def build(self, output: str, outputs: tuple[tuple[str, str], ...] = ()) -> Program:
+    def build(self, output: str, outputs: tuple[tuple[str, str], ...] = (), integers: bool = False) -> Program:
         """The program; it accepts where coordinate `output` is above 1/2 at the last position."""
         return Program(
             alphabet=self.symbols,
@@ -300,6 +320,7 @@ class Builder:
             bos=True,
             threshold=HALF,
             outputs=outputs,
+            integers=integers,
         )
 
 
@@ -563,14 +584,14 @@ class Network(Builder):
                 result = result + self.encoding(text).scaled(factor)
         return result
 
-    def mean(self, value: ScaledInteger, name: str) -> tuple[Affine, Affine]:
-        """The means over BOS and 1..i of v/n without its bits, and of its bits: together s / (n (i + 1)) if the second
-        is divided by n, where s is the sum of v over 1..i."""
+    def mean(self, value: ScaledInteger, name: str, mask: Mask = Mask.FUTURE) -> tuple[Affine, Affine]:
+        """The means over BOS and what the mask allows, 1..i by default, of v/n without its bits, and of its bits:
+        together s / (n (i + 1)) if the second is divided by n, where s is the sum of v over 1..i."""
         bits = ZERO
         for count, bit in value.bits:
             bits = bits + bit.scaled(count)
         means = [
-            self.attend(f"{name}: {what}", Mask.FUTURE, [], "", form) if form.terms else ZERO
+            self.attend(f"{name}: {what}", mask, [], "", form) if form.terms else ZERO
             for what, form in (("mean", value.form), ("mean of bits", bits))
         ]
         return means[0], means[1]
@@ -594,6 +615,54 @@ class Network(Builder):
             found = self.attend(label, Mask.NONE, score, "1/(n^2*(i+1))", position)
             result = result + found.scaled(sign)
         return ScaledInteger(result, NATURAL if value.interval.natural else FULL)
+
+    def average(self, mask: Mask, value: ScaledInteger, name: str) -> Average:
+        """The mean over what a mask allows."""
+        return Average(mask, *self.mean(value, name, mask), value.interval.size)
+
+    def mean_at_least(self, left: Average, right: Average | Fraction, strict: bool, name: str) -> Boolean:
+        """`left >= right`, or `>`, for means over the same positions or a constant p/q.
+
+        Over q and c + 1, with c positions in the mask, the difference is an integer s: q m - p, summed, or the sum of
+        the differences. Its sign is read as that of other integers (`at_least_zero`), and nothing limits its size: the
+        query is s/(n(c+1)) plus half of the least step, 1/(2n(c+1)), or minus that for `>`. The part of s that bits
+        make is not divided by n in the query, but in the key. At BOS, which may see every position, the query is made
+        positive, so that the head reads 1 there, which is taken away again.
+        """
+        count = {Mask.FUTURE: "i", Mask.PAST: "(n-i+1)", Mask.NONE: "n"}[left.mask]
+        if isinstance(right, Average):
+            whole, bits, size = left.whole - right.whole, left.bits - right.bits, left.size + right.size
+        else:
+            shift = self.encoding(f"{count}/({count}+1)").scaled(right.numerator) if right else ZERO
+            factor = right.denominator
+            whole, bits = left.whole.scaled(factor), left.bits.scaled(factor) - shift
+            size = factor * left.size + abs(right.numerator)
+        half = self.encoding(f"1/(2*n*({count}+1))").scaled(-1 if strict else 1)
+        first = self.encoding("[i = 1]")
+        score: list[Pair] = [
+            (whole + half + self.begin.scaled(2 * size + 2), first - self.begin),
+            (bits, self.encoding("[i = 1]/n") - self.begin_inverse),
+        ]
+        out = self.attend(name, Mask.NONE, score, f"1/(2*n*({count}+1))", first)
+        return Boolean(out - self.begin, raw=True)
+
+    # ---- counts ----
+
+    def count(self, mask: Mask, score: Sequence[Pair], gap: str, name: str) -> ScaledInteger:
+        """How many positions have the largest score besides BOS, which has it in every row.
+
+        All of them share the attention, so that BOS gets r = 1/(k + 1), exactly, of k others. The look-up has query
+        (1/n, r), keys (2j/n, -(j^2 + 2j)/n^2), value j/n: its score is `(2 (j + 1) - r (j + 1)^2) / n^2` plus what does
+        not depend on j, i.e. `-r (j + 1 - 1/r)^2 / n^2`, so j = k wins by r/n^2, which is 1/(n^2 (i + 1)) or more where
+        at most i others are seen, else 1/(n^2 (n + 1)). At BOS k is 0. (Ours; that 1/(k + 1) says how many positions
+        were selected is how `selector_width` is compiled in Lindner et al. 2023, *Tracr*, by a feed-forward table.)
+        """
+        share = self.attend(f"{name}: share", mask, score, gap, self.begin, shares=True)
+        position, seen = self.encoding(POSITION), "i" if mask in (Mask.FUTURE, Mask.STRICT_FUTURE) else "n"
+        keys = self.encoding(SQUARE).scaled(-1) - self.encoding("i/n^2").scaled(2)
+        look_up: list[Pair] = [(self.inverse, position.scaled(2)), (share, keys)]
+        found = self.attend(name, Mask.NONE, look_up, f"1/(n^2*({seen}+1))", position)
+        return ScaledInteger(found, OTHERS if mask.strict else NATURAL)
 
 
 def _total(values: Iterable[Boolean]) -> Affine:

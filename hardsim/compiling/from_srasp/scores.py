@@ -7,7 +7,8 @@ the user's own operator, and the oracle runs it all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Final, TypeAlias
 
 from hardsim.errors import Source, Span, Unsupported
@@ -135,6 +136,9 @@ def _negated(node: ast.Expression, span: Span) -> ast.Expression:
 MAX_CASES = 256
 """Cases of a Boolean score over its values at i; each is a term of the score."""
 
+MAX_RANGE = 16
+"""Values of an integer that a count tells apart, each a term of the score."""
+
 RUNS = "The program runs by its definition all the same; it is only not compiled."
 ORDERED = "leftmost under 1, j<i or j<=i, and rightmost under 1, j>i or j>=i"
 
@@ -147,7 +151,7 @@ ORDER_MASKS: Final = {"leftmost": ("1", "j<i", "j<=i"), "rightmost": ("1", "j>i"
 
 Operators: TypeAlias = Mapping[ast.CompareOp, ast.CompareOp]
 _OPPOSITE: Final[Operators] = {"<": ">=", "<=": ">", "=": "!=", "!=": "=", ">=": "<", ">": "<="}
-_MIRRORED: Final[Operators] = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">=": "<=", ">": "<"}
+MIRRORED: Final[Operators] = {"<": ">", "<=": ">=", "=": "=", "!=": "!=", ">=": "<=", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,7 @@ class Comparison:
     op: ast.CompareOp
     here: Terms
     there: Terms
+    span: Span = field(default=ast.NO_SPAN, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +201,55 @@ class Planner:
         Raises:
             Unsupported: if no construction fits.
         """
-        parts = self._conjuncts(folded(attention.score, self.tuples), False)
-        comparisons = [part for part in parts if isinstance(part, ast.Compare) and is_mixed_comparison(part)]
-        others = [part for part in parts if not is_mixed_comparison(part)]
+        comparisons, others = self._parts(attention.score)
         for part in comparisons:
             if part.op != "=":
-                return self._comparison_alone(part, attention, alone=len(parts) == 1)
+                return self._comparison_alone(part, attention, alone=len(comparisons) + len(others) == 1)
+        return self._matching(others, comparisons, attention.span)
+
+    def _parts(self, score: ast.Expression) -> tuple[list[ast.Compare], list[ast.Expression]]:
+        """The conditions of a score: comparisons of integers at i with integers at j, and Boolean ones."""
+        parts = self._conjuncts(folded(score, self.tuples), False)
+        comparisons = [part for part in parts if isinstance(part, ast.Compare) and is_mixed_comparison(part)]
+        return comparisons, [part for part in parts if not is_mixed_comparison(part)]
+
+    def _matching(self, others: Sequence[ast.Expression], equalities: Sequence[ast.Compare], span: Span) -> Matching:
+        """The conjunction of Boolean conditions and of comparisons that must hold besides."""
         rest = others[0] if len(others) == 1 else ast.Nary("&", tuple(others)) if others else ast.Truth(True)
-        equalities = tuple(map(self._separated, comparisons))
-        return Matching(tuple(self._cases(folded(rest, self.tuples), attention)), equalities)
+        cases = self._cases(folded(rest, self.tuples), span)
+        return Matching(tuple(cases), tuple(map(self._separated, equalities)))
+
+    def counting(self, count: ast.MatchCount) -> tuple[Sequence[Case], Sequence[Comparison]]:
+        """The disjoint cases of a count's score, and the comparisons of integers that must hold besides, at most one of
+        which is not by `=`.
+
+        Raises:
+            Unsupported: if no construction fits.
+        """
+        comparisons, others = self._parts(count.score)
+        unequal = [part for part in comparisons if part.op != "="]
+        if len(unequal) > 1:
+            raise self._refused(
+                unequal[1].span,
+                f"'{unequal[1].op}' between integers at i and at j has no construction inside a count beside "
+                f"'{unequal[0].op}'",
+                "Besides '=', one comparison may stand in a count; a range of v(j) is the difference of two counts.",
+            )
+        plan = self._matching(others, comparisons, count.span)
+        return plan.cases, plan.equalities
+
+    def refused_order(self, count: ast.MatchCount, order: Comparison, alone: bool) -> Unsupported:
+        """The error for a comparison that has no construction in a count, since its integers have many values."""
+        comparisons, _ = self._parts(count.score)
+        part = next(part for part in comparisons if self._separated(part) == order)
+        where = f"under {count.mask}" if alone else "beside another comparison"
+        return self._refused(
+            part.span,
+            f"'{part.op}' between integers at i and at j has no construction inside a count {where}, unless one of "
+            f"them has at most {MAX_RANGE} values",
+            "Under the mask 1, alone or beside Booleans, counts by order are compiled; '=' and '!=' are under every "
+            "mask.",
+        )
 
     def _comparison_alone(self, node: ast.Compare, attention: ast.Attention, alone: bool) -> Plan:
         if not alone:
@@ -250,7 +295,7 @@ class Planner:
                     f"a comparison between integers at i and at j {_place_below(node)} has no construction inside a "
                     "score",
                     "It works alone and, if it is '=', joined by '&' to other conditions: split the attention in two, "
-                    "and choose between their results.",
+                    "and choose between their results (counts: add them up).",
                 )
 
     def _separated(self, node: ast.Compare) -> Comparison:
@@ -259,7 +304,7 @@ class Planner:
         there: list[tuple[int, ast.Expression]] = []
         # written with the side that reads i on the left, so that a number in an error has the user's sign
         swapped = "i" not in indices(node.left) or "j" not in indices(node.right)
-        sign, relation = (-1, _MIRRORED[node.op]) if swapped else (1, node.op)
+        sign, relation = (-1, MIRRORED[node.op]) if swapped else (1, node.op)
         stack = [(sign, node.left), (-sign, node.right)]
         while stack:
             factor, part = stack.pop()
@@ -278,12 +323,19 @@ class Planner:
                         "this integer reads both i and j, and is not a sum of integers that read one of them each",
                         "Inside scores, compare sums of integers at i with sums of integers at j.",
                     )
-        return Comparison(relation, tuple(here), tuple(there))
+        return Comparison(relation, tuple(here), tuple(there), node.span)
 
     # ---- Booleans ----
 
-    def _cases(self, score: ast.Expression, attention: ast.Attention) -> list[Case]:
+    def _cases(self, score: ast.Expression, span: Span) -> list[Case]:
         """Case by case over what the score reads at i (Shannon's expansion); the false cases are left out."""
+        for part in walk(score):
+            if isinstance(part, ast.Compare) and part.left.sort is ast.Sort.RATIONAL and mixed(part):
+                raise self._refused(
+                    part.span,
+                    "a comparison between means at i and at j has no construction inside a score",
+                    "Compare each mean with a constant, in a vector of its own.",
+                )
         found: list[Case] = []
         stack: list[Case] = [Case((), score)]
         while stack:
@@ -298,7 +350,7 @@ class Planner:
                 stack += [self._assigned(case, variable, value) for value in values]
             if len(found) + len(stack) > MAX_CASES:
                 raise self._refused(
-                    attention.span,
+                    span,
                     f"this score has more than {MAX_CASES} cases of truth values and symbols at i, the limit of what "
                     "is compiled",
                     "Compute what the score reads at i into fewer vectors first.",
@@ -310,6 +362,22 @@ class Planner:
         constant = ast.SymbolLiteral(value) if isinstance(value, str) else ast.Truth(value)
         then = replaced(case.then, lambda part: constant if part == variable else None)
         return Case((*case.where, (variable, value)), folded(then, self.tuples))
+
+
+def by_value(case: Case, comparison: Comparison, value: int, of_i: bool) -> Case:
+    """The part of a case in which one side of a comparison, that at i or that at j, has a value, and the comparison
+    holds."""
+    known = ast.Integer(value)
+    here, there = summed(comparison.here), summed(comparison.there)
+    at_i = ast.Compare("=" if of_i else comparison.op, here, known)
+    at_j = ast.Compare(comparison.op, known, there) if of_i else ast.Compare("=", there, known)
+    return Case((*case.where, (at_i, True)), ast.Nary("&", (case.then, at_j)))
+
+
+def summed(terms: Terms) -> ast.Expression:
+    """A sum of multiples as an expression."""
+    parts = [node if factor == 1 else ast.Scale(factor, node) for factor, node in terms]
+    return reduce(lambda left, right: ast.Sum("+", left, right), parts) if parts else ast.Integer(0)
 
 
 def _place_below(above: ast.Expression) -> str:
@@ -330,6 +398,6 @@ def _reads_i(node: ast.Expression) -> ast.Expression | None:
     reads = indices(node)
     if "i" not in reads:
         return None
-    if "j" not in reads and node.sort is not ast.Sort.INT:
+    if "j" not in reads and node.sort in (ast.Sort.BOOL, ast.Sort.SYMBOL):
         return node
     return next((found for part in children(node) if (found := _reads_i(part)) is not None), None)

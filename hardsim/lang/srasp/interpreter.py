@@ -7,24 +7,27 @@ Positions are 1..n, where n is the length after padding.
     P(i) := side[mask, S(i,j)] V(i,j) : D(i) V(i, j) for the leftmost (rightmost) j of 1..n that the mask allows and
                                              for which S(i, j) is true; D(i) if there is no such j
     P(i) := psum_j[j<=i] V(j)                the sum of V(j) over j = 1..i
+    P(i) := mean_j[mask] V(j)                the mean of V(j) over the j of 1..n that the mask allows, a rational number
+    P(i) := count_j[mask, S(i,j)]            how many j of 1..n the mask allows and have a true S(i, j)
 
 The definitions are those of Yang, Chiang and Angluin 2024 (B-RASP) and of Strobl, Angluin, Chiang, Rawski and
-Sabharwal 2024 (B-RASP[pos] and S-RASP).
+Sabharwal 2024 (B-RASP[pos] and S-RASP); `count_j` is the `selector_width` of Weiss, Goldberg and Yahav 2021 (RASP).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from operator import add, eq, sub
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
-from hardsim.lang.words import written_word
+from hardsim.lang.words import written_output, written_word
 
-Value: TypeAlias = bool | int | str
-"""A Boolean, an integer or a symbol, as the sort of the vector says."""
+Value: TypeAlias = bool | int | str | Fraction
+"""A Boolean, an integer, a symbol or a rational number, as the sort of the vector says."""
 
 _Place: TypeAlias = tuple[int, int]
 """The positions i and j; j is ignored by what reads i only."""
@@ -117,21 +120,34 @@ class ProgramOracle:
         """The value of the Boolean output at position n. Raises InputError as `run`, and if the program is a
         transduction."""
         if not self.program.is_acceptor:
-            raise InputError(f"the output {self.program.output} is a symbol vector: the program accepts no words")
+            what = "an integer" if self._integers else "a symbol"
+            raise InputError(f"the output {self.program.output} is {what} vector: the program accepts no words")
         return bool(self.run(word)[self.program.output][-1])
 
-    def output(self, word: Sequence[str]) -> tuple[str, ...]:
-        """The symbols of the output vector at positions 1..n, without the blanks of a program that pads. Raises
-        InputError as `run`, and if the program is an acceptor."""
+    def output(self, word: Sequence[str]) -> tuple[str | int, ...]:
+        """The integers of the output vector at positions 1..n, or its symbols, without the blanks of a program that
+        pads. Raises InputError as `run`, and if the program is an acceptor."""
         if self.program.is_acceptor:
             raise InputError(f"the output {self.program.output} is Boolean: the program maps no words")
-        symbols = tuple(str(symbol) for symbol in self.run(word)[self.program.output])
+        values = self.run(word)[self.program.output]
+        if self._integers:
+            return tuple(int(value) for value in values)
+        symbols = tuple(str(symbol) for symbol in values)
         return symbols if self.program.pad is None else tuple(symbol for symbol in symbols if symbol != ast.BLANK)
+
+    @property
+    def _integers(self) -> bool:
+        return self.program.vectors[self.program.output].sort is ast.Sort.INT
 
     def _function(self, node: ast.Expression) -> _Function:
         """An expression as a function; one level of recursion per level of the tree, here and when it is called."""
         match node:
-            case ast.Truth(constant) | ast.Integer(constant) | ast.SymbolLiteral(constant):
+            case (
+                ast.Truth(constant)
+                | ast.Integer(constant)
+                | ast.SymbolLiteral(constant)
+                | ast.RationalConstant(constant)
+            ):
                 return lambda state, at: constant
             case ast.HasSymbol(symbol, index):
                 here = _INDEX[index]
@@ -171,15 +187,34 @@ class ProgramOracle:
             case ast.Related(name, args):
                 tuples, parts = self._tuples[name], [self._function(arg) for arg in args]
                 return lambda state, at: tuple([part(state, at) for part in parts]) in tuples
+            case ast.PositionWise() | ast.PrefixSum() | ast.MaskedMean() | ast.MatchCount() | ast.Attention():
+                return self._whole(node)
+            case _:
+                raise TypeError(f"not an expression: {type(node).__name__}")
+
+    def _whole(self, node: ast.RightHandSide) -> _Function:
+        """A whole right-hand side."""
+        match node:
             case ast.PositionWise(expr):
                 return self._function(expr)
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda state, at: sum(term(state, (at[0], j)) for j in range(1, at[0] + 1))
+            case ast.MaskedMean(mask, value):
+                allowed, term = _MASK[mask], self._function(value)
+
+                def mean(state: _State, at: _Place) -> Fraction:
+                    terms = [term(state, (at[0], j)) for j in range(1, state.n + 1) if allowed(at[0], j)]
+                    return Fraction(sum(terms), len(terms))
+
+                return mean
+            case ast.MatchCount(mask, score):
+                allowed, selects = _MASK[mask], self._function(score)
+                return lambda state, at: sum(
+                    1 for j in range(1, state.n + 1) if allowed(at[0], j) and selects(state, (at[0], j))
+                )
             case ast.Attention():
                 return self._attention(node)
-            case _:
-                raise TypeError(f"not an expression: {type(node).__name__}")
 
     def _attention(self, right: ast.Attention) -> _Function:
         allowed, leftmost = _MASK[right.mask], right.side == "leftmost"
@@ -206,7 +241,7 @@ def check_program_examples(program: ast.SraspProgram) -> None:
             if isinstance(example, ast.MapExample):
                 output = oracle.output(example.word)
                 right = output == example.output
-                found, wanted = (written_word(word, program.alphabet) for word in (output, example.output))
+                found, wanted = (written_output(word, program.alphabet) for word in (output, example.output))
                 message = f"the program maps '{shown}' to '{found}', and 'map:' says '{wanted}'"
             else:
                 accepted = oracle.accepts(example.word)

@@ -8,6 +8,7 @@ the other, and none with anything they judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import chain
 from typing import Any, Final, TypeAlias
@@ -76,9 +77,11 @@ class ParallelProgram:
         Raises InputError for the empty word, foreign symbols, and padded lengths that are none (`padded_word`)."""
         return list(chain.from_iterable(output[:, -1].tolist() for output in self._outputs(words)))
 
-    def outputs(self, words: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """The symbols of the output vector of every word of one length, without the blanks of a program that pads, of a
-        transduction. Raises InputError as `accepts`."""
+    def outputs(self, words: Sequence[Sequence[str]]) -> list[tuple[str | int, ...]]:
+        """The integers of the output vector of every word of one length, or its symbols, without the blanks of a
+        program that pads, of a program that is no acceptor. Raises InputError as `accepts`."""
+        if self.program.vectors[self.program.output].sort is ast.Sort.INT:
+            return [tuple(row) for output in self._outputs(words) for row in output.tolist()]
         dropped = -1 if self.program.pad is None else self._codes[ast.BLANK]
         rows = chain.from_iterable(output.tolist() for output in self._outputs(words))
         return [tuple(self._names[symbol] for symbol in row if symbol != dropped) for row in rows]
@@ -108,6 +111,12 @@ class ParallelProgram:
             case ast.PrefixSum(value):
                 term = self._function(value)
                 return lambda batch: _prefix_sums(term(batch), batch.n)
+            case ast.MaskedMean(mask, value):
+                term = self._function(value)
+                return lambda batch: _means(term(batch), _allowed(mask, batch.n))
+            case ast.MatchCount(mask, score):
+                selects = self._function(score)
+                return lambda batch: np.count_nonzero(_allowed(mask, batch.n) & selects(batch), axis=2)
             case ast.Attention():
                 return self._attention(node)
             case _:
@@ -136,6 +145,9 @@ class ParallelProgram:
                 return lambda batch: constant
             case ast.Position(index):
                 return lambda batch: _at(_positions(batch.n), index)
+            case ast.RationalConstant(value):
+                rational = np.array([[[value]]], dtype=object)
+                return lambda batch: rational
             case ast.Length():
                 return lambda batch: np.array([[[batch.n]]])
             case ast.Ref(name, index):
@@ -171,7 +183,7 @@ class ParallelProgram:
                 return lambda batch: np.equal(first(batch), second(batch))
             case ast.Compare(op, left, right):
                 compare, first, second = COMPARE[op], self._function(left), self._function(right)
-                return lambda batch: compare(first(batch), second(batch))
+                return lambda batch: compare(first(batch), second(batch)).astype(np.bool_, copy=False)
             case _:
                 return self._symbol(node)
 
@@ -225,6 +237,18 @@ def _prefix_sums(table: Table, n: int) -> Table:
     largest = max(abs(int(table.max())), abs(int(table.min())))
     sums: Table = np.cumsum(table.astype(kind_for(largest * n)), axis=2)
     return sums[:, 0] if sums.shape[1] == 1 else np.diagonal(sums, axis1=1, axis2=2)
+
+
+def _means(table: Table, allowed: Table) -> Table:
+    """The mean over the allowed j of an expression of j at every i, as rational numbers."""
+    if table.dtype == np.bool_:
+        table = table.astype(np.int64)
+    n = allowed.shape[2]
+    largest = max(abs(int(table.max())), abs(int(table.min())))
+    spread: Table = np.broadcast_to(table.astype(kind_for(largest * n)), (len(table), n, n))
+    sums, counts = np.where(allowed, spread, 0).sum(axis=2), allowed.sum(axis=2)
+    means: Table = np.frompyfunc(lambda total, count: Fraction(int(total), int(count)), 2, 1)(sums, counts)
+    return means
 
 
 def _related(tables: Sequence[Table], rows: Sequence[Sequence[int]]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TypeAlias, cast
 
 from hardsim.errors import SourceError, Span, did_you_mean
@@ -12,7 +13,7 @@ from hardsim.lang import ast
 from hardsim.lang.arith import Arith, read_tree
 from hardsim.lang.ast import Sort
 from hardsim.lang.files import FileLine, ProgramLayout
-from hardsim.lang.lexer import CLOSING, MAX_INTEGER, Cited, Lexeme, bracket_error, program_tokens
+from hardsim.lang.lexer import CLOSING, MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, program_tokens
 from hardsim.lang.parse import constant_of, listed, logical, read_examples, source_of
 from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.vocabulary import PROGRAM_VECTORS, brief, name_hint, quoted, symbol_hint
@@ -24,7 +25,12 @@ _CALLED = re.compile(r"\s*\(\s*i\s*\)$")
 _Found: TypeAlias = "Sort | None"
 """The sort of a tree; None for the literals 0 and 1 (and conditionals between them), which become what is needed."""
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_WITH_ARTICLE = {Sort.BOOL: "a Boolean", Sort.INT: "an integer", Sort.SYMBOL: "a symbol"}
+_WITH_ARTICLE = {
+    Sort.BOOL: "a Boolean",
+    Sort.INT: "an integer",
+    Sort.SYMBOL: "a symbol",
+    Sort.RATIONAL: "a rational number",
+}
 
 MAX_LEVELS = 100
 """Operators on a path from the root of a right-hand side to a leaf, counted as in formulas, for the same reason."""
@@ -32,9 +38,14 @@ MAX_LEVELS = 100
 _BUILT_IN: Mapping[str, Callable[..., ast.Expression]] = {"in": ast.InputSymbol, "pos": ast.Position, "len": ast.Length}
 
 _OPERAND = "a vector, a number, a quoted symbol, !, - or an opening bracket"
-_ENDS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "QUOTED", "TRUTH", "RPAR", "RBRACE"})
-_STARTS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "QUOTED", "TRUTH", "LPAR", "NOT"})
-_FORM = {"ATTENTION": "{}[mask, score] value : default", "PSUM": "psum_j[j<=i] value"}
+_ENDS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "FRACTION", "QUOTED", "TRUTH", "RPAR", "RBRACE"})
+_STARTS_OPERAND = frozenset({"WORD", "SYMBOL", "NUMBER", "FRACTION", "QUOTED", "TRUTH", "LPAR", "NOT"})
+_FORM = {
+    "ATTENTION": "{}[mask, score] value : default",
+    "PSUM": "psum_j[j<=i] value",
+    "COUNT_J": "count_j[mask, score]",
+    "MEAN_J": "mean_j[mask] value",
+}
 
 
 def parse_program(text: str | bytes, name: str = "<text>") -> ast.SraspProgram:
@@ -146,8 +157,7 @@ def _pad(layout: ProgramLayout) -> Arith | None:
 
 
 def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.Statement:
-    """The output vector: that of the header, else the last. Raises SourceError for an unknown vector and a vector of
-    integers."""
+    """The output vector: that of the header, else the last. Raises SourceError for an unknown vector and a mean."""
     line = layout.header("output")
     vectors = {statement.name: statement for statement in statements}
     name, place = statements[-1].name, statements[-1].span
@@ -158,10 +168,10 @@ def _output(layout: ProgramLayout, statements: Sequence[ast.Statement]) -> ast.S
         hint = did_you_mean(name, vectors)
         message = f"unknown vector {brief(name)}" if name else "output: names no vector"
         raise layout.error(place, message, f"a vector of the program ({listed(vectors)})", hint)
-    if vectors[name].sort is Sort.INT:
-        message = f"the output {name} is a vector of integers"
-        expected = "a Boolean vector (accepts words) or a symbol vector (a transduction)"
-        hint = "compare it, as in Y(i) := ... > 0, or name another vector: output: NAME"
+    if vectors[name].sort is Sort.RATIONAL:
+        message = f"the output {name} is a mean"
+        expected = "a Boolean vector (accepts words), or one of symbols or integers (maps words)"
+        hint = "compare it, as in Y(i) := ... >= 1/2, or name another vector: output: NAME"
         raise layout.error(place, message, expected, hint)
     return vectors[name]
 
@@ -174,25 +184,31 @@ def _examples(layout: ProgramLayout, alphabet: tuple[str, ...], output: ast.Stat
         if line.name not in ("accept", "reject", "map"):
             continue
         if acceptor != (line.name != "map"):
-            kind = "Boolean: the program accepts words" if acceptor else "a symbol vector: the program maps words"
+            mapped = f"{_WITH_ARTICLE[output.sort]} vector: the program maps words"
+            kind = "Boolean: the program accepts words" if acceptor else mapped
             message = f"{line.name}: does not fit, the output {output.name} is {kind}"
             raise layout.error(line.at, message, "accept: or reject:" if acceptor else "map:")
         if line.name == "map":
-            yield from _map_examples(layout, line, alphabet)
+            yield from _map_examples(layout, line, alphabet, output.sort is Sort.INT)
         else:
             yield from read_examples(layout, line, alphabet)
 
 
-def _map_examples(layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ...]) -> Iterator[ast.MapExample]:
-    """The pairs of a `map:` line: one if a symbol is longer than one character, otherwise one for each arrow."""
+def _map_examples(
+    layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ...], integers: bool
+) -> Iterator[ast.MapExample]:
+    """The pairs of a `map:` line: one if a symbol is longer than one character or the output has integers, otherwise
+    one for each arrow."""
     matches = list(_PIECE.finditer(layout.source.text, line.body.start, line.body.end))
     pieces = [Span(*match.span()) for match in matches]
     arrows = [index for index, match in enumerate(matches) if match[0] == "->"]
     if not arrows:
         raise layout.error(line.body, "a pair without an arrow", _MAP_FORM)
-    if has_long_symbols(alphabet):
+    single = integers or has_long_symbols(alphabet)
+    if single:
         if len(arrows) > 1:
-            hint = "one pair stands on each map: line, because the words have blanks in them"
+            what = "integers" if integers else "words"
+            hint = f"one pair stands on each map: line, because the {what} have blanks in them"
             raise layout.error(pieces[arrows[1]], "more than one arrow", _MAP_FORM, hint)
         starts, ends = [0], [len(pieces)]
     else:
@@ -203,13 +219,28 @@ def _map_examples(layout: ProgramLayout, line: FileLine, alphabet: tuple[str, ..
     for arrow, start, end in zip(arrows, starts, ends, strict=True):
         if start < 0 or start >= arrow or start in arrows:
             raise layout.error(pieces[arrow], "no word stands before this arrow", _MAP_FORM, "words are non-empty")
-        if not has_long_symbols(alphabet) and end > arrow + 2:
+        if not single and end > arrow + 2:
             raise layout.error(pieces[arrow + 2], "a word without an arrow", _MAP_FORM)
-        sides = [
-            read_words(layout.source, Span(side[0].start, side[-1].end), alphabet)[0][0] if side else ()
-            for side in (pieces[start:arrow], pieces[arrow + 1 : end])
-        ]
-        yield ast.MapExample(*sides, span=Span(pieces[start].start, pieces[end - 1].end))
+        words = read_words(layout.source, Span(pieces[start].start, pieces[arrow - 1].end), alphabet)
+        if len(words) > 1:
+            raise layout.error(words[1][1], "two words before one arrow", _MAP_FORM)
+        right = pieces[arrow + 1 : end]
+        output: tuple[str | int, ...] = ()
+        if integers:
+            output = tuple(_listed_integer(layout, piece) for piece in right)
+        elif right:
+            output = read_words(layout.source, Span(right[0].start, right[-1].end), alphabet)[0][0]
+        yield ast.MapExample(words[0][0], output, span=Span(pieces[start].start, pieces[end - 1].end))
+
+
+def _listed_integer(layout: ProgramLayout, piece: Span) -> int:
+    text = layout.source.text[piece.start : piece.end]
+    if not re.fullmatch("[+-]?[0-9]+", text):
+        expected = "integers with blanks between them, one for each position, as in ab -> 1 -2"
+        raise layout.error(piece, f"{brief(text)} is no integer", expected)
+    if len(text.lstrip("+-0")) > len(str(MAX_INTEGER)):
+        raise layout.error(piece, *TOO_LARGE)
+    return int(text)
 
 
 def _relation(scope: ProgramScope, line: FileLine) -> ast.Relation:
@@ -269,7 +300,7 @@ class ProgramScope(Cited):
     current: str = ""
     indices: frozenset[str] = frozenset({"i"})
     """The positions that vectors may be read at."""
-    elsewhere: str = "j is known in attention and psum only"
+    elsewhere: str = "j is known in attention, psum, count_j and mean_j only"
     """Why they may not be read at others."""
     sorts: dict[Raw, _Found] = field(default_factory=dict)
     """Those that are known of trees: to find one may take a walk over the operands."""
@@ -306,7 +337,7 @@ class ProgramScope(Cited):
             return f"the symbol {word} is written {quoted(word)}, and Q_{word}(i) says that it stands at i"
         if f"{word}_?" in self.vectors:
             return f"did you mean {word}_??"
-        others = (*PROGRAM_VECTORS, "leftmost", "rightmost", "psum", "true", "false")
+        others = (*PROGRAM_VECTORS, "leftmost", "rightmost", "psum", "count_j", "mean_j", "true", "false")
         return name_hint(word, (*self.vectors, *self.relations, *others))
 
     # ---- sorts and expressions: every method raises SourceError ----
@@ -326,6 +357,8 @@ class ProgramScope(Cited):
                 return None if raw.text in ("0", "1") else Sort.INT
             case "quoted":
                 return Sort.SYMBOL
+            case "fraction":
+                return Sort.RATIONAL
             case "sum" | "product" | "sign":
                 return Sort.INT
             case "word":
@@ -351,7 +384,7 @@ class ProgramScope(Cited):
     def of(self, raw: Raw, wanted: Sort) -> ast.Expression:
         """The expression of a tree that must have a sort. Raises SourceError if it has another."""
         found = self.sort(raw)
-        if found is not None and found is not wanted:
+        if found is not None and (found is not wanted or found is Sort.RATIONAL):
             raise self._wrong(raw, found, wanted)
         match raw.kind:
             case "number" if wanted is Sort.SYMBOL:
@@ -383,6 +416,10 @@ class ProgramScope(Cited):
                 return logical(raw, tuple([self.of(arg, Sort.BOOL) for arg in raw.args]))
 
     def _wrong(self, raw: Raw, found: Sort, wanted: Sort) -> SourceError:
+        if found is Sort.RATIONAL:
+            what = "a fraction" if raw.kind == "fraction" else "a mean"
+            message = f"{self._text(raw)} is {what}, which can only be compared"
+            return self.error(raw.whole, message, "a comparison with a mean", "as in Y(i) := m(i) >= 1/2")
         hint = ""
         if wanted is Sort.BOOL:
             hint = "compare it, as in ... > 0" if found is Sort.INT else "compare it, as in ... = 'a'"
@@ -397,6 +434,12 @@ class ProgramScope(Cited):
     def _comparison(self, raw: Raw) -> ast.Expression:
         left, right = raw.args
         op = cast(ast.CompareOp, raw.text)
+        if Sort.RATIONAL in (self.sort(left), self.sort(right)):
+            sides = self._rational(left), self._rational(right)
+            if not any(isinstance(side, ast.Ref) for side in sides):
+                hint = "multiply both sides, or write true or false"
+                raise self.error(raw.whole, "a comparison of two constants", "a mean on one side", hint)
+            return ast.Compare(op, *sides, span=raw.at)
         if op in _FLIPPED:
             for arg in raw.args:
                 found = self.sort(arg)
@@ -408,6 +451,24 @@ class ProgramScope(Cited):
         else:
             sort = self.joined(left, right, raw.at, f"the two sides of {op}")
         return ast.Compare(op, self.of(left, sort), self.of(right, sort), span=raw.at)
+
+    def _rational(self, raw: Raw) -> ast.Expression:
+        """One side of a comparison of means: a mean, or a constant."""
+        if raw.kind == "word" and self.sort(raw) is Sort.RATIONAL:
+            return self._word(raw)
+        sign, number = 1, raw
+        while number.kind == "sign":
+            sign, number = -sign if number.text == "-" else sign, number.args[0]
+        if number.kind not in ("number", "fraction"):
+            message = f"a mean is compared with a constant or a mean, not with {self._text(raw)}"
+            hint = "of an integer vector take the mean, too, or compare sums: psum_j and count_j are integers"
+            raise self.error(raw.whole, message, "an integer, a fraction such as 1/2, or a mean", hint)
+        over, _, under = number.text.partition("/")
+        below = self.integer(under.strip() or "1", number.at)
+        if below == 0:
+            raise self.error(number.at, "a fraction with denominator 0", "a positive denominator")
+        value = Fraction(sign * self.integer(over.strip(), number.at), below)
+        return ast.RationalConstant(value, span=raw.at)
 
     def _member(self, raw: Raw) -> ast.Expression:
         element, *members = raw.args
@@ -502,6 +563,12 @@ def read_right_hand_side(scope: ProgramScope, tokens: Sequence[Lexeme], region: 
             raise scope.error(node.at, f"nesting beyond {MAX_LEVELS} levels", hint=hint)
     if raw.kind == "attention":
         return _attention(scope, raw)
+    if raw.kind == "mean_j":
+        return _mean(scope, raw)
+    if raw.kind == "count_j":
+        mask_raw, score_raw = raw.args
+        score = replace(scope, indices=frozenset({"i", "j"})).of(score_raw, Sort.BOOL)
+        return ast.MatchCount(_mask(scope, mask_raw), score, span=raw.at)
     if raw.kind == "psum":
         mask_raw, value_raw = raw.args
         if _mask(scope, mask_raw) != "j<=i":
@@ -528,6 +595,21 @@ def _attention(scope: ProgramScope, raw: Raw) -> ast.Attention:
         raise scope.error(default_raw.whole, message, _WITH_ARTICLE[sort], hint)
     side = cast(ast.Side, raw.text)
     return ast.Attention(side, mask, score, value, outer.of(default_raw, sort), span=raw.at)
+
+
+def _mean(scope: ProgramScope, raw: Raw) -> ast.MaskedMean:
+    mask_raw, value_raw = raw.args
+    mask = _mask(scope, mask_raw)
+    if mask in ("j<i", "j>i"):
+        message = (
+            f"there is no position to take the mean of under {scope.excerpt(mask_raw.whole)} at one end of the word"
+        )
+        hint = "j<=i and j>=i include i itself"
+        raise scope.error(mask_raw.whole, message, "1, j<=i or j>=i", hint)
+    value = replace(scope, indices=frozenset({"j"}), elsewhere="mean_j takes the mean of vectors at j").number(
+        value_raw
+    )
+    return ast.MaskedMean(mask, value, span=raw.at)
 
 
 def _mask(scope: ProgramScope, raw: Raw) -> ast.Mask:
@@ -560,12 +642,15 @@ def _mistake(scope: ProgramScope, tokens: Sequence[Lexeme], index: int, region: 
     else:
         place, token = tokens[index].span, tokens[index]
         if before and token.kind in _FORM:
-            what = "attention" if token.kind == "ATTENTION" else "psum"
+            what = "attention" if token.kind == "ATTENTION" else token.kind.lower()
             hint = "give it a statement of its own, and use that vector here"
             expected = "an operator" if ends else _OPERAND
             told = f"{what} is a whole right-hand side: it cannot be nested", expected, hint
         elif before and before.kind in _FORM:
             told = f"missing [ after {last}", form
+        elif before and before.kind == "RSQB" and tokens[0].kind == "COUNT_J" and not inside:
+            hint = "count_j[mask, score] counts positions; compute with the count in a statement after this one"
+            told = "count_j is a whole right-hand side, without a value", "the end of the statement", hint
         elif ends and token.value == "in" and token.kind == "WORD" and inside != "LBRACE":
             place, told = Span(place.end, place.end + 1), ("in is followed by a set", "{ 'a', 'b' }")
         elif ends:
@@ -579,7 +664,7 @@ def _missing_at_end(tokens: Sequence[Lexeme], last: str, form: str) -> tuple[str
     """What the mistake is called if the tokens end too early, what is expected, and a hint; `last` is the last token,
     `form` how the attention or psum of the statement is written."""
     if not tokens:
-        return "nothing stands after :=", f"attention, psum or {_OPERAND}"
+        return "nothing stands after :=", f"attention, psum, count_j, mean_j or {_OPERAND}"
     kinds = [token.kind for token in tokens]
     lacking = kinds.count("CONDITIONAL") - kinds.count("COLON")  # negative: the `:` of the default is there
     if kinds[-1] in _FORM:
@@ -598,19 +683,24 @@ def _after_operand(
 ) -> tuple[str, ...]:
     token, end = tokens[index], "an operator or the end"
     shown = scope.written(token.span)
-    psum = tokens[0].kind == "PSUM"
+    psum, first = tokens[0].kind in ("PSUM", "MEAN_J"), tokens[0].kind
+    what = "attention" if first == "ATTENTION" else first.lower()
     match token.kind:
         case "RSQB" | "COMMA" if inside == "LSQB" and psum:
-            return "psum has a mask and no score", "]", form
+            return f"{what} has a mask and no score", "]", form
         case "RSQB" if inside == "LSQB":
-            return "attention without a score", ", and a score", "a score that is always true is written 1"
+            return f"{what} without a score", ", and a score", "a score that is always true is written 1"
         case "COMMA" if inside == "LSQB":
-            return "attention has one mask and one score", "]", "join conditions with &"
+            return f"{what} has one mask and one score", "]", "join conditions with &"
         case kind if inside == "LBRACE" and kind in _STARTS_OPERAND:
             return f"missing comma before {shown}", ", or }", "as in { 'a', 'b' }"
         case "COLON":
-            what = "psum has no default" if psum else "this : belongs to no conditional and no attention"
-            return what, end, form or "P(i) ? a : b"
+            told = (
+                f"{what} has no default"
+                if form and first != "ATTENTION"
+                else "this : belongs to no conditional and no attention"
+            )
+            return told, end, form or "P(i) ? a : b"
         case "COMMA":
             return "a comma separates arguments, and mask and score, only", "an operator"
         case "LSQB":
@@ -619,7 +709,7 @@ def _after_operand(
             return f"{shown} has no meaning here", end, "membership is written in(i) in { 'a', 'b' }"
         case "MEMBER":
             return "in cannot be chained", "an operator that is no comparison"
-        case "LPAR" if tokens[index - 1].kind in ("QUOTED", "NUMBER", "TRUTH"):
+        case "LPAR" if tokens[index - 1].kind in ("QUOTED", "NUMBER", "FRACTION", "TRUTH"):
             return f"{scope.written(tokens[index - 1].span)} takes no argument", end
     text, start = scope.source.text, token.span.start
     begins_line = not text[text.rfind("\n", 0, start) + 1 : start].strip()
@@ -635,7 +725,7 @@ def _before_operand(before: Lexeme | None, kind: str, last: str, shown: str) -> 
             empty = before.kind == "LPAR"
             return "nothing between the brackets" if empty else f"missing operand after {last}", _OPERAND
         case "LSQB":
-            return "[ stands after leftmost, rightmost and psum only", _OPERAND
+            return "[ stands after leftmost, rightmost, psum, count_j and mean_j only", _OPERAND
         case "LBRACE":
             return "a set stands after in only", _OPERAND, "as in in(i) in { 'a', 'b' }"
     hint = "the input is in(i): write in(i) in { 'a', 'b' }" if kind == "MEMBER" else ""

@@ -99,3 +99,24 @@ def test_no_warning_where_nothing_can_leave() -> None:
     )
     compiled = compile_program(parse_program(text))
     assert (compiled.warnings, compiled.guards) == ((), ())
+
+
+def test_the_first_word_outside_is_named_with_its_place() -> None:
+    """d is twice the number of a: 2 at a, of length 1. e is never outside, and is not known to be."""
+    (limit,) = compile_program(parse_program(DOUBLE)).limits()
+    assert limit == (
+        "line 2: the prefix sum of the vector d may leave [-n, n] on some words, which is then an error; first at "
+        "length 1, on the word 'a'\n  d(i) := psum_j[j<=i] (Q_a(j) ? 2 : 0)\n          ^^^^^^"
+    )
+    text = "alphabet: a b\ne(i) := psum_j[j<=i] (Q_a(j) & !Q_a(j) ? 2 : 0)\nY(i) := e(i) = 2\n"
+    (limit,) = compile_program(parse_program(text)).limits()
+    assert limit.startswith("line 2: the prefix sum of the vector e may leave")
+    # 2 + 4 + ... + 128 = 254 words are tried, and 256 more would be too many
+    assert "on no word up to length 7\n" in limit
+
+
+def test_what_an_earlier_limit_hides_is_not_said_to_be_in_range() -> None:
+    text = f"{DOUBLE.rpartition('Y(i)')[0]}Y(i) := leftmost_j[1, d(i) = pos(j) + d(j)] 1 : 0\n"
+    first, second = compile_program(parse_program(text)).limits()
+    assert "first at length 1, on the word 'a'" in first
+    assert "; on no word" not in second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -36,7 +37,9 @@ def test_two_evaluations_agree(program: ast.SraspProgram, word: list[str]) -> No
     values = ProgramOracle(program).run(word)
     assert values == run_by_tables(program, word)
     for statement in program.statements:
-        kind = {ast.Sort.BOOL: bool, ast.Sort.INT: int, ast.Sort.SYMBOL: str}[statement.sort]
+        kind = {ast.Sort.BOOL: bool, ast.Sort.INT: int, ast.Sort.SYMBOL: str, ast.Sort.RATIONAL: Fraction}[
+            statement.sort
+        ]
         assert {type(value) for value in values[statement.name]} == {kind}
 
 
@@ -72,6 +75,7 @@ def test_programs_can_be_pickled_and_hashed(program: ast.SraspProgram) -> None:
 PIECES = [
     "Q_a", "Q_", "in", "pos", "P", "P_?", "i", "j", "(", ")", "[", "]", "{", "}", ",", ":", ":=", "?", "!", "&", "->",
     "<->", "=", "<", "+", "-", "*", "0", "1", "7", "'a'", "'", "leftmost", "rightmost_j", "◀", "▶_j", "psum", "j<i",
+    "mean_j", "count_j", "1/2",
     "j<=i", "rel", "\n", "\n  ", " ", "//", "output", "pad", "map", "accept", "alphabet: a b\n", "true", "#", "\u00a0",
 ]  # fmt: skip
 

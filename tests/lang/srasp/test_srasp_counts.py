@@ -1,0 +1,111 @@
+"""Counts (`count_j`) as text: what they mean, and what is said of mistakes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from hardsim.errors import SourceError
+from hardsim.lang import ast
+from hardsim.lang.srasp.interpreter import ProgramOracle
+from hardsim.lang.srasp.parallel import ParallelProgram
+from hardsim.lang.srasp.parse import parse_program
+from tests.mistakes import raised
+
+
+def test_a_count_is_an_integer_vector() -> None:
+    program = parse_program(
+        "alphabet: a b\nc(i) := count_j[j<=i, in(i) = in(j)]\nd(i) := count_j[i < j, 1]\nY(i) := c(i) > d(i)\n"
+    )
+    assert [statement.sort for statement in program.statements] == [ast.Sort.INT, ast.Sort.INT, ast.Sort.BOOL]
+    values = ProgramOracle(program).run("aabab")
+    assert (values["c"], values["d"]) == ([1, 2, 1, 3, 2], [4, 3, 2, 1, 0])
+    assert ParallelProgram(program).accepts(["aabab"]) == [True]
+
+
+def test_the_documented_count_sorts() -> None:
+    program = parse_program(
+        "alphabet: a b c\nvalue(i) := in(i) = 'a' ? 1 : (in(i) = 'b' ? 2 : 3)\n"
+        "less(i) := count_j[1, value(j) < value(i)]\nbefore(i) := count_j[j < i, value(j) = value(i)]\n"
+        "rank(i) := less(i) + before(i) + 1\nY(i) := leftmost_j[1, rank(j) = pos(i)] in(j) : 'a'\n"
+    )
+    for word in ("cab", "bba", "a", "cbacbacca"):
+        assert ProgramOracle(program).output(word) == tuple(sorted(word))
+        assert ParallelProgram(program).outputs([word]) == [tuple(sorted(word))]
+
+
+@pytest.mark.parametrize(
+    ("right", "column", "message"),
+    [
+        ("count_j[1]", 18, "count_j without a score"),
+        ("count_j[1,1] 2", 22, "count_j is a whole right-hand side, without a value"),
+        ("count_j[1,1] + 2", 22, "count_j is a whole right-hand side, without a value"),
+        ("count_j[1,1]:0", 21, "count_j is a whole right-hand side, without a value"),
+        ("count_j[1,1,1]", 20, "count_j has one mask and one score"),
+        ("1 + count_j[1,1]", 13, "count_j is a whole right-hand side: it cannot be nested"),
+        ("count_j 1", 17, "missing [ after count_j"),
+        ("count_j", 16, "missing [ after count_j"),
+        ("count_j[2,1]", 17, "2 is no mask"),
+        ("count_j[1,pos(j)]", 19, "pos(j) is an integer, and a Boolean is needed here"),
+        ("count_j[1,1", 16, "this bracket is never closed: ["),
+    ],
+)
+def test_mistakes(right: str, column: int, message: str) -> None:
+    error = raised(SourceError, parse_program, f"alphabet: a b\nY(i) := {right}\n")
+    assert error.message == message
+    assert error.source.line_of(error.span.start)[:2] == (2, column)
+    assert error.expected or error.hint
+
+
+def test_a_mean_is_rational_and_only_compared() -> None:
+    program = parse_program(
+        "alphabet: a b\nm(i) := mean_j[j<=i] Q_a(j)\nk(i) := mean_j[1] pos(j)\nl(i) := mean_j[j>=i] 2 * Q_b(j)\n"
+        "Y(i) := m(i) >= 1/2 & k(i) > m(i) & -3 / 4 < l(i) & k(i) = 3\n"
+    )
+    assert {statement.sort for statement in program.statements[:-1]} == {ast.Sort.RATIONAL}
+    values = ProgramOracle(program).run("aabab")
+    assert values["m"] == [1, 1, Fraction(2, 3), Fraction(3, 4), Fraction(3, 5)]
+    assert values["k"] == [3] * 5  # (1 + 2 + 3 + 4 + 5)/5
+    assert values["l"] == [Fraction(4, 5), 1, Fraction(4, 3), 1, 2]
+    assert ProgramOracle(program).accepts("aabab")
+    words = list(product("ab", repeat=5))
+    assert ParallelProgram(program).accepts(words) == [ProgramOracle(program).accepts(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("right", "column", "message"),
+    [
+        ("mean_j[1,1] 2", 17, "mean_j has a mask and no score"),
+        ("mean_j[j<i] Q_a(j)", 16, "there is no position to take the mean of under j<i at one end of the word"),
+        ("mean_j[1] Q_a(i)", 23, "i has no meaning here: mean_j takes the mean of vectors at j"),
+        ("mean_j[1] in(j)", 19, "in(j) is a symbol, and an integer is needed here"),
+        ("m(i)", 9, "m(i) is a mean, which can only be compared"),
+        ("m(i) + 1 > 0", 9, "m(i) is a mean, which can only be compared"),
+        ("-m(i) > 0", 10, "m(i) is a mean, which can only be compared"),
+        ("Q_a(i) ? m(i) : m(i)", 9, "Q_a(i) ? m(i) : m(i) is a mean, which can only be compared"),
+        ("rightmost_j[1,1] m(j) : 0", 26, "m(j) is a mean, which can only be compared"),
+        ("rightmost_j[1,1] 0 : m(i)", 30, "m(i) is a mean, which can only be compared"),
+        ("psum_j[j<=i] m(j)", 22, "m(j) is a mean, which can only be compared"),
+        ("m(i) in { 'a' }", 9, "m(i) is a mean, which can only be compared"),
+        ("1/2", 9, "1/2 is a fraction, which can only be compared"),
+        ("m(i) > pos(i)", 16, "a mean is compared with a constant or a mean, not with pos(i)"),
+        ("1/2 > pos(i)", 15, "a mean is compared with a constant or a mean, not with pos(i)"),
+        ("m(i) > Q_a(i)", 16, "a mean is compared with a constant or a mean, not with Q_a(i)"),
+        ("m(i) >= 1/0", 17, "a fraction with denominator 0"),
+        ("1/2 = 1/2", 9, "a comparison of two constants"),
+        ("pos(i)/2 > 1", 15, "unknown operator /"),
+        ("m(i) > 1/2 3", 20, "missing operator before 3"),
+    ],
+)
+def test_mistakes_with_means(right: str, column: int, message: str) -> None:
+    error = raised(SourceError, parse_program, f"alphabet: a b\nm(i) := mean_j[j<=i] Q_a(j)\nY(i) := {right}\n")
+    assert error.message == message
+    assert error.source.line_of(error.span.start)[:2] == (3, column)
+    assert error.expected or error.hint
+
+
+def test_a_mean_is_no_output() -> None:
+    error = raised(SourceError, parse_program, "alphabet: a b\nm(i) := mean_j[j<=i] Q_a(j)\n")
+    assert error.message == "the output m is a mean"
