@@ -50,7 +50,7 @@ from hardsim.checking.engines import few_digits
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
-from hardsim.checking.open import KINDS, SUFFIXES, Input, of_document, of_formula, read_expression, read_input
+from hardsim.checking.open import CRASP, KINDS, SUFFIXES, Input, of_document, of_formula, read_expression, read_input
 from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
@@ -595,19 +595,18 @@ class _Asked:
 
 
 def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = None) -> Model:
-    """Open a formula (`.ltl`), an S-RASP program (`.srasp`), a hard-attention model (`.ahat.json`) or a compiled
-    network (`model.json`) by its path, or what is shipped by its name, such as `since` (a path of that name wins); or,
-    with an alphabet (symbols, or one text of symbols separated by spaces), the text of a formula. The text of a whole
-    `.ltl` file is for `parse`.
+    """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a hard-attention model (`.ahat.json`) or
+    a compiled network (`model.json`) by its path, or what is shipped by its name, such as `since` (a path of that name
+    wins); or, with an alphabet (symbols, or one text of symbols separated by spaces), the text of a formula, or a
+    C-RASP program that declares none. The text of a whole `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
         TypeError: if it is neither a path nor text.
     """
-    if alphabet is not None:
-        return _opened(
-            read_expression(_text(source, "load with an alphabet takes the text of a formula,"), _alphabet(alphabet))
-        )
+    symbols = None if alphabet is None else _alphabet(alphabet)
+    if symbols is not None and not str(source).endswith(CRASP):
+        return _opened(read_expression(_text(source, "load with an alphabet takes the text of a formula,"), symbols))
     name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
     if not (name.endswith(OPENED) or os.path.lexists(located(name))):
         near = did_you_mean(name, example_names())
@@ -616,7 +615,7 @@ def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = 
             f"{near} " * bool(near)
             + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
         )
-    return _opened(read_input(name))
+    return _opened(read_input(name, symbols))
 
 
 def parse(text: str, name: str = "<text>") -> Model:

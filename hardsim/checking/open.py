@@ -21,6 +21,9 @@ from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, same_file
 from hardsim.lang import ast, parse
 from hardsim.lang.ast import FormulaFile
+from hardsim.lang.crasp.formula import as_formula
+from hardsim.lang.crasp.oracle import CraspOracle
+from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
@@ -54,7 +57,8 @@ from hardsim.visible import visible_json
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 2
 PROGRAM = ".srasp"
-SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".model.json")
+CRASP = ".cr"
+SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json")
 """Of the files that a directory stands for."""
 OTHER = (
     "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
@@ -103,7 +107,8 @@ class Input:
             InputError: if it is none.
         """
         if self.formula is None:
-            raise InputError(f"{self.name} is {KINDS[self.kind]}", hint="Name a formula (.ltl) or a compiled formula.")
+            hint = "Name a formula (.ltl) or a compiled formula."
+            raise self.refusal or InputError(f"{self.name} is {KINDS[self.kind]}", hint)
         return self.formula
 
     @property
@@ -196,9 +201,9 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 # ---- reading ----
 
 
-def read_input(path: str) -> Input:
+def read_input(path: str, alphabet: str | Sequence[str] | None = None) -> Input:
     """A formula file, a program, a compiled formula, or a hard-attention model: that of this path, or what is shipped
-    under this name where there is no such path.
+    under this name where there is no such path. `alphabet` is for what need not declare one, C-RASP programs.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -206,7 +211,7 @@ def read_input(path: str) -> Input:
     """
     place = located(path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    found = _read_data(data, place, path)
+    found = _read_data(data, place, path, alphabet)
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
@@ -214,9 +219,14 @@ def read_input(path: str) -> Input:
     return replace(found, remarked=(*found.remarked, told))
 
 
-def _read_data(data: bytes, place: str, name: str) -> Input:
+def _read_data(data: bytes, place: str, name: str, alphabet: str | Sequence[str] | None) -> Input:
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
+    if place.endswith(CRASP):
+        return _read_crasp(data, name, sha256, alphabet)
+    if alphabet is not None:
+        told = f"{name} says its own alphabet: --alphabet goes with -e and C-RASP programs ({CRASP})"
+        raise InputError(told, "Leave out --alphabet, or give a formula with -e.")
     if place.endswith(PROGRAM):
         return _read_srasp(data, name, sha256)
     if not place.endswith(".json"):
@@ -269,6 +279,16 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
             )
         result.extend(found)
     return result
+
+
+def _read_crasp(data: bytes, path: str, sha256: str, alphabet: str | Sequence[str] | None) -> Input:
+    program = parse_crasp(data, path, alphabet)
+    given = of_formula(replace(program, oracle=CraspOracle(program)), sha256)
+    check_examples(given.file)
+    try:
+        return replace(given, formula=as_formula(given.file))
+    except Unsupported as refusal:
+        return replace(given, formula=None, refusal=refusal, oracle=Accepts(given.file))
 
 
 def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
@@ -336,10 +356,10 @@ class Accepts:
 
     @cached_property
     def _oracle(self) -> Oracle:
-        return Oracle(self.file)
+        return self.file.oracle or Oracle(self.file)
 
     def __call__(self, word: Word) -> bool:
-        return self._oracle.accepts(word)
+        return self._oracle.accepts(word, self.file.at)
 
     @cached_property
     def _parallel(self) -> ParallelOracle:
@@ -347,6 +367,8 @@ class Accepts:
 
     def many(self, words: Sequence[Word]) -> list[Answer]:
         """Of words of one length."""
+        if self.file.oracle is not None:
+            return list(map(self, words))
         return list(self._parallel.accepts(self._parallel.symbols(words)).tolist())
 
     def __reduce__(self) -> tuple[type[Accepts], tuple[FormulaFile]]:

@@ -54,8 +54,8 @@ def _fields(options: str) -> tuple[str, ...]:
 
 CHECK = """Compile formulas into softmax transformers; try words, and prove all.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
@@ -101,8 +101,8 @@ Examples:
 
 PROVE = """Prove a compiled transformer right on every word, from its weights.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 After every rounding the network's Booleans are exactly 0 or 1, so each attention head can be judged on all words at
 once: what it reads at a position is one of a few local types, and the worst choice of a type for every position
@@ -171,7 +171,7 @@ Examples:
 
 EVAL = """Say what formula, hard attention and softmax network answer on words.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), or a shipped name;
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), or a shipped name;
 with -e there are only words.
 
 Of a program that maps words to words the outputs are printed. A word is written as in formula files: symbols side by
@@ -193,8 +193,8 @@ Examples:
 
 WORDS = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 --by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
 whose output must be exactly 1). Several inputs or regimes get a heading each, as a line that starts with '# '.
@@ -209,8 +209,8 @@ Examples:
 
 SHOW = """Show the transformer that a formula is compiled into.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
 temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
@@ -226,7 +226,7 @@ Examples:
 
 COMPILE = """Write the compiled transformer as JSON with exact rationals.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json), or a shipped name.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json), or a shipped name.
 
 What is written holds the matrices, position encodings and temperature, the formula, and what each head is for.
 `check`, `eval`, `words` and `show` take it in place of the formula and give the same results. It appears whole or not
@@ -246,8 +246,8 @@ Examples:
 
 BOUND = """Report score gaps, temperatures and errors: what theory allows, what happens.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 With --gap alone and no FILE: everything that is shipped.
 
@@ -278,8 +278,8 @@ Examples:
 
 EXAMPLES = """List the formulas, programs and models that come with hardsim, or print the one called NAME.
 
-The suffix may be left out: of several files of a name the formula (.ltl) is meant, then the program (.srasp), then the
-model (.ahat.json). Every command takes such a NAME where it takes a FILE.
+The suffix may be left out: of several files of a name the formula (.ltl) is meant, then the program (.srasp, .cr), then
+the model (.ahat.json). Every command takes such a NAME where it takes a FILE.
 
 \b
 Examples:

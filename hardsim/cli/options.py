@@ -19,7 +19,8 @@ from hardsim.errors import InputError
 
 MANUAL = f"""
 expression   -e TEXT                     A formula instead of a file; needs --alphabet.
-alphabet     --alphabet SYMBOLS          The symbols of -e, as 'a b'. They are separated by spaces.
+alphabet     --alphabet SYMBOLS          The symbols of -e, as 'a b'. They are separated by spaces. A .cr
+                                         file that declares none may be given its symbols, too.
 at           --at first|last             Where the formula is read (default: what the file says, or last).
 regime       --regime R                  How softmax is made sharp; all is every way. The ways are temperature (the
                                          default), position, causal-temperature and causal-position; none is plain
@@ -83,8 +84,8 @@ format       --format NAME               Print text, json, junit, github or sari
 quiet        -q --quiet                  Print verdicts and failures only.
 fail_fast    --fail-fast                 Stop after the first failure. That is a mismatch, bad input, or a verdict that
                                          is less than was required.
-pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl or
-                                         .srasp file.
+pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl,
+                                         .srasp or .cr file.
 """
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]

@@ -192,7 +192,7 @@ class Session:
             self.started = perf_counter()
             with self.guard(name):
                 with patient(f"{name}: reading it takes long, its examples being judged"):
-                    found = read_input(name)
+                    found = read_input(name, request.alphabet)
                 yield self._welcome(found)
 
     def spare(self, name: str) -> None:
@@ -404,8 +404,8 @@ def check_source(request: Request, needed: bool = True) -> None:
     if expression is not None and alphabet is None:
         told = "-e needs --alphabet: a formula alone does not say which symbols words have"
         raise InputError(told, "For example: -e 'a S b' --alphabet 'a b c'")
-    if expression is None and alphabet is not None:
-        told = "--alphabet goes with -e: a file says its own alphabet"
+    if expression is None and alphabet is not None and not paths:
+        told = "--alphabet goes with -e, and with C-RASP programs (.cr): any other file says its own alphabet"
         raise InputError(told, "Leave out --alphabet, or give a formula with -e.")
     if "" in paths:
         raise InputError("a file name is empty", "Give the name of a file, or '.' for this directory.")

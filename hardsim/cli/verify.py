@@ -97,7 +97,8 @@ def _meant(request: Request) -> Meant:
     (options,) = request.options()
     meant = Meant()
     if formula is not None or expression is not None:
-        given = read_expression(expression or "", request.alphabet or "") if formula is None else read_input(formula)
+        alphabet = request.alphabet
+        given = read_expression(expression or "", alphabet or "") if formula is None else read_input(formula, alphabet)
         file = replace(given.file, at=options.at or given.file.at)
         if given.made is not None:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")

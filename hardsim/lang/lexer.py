@@ -105,7 +105,7 @@ def bracket_error(
     return wrong(opened[-1], message, f"{CLOSING[opened[-1].kind]} further on")
 
 
-class _Scanner(Cited, ABC):
+class Scanner(Cited, ABC):
     """Goes through a region of a text; `symbols` is the alphabet as far as it is known, for hints."""
 
     spellings: ClassVar[Spellings]
@@ -206,7 +206,7 @@ class _Scanner(Cited, ABC):
         return self.look_alikes.get(command) or self.look_alikes.get(command[0], "")
 
 
-class _FormulaScanner(_Scanner):
+class _FormulaScanner(Scanner):
     spellings = vocabulary.FORMULAS
     look_alikes = vocabulary.LOOK_ALIKES
 
@@ -223,7 +223,7 @@ class _FormulaScanner(_Scanner):
             raise self.wrong(end, f"{word!r} is reserved", "a formula", symbol_hint(word, self.symbols) or hint)
 
 
-class _ProgramScanner(_Scanner):
+class _ProgramScanner(Scanner):
     spellings = vocabulary.PROGRAMS
     look_alikes = vocabulary.PROGRAM_LOOK_ALIKES
     name = VECTOR_NAME

@@ -60,7 +60,7 @@ def parse_text(text: str | bytes, name: str = "<text>", alphabet: Sequence[str] 
     with a byte order mark removed and `\\n` line ends, which is the result's `source`."""
     source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a")
     layout = FormulaLayout(source)
-    symbols = _alphabet(layout, None if alphabet is None else check_alphabet(alphabet))
+    symbols = given_alphabet(layout, None if alphabet is None else check_alphabet(alphabet))
     at = _at(layout)
     lines = [line for line in layout.headers if line.name in ("accept", "reject")]
     examples = tuple(example for line in lines for example in read_examples(layout, line, symbols))
@@ -125,7 +125,9 @@ def read_examples(layout: Layout, line: FileLine, alphabet: tuple[str, ...]) -> 
     return [Example(word, line.name == "accept", span=span) for word, span in words]
 
 
-def _alphabet(layout: Layout, given: tuple[str, ...] | None) -> tuple[str, ...]:
+def given_alphabet(layout: Layout, given: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The symbols of the `alphabet:` line, or those given from outside. Raises SourceError if there are none, and if
+    the two differ."""
     line = layout.header("alphabet")
     if line is None:
         if given is None:
@@ -494,7 +496,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
     wrong = bracket_error(scope, tokens, scope.alphabet, MAX_LEVELS)
     if wrong is not None:
         raise wrong
-    root = build("ltl.lark", scope, tokens, lambda index: _mistake(scope, tokens, index, region, whole_file))
+    root = build("ltl.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, region, whole_file))
     deepest = 0
     for node, above in levels(root):
         let = scope.lets.get(node.text) if node.kind == "word" and not node.args else None
@@ -509,7 +511,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
     return root, deepest
 
 
-def _mistake(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Span, whole_file: bool) -> SourceError:
+def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Span, whole_file: bool) -> SourceError:
     """Why the token of an index does not fit after the ones before it."""
     before = tokens[index - 1] if index > 0 else None
     token = tokens[index] if index < len(tokens) else None

@@ -22,8 +22,9 @@ RawKind: TypeAlias = Literal[
     "word", "number", "quoted", "nary", "arrow", "compare", "sum", "sign", "product",
     "constant", "predicate", "unary", "binary", "mod", "count",
     "symbol", "truth", "not", "member", "conditional", "attention", "psum",
+    "extreme",
 ]  # fmt: skip
-"""Of both languages; of formulas alone; of S-RASP programs alone."""
+"""Of both languages; of formulas alone; of S-RASP programs (C-RASP too: conditional, psum); of C-RASP alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ class _MisreadError(Exception):
 
 
 def build(
-    grammar: Literal["ltl.lark", "srasp.lark"],
+    grammar: Literal["ltl.lark", "srasp.lark", "crasp.lark"],
     text: Cited,
     tokens: Sequence[Lexeme],
     misfit: Callable[[int], SourceError],
