@@ -33,6 +33,7 @@ PUBLIC: Mapping[str, UserPredicate] = {
 }
 """What can be imported."""
 
+_ELSEWHERE = {"and": "&&", "or": "||", "not": "!", "true": "true", "false": "false"}
 _QUOTED = re.compile(r'"([^"\s]+)"')
 _COUNT = re.compile(r"#(?:\s*\[\s*(\w+)\s*\])?")
 _IMPORT = re.compile(r"#\s*import\s+(?P<name>\w+)\s*(?://.*)?$")
@@ -65,7 +66,8 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
     if given is None and layout.header("alphabet") is None:
         given = tuple(dict.fromkeys(token.value for line in tokens for token in line if token.kind == "QUOTED"))
         if not given:
-            raise layout.error(layout.end, "no symbol occurs", "an alphabet: line, or a symbol", "as in alphabet: a b")
+            hint = 'a symbol is written "a"; the line may be alphabet: a b'
+            raise layout.error(layout.end, "no symbol occurs", "a symbol, or an alphabet: line", hint)
     symbols = given_alphabet(layout, given)
     scope = _Scope(layout.source, symbols, predicates=layout.predicates, later=layout.places)
     lets, notes = list[ast.Let](), dict[str, None]()
@@ -108,6 +110,7 @@ class _Scanner(Scanner):
         "=": "equality is written ==, and each definition has a line of its own",
         **dict.fromkeys("&|", "and is written &&, or is written ||"),
         '"': 'a symbol has two quotes and no blanks, as in "a"',
+        **dict.fromkeys("/%", "there is no division, and no remainder but in pred lines"),
         "[": "square brackets stand after # only, around the name of a predicate",
     }
 
@@ -117,6 +120,10 @@ class _Scanner(Scanner):
         elif count := self.match(_COUNT):
             self.add("PSUM", count[1] or "", count.end())
         return bool(symbol or count)
+
+    def quoted_symbol(self, kind: str, start: int) -> None:
+        """Refuse single quotes."""
+        raise self.error(Span(start, start + 1), "unknown operator '", "an operand", 'a symbol is written "a"')
 
     def check_word(self, word: str, end: int) -> None:
         """Whether it is known is asked later."""
@@ -146,7 +153,7 @@ class CraspLayout(Layout):
             self._take(Span(start, line.end))
 
     def _hold_readable(self, line: Span, text: str) -> None:
-        if not _IMPORT.match(text):
+        if not text.startswith("#import"):  # what is wrong with one is told as of any line
             super()._hold_readable(line, text)
 
     def _finish(self) -> None:
@@ -212,6 +219,8 @@ class _Scope(Scope):
         """How an unknown word is imported or quoted, or the name that it may have been meant to be."""
         if word in PUBLIC:
             return f"import it: #import {word}"
+        if word.lower() in _ELSEWHERE:
+            return f"{word} is written {_ELSEWHERE[word.lower()]}"
         return name_hint(word, [*self.lets, *self.predicates]) or f'the symbol {word} is written "{word}"'
 
     def is_count(self, raw: Raw) -> bool:
@@ -239,7 +248,9 @@ class _Scope(Scope):
             case "psum" if not name:
                 return ast.Count("L", self.formula(raw.args[0]), span=raw.at)
             case "psum" if name not in self.predicates or len(self.predicates[name].params) == 1:
-                raise self.error(raw.at, f"{name} is no predicate of i and j", "#import NAME, or pred NAME(i, j) = ...")
+                message, expected = f"{name} is no predicate of i and j", "#import NAME, or pred NAME(i, j) = ..."
+                known = name in self.predicates or name not in PUBLIC
+                raise self.error(raw.at, message, expected, "" if known else self.hint(name))
             case "psum":
                 return CountWhere(name, self.formula(raw.args[0]), span=raw.at)
         return super().term(raw, "as a count a Boolean is written 1 if X else 0")

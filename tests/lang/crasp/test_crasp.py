@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -144,7 +145,9 @@ def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> N
         ('L = "a" < 1 < 2', "comparisons cannot be chained", "<"),
         ('L = #[pred] "a" == 1', "pred is no predicate of i and j", "#[pred]"),
         ('#import near\nL = #[near] "a" == 1', "near cannot be imported: nothing is known of it", "near"),
-        ('#import pred 4\nL = "a"', "# begins no comment here", "#"),
+        ('#import pred.py\nL = "a"', "this line is no definition", "#import pred.py"),
+        ("L = 'a' && \"b\"", "unknown operator '", "'"),
+        ('L = #"a" % 2 == 0', "unknown operator %", "%"),
         ('# a comment\nL = "a"', "# begins no comment here", "#"),
         ('L = "a"\nalphabet: a', "header lines stand first", "alphabet"),
         ('at: first\nL = "a"', "unknown header key 'at'", "at"),
@@ -245,6 +248,44 @@ def test_many_choices_between_integers_are_added_up() -> None:
     meaning = Oracle(formula)
     for word in product("ab", repeat=8):
         assert oracle(word) == meaning.accepts(word) == (word.count("a") < 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('L = "a" and "b"', "and is written &&"),
+        ('L = "a" || True', "True is written true"),
+        ('L = "a" && b', 'the symbol b is written "b"'),
+        ('Left = #"a"\nL = Lefd == "a"', "did you mean Left?"),
+        ('L = #[pred] "a" == 1', "import it: #import pred"),
+        ('L = "a" & "b"', "and is written &&, or is written ||"),
+        ('at: last\nL = "a"', "a C-RASP program is read at the last position"),
+        ('#import perd\nL = "a"', "did you mean pred?"),
+        ('#import near\nL = "a"', "define it in a line of its own: pred near(i, j) = ..."),
+        ("L = #a == 1", 'a symbol is written "a"; the line may be alphabet: a b'),
+        ('L = 1 == (2 if "a" else "b")', "as a count a Boolean is written 1 if X else 0"),
+    ],
+)
+def test_mistakes_come_with_what_to_do(text: str, hint: str) -> None:
+    assert raised(SourceError, parse_crasp, text).hint.lower() == hint.lower()
+
+
+def test_the_random_programs_are_not_the_same_few() -> None:
+    """Many are neither always true nor always false, and have the constructions that are their point."""
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=80, deadline=None, database=None, derandomize=True)
+    @given(programs())
+    def each(program: tuple[str, Tree]) -> None:
+        text, answer = program
+        answers = {value(answer, word, n - 1) for n in range(1, 5) for word in product("ab", repeat=n)}
+        body = text.rsplit("\nA =", 1)[1]
+        seen.update(part for part in ("#[", " if ", "min(", "max(") if part in body)
+        seen["varied"] += len(answers) == 2
+
+    each()
+    assert min(seen[part] for part in ("#[", " if ", "varied")) >= 20
+    assert seen["min("] + seen["max("] >= 10
 
 
 def test_examples_and_the_source_are_read() -> None:
