@@ -18,7 +18,15 @@ from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.files import HEADER, FileLine, Layout
 from hardsim.lang.lexer import Lexeme, Scanner, bracket_error
-from hardsim.lang.parse import Definition, Scope, given_alphabet, misfit_error, read_examples, source_of
+from hardsim.lang.parse import (
+    Definition,
+    Scope,
+    constant_of,
+    given_alphabet,
+    misfit_error,
+    read_examples,
+    source_of,
+)
 from hardsim.lang.predicate import WORD_OPERATORS, compile_predicate
 from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.vocabulary import COMMON, NAME, Spellings, name_hint, spelled, words_of
@@ -75,7 +83,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
         raw = _tree(scope, its_tokens, line.body, notes)
         count = scope.is_count(raw)
         lets.append(ast.Let(line.name, scope.term(raw) if count else scope.formula(raw), span=line.at))
-        scope.lets[line.name] = Definition(count, 0)
+        scope.lets[line.name] = Definition(count, 0, constant_of(scope, raw, scope.lets) if count else None)
     answer = next((let.body for let in reversed(lets) if not scope.lets[let.name].is_term), None)
     if answer is None:
         raise layout.error(layout.end, "a program without a Boolean: the last one is the answer", "as in L = C > 0")
@@ -153,7 +161,7 @@ class CraspLayout(Layout):
             self._take(Span(start, line.end))
 
     def _hold_readable(self, line: Span, text: str) -> None:
-        if not text.startswith("#import"):  # what is wrong with one is told as of any line
+        if not re.match(r"#\s*import\b", text):  # what is wrong with one is told as of any line
             super()._hold_readable(line, text)
 
     def _finish(self) -> None:

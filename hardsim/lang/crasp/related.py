@@ -1,7 +1,7 @@
 """A predicate of i and j by its parts, for what can be told of it at every distance from j to i.
 
-Positions are from 0. An *atom* is a comparison without `and or not`: of i alone, of j alone, of the distance
-`d = i - j` (`c*d + k` with 0, c and k integers), or of both modulo constants.
+Positions are from 0. An *atom* is a comparison of both arguments: of the distance `d = i - j` (`c*d + k` with 0, c and
+k integers), or of both modulo constants; or any condition of i alone or of j alone, so that `and` guards what it did.
 """
 
 from __future__ import annotations
@@ -64,9 +64,13 @@ def _tree(predicate: OwnPredicate, at: int, end: int) -> Part:
     return stack[0]
 
 
+def _atomic(part: Part) -> bool:
+    return part.op in COMPARISONS or len(part.reads) < 2
+
+
 def atoms(part: Part) -> Iterator[Part]:
-    """The comparisons."""
-    if part.op in COMPARISONS:
+    """The largest parts that are atoms."""
+    if _atomic(part):
         yield part
     else:
         for one in part.args:
@@ -75,7 +79,7 @@ def atoms(part: Part) -> Iterator[Part]:
 
 def rebuilt(part: Part, change: Callable[[Part], Part]) -> Part:
     """The tree with other atoms; what a truth value decides is left out."""
-    if part.op in COMPARISONS:
+    if _atomic(part):
         return change(part)
     args = [rebuilt(one, change) for one in part.args]
     match part.op:
@@ -121,7 +125,7 @@ def _scaled(form: tuple[int, int, int], by: int) -> tuple[int, int, int]:
 
 def distance(atom: Part) -> tuple[int, int] | None:
     """The c and k with which an atom compares c*(i - j) + k with 0; None if it compares something else."""
-    form = linear(Part("-", atom.args))
+    form = linear(Part("-", atom.args)) if atom.op in COMPARISONS else None
     return (form[0], form[2]) if form and form[0] == -form[1] != 0 else None
 
 

@@ -288,6 +288,30 @@ def test_the_random_programs_are_not_the_same_few() -> None:
     assert seen["min("] + seen["max("] >= 10
 
 
+@pytest.mark.parametrize(
+    ("condition", "counted"),
+    [
+        ("i == 0 or 6 mod i == 0", lambda i, j: i in (0, 1, 2, 3, 6)),
+        ("j > 0 and i - j <= 2 and 6 mod j == 0", lambda i, j: j in (1, 2, 3, 6) and i - j <= 2),
+        ("not (i == 0 or 6 mod i != 0) and j < i", lambda i, j: i in (1, 2, 3, 6) and j < i),
+    ],
+)
+def test_conditions_are_guarded_as_they_were(condition: str, counted: Callable[[int, int], bool]) -> None:
+    oracle, formula = both(f'pred P(i, j) = {condition}\nL = #[P] "a" >= 2', "a b")
+    meaning = Oracle(formula)
+    for n in range(1, 9):
+        for word in product("ab", repeat=n):
+            meant = sum(word[j] == "a" and counted(n - 1, j) for j in range(n)) >= 2
+            assert oracle(word) == meaning.accepts(word) == meant, word
+
+
+def test_a_name_of_an_integer_is_one() -> None:
+    oracle, formula = both('N = -2\nTwo = 1 - N - 1\nL = N * #"a" + Two * #"b" == 0 && Two > 0')
+    meaning = Oracle(formula)
+    for word in product("ab", repeat=6):
+        assert oracle(word) == meaning.accepts(word) == (word.count("a") == 3)
+
+
 def test_examples_and_the_source_are_read() -> None:
     program = parse_crasp('// b last\nalphabet: a b\nsource: nobody\naccept: b ab\nreject: a\nL = "b" // so\n')
     assert (program.title, program.origin) == ("b last", "nobody")
