@@ -121,7 +121,7 @@ class OwnPredicate:
                         stack[-1] = _binary(op, stack[-1], right)
             except NoValueError as error:
                 message, hint = error.args
-                given = ", ".join(f"{name} = {value}" for name, value in zip(self.params, arguments, strict=False))
+                given = ", ".join(f"{name} = {value}" for name, value in zip(self.params, arguments, strict=True))
                 raise SourceError(self.source, step.span, f"{self.name}: {message}, at {given}", hint=hint) from None
         return bool(stack[0])
 

@@ -21,10 +21,9 @@ from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
 from hardsim.lang.ast import Conditional
 from hardsim.lang.crasp import related
-from hardsim.lang.crasp.parse import CountWhere, Extremum
+from hardsim.lang.crasp.parse import CountWhere, Extremum, conditions
 from hardsim.lang.crasp.related import Part, atoms, distance, period
 from hardsim.lang.parse import parse_text
-from hardsim.lang.predicate import user_predicates
 from hardsim.lang.pretty import format_file
 from hardsim.lang.vocabulary import RESERVED
 
@@ -70,7 +69,7 @@ class _Translator:
     """`names` has what stands for each line, `own` the predicates that the formula needs, by their text."""
 
     def __init__(self, program: ast.FormulaFile) -> None:
-        self.source, self.holds = program.source, user_predicates(program)
+        self.source, self.holds = program.source, conditions(program)
         self.taken = {*RESERVED, *program.alphabet}
         self.names: dict[str, ast.Node] = {}
         self.lets: list[ast.Let] = []

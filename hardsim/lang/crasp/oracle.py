@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hardsim.lang import ast
-from hardsim.lang.crasp.parse import CountWhere, Extremum
+from hardsim.lang.crasp.parse import CountWhere, Extremum, conditions
 from hardsim.lang.semantics import Oracle
 
 
 class CraspOracle(Oracle):
     """Decides words by the definition of a program, and travels as the program."""
+
+    def __init__(self, file: ast.FormulaFile) -> None:
+        super().__init__(file, conditions(file))
 
     def __reduce__(self) -> tuple[type[CraspOracle], tuple[ast.FormulaFile]]:
         return CraspOracle, (self.file,)
@@ -19,7 +22,9 @@ class CraspOracle(Oracle):
         match node:
             case ast.Predicate(name):
                 holds = self._predicates[name]
-                return self._emit(("predicate", name), lambda word, columns: [holds(i, 0) for i in range(len(word))])
+                return self._emit(
+                    ("predicate", name), lambda word, columns: [holds(i, len(word)) for i in range(len(word))]
+                )
             case CountWhere(name, arg):
                 related, inner = self._predicates[name], self._column(arg)
                 return self._emit(

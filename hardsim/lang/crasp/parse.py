@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar, Literal
 
@@ -27,7 +27,7 @@ from hardsim.lang.parse import (
     read_examples,
     source_of,
 )
-from hardsim.lang.predicate import WORD_OPERATORS, compile_predicate
+from hardsim.lang.predicate import WORD_OPERATORS, OwnPredicate, compile_predicate
 from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.vocabulary import COMMON, NAME, Spellings, name_hint, spelled, words_of
 from hardsim.lang.words import check_alphabet
@@ -102,6 +102,18 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
         source=layout.source,
         placed=True,
     )
+
+
+def conditions(program: FormulaFile) -> dict[str, OwnPredicate]:
+    """The predicates of a program by name, to be asked of i and j; one of i alone is asked of the length besides."""
+    return {
+        one.name: compile_predicate(program.source, replace(one, params=(*one.params, _other(one.params[0]))[:2]))
+        for one in program.predicates
+    }
+
+
+def _other(name: str) -> str:
+    return "n" if name != "n" else "length"
 
 
 class _Scanner(Scanner):
