@@ -34,6 +34,8 @@ from hardsim.lang.words import check_alphabet
 
 MAX_LEVELS = 100
 """Operators on a path from the root of a right-hand side to a leaf, so that everything may walk it recursively."""
+MAX_PIECES = 200
+"""Words and signs of a condition, for the same reason."""
 PUBLIC: Mapping[str, UserPredicate] = {
     "pred": UserPredicate("pred", ("i", "j"), "j == i - 1"),
     "pred4": UserPredicate("pred4", ("i", "j"), "j == i - 4"),
@@ -42,6 +44,7 @@ PUBLIC: Mapping[str, UserPredicate] = {
 """What can be imported."""
 
 _ELSEWHERE = {"and": "&&", "or": "||", "not": "!", "true": "true", "false": "false"}
+_PIECES = re.compile(r"\w+|[^\w\s]+")
 _QUOTED = re.compile(r'"([^"\s]+)"')
 _COUNT = re.compile(r"#(?:\s*\[\s*(\w+)\s*\])?")
 _IMPORT = re.compile(r"#\s*import\s+(?P<name>\w+)\s*(?://.*)?$")
@@ -212,6 +215,8 @@ class CraspLayout(Layout):
             raise self.error(Span(*match.span("params")), "a predicate has one argument, i, or two, i and j <= i")
         self.predicates[name] = UserPredicate(name, params, match["body"], span=body)
         compile_predicate(self.source, self.predicates[name])  # for its errors
+        if len(_PIECES.findall(match["body"])) > MAX_PIECES:
+            raise self.error(body, f"a condition of more than {MAX_PIECES} words and signs", hint="write a shorter one")
 
 
 def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]) -> Raw:

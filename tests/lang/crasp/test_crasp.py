@@ -156,6 +156,8 @@ def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> N
         ("L = 1 == 1", "no symbol occurs", ""),
         ('#import pred\nL = pred && "a"', "pred has two arguments", "pred"),
         ('#import pos_even\nL = #[pos_even] "a" == 1', "pos_even is no predicate of i and j", "#[pos_even]"),
+        (f'pred P(i, j) = j == i{" + 1" * 100}\nL = "a"', "a condition of more than 200 words and signs",
+         f"j == i{' + 1' * 100}"),
         ("pred P(i, i) = i == 1", "a predicate has one argument, i, or two, i and j <= i", "i, i"),
         ("pred P(i) = i == n", "unknown name 'n'", "n"),
         (f'L = {"!" * 101}"a"', "nesting beyond 100 levels", '"a"'),
