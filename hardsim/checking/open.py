@@ -308,7 +308,8 @@ def _read_crasp(data: bytes, path: str, sha256: str, alphabet: str | Sequence[st
     try:
         return replace(given, formula=as_formula(given.file))
     except Unsupported as refusal:
-        return replace(given, formula=None, refusal=refusal, oracle=Accepts(given.file))
+        examples = tuple(example.word for example in given.file.examples)
+        return replace(given, formula=None, refusal=refusal, oracle=Accepts(given.file), examples=examples)
 
 
 def _read_srasp(data: bytes, path: str, sha256: str) -> Input:

@@ -182,6 +182,26 @@ def test_a_word_that_fails_becomes_an_example(hardsim: Cli, tmp_path: Path, head
     assert path.read_text().endswith('L = #"a" > #"b" // more\n')
 
 
+def test_programs_are_held_against_other_files(hardsim: Cli, balanced: Path, tmp_path: Path) -> None:
+    # the first word that is balanced in numbers alone is ")("
+    formula = tmp_path / "equal.ltl"
+    formula.write_text("alphabet: ) (\n#L['('] = #L[')']\n")
+    for first, second in ((balanced, formula), (formula, balanced)):
+        assert ") (" in unfolded(hardsim("equiv", first, second).exits(1).out).replace(")(", ") (")
+        done = hardsim("check", first, "--against", second, "--max-n", "3").exits(1)
+        assert f"held against {second.name}" in unfolded(done.out).replace(f"{tmp_path}/", "")
+    hardsim("check", balanced, "--against", balanced, "--props", "auto", "--max-n", "4").exits(0)
+
+
+def test_what_has_no_construction_can_be_held_against(hardsim: Cli, tmp_path: Path) -> None:
+    program, expression = tmp_path / "square.cr", tmp_path / "square.re"
+    # at most one j has j*j == i, so that no word is accepted; that on which they differ is longer than --max-n
+    program.write_text(f"alphabet: a b\nreject: {'a' * 12}\n{REFUSED}")
+    expression.write_text("alphabet: a b\na{12}\n")
+    done = hardsim("equiv", program, expression, "--max-n", "3").exits(1)
+    assert "a" * 12 in unfolded(done.out).replace(" ", "")
+
+
 def test_its_own_semantics_judges_the_formula(balanced: Path) -> None:
     given = read_input(str(balanced))
     other = replace(parse_text("alphabet: ( )\n#L['('] = #L[')']\n"), oracle=given.file.oracle)
