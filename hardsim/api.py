@@ -53,6 +53,7 @@ from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
+    CRASP,
     KINDS,
     REGEX,
     SUFFIXES,
@@ -653,20 +654,22 @@ def load(
     alphabet: str | Sequence[str] | None = None,
     props: str | Sequence[str] | None = None,
 ) -> Model:
-    """Open a formula (`.ltl`), an S-RASP program (`.srasp`), a regular expression (`.re`), a hard-attention model
-    (`.ahat.json`) or a compiled network (`model.json`) by its path, or what is shipped by its name, such as `since` (a
-    path of that name wins); or, with an alphabet (symbols, or one text of symbols separated by spaces) or propositions,
-    the text of a formula. With `props="auto"` the propositions of a formula file that declares nothing are those that
-    it mentions. The text of a whole `.ltl` file is for `parse`.
+    """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a regular expression (`.re`), a
+    hard-attention model (`.ahat.json`) or a compiled network (`model.json`) by its path, or what is shipped by its
+    name, such as `since` (a path of that name wins); or, with an alphabet (symbols, or one text of symbols separated by
+    spaces) or propositions, the text of a formula; an alphabet is also for a C-RASP program that declares none. With
+    `props="auto"` the propositions of a formula file that declares nothing are those that it mentions. The text of a
+    whole `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
         TypeError: if it is neither a path nor text.
     """
+    symbols = None if alphabet is None else _alphabet(alphabet)
     own = None if props is None else _alphabet(props, "propositions are")
-    if alphabet is not None or own not in (None, MENTIONED):
+    if own not in (None, MENTIONED) or (symbols is not None and not str(source).endswith(CRASP)):
         text = _text(source, "load with an alphabet takes the text of a formula,")
-        return _opened(read_expression(text, None if alphabet is None else _alphabet(alphabet), own))
+        return _opened(read_expression(text, symbols, own))
     name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
     if not (name.endswith(OPENED) or os.path.lexists(located(name))):
         near = did_you_mean(name, example_names())
@@ -675,7 +678,7 @@ def load(
             f"{near} " * bool(near)
             + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
         )
-    return _opened(read_input(name, None if own is None else MENTIONED))
+    return _opened(read_input(name, props=None if own is None else MENTIONED, alphabet=symbols))
 
 
 def parse(text: str, name: str = "<text>", props: str | Sequence[str] | None = None) -> Model:

@@ -13,7 +13,7 @@ from hardsim.errors import InputError, did_you_mean
 from hardsim.records import Record
 
 PACKAGE = Path(__file__).resolve().parent
-SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".spec", ".re")
+SUFFIXES = (".ltl", ".srasp", ".cr", ".ahat.json", ".spec", ".re")
 """Formulas, programs, hard-attention models, specifications, regular expressions: where some share a name, it means the
 first of these."""
 

@@ -29,7 +29,7 @@ ROOMS = (
 TOOLS = ("version", "visible", "exact", "expressions", "sections", "files", "verify", "examples", "records")
 OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__main__": "cli"}
 # The deciders share no code: who, and what none of its imports may lead to.
-ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex")
+ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex", "lang.crasp")
 APART: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("network", "program", "compiling", "hard"), ORACLES),
     "run": (*ORACLES, "hard.parallel", "hard.exact"),
@@ -38,6 +38,8 @@ APART: dict[str, tuple[str, ...]] = {
     "sharpening": ("lang.semantics", "hard.parallel"),
     "proof": ("lang.semantics", "hard.parallel", "compiling", "program.assemble"),
     "lang.semantics": ("lang.core", "lang.desugar"),
+    "lang.crasp.oracle": ("lang.core", "lang.desugar", "lang.crasp.formula"),
+    "lang.crasp.formula": ("lang.semantics",),
 }
 CHECKER = {
     "exact": set[str](),

@@ -21,6 +21,9 @@ from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, same_file
 from hardsim.lang import ast, parse
 from hardsim.lang.ast import FormulaFile
+from hardsim.lang.crasp.formula import as_formula
+from hardsim.lang.crasp.oracle import CraspOracle
+from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
@@ -55,8 +58,8 @@ from hardsim.visible import visible_json
 
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 2
-PROGRAM, REGEX = ".srasp", ".re"
-SUFFIXES = (".ltl", ".srasp", ".ahat.json", ".model.json")
+PROGRAM, CRASP, REGEX = ".srasp", ".cr", ".re"
+SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json")
 """Of the files that a directory stands for: what can be checked, and so no regular expressions."""
 OTHER = (
     "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
@@ -109,7 +112,8 @@ class Input:
             InputError: if it is none.
         """
         if self.formula is None:
-            raise InputError(f"{self.name} is {KINDS[self.kind]}", hint="Name a formula (.ltl) or a compiled formula.")
+            hint = "Name a formula (.ltl) or a compiled formula."
+            raise self.refusal or InputError(f"{self.name} is {KINDS[self.kind]}", hint)
         return self.formula
 
     @property
@@ -211,10 +215,11 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 # ---- reading ----
 
 
-def read_input(path: str, props: str | None = None) -> Input:
+def read_input(path: str, props: str | None = None, alphabet: str | Sequence[str] | None = None) -> Input:
     """A formula file, a program, a regular expression, a compiled formula, or a hard-attention model: that of this
     path, or what is shipped under this name where there is no such path. With `props` (MENTIONED) the propositions of a
-    formula file that declares none, and no alphabet, are those that it mentions.
+    formula file that declares none, and no alphabet, are those that it mentions. `alphabet` is for what need not
+    declare one, C-RASP programs.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -222,7 +227,7 @@ def read_input(path: str, props: str | None = None) -> Input:
     """
     place = located(path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    found = _read_data(data, place, path, props)
+    found = _read_data(data, place, path, props, alphabet)
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
@@ -230,9 +235,14 @@ def read_input(path: str, props: str | None = None) -> Input:
     return replace(found, remarked=(*found.remarked, told))
 
 
-def _read_data(data: bytes, place: str, name: str, props: str | None) -> Input:
+def _read_data(data: bytes, place: str, name: str, props: str | None, alphabet: str | Sequence[str] | None) -> Input:
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
+    if place.endswith(CRASP):
+        return _read_crasp(data, name, sha256, alphabet)
+    if alphabet is not None:
+        told = f"{name} says its own alphabet: --alphabet goes with -e and C-RASP programs ({CRASP})"
+        raise InputError(told, "Leave out --alphabet, or give a formula with -e.")
     if place.endswith(PROGRAM):
         return _read_srasp(data, name, sha256)
     if place.endswith(REGEX):
@@ -289,6 +299,17 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
             )
         result.extend(found)
     return result
+
+
+def _read_crasp(data: bytes, path: str, sha256: str, alphabet: str | Sequence[str] | None) -> Input:
+    program = parse_crasp(data, path, alphabet)
+    given = of_formula(replace(program, oracle=CraspOracle(program)), sha256)
+    check_examples(given.file)
+    try:
+        return replace(given, formula=as_formula(given.file))
+    except Unsupported as refusal:
+        examples = tuple(example.word for example in given.file.examples)
+        return replace(given, formula=None, refusal=refusal, oracle=Accepts(given.file), examples=examples)
 
 
 def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
@@ -370,12 +391,11 @@ class Semantics:
         if not isinstance(oracle, Accepts | Runs | Members):
             what = "compiled already" if given.formula is not None else KINDS[given.kind]
             told = f"{given.name} is {what}, and what is wanted here is a file that says which words are accepted"
-            raise InputError(told, "Name a formula (.ltl), a program (.srasp) or a regular expression (.re).")
+            raise InputError(told, "Name a formula (.ltl), a program (.srasp, .cr) or a regular expression (.re).")
         if isinstance(oracle, Runs) and not oracle.program.is_acceptor:
             told = f"{given.name} maps words to words, so it does not say which words are accepted"
-            raise InputError(
-                told, "Name a formula (.ltl), a program that accepts (.srasp) or a regular expression (.re)."
-            )
+            hint = "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re)."
+            raise InputError(told, hint)
         return cls(given.name, given.sha256, given.kind, given.alphabet, oracle, examples)
 
     def hold_alphabet(self, name: str, alphabet: Sequence[str]) -> None:
@@ -464,10 +484,10 @@ class Accepts:
 
     @cached_property
     def _oracle(self) -> Oracle:
-        return Oracle(self.file)
+        return self.file.oracle or Oracle(self.file)
 
     def __call__(self, word: Word) -> bool:
-        return self._oracle.accepts(word)
+        return self._oracle.accepts(word, self.file.at)
 
     @cached_property
     def _parallel(self) -> ParallelOracle:
@@ -475,6 +495,8 @@ class Accepts:
 
     def many(self, words: Sequence[Word]) -> list[Answer]:
         """Of words of one length."""
+        if self.file.oracle is not None:
+            return list(map(self, words))
         return list(self._parallel.accepts(self._parallel.symbols(words)).tolist())
 
     def __reduce__(self) -> tuple[type[Accepts], tuple[FormulaFile]]:

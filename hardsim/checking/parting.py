@@ -20,6 +20,7 @@ from hardsim.checking.words import enumerate_words, structured_words
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import HardTrace
 from hardsim.lang.arith import parse_arith
+from hardsim.lang.crasp.parse import CraspLayout
 from hardsim.lang.parse import mentions_propositions, parse_text
 from hardsim.lang.valuations import MENTIONED, Valuations
 from hardsim.lang.words import written_word
@@ -183,9 +184,10 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--regime"] = None if regime.name == DEFAULT_REGIME else regime.name
         usual = budget.temperature == parse_arith(regime.temperature)
         options["--tau"] = None if usual else str(budget.temperature)
-        read_at = (
-            "last" if subject.name == EXPRESSION else parse_text(file.source.text, subject.name, props=MENTIONED).at
-        )
+        alone = subject.name == EXPRESSION or file.oracle is not None  # neither names a position
+        read_at = "last" if alone else parse_text(file.source.text, subject.name, props=MENTIONED).at
+        if file.oracle is not None and CraspLayout(file.source).header("alphabet") is None:
+            options["--alphabet"] = " ".join(subject.alphabet)
         options["--at"] = None if file.at == read_at else file.at
         options["--counting"] = subject.counting if subject.counting == "sign" and regime.look_up[0] else None
     if budget is not None and budget.fixed:

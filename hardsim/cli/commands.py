@@ -33,9 +33,9 @@ hardsim examples since > mine.ltl    a formula to change
 
 HELP_ALL = """Does this softmax transformer do what hard attention says, on every word?
 
-hardsim reads formulas of linear temporal logic (.ltl), S-RASP programs (.srasp) and hard-attention models (.ahat.json),
-makes of them softmax transformers with rational weights, runs these in arithmetic with rigorous error bounds, and
-reports whether they answer exactly what hard attention answers.
+hardsim reads formulas of linear temporal logic (.ltl), S-RASP programs (.srasp), C-RASP programs (.cr) and
+hard-attention models (.ahat.json), makes of them softmax transformers with rational weights, runs these in arithmetic
+with rigorous error bounds, and reports whether they answer exactly what hard attention answers.
 
 \b
 Start here:

@@ -49,4 +49,4 @@ def _readable(request: Request) -> None:
     if request.expression is not None:
         read_expression(request.expression, request.alphabet, request.props)
     elif request.file is not None and not is_directory(request.file):
-        read_input(request.file, request.props)
+        read_input(request.file, props=request.props, alphabet=request.alphabet)

@@ -54,8 +54,8 @@ def _fields(options: str) -> tuple[str, ...]:
 
 CHECK = """Compile formulas into softmax transformers; try words, and prove all.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
@@ -81,9 +81,9 @@ one; errors stand beside the theorem's bounds.
 
 The words of accept:, reject: and map: lines are run whatever --max-n says; --pin adds a word that fails to them.
 
-With --against OTHER the oracle is what another file says: a formula (.ltl), a program (.srasp) or a regular expression
-(.re) over the same symbols. Nothing is proved then, since a proof is about what was compiled: the verdict is that of
-the words. To compare what two files say, without a network, there is `hardsim equiv`.
+With --against OTHER the oracle is what another file says: a formula (.ltl), a program (.srasp, .cr) or a regular
+expression (.re) over the same symbols. Nothing is proved then, since a proof is about what was compiled: the verdict is
+that of the words. To compare what two files say, without a network, there is `hardsim equiv`.
 
 The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
 --resume a check that was stopped, by whatever, goes on from the words it had done.
@@ -106,8 +106,8 @@ Examples:
 
 PROVE = """Prove a compiled transformer right on every word, from its weights.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 After every rounding the network's Booleans are exactly 0 or 1, so each attention head can be judged on all words at
 once: what it reads at a position is one of a few local types, and the worst choice of a type for every position
@@ -176,7 +176,7 @@ Examples:
 
 EVAL = """Say what formula, hard attention and softmax network answer on words.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), or a shipped name;
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), or a shipped name;
 with -e there are only words.
 
 Of a regular expression (.re) it is said which words it matches. Of a program that maps words to words the outputs are
@@ -201,8 +201,8 @@ Examples:
 
 WORDS = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 --by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
 whose output must be exactly 1). Of a regular expression (.re), which has no network, the words are listed from its
@@ -219,8 +219,8 @@ Examples:
 
 EQUIV = """Do two files say the same of every word? Formulas, programs and regular expressions are compared.
 
-Each FILE is a formula (.ltl), a program that accepts (.srasp), a regular expression (.re), or the name of a shipped
-one; there are two, over the same symbols.
+Each FILE is a formula (.ltl), a program that accepts (.srasp, .cr), a regular expression (.re), or the name of a
+shipped one; there are two, over the same symbols.
 
 No network is made: what is compared is what the files say. Of two regular expressions the automata are compared, which
 settles every length. Otherwise every word of each length up to --max-n is tried where there are at most --exhaustive;
@@ -240,8 +240,8 @@ Examples:
 
 SHOW = """Show the transformer that a formula is compiled into.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
 temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
@@ -257,7 +257,7 @@ Examples:
 
 COMPILE = """Write the compiled transformer as JSON with exact rationals.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json), or a shipped name.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json), or a shipped name.
 
 What is written holds the matrices, position encodings and temperature, the formula, and what each head is for.
 `check`, `eval`, `words` and `show` take it in place of the formula and give the same results. It appears whole or not
@@ -277,8 +277,8 @@ Examples:
 
 BOUND = """Report score gaps, temperatures and errors: what theory allows, what happens.
 
-FILE is a formula (.ltl), a program (.srasp), a model (.ahat.json, .json), a directory of them, or a shipped name; there
-may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
+name; there may be several.
 
 With --gap alone and no FILE: everything that is shipped.
 
@@ -309,8 +309,8 @@ Examples:
 
 EXAMPLES = """List the formulas, programs and models that come with hardsim, or print the one called NAME.
 
-The suffix may be left out: of several files of a name the formula (.ltl) is meant, then the program (.srasp), then the
-model (.ahat.json). Every command takes such a NAME where it takes a FILE.
+The suffix may be left out: of several files of a name the formula (.ltl) is meant, then the program (.srasp, .cr), then
+the model (.ahat.json). Every command takes such a NAME where it takes a FILE.
 
 \b
 Examples:

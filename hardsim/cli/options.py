@@ -19,7 +19,8 @@ from hardsim.errors import InputError
 
 MANUAL = f"""
 expression   -e TEXT                     A formula for a file; needs --alphabet or --props.
-alphabet     --alphabet SYMBOLS          The symbols of -e, as 'a b'. They are separated by spaces.
+alphabet     --alphabet SYMBOLS          The symbols of -e, as 'a b'. They are separated by spaces. A .cr
+                                         file that declares none may be given its symbols, too.
 props        --props NAMES|auto          The propositions of -e, as 'p q', or auto. A position has a set of them. With
                                          auto they are those that the formula mentions, of -e and of files that declare
                                          neither symbols nor propositions.
@@ -81,17 +82,17 @@ output       -o --output PATH            The file to write; '-' is standard outp
 formula      --formula FILE              Is it about the formula of this .ltl file?
 model        --model FILE                Is it about the network of this compiled model?
 against      --against FILE              Hold it against what FILE says, and not its own formula or program. FILE is a
-                                         formula (.ltl), a program (.srasp) or a regular expression (.re) over the same
-                                         symbols; it is read where it says itself, whatever --at says, and nothing is
-                                         proved of it.
+                                         formula (.ltl), a program (.srasp, .cr) or a regular expression (.re) over the
+                                         same symbols; it is read where it says itself, whatever --at says, and nothing
+                                         is proved of it.
 json         --json PATH                 Write everything as JSON too. '-' is standard output, alone.
 format       --format NAME               Print text, json, junit, github or sarif. json is --json -; for other programs
                                          there are JUnit XML, annotations of GitHub Actions, and SARIF 2.1.0.
 quiet        -q --quiet                  Print verdicts and failures only.
 fail_fast    --fail-fast                 Stop after the first failure. That is a mismatch, bad input, or a verdict that
                                          is less than was required.
-pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl or
-                                         .srasp file.
+pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl,
+                                         .srasp or .cr file.
 """
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]

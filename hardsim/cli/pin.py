@@ -20,7 +20,7 @@ from hardsim.lang.ast import Example, MapExample, ProgramExample
 from hardsim.lang.pin import example_line, read_file, with_example
 
 OPTION = "--pin"
-SUFFIXES = (".ltl", ".srasp")
+SUFFIXES = (".ltl", ".srasp", ".cr")
 """Of the files that have examples to which one can be added."""
 
 
@@ -35,7 +35,7 @@ def hold_pinnable(request: Request) -> None:
     if request.against is not None:
         told = f"{OPTION} writes what a file says of a word into it, and {request.against} may say otherwise"
         raise InputError(told, f"Leave out {OPTION} or --against.")
-    hint = f"Name one formula (.ltl) or program (.srasp), or leave out {OPTION}."
+    hint = f"Name one formula (.ltl) or program (.srasp, .cr), or leave out {OPTION}."
     if request.expression is not None:
         raise InputError(f"{OPTION} writes into the file that is read, and -e has none", hint)
     given = request.files or []

@@ -196,7 +196,7 @@ class Session:
             self.started = perf_counter()
             with self.guard(name):
                 with patient(f"{name}: reading it takes long, its examples being judged"):
-                    found = read_input(name, request.props)
+                    found = read_input(name, props=request.props, alphabet=request.alphabet)
                 yield self._welcome(replace(found, against=against))
 
     def _semantics(self, name: str) -> Semantics:
@@ -425,8 +425,8 @@ def check_source(request: Request, needed: bool = True) -> None:
     if alphabet is not None and request.props is not None:
         told = "--alphabet gives symbols and --props propositions: a formula has one of the two"
         raise InputError(told, "Leave out one of them.")
-    if expression is None and alphabet is not None:
-        told = "--alphabet goes with -e: a file says its own alphabet"
+    if expression is None and alphabet is not None and not paths:
+        told = "--alphabet goes with -e, and with C-RASP programs (.cr): any other file says its own alphabet"
         raise InputError(told, "Leave out --alphabet, or give a formula with -e.")
     if expression is None and request.props not in (None, MENTIONED):
         told = f"--props {request.props} goes with -e: a file says its own propositions"

@@ -100,7 +100,7 @@ def _meant(request: Request) -> Meant:
         if formula is None:
             given = read_expression(expression or "", request.alphabet, request.props)
         else:
-            given = read_input(formula, request.props)
+            given = read_input(formula, props=request.props, alphabet=request.alphabet)
         file = replace(given.file, at=options.at or given.file.at)
         if given.made is not None:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")

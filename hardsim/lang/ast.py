@@ -432,7 +432,8 @@ class FormulaFile:
     one formula, and the examples that go with it. `at` is the position at which the formula is read, `origin` the value
     of `source:`, `title` the first line if it is a comment. `notes` are remarks for the user (on stderr), such as that
     a formula all of whose operators look forward is read at the last position. `placed`: the file itself says where it
-    is read, and so for which position its examples were written."""
+    is read, and so for which position its examples were written. `oracle` decides words in place of the formula, which
+    was made of a program that has its own."""
 
     alphabet: tuple[str, ...]
     formula: Formula
@@ -445,6 +446,7 @@ class FormulaFile:
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: Source = field(default=Source("<formula>", ""), compare=False, repr=False)
     placed: bool = field(default=False, compare=False)
+    oracle: Any = field(default=None, compare=False, repr=False)
 
     @property
     def definitions(self) -> Mapping[str, Node]:

@@ -173,13 +173,15 @@ def _alphabet(
             hint = f"remove one of the two lines (alphabet: is line {layout.line_of(own.at)})"
             raise layout.error(declared.at, "props: beside alphabet:", "one of the two", hint)
         constraints = [(cast("ConstraintKey", line.name), line.body) for line in exclusions]
-        return _agreed(layout, declared, read_propositions(layout.source, declared.body, constraints), alphabet, props)
+        return agreed_alphabet(
+            layout, declared, read_propositions(layout.source, declared.body, constraints), alphabet, props
+        )
     if exclusions:
         first = exclusions[0]
         hint = f"write props: {first.text}".rstrip() + " above it"
         raise layout.error(first.at, f"{first.name}: without props:", "a line props: with all propositions", hint)
     if own is not None:
-        return _agreed(layout, own, read_alphabet(layout.source, own.body), alphabet, props)
+        return agreed_alphabet(layout, own, read_alphabet(layout.source, own.body), alphabet, props)
     if props == MENTIONED and alphabet is None:
         names = frozenset(line.name for line in layout.definitions)
         regions = [line.body for line in layout.definitions if not line.params]
@@ -199,14 +201,15 @@ def mentions_propositions(file: FormulaFile) -> bool:
     return isinstance(file.alphabet, Valuations) and FormulaLayout(file.source).header("props") is None
 
 
-def _agreed(
-    layout: FormulaLayout,
+def agreed_alphabet(
+    layout: Layout,
     line: FileLine,
     own: tuple[str, ...],
     alphabet: Sequence[str] | str | None,
-    props: Sequence[str] | str | None,
+    props: Sequence[str] | str | None = None,
 ) -> tuple[str, ...]:
-    """The alphabet of the file, where none is given besides (MENTIONED is for files without one) or it is the same."""
+    """The alphabet of the file, where none is given besides (MENTIONED is for files without one) or it is the same.
+    Raises SourceError at a line if it is another one."""
     given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
         message = f"the alphabet is also given as {' '.join(given)}"
@@ -601,7 +604,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
     wrong = bracket_error(scope, tokens, scope.alphabet, MAX_LEVELS)
     if wrong is not None:
         raise wrong
-    root = build("ltl.lark", scope, tokens, lambda index: _mistake(scope, tokens, index, region, whole_file))
+    root = build("ltl.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, region, whole_file))
     deepest = 0
     for node, above in levels(root):
         let = scope.lets.get(node.text) if node.kind == "word" and not node.args else None
@@ -616,7 +619,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
     return root, deepest
 
 
-def _mistake(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Span, whole_file: bool) -> SourceError:
+def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Span, whole_file: bool) -> SourceError:
     """Why the token of an index does not fit after the ones before it."""
     before = tokens[index - 1] if index > 0 else None
     token = tokens[index] if index < len(tokens) else None

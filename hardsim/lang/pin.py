@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang.ast import FormulaFile, MapExample, ProgramExample, SraspProgram
+from hardsim.lang.crasp.parse import CraspLayout, parse_crasp
 from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.parse import parse_text
 from hardsim.lang.srasp.parse import parse_program
@@ -92,15 +93,18 @@ def _indent(line: str) -> str:
 
 
 def read_file(data: bytes, name: str) -> File:
-    """A formula (the propositions of one that declares nothing are those that it mentions) or a program, as the name of
-    its file says.
+    """A formula (of a C-RASP program too; the propositions of one that declares nothing are those that it mentions) or
+    an S-RASP program, as the name of its file says.
 
     Raises:
         SourceError: if it is wrong.
     """
+    if name.endswith(".cr"):
+        return parse_crasp(data, name)
     return parse_program(data, name) if name.endswith(".srasp") else parse_text(data, name, props=MENTIONED)
 
 
 def _layout(file: File) -> Layout:
-    kind = FormulaLayout if isinstance(file, FormulaFile) else ProgramLayout
-    return kind(file.source)
+    if isinstance(file, SraspProgram):
+        return ProgramLayout(file.source)
+    return CraspLayout(file.source) if file.source.name.endswith(".cr") else FormulaLayout(file.source)

@@ -258,7 +258,7 @@ def check_examples(
 ) -> None:
     """Holds the `accept:` and `reject:` words of a file against its formula, read at `at`. Raises SourceError at the
     first word (in the order of the text) that the formula contradicts."""
-    oracle = Oracle(file, predicates)
+    oracle, what = (file.oracle, "program") if file.oracle else (Oracle(file, predicates), "formula")
     where = at or file.at
     for example in sorted(file.examples, key=lambda example: example.span.start):
         if oracle.accepts(example.word, where) == example.accept:
@@ -268,7 +268,8 @@ def check_examples(
         raise SourceError(
             file.source,
             example.span,
-            f"the formula {gives} '{written_word(example.word, file.alphabet)}', which is listed under '{listed}:' "
+            f"the {what} {gives} '{written_word(example.word, file.alphabet)}', which is listed under '{listed}:' "
             f"(it is {'false' if example.accept else 'true'} at position {position}, the {where})",
-            hint="Correct the formula or the example; `at: first` or `at: last` says where the formula is read.",
+            hint=f"Correct the {what} or the example"
+            + ("; `at: first` or `at: last` says where the formula is read." if what == "formula" else "."),
         )

@@ -23,8 +23,10 @@ RawKind: TypeAlias = Literal[
     "constant", "predicate", "unary", "binary", "mod", "count",
     "symbol", "truth", "not", "member", "conditional", "attention", "psum", "count_j", "mean_j", "fraction",
     "sequence", "repeat", "any", "empty", "set",
+    "extreme",
 ]  # fmt: skip
-"""Of several languages; of formulas alone; of S-RASP programs; of regular expressions alone."""
+"""Of several languages; of formulas alone; of S-RASP programs (C-RASP too: conditional, psum); of regular expressions
+alone; of C-RASP alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +59,7 @@ class _MisreadError(Exception):
 
 
 def build(
-    grammar: Literal["ltl.lark", "srasp.lark", "re.lark"],
+    grammar: Literal["ltl.lark", "srasp.lark", "re.lark", "crasp.lark"],
     text: Cited,
     tokens: Sequence[Lexeme],
     misfit: Callable[[int], SourceError],

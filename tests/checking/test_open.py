@@ -279,7 +279,7 @@ def test_directories_stand_for_their_files(tmp_path: Path) -> None:
     assert expand_paths([str(tmp_path), "x.ltl"]) == [str(tmp_path / "formula.ltl"), str(path), "x.ltl"]
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(InputError, match=r"has no \*\.ltl, \*\.srasp, \*\.ahat\.json or \*\.model\.json file"):
+    with pytest.raises(InputError, match=r"has no \*\.ltl, \*\.srasp, \*\.cr, \*\.ahat\.json or \*\.model\.json file"):
         expand_paths([str(empty)])
 
 

@@ -222,7 +222,7 @@ def test_a_file_that_was_changed_meanwhile_is_left_alone(
 
 
 def test_the_suffixes_are_of_languages_with_examples() -> None:
-    assert SUFFIXES == (".ltl", ".srasp")
+    assert SUFFIXES == (".ltl", ".srasp", ".cr")
 
 
 # ---- pinned words are run ----

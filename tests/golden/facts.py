@@ -28,10 +28,12 @@ AGREED = ("PROVED", "CERTIFIED")
 
 Facts: TypeAlias = dict[str, Any]
 Case: TypeAlias = tuple[str, str]
-"""An input and its regime; "" is the regime of whatever is no formula."""
+"""An input and its regime; "" is the regime of whatever is not compiled as a formula."""
+FORMULAS = (".ltl", ".cr")
+"""Of the files that are compiled as formulas, in a regime."""
 
 CASES: tuple[Case, ...] = tuple(
-    (name, regime) for name in INPUTS for regime in (REGIMES if name.endswith(".ltl") else ("",))
+    (name, regime) for name in INPUTS for regime in (REGIMES if name.endswith(FORMULAS) else ("",))
 )
 
 
@@ -71,7 +73,7 @@ def checked(case: Case) -> Facts:
 
 def proved(case: Case, *options: str) -> Facts:
     """What `prove` finds: of a formula for every length, and to length 9 by the worst case of each position."""
-    lengths = ("--all-n", "--max-n", "9") if case[0].endswith(".ltl") else ("--max-n", "3")
+    lengths = ("--all-n", "--max-n", "9") if case[0].endswith(FORMULAS) else ("--max-n", "3")
     return of_prove(command("prove", *given(case), *lengths, *options))
 
 

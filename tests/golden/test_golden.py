@@ -15,6 +15,7 @@ from tests.golden.facts import (
     AGREED,
     CASES,
     COMMANDS,
+    FORMULAS,
     PROVEN,
     SAMPLE,
     Case,
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.sweep
 
 BUILT = [case for case in CASES if "refused" not in recorded()[label(case)]["check"]]
 """The cases that have a construction."""
-PAIRS = [case for case in BUILT if case[0].endswith(".ltl")]
+PAIRS = [case for case in BUILT if case[0].endswith(FORMULAS)]
 
 
 def some_in_test(cases: Sequence[Case], every: int = 1) -> list[Any]:

@@ -1,0 +1,233 @@
+"""The formula that means what a C-RASP program does. A comparison is made in each case of the `A if X else B` in it;
+`min(A, B)` is `A if A <= B else B`.
+
+`#[P] X` is taken apart by the comparisons in P: those of i are choices, as are the residues of i where i and j are
+compared modulo constants. Distances d = i - j, at each of which a condition Q of j remains, are taken together:
+
+    a <= d <= b    #L[Y^a (Q & X)] - #L[Y^(b+1) (Q & X)]; for a = b: 1 if Y^a (Q & X) else 0
+    a <= d         #L[Y^a (Q & X)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import reduce
+from itertools import groupby
+from math import lcm
+
+from hardsim.errors import SourceError, Unsupported
+from hardsim.lang import ast
+from hardsim.lang.arith import COMPARISONS
+from hardsim.lang.ast import Conditional
+from hardsim.lang.crasp import related
+from hardsim.lang.crasp.parse import CountWhere, Extremum, conditions
+from hardsim.lang.crasp.related import Part, atoms, distance, period
+from hardsim.lang.parse import parse_text
+from hardsim.lang.pretty import format_file
+from hardsim.lang.vocabulary import RESERVED
+
+MOST_CASES, FARTHEST = 64, 64
+"""Of one comparison, and of i in a predicate; positions from a predicate's j to its i."""
+SHORT, MOST_NODES = 6, 1_000
+"""Nodes of what gets no name although it may be repeated, and of a count with choices, which cannot have one."""
+
+
+def as_formula(program: ast.FormulaFile) -> ast.FormulaFile:
+    """The formula, with the spans of the program. Raises Unsupported for a predicate in a count that has no
+    construction, too many cases, and nesting too deep."""
+    made = _Translator(program)
+    for let in program.lets:
+        made.names[let.name] = made.named(made.of(let.body), let.name)
+    formula = made.of(program.formula)
+    file = replace(program, formula=formula, lets=tuple(made.lets), predicates=tuple(made.own.values()))
+    try:
+        parse_text(format_file(file))
+    except SourceError as error:
+        raise Unsupported(program.source, formula.span, f"as a formula: {error.message}", hint=error.hint) from None
+    return file
+
+
+def _joined(op: ast.NaryOp, parts: Iterable[ast.Node]) -> ast.Node:
+    """A chain, with chains of the same operator opened."""
+    flat = [one for part in parts for one in (part.args if isinstance(part, ast.Nary) and part.op == op else (part,))]
+    return ast.Nary(op, tuple(flat), span=flat[0].span) if len(flat) > 1 else flat[0]
+
+
+def _choice(node: ast.Node) -> Conditional | None:
+    return next((part for part in ast.walk(node) if isinstance(part, Conditional)), None)
+
+
+def _decided(node: ast.Node, test: ast.Node, value: bool) -> ast.Node:
+    """A term where a test has a value."""
+    if isinstance(node, Conditional) and node.test == test:
+        return _decided(node.then if value else node.otherwise, test, value)
+    return ast.with_children(node, [_decided(part, test, value) for part in ast.children(node)])
+
+
+class _Translator:
+    """`names` has what stands for each line, `own` the predicates that the formula needs, by their text."""
+
+    def __init__(self, program: ast.FormulaFile) -> None:
+        self.source, self.holds = program.source, conditions(program)
+        self.taken = {*RESERVED, *program.alphabet}
+        self.names: dict[str, ast.Node] = {}
+        self.lets: list[ast.Let] = []
+        self.own: dict[str, ast.UserPredicate] = {}
+
+    def fresh(self, name: str) -> str:
+        """A name that a formula may define, like one of the program."""
+        while name in self.taken or name.startswith("Q_"):
+            name = f"_{name}"
+        self.taken.add(name)
+        return name
+
+    def named(self, node: ast.Node, name: str = "") -> ast.Node:
+        """What may stand in several places: a name of it, unless it is short, or a count with choices."""
+        size, choice = sum(1 for _ in ast.walk(node)), _choice(node)
+        if choice and size > MOST_NODES:
+            raise Unsupported(self.source, node.span, f"a count with choices that has more than {MOST_NODES} nodes")
+        if choice or size == 1 or (size < SHORT and not name):
+            return node
+        self.lets.append(ast.Let(self.fresh(name or f"part_{len(self.lets)}"), node, span=node.span))
+        return ast.Ref(self.lets[-1].name, sort=node.sort, span=node.span)
+
+    def of(self, node: ast.Node) -> ast.Node:
+        """The formula of a Boolean; the term of a count, with the choices that are in it."""
+        parts = [self.of(part) for part in ast.children(node)]
+        match node:
+            case ast.Ref(name):
+                return self.names[name]
+            case ast.Predicate(name):
+                return self.positional(node, related.tree_of(self.holds[name]), name)
+            case ast.Nary(op):
+                return _joined(op, parts)
+            case ast.Count():
+                return replace(node, arg=self.named(parts[0]))
+            case CountWhere():
+                return self.where(node, self.named(parts[0]))
+            case Conditional():
+                return Conditional(self.named(parts[0]), *parts[1:], span=node.span)
+            case Extremum(op):
+                test = self.compared(ast.Compare("<=" if op == "min" else ">=", *parts, span=node.span))
+                return Conditional(self.named(test), *parts, span=node.span)
+            case ast.Compare():
+                return self.compared(ast.with_children(node, parts))
+            case _:
+                return ast.with_children(node, parts)
+
+    # ---- comparisons ----
+
+    def compared(self, node: ast.Node) -> ast.Node:
+        """A comparison in each case of the choices below it."""
+        cases = _cases(node) or _cases(_summed(node))
+        if cases is None:
+            message = f"more than {MOST_CASES} cases of if, min, max and #[...] meet here"
+            raise Unsupported(self.source, node.span, message, hint="Compare parts of it one by one.")
+        return _joined("|", cases)
+
+    # ---- predicates ----
+
+    def positional(self, node: ast.Node, part: Part, name: str) -> ast.Node:
+        """A condition of one argument, at the position; formulas count positions from 1."""
+        if part.op in COMPARISONS and (known := related.congruence(part)):
+            return _residue(node, *known)
+        text = related.written(part, "(i - 1)")
+        if text not in self.own:
+            self.own[text] = ast.UserPredicate(self.fresh(name), ("i", "n"), text)
+        return ast.Predicate(self.own[text].name, (), None, span=node.span)
+
+    def where(self, node: CountWhere, arg: ast.Node) -> ast.Node:
+        """`#[predicate] arg`, by cases of i."""
+        part = related.tree_of(self.holds[node.predicate])
+        both = [atom for atom in atoms(part) if len(atom.reads) == 2 and distance(atom) is None]
+        if None in map(period, both):
+            raise self.refusal(node, "it compares i and j other than by distance or modulo a constant")
+        if related.settles(part) > FARTHEST:
+            raise self.refusal(node, f"whether i - j is more than {FARTHEST} matters there")
+        modulus = lcm(*(period(atom) or 1 for atom in both))
+        if modulus * 2 ** len({atom for atom in atoms(part) if atom.reads == {0}}) > MOST_CASES:
+            raise self.refusal(node, f"it has more than {MOST_CASES} cases of i")
+        return self.by_position(node, part, modulus, arg)
+
+    def refusal(self, node: CountWhere, why: str) -> Unsupported:
+        """The error for a predicate."""
+        hint = (
+            "Comparisons of i alone, of j alone, of i - j with a constant, and of both modulo constants have one; "
+            "and, or, not may join them."
+        )
+        return Unsupported(self.source, node.span, f"#[{node.predicate}] has no construction: {why}", hint=hint)
+
+    def by_position(self, node: CountWhere, part: Part, modulus: int, arg: ast.Node) -> ast.Node:
+        """A case for each value of a comparison of i, and for each residue of i."""
+        atom = next((one for one in atoms(part) if one.reads == {0}), None)
+        if atom is not None:
+            sides = [
+                self.by_position(node, related.decided(part, atom, value), modulus, arg) for value in (True, False)
+            ]
+            return Conditional(self.positional(node, atom, node.predicate), *sides, span=node.span)
+        term, *others = [self.by_distance(node, related.at_residue(part, r), arg) for r in range(modulus)]
+        for residue, one in enumerate(others, start=1):
+            term = Conditional(_residue(node, modulus, residue), one, term, span=node.span)
+        return term
+
+    def by_distance(self, node: CountWhere, part: Part, arg: ast.Node) -> ast.Node:
+        """The sum over the ranges of distances at which a condition of j remains the same."""
+        far, span, terms = related.settles(part), node.span, list[ast.Node]()
+        for remains, several in groupby(range(far + 1), lambda d: related.at_distance(part, d)):
+            if remains == related.FALSE:
+                continue
+            ranged, counted = list(several), arg
+            if remains != related.TRUE:
+                counted = self.named(_joined("&", [self.positional(node, remains, node.predicate), arg]))
+            nearest = self.named(_back(counted, ranged[0]))
+            count: ast.Node = ast.Count("L", nearest, span=span)
+            if ranged[-1] < far and len(ranged) == 1:
+                count = Conditional(nearest, ast.Integer(1, span=span), ast.Integer(0, span=span), span=span)
+            elif ranged[-1] < far:
+                beyond = self.named(_back(counted, ranged[-1] + 1))
+                count = ast.Sum("-", count, ast.Count("L", beyond, span=span), span=span)
+            terms.append(count)
+        return reduce(lambda left, right: ast.Sum("+", left, right, span=span), terms or [ast.Integer(0, span=span)])
+
+
+def _cases(node: ast.Node) -> list[ast.Node] | None:
+    """What is to hold in each case of the choices in a comparison; None if there are too many."""
+    todo: list[tuple[ast.Node, tuple[ast.Node, ...]]] = [(node, ())]
+    done: list[ast.Node] = []
+    while todo:
+        one, guards = todo.pop()
+        choice = _choice(one)
+        if choice is None:
+            done.append(_joined("&", [*guards, one]))
+            continue
+        if len(todo) + len(done) + 2 > MOST_CASES:
+            return None
+        sides = ((ast.Not(choice.test, span=choice.span), False), (choice.test, True))
+        todo += [(_decided(one, choice.test, value), (*guards, on)) for on, value in sides]
+    return done
+
+
+def _summed(node: ast.Node) -> ast.Node:
+    """A comparison where `k if X else m` of integers is m + (k - m) * (#L[X] - #L[Y X]), which is no choice."""
+    node = ast.with_children(node, [_summed(part) for part in ast.children(node)])
+    match node:
+        case Conditional(test, ast.Integer(k), ast.Integer(m)):
+            span = node.span
+            here, before = (ast.Count("L", _back(test, steps), span=span) for steps in (0, 1))
+            factor: ast.Node = ast.Integer(abs(k - m), span=span)
+            if k < m:
+                factor = ast.Signed("-", factor, span=span)
+            change = ast.Product(factor, ast.Sum("-", here, before, span=span), span=span)
+            return ast.Sum("+", ast.Integer(m, span=span), change, span=span)
+    return node
+
+
+def _back(node: ast.Node, steps: int) -> ast.Node:
+    """What held so many positions before."""
+    return reduce(lambda past, _: ast.Unary("Y", past, span=node.span), range(steps), node)
+
+
+def _residue(node: ast.Node, modulus: int, residue: int) -> ast.Node:
+    """That the position, counted from 0, has a residue."""
+    return ast.Predicate("MOD", (modulus, (residue + 1) % modulus), None, span=node.span)

@@ -1,0 +1,46 @@
+"""The oracle of C-RASP programs: what formulas have too is as in theirs, predicates count positions from 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hardsim.lang import ast
+from hardsim.lang.crasp.parse import CountWhere, Extremum, conditions
+from hardsim.lang.semantics import Oracle
+
+
+class CraspOracle(Oracle):
+    """Decides words by the definition of a program, and travels as the program."""
+
+    def __init__(self, file: ast.FormulaFile) -> None:
+        super().__init__(file, conditions(file))
+
+    def __reduce__(self) -> tuple[type[CraspOracle], tuple[ast.FormulaFile]]:
+        return CraspOracle, (self.file,)
+
+    def _column(self, node: ast.Node) -> int:
+        match node:
+            case ast.Predicate(name):
+                holds = self._predicates[name]
+                return self._emit(
+                    ("predicate", name), lambda word, columns: [holds(i, len(word)) for i in range(len(word))]
+                )
+            case CountWhere(name, arg):
+                related, inner = self._predicates[name], self._column(arg)
+                return self._emit(
+                    ("#[]", name, inner),
+                    lambda word, columns: [
+                        sum(columns[inner][j] and related(i, j) for j in range(i + 1)) for i in range(len(word))
+                    ],
+                )
+            case Extremum(op, left, right):
+                choose: Callable[[int, int], int] = min if op == "min" else max
+                return self._pointwise(op, choose, self._column(left), self._column(right))
+            case ast.Conditional(test, then, otherwise):
+                parts = [self._column(part) for part in (then, test, otherwise)]
+                return self._emit(
+                    ("if", *parts),
+                    lambda word, columns: [a if x else b for a, x, b in zip(*(columns[k] for k in parts), strict=True)],
+                )
+            case _:
+                return super()._column(node)

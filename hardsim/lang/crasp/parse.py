@@ -1,0 +1,297 @@
+"""Reading `.cr` programs: lines `NAME = EXPR`, `#import NAME`, comments after `//`; and what is ours, header lines
+`key: value` and `pred NAME(i, j) = condition`.
+
+A program is a formula file with `CountWhere`, `Extremum` and `Conditional` in its trees; its predicates count positions
+from 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+from hardsim.errors import Span, did_you_mean
+from hardsim.lang import ast
+from hardsim.lang.arith import WORD_OPERATORS
+from hardsim.lang.ast import FormulaFile, UserPredicate
+from hardsim.lang.files import HEADER, FileLine, Layout
+from hardsim.lang.lexer import Lexeme, Scanner, bracket_error
+from hardsim.lang.parse import (
+    Definition,
+    Scope,
+    agreed_alphabet,
+    constant_of,
+    misfit_error,
+    read_examples,
+    source_of,
+)
+from hardsim.lang.predicate import OwnPredicate, compile_predicate
+from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.vocabulary import COMMON, NAME, Spellings, name_hint, spelled, words_of
+from hardsim.lang.words import check_alphabet, read_alphabet
+
+MAX_LEVELS = 100
+"""Operators on a path from the root of a right-hand side to a leaf, so that everything may walk it recursively."""
+MAX_PIECES = 200
+"""Words and signs of a condition, for the same reason."""
+PUBLIC: Mapping[str, UserPredicate] = {
+    "pred": UserPredicate("pred", ("i", "j"), "j == i - 1"),
+    "pred4": UserPredicate("pred4", ("i", "j"), "j == i - 4"),
+    "pos_even": UserPredicate("pos_even", ("i",), "i mod 2 == 0"),
+}
+"""What can be imported."""
+
+_ELSEWHERE = {"and": "&&", "or": "||", "not": "!", "true": "true", "false": "false"}
+_PIECES = re.compile(r"\w+|[^\w\s]+")
+_QUOTED = re.compile(r'"([^"\s]+)"')
+_COUNT = re.compile(r"#(?:\s*\[\s*(\w+)\s*\])?")
+_IMPORT = re.compile(r"#\s*import\s+(?P<name>\w+)\s*(?://.*)?$")
+_PREDICATE = re.compile(r"pred\s+(?P<name>\w+)\s*\((?P<params>[^()]*)\)\s*=(?!=)\s*(?P<body>.*?)\s*(?://.*)?$")
+_LINE = re.compile(r'(?P<name>\w+)\s*=(?!=)\s*(?P<body>(?:"[^"\s]+"|(?!//).)*)')
+
+
+class CountWhere(ast.IntegerNode):
+    """`#[predicate] arg`: the number of positions j <= i where the predicate of (i, j) and the Boolean are true."""
+
+    predicate: str
+    arg: ast.Node
+
+
+class Extremum(ast.IntegerNode):
+    """`min(left, right)` or `max(left, right)`."""
+
+    op: Literal["min", "max"]
+    left: ast.Term
+    right: ast.Term
+
+
+def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str] | str | None = None) -> FormulaFile:
+    """Parse a program: the formula is the last Boolean, `alphabet` all symbols (by default those of its `alphabet:`
+    line, else those that occur). Raises SourceError with the place of the first mistake, where `name` is cited, and
+    InputError for a bad alphabet."""
+    layout = CraspLayout(source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
+    tokens = [_Scanner(layout.source, line.body, ()).run() for line in layout.lines]
+    symbols = _symbols(layout, tokens, alphabet)
+    scope = _Scope(layout.source, symbols, predicates=layout.predicates, later=layout.places)
+    lets, notes = list[ast.Let](), dict[str, None]()
+    for line, its_tokens in zip(layout.lines, tokens, strict=True):
+        raw = _tree(scope, its_tokens, line.body, notes)
+        count = scope.is_count(raw)
+        lets.append(ast.Let(line.name, scope.term(raw) if count else scope.formula(raw), span=line.at))
+        scope.lets[line.name] = Definition(count, 0, constant_of(scope, raw, scope.lets) if count else None)
+    answer = next((let.body for let in reversed(lets) if not scope.lets[let.name].is_term), None)
+    if answer is None:
+        raise layout.error(layout.end, "a program without a Boolean: the last one is the answer", "as in L = C > 0")
+    needed = {node.name for node in ast.walk(answer, lets=lets) if isinstance(node, ast.Ref)}
+    used, own = tuple(let for let in lets if let.name in needed), tuple(layout.predicates.values())
+    examples = [line for line in layout.headers if line.name in ("accept", "reject")]
+    return FormulaFile(
+        alphabet=symbols,
+        formula=answer,
+        lets=used,
+        predicates=own,
+        origin=layout.value("source"),
+        title=layout.title,
+        examples=tuple(example for line in examples for example in read_examples(layout, line, symbols)),
+        notes=tuple(notes),
+        source=layout.source,
+        placed=True,
+    )
+
+
+def _symbols(
+    layout: CraspLayout, tokens: Sequence[Sequence[Lexeme]], alphabet: Sequence[str] | str | None
+) -> tuple[str, ...]:
+    """The alphabet: what the header says, or what is given, or the symbols that occur."""
+    line = layout.header("alphabet")
+    if line is not None:
+        return agreed_alphabet(layout, line, read_alphabet(layout.source, line.body), alphabet)
+    if alphabet is not None:
+        return check_alphabet(alphabet)
+    occurring = tuple(dict.fromkeys(token.value for each in tokens for token in each if token.kind == "QUOTED"))
+    if not occurring:
+        hint = 'a symbol is written "a"; the line may be alphabet: a b'
+        raise layout.error(layout.end, "no symbol occurs", "a symbol, or an alphabet: line", hint)
+    return occurring
+
+
+def conditions(program: FormulaFile) -> dict[str, OwnPredicate]:
+    """The predicates of a program by name, to be asked of i and j; one of i alone is asked of the length besides."""
+    return {
+        one.name: compile_predicate(program.source, replace(one, params=(*one.params, _other(one.params[0]))[:2]))
+        for one in program.predicates
+    }
+
+
+def _other(name: str) -> str:
+    return "n" if name != "n" else "length"
+
+
+class _Scanner(Scanner):
+    spellings: ClassVar[Spellings] = {
+        **{sign: COMMON[sign] for sign in ("&&", "||", "==", "!=", "<=", ">=", "<", ">", *"+-*()")},
+        **spelled("UNARY", "!"),
+        **spelled("CONDITIONAL", "if"),
+        **spelled("COLON", "else"),
+        **spelled("CONSTANT", "true", "false"),
+        **spelled("EXTREME", "min", "max"),
+        ",": COMMON[","],
+    }
+    look_alikes: ClassVar = {
+        "=": "equality is written ==, and each definition has a line of its own",
+        **dict.fromkeys("&|", "and is written &&, or is written ||"),
+        '"': 'a symbol has two quotes and no blanks, as in "a"',
+        **dict.fromkeys("/%", "there is no division, and no remainder but in pred lines"),
+        "[": "square brackets stand after # only, around the name of a predicate",
+    }
+
+    def special(self) -> bool:
+        if symbol := self.match(_QUOTED):
+            self.add("QUOTED", symbol[1], symbol.end())
+        elif count := self.match(_COUNT):
+            self.add("PSUM", count[1] or "", count.end())
+        return bool(symbol or count)
+
+    def quoted_symbol(self, kind: str, start: int) -> None:
+        """Refuse single quotes."""
+        raise self.error(Span(start, start + 1), "unknown operator '", "an operand", 'a symbol is written "a"')
+
+    def check_word(self, word: str, end: int) -> None:
+        """Whether it is known is asked later."""
+
+
+@dataclass
+class CraspLayout(Layout):
+    """The parts of a program. Raises SourceError for a line that is none of them, unknown or repeated keys, malformed
+    names, a name that is defined twice, and an import of what is not known."""
+
+    keys = ("alphabet", "source", "accept", "reject")
+    hints: ClassVar = {"at": "a C-RASP program is read at the last position"}
+    lines: list[FileLine] = field(default_factory=list)
+    predicates: dict[str, UserPredicate] = field(default_factory=dict)
+    places: dict[str, Span] = field(default_factory=dict)
+    imports: list[Span] = field(default_factory=list)
+
+    def _line(self, line: Span, text: str, indented: bool) -> None:
+        start = line.end - len(text)
+        header = HEADER.match(text)
+        if header and not header["value"].startswith("="):
+            if self.places:
+                expected, hint = "NAME = EXPR", "move the line above the first definition"
+                raise self.error(Span(start, start + header.end("key")), "header lines stand first", expected, hint)
+            self._add_header(start, header)
+        else:
+            self._take(Span(start, line.end))
+
+    def _hold_readable(self, line: Span, text: str) -> None:
+        if not re.match(r"#\s*import\b", text):  # what is wrong with one is told as of any line
+            super()._hold_readable(line, text)
+
+    def _finish(self) -> None:
+        """Hold that what is imported is known."""
+        for span in self.imports:
+            name = self.written(span)
+            if name not in self.predicates:
+                hint = did_you_mean(name, PUBLIC) or f"define it in a line of its own: pred {name}(i, j) = ..."
+                raise self.error(span, f"{name} cannot be imported: nothing is known of it", " ".join(PUBLIC), hint)
+
+    def _take(self, span: Span) -> None:
+        place = self.source.text, span.start, span.end
+        match = _IMPORT.match(*place) or _PREDICATE.match(*place) or _LINE.match(*place)
+        if match is None:
+            text = self.written(span)
+            expected = "NAME = EXPR, #import NAME, pred NAME(i, j) = ... or a header line"
+            hint = "write = instead of :=" if ":=" in text else "each definition is one line" if self.lines else ""
+            raise self.error(span, "this line is no definition", expected, hint)
+        name, at = match["name"], Span(*match.span("name"))
+        if name in words_of(_Scanner.spellings) or not NAME.fullmatch(name):
+            raise self.error(at, f"{name} is no name", "a letter, then letters, digits and underscores")
+        if match.re is _IMPORT:
+            self.imports.append(at)
+            if name in PUBLIC and name not in self.places:
+                self.predicates[name] = PUBLIC[name]
+            return
+        if before := self.places.get(name):
+            raise self.error(at, f"{name} is defined twice", "a new name", f"see line {self.line_of(before)}")
+        self.places[name], body = at, Span(*match.span("body"))
+        self.predicates.pop(name, None)  # what is defined here is not imported
+        if match.re is _LINE:
+            self.lines.append(FileLine(name, at, body))
+            return
+        params = tuple(part.strip() for part in match["params"].split(","))
+        if not len({*filter(NAME.fullmatch, params)} - WORD_OPERATORS) == len(params) < 3:
+            raise self.error(Span(*match.span("params")), "a predicate has one argument, i, or two, i and j <= i")
+        self.predicates[name] = UserPredicate(name, params, match["body"], span=body)
+        compile_predicate(self.source, self.predicates[name])  # for its errors
+        if len(_PIECES.findall(match["body"])) > MAX_PIECES:
+            raise self.error(body, f"a condition of more than {MAX_PIECES} words and signs", hint="write a shorter one")
+
+
+def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]) -> Raw:
+    """A right-hand side; `notes` gets what the public interpreter reads otherwise."""
+    if wrong := bracket_error(scope, tokens, ()):
+        raise wrong
+    root = build("crasp.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, body, False))
+    following = {before.span.end: token for before, token in pairwise(tokens)}
+    for raw, above in levels(root):
+        if above > MAX_LEVELS:
+            raise scope.error(raw.at, f"nesting beyond {MAX_LEVELS} levels", hint="give a part a line of its own")
+        after = following.get(raw.whole.end)
+        if raw.kind == "unary" and raw.whole.start == raw.at.start and after and after.kind in ("AND", "OR"):
+            part, sign = scope.excerpt(raw.whole), scope.written(after.span)
+            note = f"line {scope.line_of(raw.at)}: {part} {sign} ... is read as ({part}) {sign} ...; the public "
+            notes[f"{note}interpreter reads !({part[1:].strip()} {sign} ...): brackets say which is meant"] = None
+    return root
+
+
+class _Scope(Scope):
+    def symbol_of(self, word: str, span: Span) -> str | None:
+        """None: words are names."""
+
+    def hint(self, word: str) -> str:
+        """How an unknown word is imported or quoted, or the name that it may have been meant to be."""
+        if word in PUBLIC:
+            return f"import it: #import {word}"
+        if word.lower() in _ELSEWHERE:
+            return f"{word} is written {_ELSEWHERE[word.lower()]}"
+        return name_hint(word, [*self.lets, *self.predicates]) or f'the symbol {word} is written "{word}"'
+
+    def is_count(self, raw: Raw) -> bool:
+        """Whether a tree is a count, by its root."""
+        if raw.kind == "word":
+            return raw.text in self.lets and self.lets[raw.text].is_term
+        return raw.kind in ("number", "sum", "sign", "product", "psum", "conditional", "extreme")
+
+    def formula(self, raw: Raw) -> ast.Formula:
+        """A Boolean."""
+        if self.is_count(raw):
+            raise self._needs_formula(raw)
+        return super().formula(raw)
+
+    def term(self, raw: Raw, hint: str = "") -> ast.Term:
+        """A count."""
+        name = raw.text
+        match raw.kind:
+            case "conditional":
+                then, test, otherwise = raw.args
+                return ast.Conditional(self.formula(test), self.term(then), self.term(otherwise), span=raw.at)
+            case "extreme":
+                left, right = map(self.term, raw.args)
+                return Extremum("min" if name == "min" else "max", left, right, span=raw.at)
+            case "psum" if not name:
+                return ast.Count("L", self.formula(raw.args[0]), span=raw.at)
+            case "psum" if name not in self.predicates or len(self.predicates[name].params) == 1:
+                message, expected = f"{name} is no predicate of i and j", "#import NAME, or pred NAME(i, j) = ..."
+                known = name in self.predicates or name not in PUBLIC
+                raise self.error(raw.at, message, expected, "" if known else self.hint(name))
+            case "psum":
+                return CountWhere(name, self.formula(raw.args[0]), span=raw.at)
+        return super().term(raw, "as a count a Boolean is written 1 if X else 0")
+
+    def _predicate(self, raw: Raw) -> ast.Formula:
+        if len(self.predicates[raw.text].params) == 2:
+            raise self.error(raw.at, f"{raw.text} has two arguments", "a predicate of i", f"as in #[{raw.text}] true")
+        return ast.Predicate(raw.text, (), None, span=raw.at)
