@@ -594,20 +594,22 @@ class _Asked:
 # ---- opening ----
 
 
-def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = None) -> Model:
+def load(
+    source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = None, dialect: str | None = None
+) -> Model:
     """Open a formula (`.ltl`), an S-RASP program (`.srasp`), a hard-attention model (`.ahat.json`) or a compiled
     network (`model.json`) by its path, or what is shipped by its name, such as `since` (a path of that name wins); or,
     with an alphabet (symbols, or one text of symbols separated by spaces), the text of a formula. The text of a whole
-    `.ltl` file is for `parse`.
+    `.ltl` file is for `parse`. `dialect`, "strong-next" or "weak-next", says what a bare X of a formula is.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
         TypeError: if it is neither a path nor text.
     """
+    dialect = None if dialect is None else _text(dialect, "a dialect is text,")
     if alphabet is not None:
-        return _opened(
-            read_expression(_text(source, "load with an alphabet takes the text of a formula,"), _alphabet(alphabet))
-        )
+        text = _text(source, "load with an alphabet takes the text of a formula,")
+        return _opened(read_expression(text, _alphabet(alphabet), dialect))
     name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
     if not (name.endswith(OPENED) or os.path.lexists(located(name))):
         near = did_you_mean(name, example_names())
@@ -616,18 +618,19 @@ def load(source: str | os.PathLike[str], alphabet: str | Sequence[str] | None = 
             f"{near} " * bool(near)
             + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
         )
-    return _opened(read_input(name))
+    return _opened(read_input(name, dialect))
 
 
-def parse(text: str, name: str = "<text>") -> Model:
-    """Read the text of a `.ltl` file; errors cite it as `name`.
+def parse(text: str, name: str = "<text>", dialect: str | None = None) -> Model:
+    """Read the text of a `.ltl` file; errors cite it as `name`, and `dialect` is that of `load`.
 
     Raises:
         hardsim.errors.SourceError: if it is wrong.
         TypeError: if one of them is no text.
     """
     given = _text(text, "parse takes the text of a formula file,")
-    file = parse_text(given, _text(name, "the name of what is parsed is text,"))
+    dialect = None if dialect is None else _text(dialect, "a dialect is text,")
+    file = parse_text(given, _text(name, "the name of what is parsed is text,"), dialect=dialect)
     return _opened(of_formula(file, digest(given.encode("utf-8", "surrogatepass"))))
 
 

@@ -20,7 +20,7 @@ from hardsim.errors import Contradiction, HardsimError, InputError, InvariantErr
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, same_file
 from hardsim.lang import ast, parse
-from hardsim.lang.ast import FormulaFile
+from hardsim.lang.ast import FUTURE_NOTE, FormulaFile
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
@@ -115,9 +115,11 @@ class Input:
         """The remarks that apply where a formula is read at `at` (None: where the file says)."""
         if at is None or not self.regimes:
             return self.notes
+        others = tuple(note for note in self.notes if note != FUTURE_NOTE)
         if not self.file.examples or examples_apply(self.file, at):
-            return ()
+            return others
         return (
+            *others,
             f"its accept: and reject: words were written for at: {self.file.at}, so with --at {at} they are not judged",
         )
 
@@ -196,9 +198,9 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 # ---- reading ----
 
 
-def read_input(path: str) -> Input:
+def read_input(path: str, dialect: str | None = None) -> Input:
     """A formula file, a program, a compiled formula, or a hard-attention model: that of this path, or what is shipped
-    under this name where there is no such path.
+    under this name where there is no such path. A formula is read in a dialect if one is given.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -206,7 +208,7 @@ def read_input(path: str) -> Input:
     """
     place = located(path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    found = _read_data(data, place, path)
+    found = _read_data(data, place, path, dialect)
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
@@ -214,13 +216,13 @@ def read_input(path: str) -> Input:
     return replace(found, remarked=(*found.remarked, told))
 
 
-def _read_data(data: bytes, place: str, name: str) -> Input:
+def _read_data(data: bytes, place: str, name: str, dialect: str | None) -> Input:
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
     if place.endswith(PROGRAM):
         return _read_srasp(data, name, sha256)
     if not place.endswith(".json"):
-        return of_formula(parse.parse_text(data, name), sha256)
+        return of_formula(parse.parse_text(data, name, dialect=dialect), sha256)
     return of_document(data, name)
 
 
@@ -246,9 +248,10 @@ def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input
     return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, file.notes, formula=file)
 
 
-def read_expression(text: str, alphabet: str | Sequence[str]) -> Input:
+def read_expression(text: str, alphabet: str | Sequence[str], dialect: str | None = None) -> Input:
     """A formula given as text, with its alphabet: symbols, or one text of symbols separated by white space."""
-    return of_formula(parse.parse_expression(text, alphabet), digest(text.encode("utf-8", "surrogatepass")))
+    file = parse.parse_expression(text, alphabet, dialect=dialect)
+    return of_formula(file, digest(text.encode("utf-8", "surrogatepass")))
 
 
 def expand_paths(paths: Sequence[str]) -> list[str]:

@@ -182,7 +182,14 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         options["--regime"] = None if regime.name == DEFAULT_REGIME else regime.name
         usual = budget.temperature == parse_arith(regime.temperature)
         options["--tau"] = None if usual else str(budget.temperature)
-        read_at = "last" if subject.name == EXPRESSION else parse_text(file.source.text, subject.name).at
+        read_at = (
+            "last"
+            if subject.name == EXPRESSION
+            else parse_text(file.source.text, subject.name, dialect=file.dialect).at
+        )
+        options["--dialect"] = (
+            None if subject.name == EXPRESSION else file.dialect
+        )  # its text is printed in the default
         options["--at"] = None if file.at == read_at else file.at
         options["--counting"] = subject.counting if subject.counting == "sign" and regime.look_up[0] else None
     if budget is not None and budget.fixed:

@@ -21,6 +21,8 @@ MANUAL = f"""
 expression   -e TEXT                     A formula instead of a file; needs --alphabet.
 alphabet     --alphabet SYMBOLS          The symbols of -e, as 'a b'. They are separated by spaces.
 at           --at first|last             Where the formula is read (default: what the file says, or last).
+dialect      --dialect NAME              What a bare X of a formula is: strong-next (the default) or weak-next, as Spot,
+                                         pylogics, lydia and TLSF read it.
 regime       --regime R                  How softmax is made sharp; all is every way. The ways are temperature (the
                                          default), position, causal-temperature and causal-position; none is plain
                                          softmax, which must fail.

@@ -178,7 +178,7 @@ class Session:
         check_source(request)
         if request.expression is not None:
             with self.guard(EXPRESSION):
-                yield self._welcome(read_expression(request.expression, request.alphabet or ""))
+                yield self._welcome(read_expression(request.expression, request.alphabet or "", request.dialect))
             return
         names: list[str] = []
         for path in request.files or []:
@@ -192,7 +192,7 @@ class Session:
             self.started = perf_counter()
             with self.guard(name):
                 with patient(f"{name}: reading it takes long, its examples being judged"):
-                    found = read_input(name)
+                    found = read_input(name, request.dialect)
                 yield self._welcome(found)
 
     def spare(self, name: str) -> None:

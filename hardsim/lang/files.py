@@ -230,6 +230,7 @@ class ProgramLayout(Layout):
     keys = ("alphabet", "source", "output", "pad", "accept", "reject", "map")
     hints: ClassVar = {
         "at": "at: belongs to formulas (.ltl files): a program accepts if its output is true at the last position",
+        "dialect": "dialect: belongs to formulas (.ltl files), which have a next operator",
         "rel": "a relation is written rel NAME = { 'a' 'b', 'c' 'd' }",
     }
     declarations: list[Span] = field(default_factory=list)
