@@ -35,11 +35,14 @@ __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 MIXED_NOTE = "-> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
 DIALECT_HINT = "strong-next: X a is false at the last position, as X[!] a is; weak-next: X a is true there, as WX a is"
 MAX_LEVELS = 200
-"""Operators on a path from the root to a leaf after expanding `let`; and, separately, brackets inside each other.
+"""Operators on a path from the root to a leaf after expanding `let`.
 
 A chain of `&`, `|` or `^` is one level; a chain of any other operator has a level for each of its operators. Everything
 that walks trees may therefore do so recursively.
 """
+
+MAX_BRACKETS = 5_000
+"""Brackets inside each other, which cost no recursion: machines write more of them than a tree has levels."""
 
 _OPERAND = "a symbol, a name, a constant, a unary operator, a count or an opening bracket"
 _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "RPAR", "RSQB"})
@@ -547,7 +550,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
     """A tree and its depth after expansion, which is at most MAX_LEVELS: the caret is at the operator or the name that
     is one level too many."""
     tokens = scope.tokens(region)
-    wrong = bracket_error(scope, tokens, scope.alphabet, MAX_LEVELS)
+    wrong = bracket_error(scope, tokens, scope.alphabet, MAX_BRACKETS)
     if wrong is not None:
         raise wrong
     root = build("ltl.lark", scope, tokens, lambda index: _mistake(scope, tokens, index, region, whole_file))

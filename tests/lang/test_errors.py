@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError, Source, SourceError, Span
+from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.parse import parse_expression, parse_text, parse_word
 from hardsim.lang.pretty import format_file
@@ -370,10 +371,10 @@ DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k
         ("!" * 100_000 + "a", 201, "nesting beyond 200 levels"),
         ("! " * 201 + "(a)", 401, "nesting beyond 200 levels"),
         ("a & " + "!" * 200 + "a", 204, "nesting beyond 200 levels"),
-        ("(" * 201 + "a" + ")" * 201, 201, "brackets nested beyond 200 levels"),
-        ("(" * 100_000, 201, "brackets nested beyond 200 levels"),
-        ("#[" * 1000, 401, "brackets nested beyond 200 levels"),
-        ("F(" * 1000 + "a" + ")" * 1000, 402, "brackets nested beyond 200 levels"),
+        ("(" * 5001 + "a" + ")" * 5001, 5001, "brackets nested beyond 5000 levels"),
+        ("(" * 100_000, 5001, "brackets nested beyond 5000 levels"),
+        ("#[" * 6000, 10001, "brackets nested beyond 5000 levels"),
+        ("F(" * 1000 + "a" + ")" * 1000, 401, "nesting beyond 200 levels"),
         ("a U " * 201 + "a", 803, "nesting beyond 200 levels"),
         ("a -> " * 201 + "a", 1003, "nesting beyond 200 levels"),
         # sums group to the left: the deepest operator, one too deep, is the first; comparing adds a level
@@ -387,6 +388,13 @@ def test_nesting(text: str, column: int, message: str) -> None:
     assert lines[0] == f"x:1:{column}: error: {message}"
     assert lines[2].strip("^ ") == ""
     assert len(lines[1]) < 180
+
+
+def test_brackets_to_the_limit() -> None:
+    assert parse_expression("(" * 5000 + "a" + ")" * 5000, "a b").formula == ast.Symbol("a")
+    # a chain is one level, however it is bracketed
+    chain = parse_expression("(" * 4999 + "a" + " & b)" * 4999, "a b").formula
+    assert chain == ast.Nary("&", (ast.Symbol("a"), *[ast.Symbol("b")] * 4999))
 
 
 def test_nesting_after_expansion() -> None:
