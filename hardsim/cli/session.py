@@ -181,7 +181,9 @@ class Session:
         against = None if request.against is None else self._semantics(request.against)
         if request.expression is not None:
             with self.guard(EXPRESSION):
-                given = read_expression(request.expression, request.alphabet, request.props)
+                given = read_expression(
+                    request.expression, request.alphabet, props=request.props, dialect=request.dialect
+                )
                 yield self._welcome(replace(given, against=against))
             return
         names: list[str] = []
@@ -196,7 +198,7 @@ class Session:
             self.started = perf_counter()
             with self.guard(name):
                 with patient(f"{name}: reading it takes long, its examples being judged"):
-                    found = read_input(name, props=request.props, alphabet=request.alphabet)
+                    found = read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
                 yield self._welcome(replace(found, against=against))
 
     def _semantics(self, name: str) -> Semantics:
