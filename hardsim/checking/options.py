@@ -233,7 +233,8 @@ class Request:
     def idle(self, given: Input) -> str | None:
         """A remark on what was asked for and does not apply to an input (a hard-attention model may have a beta of its
         own); None if all does."""
-        if self.dialect is not None and (given.formula is None or given.made is not None):
+        formula = given.formula if given.made is None else None
+        if self.dialect is not None and (formula is None or formula.oracle is not None):
             return "--dialect: for formulas as text"
         if given.formula is not None:
             told = "a formula's temperature is its regime's, or yours"

@@ -351,7 +351,7 @@ COMMANDS = {
     "equiv": Manual(
         "Do two files say the same of every word?",
         EQUIV,
-        "files max_n json | exhaustive samples seed quiet",
+        "files max_n json | dialect exhaustive samples seed quiet",
         {"exhaustive": 2**16},
     ),
     "show": Manual(

@@ -208,7 +208,8 @@ class Session:
             found = read_input(name)
             meant = Semantics.of(found)
         self.inputs.append(InputRead(found.name, found.sha256, found.alphabet))
-        for remark in found.notes:
+        own = "--dialect: for what is checked; a line dialect: in this file says how it is read"
+        for remark in (*found.notes, *([own] if self.request.dialect and found.formula else [])):
             self.remark(found.name, None, remark, tell=note)
         return meant
 

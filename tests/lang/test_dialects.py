@@ -13,6 +13,7 @@ from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.parse import DIALECT_HINT, MIXED_NOTE, parse_expression, parse_text
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.semantics import Oracle
+from hardsim.lang.valuations import MENTIONED
 from tests.definitions import formula_holds
 from tests.mistakes import raised
 from tests.strategies import all_words
@@ -231,3 +232,46 @@ def test_dialects_that_are_none() -> None:
     assert error.message == "unknown dialect 'weak'"
     raised(SourceError, parse_text, "alphabet: a\ndialect:\nX a", match="dialect: says no dialect")
     raised(InputError, parse_expression, "X a", "a", dialect="spot", match="unknown dialect 'spot'")
+
+
+# ---- beside propositions ----
+
+
+@pytest.mark.parametrize(
+    ("glued", "spaced", "mentioned"),
+    [
+        ("GFp0", "G F p0", ("p0",)),
+        ("GFp0 & X{p1}", "G F p0 & X p1", ("p0", "p1")),
+        ("XXGFtt | WXa", "X X G F true | WX a", ("a",)),
+        ("wXa", "wXa", ("wXa",)),
+        ("XwXa", "X wXa", ("wXa",)),
+        ("F[0,1]p", "F[0,1] p", ("p",)),
+        ("p since q", "p S q", ("p", "q")),
+    ],
+)
+def test_propositions_are_mentioned_behind_glued_operators(glued: str, spaced: str, mentioned: tuple[str, ...]) -> None:
+    found = parse_expression(glued, None, props=MENTIONED)
+    wanted = parse_expression(spaced, None, props=" ".join(mentioned))
+    assert (found.alphabet, found.formula) == (wanted.alphabet, wanted.formula)
+    assert parse_text(f"{glued}\n", props=MENTIONED).formula == wanted.formula
+
+
+def test_a_defined_name_behind_a_glued_operator_is_no_proposition() -> None:
+    found = parse_text("let ready = p | q\nGFready\n", props=MENTIONED)
+    assert found.alphabet == parse_expression("p | q", None, props="p q").alphabet
+    assert found.formula == parse_text("props: p q\nlet ready = p | q\nG F ready\n").formula
+
+
+def test_spellings_of_other_tools_yield_to_propositions() -> None:
+    assert parse_expression("tt", None, props="tt").formula == ast.Symbol("tt")
+    assert parse_expression("GFa", None, props="GFa a").formula == ast.Symbol("GFa")
+
+
+@pytest.mark.parametrize("dialect", [None, "strong-next", "weak-next"])
+def test_bounds_and_dialects_over_propositions_are_those_over_symbols(dialect: str | None) -> None:
+    formula = "X b | b U[1,2] X[2] b | H[0,1] !b"
+    sets = Oracle(parse_text(f"props: b\nat: first\n{formula}\n", dialect=dialect))
+    symbols = Oracle(parse_text(f"alphabet: a b\nat: first\n{formula}\n", dialect=dialect))
+    for word in WORDS:
+        valued = tuple("{b}" if symbol == "b" else "{}" for symbol in word)
+        assert sets.accepts(valued, "first") == symbols.accepts(word, "first"), word
