@@ -653,13 +653,14 @@ def load(
     source: str | os.PathLike[str],
     alphabet: str | Sequence[str] | None = None,
     props: str | Sequence[str] | None = None,
+    dialect: str | None = None,
 ) -> Model:
     """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a regular expression (`.re`), a
     hard-attention model (`.ahat.json`) or a compiled network (`model.json`) by its path, or what is shipped by its
     name, such as `since` (a path of that name wins); or, with an alphabet (symbols, or one text of symbols separated by
     spaces) or propositions, the text of a formula; an alphabet is also for a C-RASP program that declares none. With
-    `props="auto"` the propositions of a formula file that declares nothing are those that it mentions. The text of a
-    whole `.ltl` file is for `parse`.
+    `props="auto"` the propositions of a formula file that declares nothing are those that it mentions. `dialect`,
+    "strong-next" or "weak-next", says what a bare X of a formula is. The text of a whole `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
@@ -667,9 +668,10 @@ def load(
     """
     symbols = None if alphabet is None else _alphabet(alphabet)
     own = None if props is None else _alphabet(props, "propositions are")
+    dialect = None if dialect is None else _text(dialect, "a dialect is text,")
     if own not in (None, MENTIONED) or (symbols is not None and not str(source).endswith(CRASP)):
         text = _text(source, "load with an alphabet takes the text of a formula,")
-        return _opened(read_expression(text, symbols, own))
+        return _opened(read_expression(text, symbols, props=own, dialect=dialect))
     name = _path(source, "load takes a path, or the text of a formula with its alphabet,")
     if not (name.endswith(OPENED) or os.path.lexists(located(name))):
         near = did_you_mean(name, example_names())
@@ -678,12 +680,15 @@ def load(
             f"{near} " * bool(near)
             + "For the text of a formula give its alphabet, as in hardsim.load('a S b', alphabet='a b c').",
         )
-    return _opened(read_input(name, props=None if own is None else MENTIONED, alphabet=symbols))
+    mentioned = None if own is None else MENTIONED
+    return _opened(read_input(name, props=mentioned, alphabet=symbols, dialect=dialect))
 
 
-def parse(text: str, name: str = "<text>", props: str | Sequence[str] | None = None) -> Model:
+def parse(
+    text: str, name: str = "<text>", props: str | Sequence[str] | None = None, dialect: str | None = None
+) -> Model:
     """Read the text of a `.ltl` file; errors cite it as `name`. `props` are its propositions where it declares neither
-    these nor symbols; "auto" means those that it mentions.
+    these nor symbols; "auto" means those that it mentions. `dialect` is that of `load`.
 
     Raises:
         hardsim.errors.SourceError: if it is wrong.
@@ -691,7 +696,8 @@ def parse(text: str, name: str = "<text>", props: str | Sequence[str] | None = N
     """
     given = _text(text, "parse takes the text of a formula file,")
     own = None if props is None else _alphabet(props, "propositions are")
-    file = parse_text(given, _text(name, "the name of what is parsed is text,"), props=own)
+    dialect = None if dialect is None else _text(dialect, "a dialect is text,")
+    file = parse_text(given, _text(name, "the name of what is parsed is text,"), props=own, dialect=dialect)
     return _opened(of_formula(file, digest(given.encode("utf-8", "surrogatepass"))))
 
 

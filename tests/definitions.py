@@ -48,6 +48,9 @@ def formula_holds(node: ast.Node, word: Word, i: int) -> bool:
             return UNARY[op](here(arg), i, n)
         case ast.Binary(op, left, right):
             return BINARY[op](here(left), here(right), i, n)
+        case ast.Bounded(op, least, most, args):
+            *first, last = (here(arg) for arg in args)
+            return BOUNDED[op](first[0] if first else lambda j: True, last, i, n, least, most)
         case ast.Compare(op, left, right):
             x, y = term_value(left, word, i), term_value(right, word, i)
             return {"<": x < y, "<=": x <= y, "=": x == y, "!=": x != y, ">=": x >= y, ">": x > y}[op]
@@ -76,6 +79,25 @@ BINARY: dict[str, Callable[[At, At, int, int], bool]] = {
     "T": lambda phi, psi, i, n: all(psi(j) or any(phi(k) for k in range(j + 1, i + 1)) for j in range(1, i + 1)),
 }
 """The duals by their own quantifiers: psi at every j up to a position, if any, at which phi released it."""
+
+
+Within = Callable[[At, At, int, int, int, int], bool]
+BOUNDED: dict[str, Within] = {
+    "X": lambda _, phi, i, n, k, __: any(phi(j) for j in range(1, n + 1) if j - i == k),
+    "WX": lambda _, phi, i, n, k, __: all(phi(j) for j in range(1, n + 1) if j - i == k),
+    "Y": lambda _, phi, i, n, k, __: any(phi(j) for j in range(1, n + 1) if i - j == k),
+    "WY": lambda _, phi, i, n, k, __: all(phi(j) for j in range(1, n + 1) if i - j == k),
+    "F": lambda _, phi, i, n, low, up: any(phi(j) for j in range(1, n + 1) if low <= j - i <= up),
+    "G": lambda _, phi, i, n, low, up: all(phi(j) for j in range(1, n + 1) if low <= j - i <= up),
+    "O": lambda _, phi, i, n, low, up: any(phi(j) for j in range(1, n + 1) if low <= i - j <= up),
+    "H": lambda _, phi, i, n, low, up: all(phi(j) for j in range(1, n + 1) if low <= i - j <= up),
+    "U": lambda phi, psi, i, n, low, up: any(
+        psi(j) and all(phi(k) for k in range(i, j)) for j in range(1, n + 1) if low <= j - i <= up
+    ),
+    "S": lambda phi, psi, i, n, low, up: any(
+        psi(j) and all(phi(k) for k in range(j + 1, i + 1)) for j in range(1, n + 1) if low <= i - j <= up
+    ),
+}
 
 
 def term_value(node: ast.Node, word: Word, i: int) -> int:

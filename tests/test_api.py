@@ -43,6 +43,7 @@ LEFT_OUT = {
     "file": "what is asked has been opened",
     "words": "of eval: they are its arguments",
     "expression": "hardsim.load takes the text of a formula",
+    "dialect": "hardsim.load takes it",
     "alphabet": "hardsim.load takes it",
     "props": "hardsim.load takes them",
     "json": "results are data already",

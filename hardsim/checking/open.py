@@ -20,7 +20,7 @@ from hardsim.errors import Contradiction, HardsimError, InputError, InvariantErr
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, is_directory, names_in, read_bytes, same_file
 from hardsim.lang import ast, parse
-from hardsim.lang.ast import FormulaFile
+from hardsim.lang.ast import FUTURE_NOTE, FormulaFile
 from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.crasp.parse import parse_crasp
@@ -126,9 +126,11 @@ class Input:
         """The remarks that apply where a formula is read at `at` (None: where the file says)."""
         if at is None or not self.regimes:
             return self.notes
+        others = tuple(note for note in self.notes if note != FUTURE_NOTE)
         if not self.file.examples or examples_apply(self.file, at):
-            return ()
+            return others
         return (
+            *others,
             f"its accept: and reject: words were written for at: {self.file.at}, so with --at {at} they are not judged",
         )
 
@@ -216,11 +218,16 @@ def _hold_options(stored: Subject, options: ModelOptions) -> None:
 # ---- reading ----
 
 
-def read_input(path: str, props: str | None = None, alphabet: str | Sequence[str] | None = None) -> Input:
+def read_input(
+    path: str,
+    props: str | None = None,
+    alphabet: str | Sequence[str] | None = None,
+    dialect: str | None = None,
+) -> Input:
     """A formula file, a program, a regular expression, a compiled formula, or a hard-attention model: that of this
     path, or what is shipped under this name where there is no such path. With `props` (MENTIONED) the propositions of a
     formula file that declares none, and no alphabet, are those that it mentions. `alphabet` is for what need not
-    declare one, C-RASP programs.
+    declare one, C-RASP programs. A formula is read in a `dialect` if one is given.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -228,7 +235,7 @@ def read_input(path: str, props: str | None = None, alphabet: str | Sequence[str
     """
     place = located(path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    found = _read_data(data, place, path, props, alphabet)
+    found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
@@ -236,7 +243,15 @@ def read_input(path: str, props: str | None = None, alphabet: str | Sequence[str
     return replace(found, remarked=(*found.remarked, told))
 
 
-def _read_data(data: bytes, place: str, name: str, props: str | None, alphabet: str | Sequence[str] | None) -> Input:
+def _read_data(
+    data: bytes,
+    place: str,
+    name: str,
+    *,
+    props: str | None,
+    alphabet: str | Sequence[str] | None,
+    dialect: str | None,
+) -> Input:
     """The same of bytes that were read at a place, under the name that it was given."""
     sha256 = digest(data)
     if place.endswith(CRASP):
@@ -249,7 +264,7 @@ def _read_data(data: bytes, place: str, name: str, props: str | None, alphabet: 
     if place.endswith(REGEX):
         return _read_regex(data, name, sha256)
     if not place.endswith(".json"):
-        return of_formula(parse.parse_text(data, name, props=props), sha256)
+        return of_formula(parse.parse_text(data, name, props=props, dialect=dialect), sha256)
     return of_document(data, name)
 
 
@@ -275,10 +290,15 @@ def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input
     return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, file.notes, formula=file)
 
 
-def read_expression(text: str, alphabet: str | Sequence[str] | None, props: str | Sequence[str] | None = None) -> Input:
+def read_expression(
+    text: str,
+    alphabet: str | Sequence[str] | None,
+    props: str | Sequence[str] | None = None,
+    dialect: str | None = None,
+) -> Input:
     """A formula given as text, with its alphabet or its propositions: a sequence, or one text separated by white space;
-    the propositions may be MENTIONED, those that the formula mentions."""
-    file = parse.parse_expression(text, alphabet, props=props)
+    the propositions may be MENTIONED, those that the formula mentions. It is read in a `dialect` if one is given."""
+    file = parse.parse_expression(text, alphabet, props=props, dialect=dialect)
     return of_formula(file, digest(text.encode("utf-8", "surrogatepass")))
 
 

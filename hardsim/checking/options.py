@@ -41,7 +41,7 @@ MOST_BITS = int(LONGEST_NUMBER * log2(10))
 
 MODEL = "regime beta tau at single_head counting"
 TRIED = "max_n exhaustive samples seed"
-DECIDING = f"{TRIED} engine dps {MODEL} epsilon against"
+DECIDING = f"{TRIED} engine dps {MODEL} epsilon against dialect"
 """The options of a model, those of the words that are tried, and all that decide what a check finds: one can be gone on
 from with the same ones alone."""
 
@@ -156,6 +156,7 @@ class Request:
     alphabet: str | None = None
     props: str | None = None
     at: str | None = None
+    dialect: str | None = None
     regime: str | None = None
     beta: Fraction | None = None
     tau: str | None = None
@@ -206,7 +207,11 @@ class Request:
         """
         if self.regime is not None and self.regime not in (ALL, *REGIMES):
             raise unknown("regime", self.regime, (*REGIMES, ALL), f"; '{ALL}' means {', '.join(PROVEN)}")
-        for name, one, other in (("at", "first", "last"), ("counting", "lookup", "sign")):
+        for name, one, other in (
+            ("at", "first", "last"),
+            ("counting", "lookup", "sign"),
+            ("dialect", "strong-next", "weak-next"),
+        ):
             value = getattr(self, name)
             if value not in (None, one, other):
                 near = did_you_mean(value, (one, other))
@@ -228,6 +233,9 @@ class Request:
     def idle(self, given: Input) -> str | None:
         """A remark on what was asked for and does not apply to an input (a hard-attention model may have a beta of its
         own); None if all does."""
+        formula = given.formula if given.made is None else None
+        if self.dialect is not None and (formula is None or formula.oracle is not None):
+            return "--dialect: for formulas as text"
         if given.formula is not None:
             told = "a formula's temperature is its regime's, or yours"
             return None if self.epsilon is None else f"--epsilon: for hard-attention models and programs; {told}"

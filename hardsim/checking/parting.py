@@ -185,7 +185,10 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         usual = budget.temperature == parse_arith(regime.temperature)
         options["--tau"] = None if usual else str(budget.temperature)
         alone = subject.name == EXPRESSION or file.oracle is not None  # neither names a position
-        read_at = "last" if alone else parse_text(file.source.text, subject.name, props=MENTIONED).at
+        known = None if alone else parse_text(file.source.text, subject.name, props=MENTIONED, dialect=file.dialect)
+        read_at = "last" if known is None else known.at
+        # an expression is printed in the default dialect
+        options["--dialect"] = None if subject.name == EXPRESSION else file.dialect
         if file.oracle is not None and CraspLayout(file.source).header("alphabet") is None:
             options["--alphabet"] = " ".join(subject.alphabet)
         options["--at"] = None if file.at == read_at else file.at

@@ -47,6 +47,6 @@ def _readable(request: Request) -> None:
     """Hold that there is something to compile, and that it can be read, which comes before where to write it."""
     check_source(request)
     if request.expression is not None:
-        read_expression(request.expression, request.alphabet, request.props)
+        read_expression(request.expression, request.alphabet, props=request.props, dialect=request.dialect)
     elif request.file is not None and not is_directory(request.file):
-        read_input(request.file, props=request.props, alphabet=request.alphabet)
+        read_input(request.file, props=request.props, alphabet=request.alphabet, dialect=request.dialect)

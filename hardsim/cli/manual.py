@@ -11,7 +11,7 @@ from typing import Any
 
 from hardsim.checking.options import MODEL, TRIED
 
-INPUT, CREW = "json expression alphabet props", "dps workers backend scheduler"
+INPUT, CREW = "json expression alphabet props dialect", "dps workers backend scheduler"
 """Where the input of a command comes from, and who tries words."""
 SHOWN = "quiet format fail_fast"
 """How the verdicts on several inputs are told."""
@@ -351,7 +351,7 @@ COMMANDS = {
     "equiv": Manual(
         "Do two files say the same of every word?",
         EQUIV,
-        "files max_n json | exhaustive samples seed quiet",
+        "files max_n json | dialect exhaustive samples seed quiet",
         {"exhaustive": 2**16},
     ),
     "show": Manual(

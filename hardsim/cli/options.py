@@ -25,6 +25,8 @@ props        --props NAMES|auto          The propositions of -e, as 'p q', or au
                                          auto they are those that the formula mentions, of -e and of files that declare
                                          neither symbols nor propositions.
 at           --at first|last             Where the formula is read (default: what the file says, or last).
+dialect      --dialect NAME              What a bare X of a formula is: strong-next (the default) or weak-next, as Spot,
+                                         pylogics, lydia and TLSF read it.
 regime       --regime R                  How softmax is made sharp; all is every way. The ways are temperature (the
                                          default), position, causal-temperature and causal-position; none is plain
                                          softmax, which must fail.

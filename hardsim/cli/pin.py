@@ -59,12 +59,15 @@ def hold_placed(request: Request, given: Iterable[Input]) -> None:
     """Hold that examples are read where the formula is.
 
     Raises:
-        InputError: if --at says another position than the file.
+        InputError: if --at says another position than the file, or --dialect is given.
     """
     for one in given:
         if request.pin and one.formula is not None and request.at not in (None, one.formula.at):
             told = f"{OPTION} writes an example for the position that the file names ({one.formula.at})"
             raise InputError(f"{told}, and --at {request.at} reads another", "Write at: into the file instead.")
+        if request.pin and one.formula is not None and one.formula.dialect is not None:
+            told = f"{OPTION} writes an example for the formula as the file has it, and --dialect reads another"
+            raise InputError(told, "Write dialect: into the file instead.")
 
 
 def pin(current: Session, given: Iterable[Input]) -> None:

@@ -181,7 +181,9 @@ class Session:
         against = None if request.against is None else self._semantics(request.against)
         if request.expression is not None:
             with self.guard(EXPRESSION):
-                given = read_expression(request.expression, request.alphabet, request.props)
+                given = read_expression(
+                    request.expression, request.alphabet, props=request.props, dialect=request.dialect
+                )
                 yield self._welcome(replace(given, against=against))
             return
         names: list[str] = []
@@ -196,7 +198,7 @@ class Session:
             self.started = perf_counter()
             with self.guard(name):
                 with patient(f"{name}: reading it takes long, its examples being judged"):
-                    found = read_input(name, props=request.props, alphabet=request.alphabet)
+                    found = read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
                 yield self._welcome(replace(found, against=against))
 
     def _semantics(self, name: str) -> Semantics:
@@ -206,7 +208,8 @@ class Session:
             found = read_input(name)
             meant = Semantics.of(found)
         self.inputs.append(InputRead(found.name, found.sha256, found.alphabet))
-        for remark in found.notes:
+        own = "--dialect: for what is checked; a line dialect: in this file says how it is read"
+        for remark in (*found.notes, *([own] if self.request.dialect and found.formula else [])):
             self.remark(found.name, None, remark, tell=note)
         return meant
 

@@ -92,21 +92,22 @@ def _meant(request: Request) -> Meant:
     """The formula and the network that were named."""
     formula, model, at, expression = request.formula, request.model, request.at, request.expression
     check_source(replace(request, files=None if formula is None else [formula]), needed=False)
-    if (formula, model, at, expression) == (None,) * 4:
+    if (formula, model, at, expression, request.dialect) == (None,) * 5:
         return Meant()
     (options,) = request.options()
     meant = Meant()
     if formula is not None or expression is not None:
+        props, symbols, dialect = request.props, request.alphabet, request.dialect
         if formula is None:
-            given = read_expression(expression or "", request.alphabet, request.props)
+            given = read_expression(expression or "", symbols, props=props, dialect=dialect)
         else:
-            given = read_input(formula, props=request.props, alphabet=request.alphabet)
+            given = read_input(formula, props=props, alphabet=symbols, dialect=dialect)
         file = replace(given.file, at=options.at or given.file.at)
         if given.made is not None:
             raise InputError(f"{given.name} is a compiled model, not a formula", "Name it with --model.")
         meant = Meant((file, given.name))
-    elif at is not None:
-        raise InputError("--at goes with --formula or -e", "Leave it out, or name the formula.")
+    elif given_alone := "--at" if at is not None else "--dialect" if request.dialect is not None else "":
+        raise InputError(f"{given_alone} goes with --formula or -e", "Leave it out, or name the formula.")
     if model is None:
         return meant
     stored = read_input(model)

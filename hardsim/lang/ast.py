@@ -208,6 +208,17 @@ class Binary(Node):
     right: Formula
 
 
+class Bounded(Node):
+    """A temporal operator within bounds, both included, that count positions from this one: `F[least,most]` and
+    `U[least,most]` look for a witness at i + least .. i + most, `O` and `S` at i - most .. i - least; `G` and `H` are
+    the duals of `F` and `O`. Of `X WX Y WY` both are the number of steps. There is one operand, or two."""
+
+    op: UnaryOp | BinaryOp
+    least: int
+    most: int
+    args: tuple[Formula, ...]
+
+
 class Congruent(Node):
     """`(term) mod modulus = residue`, modulus >= 1 and 0 <= residue < modulus. `MOD(m, r, t)` parses to this too."""
 
@@ -390,12 +401,18 @@ def walk(*roots: Node, lets: Sequence[Let] = ()) -> Iterator[Node]:
         stack.extend(reversed(children(node)))
 
 
+FUTURE_NOTE: Final = (
+    "every operator of this formula looks ahead, and it is read at the last position, where F a means a; "
+    "for LTLf write at: first"
+)
+
+
 def looks_ahead_only(formula: Formula, lets: Sequence[Let]) -> bool:
     """Whether there is a temporal operator (or a count) and all of them speak of this and later positions."""
     ahead = [
-        node.op in _AHEAD if isinstance(node, Unary | Binary) else node.side == "R"
+        node.side == "R" if isinstance(node, Count) else node.op in _AHEAD
         for node in walk(formula, lets=lets)
-        if isinstance(node, Unary | Binary | Count)
+        if isinstance(node, Unary | Binary | Bounded | Count)
     ]
     return bool(ahead) and all(ahead)
 
@@ -433,7 +450,8 @@ class FormulaFile:
     of `source:`, `title` the first line if it is a comment. `notes` are remarks for the user (on stderr), such as that
     a formula all of whose operators look forward is read at the last position. `placed`: the file itself says where it
     is read, and so for which position its examples were written. `oracle` decides words in place of the formula, which
-    was made of a program that has its own."""
+    was made of a program that has its own. `dialect` is the one that was asked for in place of the text's own; in the
+    trees X is strong in any case."""
 
     alphabet: tuple[str, ...]
     formula: Formula
@@ -447,6 +465,7 @@ class FormulaFile:
     source: Source = field(default=Source("<formula>", ""), compare=False, repr=False)
     placed: bool = field(default=False, compare=False)
     oracle: Any = field(default=None, compare=False, repr=False)
+    dialect: str | None = field(default=None, compare=False)
 
     @property
     def definitions(self) -> Mapping[str, Node]:

@@ -7,11 +7,12 @@ attention head:
     F a = true U a      G a = !F !a         O a = true S a      H a = !O !a
     a R b = !(!a U !b)  a T b = !(!a S !b)
     a W b = b R (a | b) a M b = b U (a & b)
+    X[2] a = X X a      F[1,2] a = X (a | X a)      a U[1,2] b = a & X (b | a & X b)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal
@@ -127,6 +128,8 @@ class _Desugarer(CoreBuilder):
                 return self.mention(_UNARY[op](self, self.formula(arg)), op, node.span, node)
             case ast.Binary(op, left, right):
                 return self.mention(_BINARY[op](self, self.formula(left), self.formula(right)), op, node.span, node)
+            case ast.Bounded():
+                return self._bounded(node, [self.formula(arg) for arg in node.args])
             case ast.Compare(op, left, right):
                 return self._compare(node, op, self.term(left), self.term(right))
             case ast.Congruent(term, modulus, residue):
@@ -136,6 +139,27 @@ class _Desugarer(CoreBuilder):
                 return self._predicate(node, name, params, form)
             case _:
                 raise AssertionError(f"{node} is a term, not a formula")
+
+    def _bounded(self, node: ast.Bounded, args: Sequence[Lit]) -> Lit:
+        """`F[1,3] a` is `X (a | X (a | X a))`, and `a U[1,2] b` is `a & X (b | a & X b)`: a step for each position up
+        to the farthest; `G` and `H` are duals."""
+        if node.most > MOST_OPERATORS:
+            message = (
+                f"{node.op} with the bound {node.most:,} is so many steps, and at most {MOST_OPERATORS:,} operators"
+            )
+            raise Unsupported(self.file.source, node.span, f"{message} are compiled", hint="Use smaller bounds.")
+        where: Literal["X", "Y"] = "X" if node.op in ("X", "WX", "F", "G", "U") else "Y"
+        dual = node.op in ("WX", "WY", "G", "H")
+        phi, psi = args[0] if len(args) > 1 else self.true, ~args[-1] if dual else args[-1]
+        found = psi
+        for left in range(node.most, 0, -1):
+            found = self.both([phi, self._stepped(node, where, found)])
+            if left > node.least:
+                found = self.either([psi, found])
+        return self.mention(~found if dual else found, node.op, node.span, node)
+
+    def _stepped(self, node: ast.Bounded, where: Literal["X", "Y"], arg: Lit) -> Lit:
+        return self.mention(self.step(where, arg), node.op, node.span, node)
 
     @property
     def _position(self) -> CountOf:

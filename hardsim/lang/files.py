@@ -233,6 +233,7 @@ class ProgramLayout(Layout):
     hints: ClassVar = {
         **{key: f"{key}: belongs to formulas (.ltl files)" for key in ("props", "one-of", "at-most-one")},
         "at": "at: belongs to formulas (.ltl files): a program accepts if its output is true at the last position",
+        "dialect": "dialect: belongs to formulas (.ltl files), which have a next operator",
         "rel": "a relation is written rel NAME = { 'a' 'b', 'c' 'd' }",
     }
     declarations: list[Span] = field(default_factory=list)

@@ -11,14 +11,19 @@ from typing import ClassVar
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang import vocabulary
-from hardsim.lang.vocabulary import NUMBER, SYMBOL_PREFIX, VECTOR_NAME, WORD, Spellings, symbol_hint
+from hardsim.lang.vocabulary import NUMBER, SYMBOL_PREFIX, VECTOR_NAME, WORD, Spellings, brief, symbol_hint
 
 BLANK = re.compile(r"(?:\s|(?<!\S)//[^\n]*)*")
 """White space and comments, which begin after white space or at the beginning of the text."""
 # The symbol that is a quote may be written ''' as well as '''', because that is what one tries first.
 _QUOTED = re.compile(r"'((?:''|[^'\s])+)'|'(')'(?!')")
 _DECIMALS = re.compile(r"\.[0-9]*")
-_STRONG_NEXT = re.compile(r"X\s*\[\s*!\s*\]")
+_STRONG = re.compile(r"\s*\[\s*!\s*\]")
+"""What makes the next operator a strong one, in every dialect."""
+_BOUNDS = re.compile(r"\s*\[(?=\s*[-+.,:0-9])(?P<inside>[^\[\]()\n]*)(?P<end>\]?)")
+_NUMBERS = re.compile(r"\s*(?P<least>[0-9]+)\s*(?:(?:,|:|\.\.)\s*(?P<most>[0-9]+)\s*)?")
+_BRACED = re.compile(r"\{\s*(\w+)\s*\}")
+"""A proposition as reelay writes it."""
 _COUNT = re.compile(r"#\s*([LR]?)\s*\[")
 _LATEX = re.compile(r"\\[A-Za-z]+(?:\s*\{\s*(\w+)\s*\})?")
 """A command of LaTeX, such as `\\land` or `\\mathcal{U}`."""
@@ -36,6 +41,8 @@ CLOSING = {"LPAR": ")", "COUNT": "]", "LSQB": "]", "SET": "]", "LBRACE": "}"}
 MAX_INTEGER = 10**18
 """The largest absolute value of an integer, of a constant part of a term, and of what a `pred` condition computes."""
 TOO_LARGE = ("a number larger than 10^18", "a smaller integer")
+LARGEST_BOUND = 10_000
+"""Of bounded operators, in positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +137,7 @@ class Scanner(Cited, ABC):
             elif not self.special():
                 word = self.match(self.name) or self.match(WORD)
                 if word:
-                    self._word(word[0], word.end())
+                    self.word(word[0], word.end())
                 else:
                     self._sign()
         return self.tokens
@@ -165,7 +172,8 @@ class Scanner(Cited, ABC):
             raise self.error(Span(start, start + 1), "this quote is never closed", expected, hint)
         self.add(kind, (match[1] or match[2]).replace("''", "'"), match.end())
 
-    def _word(self, word: str, end: int) -> None:
+    def word(self, word: str, end: int) -> None:
+        """Take a word that stands here."""
         if word in self.spellings:
             self.add(*self.spellings[word], end)
             return
@@ -211,12 +219,83 @@ class _FormulaScanner(Scanner):
     spellings = vocabulary.FORMULAS
     look_alikes = vocabulary.LOOK_ALIKES
 
+    def __init__(self, source: Source, region: Span, symbols: Collection[str], names: Collection[str]) -> None:
+        super().__init__(source, region, symbols)
+        self.names = names
+
     def special(self) -> bool:
-        if strong := self.match(_STRONG_NEXT):
-            self.add("UNARY", "X", strong.end())
-        elif count := self.match(_COUNT):
+        if count := self.match(_COUNT):
             self.add("COUNT", count[1], count.end())
-        return bool(strong or count)
+            return True
+        braced = self.match(_BRACED)
+        if braced is None or braced[0] in self.symbols:
+            return False
+        self.at = braced.start(1)
+        super().add("NUMBER" if NUMBER.fullmatch(braced[1]) else "WORD", braced[1], braced.end(1))
+        self.at = braced.end()
+        return True
+
+    def add(self, kind: str, value: str, end: int) -> None:
+        """A token with what belongs to an operator: `[!]`, or bounds."""
+        if kind in ("UNARY", "BINARY"):
+            if value == "X" and (strong := _STRONG.match(self.text, end, self.end)):
+                value, end = "X[!]", strong.end()
+            elif value != "!" and (bounds := _BOUNDS.match(self.text, end, self.end)):
+                value, end = self._bounded(value, bounds), bounds.end()
+        super().add(kind, value, end)
+
+    def _bounded(self, operator: str, bounds: re.Match[str]) -> str:
+        """The spelling of an operator with its bounds, such as `F[0,3]` and `X[2]`."""
+        shown, inside = f"[{' '.join(bounds['inside'].split())}]", _NUMBERS.fullmatch(bounds["inside"])
+        place = Span(self.text.index("[", bounds.start()), bounds.end())
+        single = operator in vocabulary.SINGLE
+        form = f"one number, as in {operator}[3]" if single else f"two numbers, as in {operator}[0,3]"
+        if not single and operator not in vocabulary.PAIRED:
+            raise self.error(place, f"{operator} has no bounds here", "", "bounds go with F G O H U S, and with X Y")
+        if not bounds["end"] or inside is None or (inside["most"] is None) is not single:
+            number = inside and inside["least"]
+            hint = f"write {operator}[0,{number}] or {operator}[{number},{number}]" if number and not single else ""
+            raise self.error(place, f"these are no bounds of {operator}: {shown}", form, hint)
+        least, most = (self.integer(inside[name] or inside["least"], place) for name in ("least", "most"))
+        if most > LARGEST_BOUND:
+            raise self.error(place, f"a bound larger than {LARGEST_BOUND:,}: {shown}", f"at most {LARGEST_BOUND:,}")
+        if least > most:
+            raise self.error(place, f"no position is within the bounds {shown}", "the smaller bound first")
+        return f"{operator}[{least}]" if single else f"{operator}[{least},{most}]"
+
+    def word(self, word: str, end: int) -> None:
+        known = word in self.symbols or word in self.names
+        if known or word in vocabulary.RESERVED:
+            super().word(word, end)
+        elif word in vocabulary.YIELDING:
+            self.add(*vocabulary.YIELDING[word], end)
+        elif not self._glued(word, end):
+            super().word(word, end)
+
+    def _glued(self, word: str, end: int) -> bool:
+        """Take prefix operators that are written without spaces, as in `GFa` and `GF (a)`. Raises SourceError if there
+        are two ways to read them."""
+        pieces: list[str] = []
+        found: list[tuple[str, ...]] = []
+        at = 0
+        while prefix := vocabulary.PREFIXES.match(word, at):
+            pieces.append(prefix[0])
+            at = prefix.end()
+            if at == len(word) or self._is_operand(word[at:]):
+                found.append((*pieces, *([word[at:]] if at < len(word) else [])))
+        if len(found) > 1:
+            one, other = (" ".join(parts) for parts in found[:2])
+            raise self.wrong(end, f"{brief(word)} is {one} or {other}", "spaces between operators and their operands")
+        for piece in found[0] if found else ():
+            self.word(piece, self.at + len(piece))
+        return bool(found)
+
+    def _is_operand(self, word: str) -> bool:
+        """Whether a word is one that an operator may stand before."""
+        kind = (vocabulary.FORMULAS.get(word) or vocabulary.YIELDING.get(word) or ("", ""))[0]
+        symbol = word.removeprefix(SYMBOL_PREFIX)
+        known = word in self.names or word in self.symbols or (symbol in self.symbols and symbol != word)
+        return kind in ("CONSTANT", "PREDICATE") if word in vocabulary.RESERVED else known or kind == "CONSTANT"
 
     def check_word(self, word: str, end: int) -> None:
         if word in vocabulary.KEYWORDS:
@@ -269,10 +348,11 @@ class _ProgramScanner(Scanner):
         return self.wrong(end, f"{word} does not range over j", f"{plain} or {plain}_j")
 
 
-def formula_tokens(source: Source, region: Span, symbols: Collection[str]) -> list[Lexeme]:
-    """The tokens of a region of an `.ltl` file; `symbols`, the alphabet, is used for hints only. Raises SourceError for
-    a character that starts no token, a quote that is not closed, and `1.5`."""
-    return _FormulaScanner(source, region, symbols).run()
+def formula_tokens(source: Source, region: Span, symbols: Collection[str], names: Collection[str] = ()) -> list[Lexeme]:
+    """The tokens of a region of an `.ltl` file. Spellings of other tools yield to `symbols`, the alphabet, and `names`,
+    the defined ones. Raises SourceError for a character that starts no token, a quote that is not closed, `1.5`, bounds
+    that are none, and operators without spaces that can be read in two ways."""
+    return _FormulaScanner(source, region, symbols, names).run()
 
 
 def program_tokens(source: Source, region: Span, symbols: Collection[str]) -> list[Lexeme]:

@@ -139,6 +139,21 @@ _BINARY: Final[Mapping[ast.BinaryOp, Callable[[Bits, int, int], int]]] = {
     "W": lambda bits, phi, psi: _until(bits, phi, psi) | _dual(_finally)(bits, phi),
     "M": lambda bits, phi, psi: _until(bits, psi, phi & psi),
 }
+
+
+def _bounded(bits: Bits, node: ast.Bounded, columns: Sequence[int]) -> int:
+    """One step at a time, from the farthest witness on; none is farther than a word is long."""
+    step = _next if node.op in ("X", "WX", "F", "G", "U") else _previous
+    dual = bits.every if node.op in ("WX", "WY", "G", "H") else 0
+    phi, psi = columns[0] if len(columns) > 1 else bits.every, columns[-1] ^ dual
+    found = psi
+    for _ in range(min(node.most - node.least, bits.n)):
+        found = psi | phi & step(bits, found)
+    for _ in range(min(node.least, bits.n)):
+        found = phi & step(bits, found)
+    return found ^ dual
+
+
 _NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": xor}
 COMPARE: Final[Mapping[ast.CompareOp, Callable[[Numbers, Numbers], Booleans]]] = {
     "<": np.less,
@@ -262,6 +277,9 @@ class ParallelOracle:
                 i, j = column(left), column(right)
                 binary = _BINARY[two]
                 return emit(lambda batch: binary(batch.bits, batch.columns[i], batch.columns[j]))
+            case ast.Bounded(_, _, _, args):
+                ks = [column(arg) for arg in args]
+                return emit(lambda batch: _bounded(batch.bits, node, [batch.columns[k] for k in ks]))
             case _:
                 return self._comparison(node)
 

@@ -11,16 +11,18 @@ from typing import Any, Literal, cast
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang import ast, vocabulary
 from hardsim.lang.arith import WORD_OPERATORS as CONDITION_WORDS
-from hardsim.lang.ast import Example, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
+from hardsim.lang.ast import FUTURE_NOTE, Example, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
 from hardsim.lang.files import FileLine, FormulaLayout, Layout, normalised
 from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, formula_tokens
 from hardsim.lang.predicate import compile_predicate
-from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.trees import Raw, build, levels, mixes_arrows
 from hardsim.lang.valuations import MENTIONED, ConstraintKey, Valuations
 from hardsim.lang.vocabulary import (
     CONSTANTS,
+    DIALECTS,
     NAME,
     PREDICATES,
+    PREFIXES,
     WORD,
     WORD_OPERATORS,
     brief,
@@ -41,12 +43,10 @@ from hardsim.lang.words import (
 
 __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 
-FUTURE_NOTE = (
-    "every operator of this formula looks ahead, and it is read at the last position, where F a means a; "
-    "for LTLf write at: first"
-)
+MIXED_NOTE = "-> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
+DIALECT_HINT = "strong-next: X a is false at the last position, as X[!] a is; weak-next: X a is true there, as WX a is"
 MAX_LEVELS = 200
-"""Operators on a path from the root to a leaf after expanding `let`; and, separately, brackets inside each other.
+"""Operators on a path from the root to a leaf after expanding `let`.
 
 A chain of `&`, `|` or `^` is one level; a chain of any other operator has a level for each of its operators. Everything
 that walks trees may therefore do so recursively.
@@ -54,6 +54,11 @@ that walks trees may therefore do so recursively.
 
 _MENTIONED = re.compile(r"[a-z_][A-Za-z0-9_]*")
 """What is read as a proposition where none are declared."""
+_GLUED = re.compile(rf"(?:{PREFIXES.pattern})*?(?P<mentioned>{_MENTIONED.pattern})")
+"""The same with as few prefix operators before it as can be, as in `GFp0`."""
+MAX_BRACKETS = 5_000
+"""Brackets inside each other, which cost no recursion: machines write more of them than a tree has levels."""
+
 _OPERAND = "a symbol, a name, a constant, a unary operator, a count or an opening bracket"
 _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "RPAR", "RSQB"})
 _STARTS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "LPAR", "COUNT", "UNARY"})
@@ -71,18 +76,21 @@ def parse_text(
     name: str = "<text>",
     alphabet: Sequence[str] | str | None = None,
     props: Sequence[str] | str | None = None,
+    dialect: str | None = None,
 ) -> FormulaFile:
     """Parse a whole `.ltl` file; `name` is what errors cite. `alphabet`, or `props` (MENTIONED: those that the text
-    mentions), is used if the text has no such line. Raises SourceError with the place of the first mistake (InputError
-    for a bad `alphabet` or bad `props`). Spans are offsets in the text with a byte order mark removed and `\\n` line
+    mentions), is used if the text has no such line, and `dialect`, one of DIALECTS, in place of the text's own. The
+    tree has no dialect: in it `X` is strong. Raises SourceError with the place of the first mistake (InputError for a
+    bad `alphabet`, `props` or `dialect`). Spans are offsets in the text with a byte order mark removed and `\\n` line
     ends, which is the result's `source`."""
     source = source_of(text, name, "an alphabet: line and a formula", "a small file: alphabet: a b, then F a")
     layout = FormulaLayout(source)
     symbols = _alphabet(layout, alphabet, props)
     at = _at(layout)
+    spoken = _dialect(layout, dialect)
     lines = [line for line in layout.headers if line.name in ("accept", "reject")]
     examples = tuple(example for line in lines for example in read_examples(layout, line, symbols))
-    scope, lets = _definitions(layout, symbols)
+    scope, lets = _definitions(layout, symbols, spoken)
     if layout.formula is None:
         raise layout.error(layout.end, "missing formula", "a formula after the header and the definitions")
     formula = scope.formula(_read(scope, layout.formula, whole_file=True)[0])
@@ -95,9 +103,10 @@ def parse_text(
         origin=layout.value("source"),
         title=layout.title,
         examples=examples,
-        notes=() if at else _notes(formula, lets),
+        notes=(*scope.notes, *(() if at else _notes(formula, lets))),
         source=source,
         placed=at is not None,
+        dialect=dialect,
     )
 
 
@@ -106,10 +115,11 @@ def parse_expression(
     alphabet: Sequence[str] | str | None,
     name: str = "<expression>",
     props: Sequence[str] | str | None = None,
+    dialect: str | None = None,
 ) -> FormulaFile:
     """Parse a formula alone; the alphabet is given as symbols, or as one text with spaces between the symbols, or else
-    the propositions are (MENTIONED: those that the formula mentions). Raises SourceError with the place of the first
-    mistake, InputError for a bad alphabet or bad propositions."""
+    the propositions are (MENTIONED: those that the formula mentions); `dialect` is one of DIALECTS. Raises SourceError
+    with the place of the first mistake, InputError for a bad alphabet, bad propositions or a bad dialect."""
     source = Source(name, normalised(text))
     known = None if props == MENTIONED and alphabet is None else given_alphabet(alphabet, props)
     if not source.text.strip():
@@ -117,9 +127,10 @@ def parse_expression(
     start = len(source.text) - len(source.text.lstrip())
     region = Span(start, len(source.text))
     symbols = known or _mentioned(source, [region], frozenset())
-    scope = _scope(source, symbols)
+    scope = replace(_scope(source, symbols), dialect=dialect and _known_dialect(dialect))
     formula = scope.formula(_read(scope, region, whole_file=True)[0])
-    return FormulaFile(alphabet=symbols, formula=formula, notes=_notes(formula, ()), source=source)
+    notes = (*scope.notes, *_notes(formula, ()))
+    return FormulaFile(alphabet=symbols, formula=formula, notes=notes, source=source, dialect=dialect)
 
 
 def source_of(text: str | bytes, name: str, expected: str, hint: str) -> Source:
@@ -219,13 +230,14 @@ def agreed_alphabet(
 
 def _mentioned(source: Source, regions: Sequence[Span], names: Collection[str]) -> Valuations:
     """The alphabet of the propositions that a text mentions: its words that are none of some names and begin as
-    propositions do, and quoted ones. Raises SourceError if there is none, or there are too many."""
-    tokens = [token for region in regions for token in formula_tokens(source, region, ())]
+    propositions do, perhaps after prefix operators without spaces, and quoted ones. Raises SourceError if there is
+    none, or there are too many."""
+    tokens = [token for region in regions for token in formula_tokens(source, region, (), names)]
+    words = {token: token.kind == "WORD" and _GLUED.fullmatch(token.value) for token in tokens}
     found = dict.fromkeys(
-        token.value
-        for token in tokens
-        if token.value not in names
-        and (token.kind == "QUOTED" or (token.kind == "WORD" and _MENTIONED.fullmatch(token.value)))
+        word["mentioned"] if word else token.value
+        for token, word in words.items()
+        if token.value not in names and (word or token.kind == "QUOTED")
     )
     if not found:
         place, expected = regions[-1] if regions else Span(0, 1), "a name that begins with a lower-case letter or _"
@@ -246,13 +258,32 @@ def _at(layout: Layout) -> Literal["last", "first"] | None:
     raise layout.error(line.body, message, "last or first", "last is the default; first is LTLf's convention")
 
 
-def _definitions(layout: FormulaLayout, alphabet: tuple[str, ...]) -> tuple[Scope, tuple[Let, ...]]:
+def _dialect(layout: Layout, given: str | None) -> str | None:
+    """The dialect that was given, else that of the `dialect:` line; None without one."""
+    line = layout.header("dialect")
+    if line is not None and line.text not in DIALECTS:
+        message = f"unknown dialect {brief(line.text)}" if line.text else "dialect: says no dialect"
+        raise layout.error(line.body, message, " or ".join(DIALECTS), DIALECT_HINT)
+    if given is not None:
+        return _known_dialect(given)
+    return None if line is None else line.text
+
+
+def _known_dialect(name: str) -> str:
+    if name not in DIALECTS:
+        raise InputError(f"unknown dialect {brief(name)}", f"Write {' or '.join(DIALECTS)}: {DIALECT_HINT}.")
+    return name
+
+
+def _definitions(
+    layout: FormulaLayout, alphabet: tuple[str, ...], dialect: str | None
+) -> tuple[Scope, tuple[Let, ...]]:
     """Read the definitions in order; the scope has all of them at the end."""
     places: dict[str, Span] = {}
     for line in layout.definitions:
         places.setdefault(line.name, line.at)
     bodies = {line.name: line.body for line in layout.definitions if not line.params}
-    scope = replace(_scope(layout.source, alphabet), later=places, bodies=bodies)
+    scope = replace(_scope(layout.source, alphabet), later=places, bodies=bodies, dialect=dialect)
     lets = []
     for line in layout.definitions:
         _check_name(scope, line)
@@ -340,6 +371,10 @@ class Scope(Cited):
     bodies: Mapping[str, Span] = field(default_factory=dict)
     current: str = ""
     """The `let` whose body is being read."""
+    dialect: str | None = None
+    notes: tuple[str, ...] = ()
+    nexts: dict[bool, Span] = field(default_factory=dict)
+    """The first place of a bare X (False) and of an X[!] (True)."""
 
     def __post_init__(self) -> None:
         self.symbols = frozenset(self.alphabet)
@@ -348,6 +383,24 @@ class Scope(Cited):
     def known_atom(self) -> str:
         """What an atom is, for messages."""
         return "a symbol of the alphabet" if self.atom == "symbol" else "a proposition"
+
+    def tokens(self, region: Span) -> list[Lexeme]:
+        """The tokens of a region, with X as the dialect has it. Raises SourceError for what is no token, and for X[!]
+        beside a bare X without a dialect."""
+        return [self._spoken(token) for token in formula_tokens(self.source, region, self.symbols, self.later)]
+
+    def _spoken(self, token: Lexeme) -> Lexeme:
+        if token.kind != "UNARY" or not (token.value == "X" or token.value.startswith("X[")):
+            return token
+        strong = token.value == "X[!]"
+        self.nexts.setdefault(strong, token.span)
+        if self.dialect is None and len(self.nexts) == 2:
+            message = "X[!] and a bare X in one file: without a dialect it is open whether X is strong or weak"
+            lines = " or ".join(f"dialect: {name}" for name in DIALECTS)
+            raise self.error(token.span, message, f"a header line {lines} (or --dialect)", DIALECT_HINT)
+        return replace(
+            token, value="X" if strong else token.value.replace("X", DIALECTS[self.dialect or "strong-next"])
+        )
 
     def symbol_of(self, word: str, span: Span) -> str | None:
         """The symbol that a bare word stands for: itself, or `a` for `Q_a`."""
@@ -385,7 +438,7 @@ class Scope(Cited):
                 hint = "a definition may use earlier names only; use S, U, O, H, F or G to speak of other positions"
                 break
             with suppress(SourceError):  # a body with an error of its own leads nowhere
-                for token in formula_tokens(self.source, self.bodies[path[-1]], self.symbols):
+                for token in formula_tokens(self.source, self.bodies[path[-1]], self.symbols, self.later):
                     if token.kind == "WORD" and token.value in self.bodies and token.value not in seen:
                         seen.add(token.value)
                         paths.append([*path, token.value])
@@ -558,6 +611,10 @@ def logical(raw: Raw, args: tuple[ast.Node, ...]) -> ast.Node:
     op: Any = raw.text
     if raw.kind == "nary":
         return ast.Nary(op, args, span=raw.at)
+    if raw.kind in ("unary", "binary") and op.endswith("]"):
+        op, _, bounds = op[:-1].partition("[")
+        least, _, most = bounds.partition(",")
+        return ast.Bounded(op, int(least), int(most or least), args, span=raw.at)
     if op == "!":
         return ast.Not(*args, span=raw.at)
     make: Any = {"arrow": ast.Arrow, "binary": ast.Binary, "unary": ast.Unary}[raw.kind]
@@ -600,14 +657,16 @@ def _is_term(raw: Raw, scope: Scope) -> bool:
 def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, int]:
     """A tree and its depth after expansion, which is at most MAX_LEVELS: the caret is at the operator or the name that
     is one level too many."""
-    tokens = formula_tokens(scope.source, region, scope.symbols)
-    wrong = bracket_error(scope, tokens, scope.alphabet, MAX_LEVELS)
+    tokens = scope.tokens(region)
+    wrong = bracket_error(scope, tokens, scope.alphabet, MAX_BRACKETS)
     if wrong is not None:
         raise wrong
     root = build("ltl.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, region, whole_file))
     deepest = 0
     for node, above in levels(root):
         let = scope.lets.get(node.text) if node.kind == "word" and not node.args else None
+        if mixes_arrows(node) and MIXED_NOTE not in scope.notes:
+            scope.notes = (*scope.notes, MIXED_NOTE)
         own = let.depth if let else int(bool(node.args))
         deepest = max(deepest, above + own)
         if deepest > MAX_LEVELS:

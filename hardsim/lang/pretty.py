@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from hardsim.lang import ast
 from hardsim.lang.valuations import Valuations
-from hardsim.lang.vocabulary import is_bare, quoted
+from hardsim.lang.vocabulary import SINGLE, is_bare, quoted
 from hardsim.lang.words import has_long_symbols, written_word
 
 # How tightly an operator binds; an operand that binds less tightly than its place asks for gets brackets.
@@ -77,6 +77,12 @@ def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
         case ast.Unary(op, arg):
             bracketed = isinstance(arg, ast.Arrow | ast.Nary | ast.Binary)  # all that binds less tightly
             return _UNARY, [op if bracketed else f"{op} ", (arg, _UNARY)]
+        case ast.Bounded(op, least, most, args):
+            bounds = f"{op}[{least}]" if op in SINGLE else f"{op}[{least},{most}]"
+            if len(args) == 1:
+                return _UNARY, [f"{bounds} ", (args[0], _UNARY)]
+            same = isinstance(args[1], ast.Bounded) and (args[1].op, args[1].least, args[1].most) == (op, least, most)
+            return _BINARY, [(args[0], _UNARY), f" {bounds} ", (args[1], _BINARY if same else _UNARY)]
         case ast.Compare(op, left, right):
             return _COMPARE, [(left, _SUM), f" {op} ", (right, _SUM)]
         case ast.Congruent(term, modulus, residue):
@@ -125,7 +131,7 @@ def format_file(file: ast.FormulaFile) -> str:
     if file.origin:
         lines.append(f"source: {file.origin}")
     # an `at: last` that was written silences a note, which would come back without it
-    silenced = not file.notes and ast.looks_ahead_only(file.formula, file.lets)
+    silenced = ast.FUTURE_NOTE not in file.notes and ast.looks_ahead_only(file.formula, file.lets)
     if file.at != "last" or silenced:
         lines.append(f"at: {file.at}")
     for accept, examples in groupby(file.examples, key=lambda example: example.accept):

@@ -12,6 +12,8 @@ the values of one subformula (bools) or term (integers) at positions 1..n.
     phi S psi      some j <= i with psi at j and phi at all k in (j, i]
     phi R psi      not (not phi U not psi)       phi T psi      not (not phi S not psi)
     phi W psi      (phi U psi) or (G phi)        phi M psi      psi U (phi and psi)
+    F[l,u] phi at i, G, phi U[l,u] psi           the same with j in [i+l, i+u]; X[k] is k times X
+    O[l,u] phi at i, H, phi S[l,u] psi           the same with j in [i-u, i-l]; Y[k] is k times Y
     #L[phi]        how many j <= i have phi;  #R: j >= i;  #: all j
 
 The definitions are those of linear temporal logic on finite words (De Giacomo and Vardi 2013 for the future
@@ -100,6 +102,32 @@ _BINARY: Final[Mapping[ast.BinaryOp, Callable[[Column, Column], Column]]] = {
     "S": _since,
     "T": lambda phi, psi: _not(_since(_not(phi), _not(psi))),
 }
+
+
+def _within(least: int, most: int, phi: Column, psi: Column) -> Column:
+    """Bounded until: some j in [i + least, i + most] with psi at j and phi at all k in [i, j)."""
+    n, truth = len(phi), []
+    for i in range(n):
+        failure = next((k for k in range(i, min(i + most, n)) if not phi[k]), n)  # no witness is beyond it
+        truth.append(any(psi[j] for j in range(i + least, min(i + most, failure, n - 1) + 1)))
+    return truth
+
+
+def _bounded(op: str, least: int, most: int) -> Callable[[list[Column]], Column]:
+    """The meaning of an operator within bounds; that of the past reads from right to left, G and H are duals."""
+
+    def ahead(args: list[Column]) -> Column:
+        return _within(least, most, args[0] if len(args) > 1 else [True] * len(args[0]), args[-1])
+
+    def dual(args: list[Column]) -> Column:
+        return _not(ahead([_not(arg) for arg in args]))
+
+    meaning = dual if op in ("G", "H", "WX", "WY") else ahead
+    if op in ("O", "H", "S", "Y", "WY"):
+        return lambda args: _backwards(meaning([_backwards(arg) for arg in args]))
+    return meaning
+
+
 _NARY: Final[Mapping[ast.NaryOp, Callable[[int, int], int]]] = {"&": and_, "|": or_, "^": ne}
 _ARROW: Final[Mapping[ast.ArrowOp, Callable[[int, int], int]]] = {
     "->": lambda left, right: not left or right,
@@ -177,8 +205,8 @@ class Oracle:
         """The number of the column of a formula or term; one level of recursion per level of the tree."""
         match node:
             case ast.Symbol(name) if isinstance(self.file.alphabet, Valuations):
-                key = ("holds", name)  # a position has a set of propositions, written {p,q}
-                return self._emit(key, lambda word, columns: [name in held[1:-1].split(",") for held in word])
+                holds = ("holds", name)  # a position has a set of propositions, written {p,q}
+                return self._emit(holds, lambda word, columns: [name in held[1:-1].split(",") for held in word])
             case ast.Symbol(name):
                 return self._emit(("symbol", name), lambda word, columns: [symbol == name for symbol in word])
             case ast.Truth(value):
@@ -204,6 +232,10 @@ class Oracle:
                 return self._map(op, _UNARY[op], self._column(arg))
             case ast.Binary(op, left, right):
                 return self._zip(op, _BINARY[op], self._column(left), self._column(right))
+            case ast.Bounded(op, least, most, args):
+                numbers, meaning = [self._column(arg) for arg in args], _bounded(op, least, most)
+                key = (op, least, most, *numbers)
+                return self._emit(key, lambda word, columns: meaning([columns[k] for k in numbers]))
             case _:
                 return self._arithmetic(node)
 

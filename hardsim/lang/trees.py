@@ -54,6 +54,12 @@ def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
         stack.extend((arg, above + 1) for arg in reversed(node.args))
 
 
+def mixes_arrows(node: Raw) -> bool:
+    """Whether a node is an equivalence between implications that have no brackets of their own."""
+    arrows = (arg for arg in node.args if (node.kind, node.text, arg.kind, arg.text) == ("arrow", "<->", "arrow", "->"))
+    return any(arg.whole.start == arg.args[0].whole.start for arg in arrows)
+
+
 class _MisreadError(Exception):
     """A mistake found while the tree is built: place, message, what is expected, hint."""
 
@@ -158,6 +164,19 @@ class _Builder:
             hint = f"write (... {tokens[0]} ...) {other} ... or ... {tokens[0]} (... {other} ...)"
             raise _MisreadError(_place(other), f"{tokens[0]} beside {other} needs brackets", "", hint)
         return _grouped_right("arrow", children)
+
+    def arrows(self, children: _Children) -> Raw:
+        """`-> <->` group to the right, and `->` binds tighter."""
+        parts: list[list[Raw | Token]] = [[]]
+        tokens: list[Raw | Token] = []
+        for child in children:
+            if isinstance(child, Raw) or child != "<->":
+                parts[-1].append(child)
+            else:
+                tokens.append(child)
+                parts.append([])
+        first, *rest = [_grouped_right("arrow", part) for part in parts]
+        return _grouped_right("arrow", [first, *(one for pair in zip(tokens, rest, strict=True) for one in pair)])
 
     def binary(self, children: _Children) -> Raw:
         """A temporal operator; one alone groups to the right, and two do not mix."""

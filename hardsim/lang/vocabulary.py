@@ -66,9 +66,21 @@ FORMULAS: Spellings = {
     **spelled("CONSTANT", "true ⊤", "false ⊥", *CONSTANTS[2:]),
     **spelled("PREDICATE", *PREDICATES),
 }
+YIELDING: Spellings = {
+    **spelled("CONSTANT", "true True TRUE tt", "false False FALSE ff", "first start"),
+    **spelled("UNARY", "O once", "H historically", "Y prev"),
+    **spelled("BINARY", "S since"),
+}
+"""Spellings of other tools that yield to symbols and names: what is known by such a word is meant by it."""
 WORD_OPERATORS = frozenset(words_of(_OPERATORS))
 """Words that are operators of formulas."""
-HEADER_KEYS = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", "at")
+PREFIXES = re.compile(r"WX|wX|WY|[XNYZOHFG]")
+"""The unary temporal operators that may stand before a letter or digit without a space, as in `GFa`."""
+PAIRED, SINGLE = frozenset("FGOHUS"), frozenset({"X", "WX", "Y", "WY"})
+"""The operators that take two bounds, as in `F[0,3]`, and those that take a number of steps, as in `X[3]`."""
+DIALECTS = {"strong-next": "X", "weak-next": "WX"}
+"""What a bare X is."""
+HEADER_KEYS = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", "at", "dialect")
 KEYWORDS = frozenset({"let", "pred"})
 RESERVED = frozenset(words_of(FORMULAS)) | KEYWORDS
 """Words that are never names and never symbols without quotes."""
@@ -191,7 +203,7 @@ LOOK_ALIKES: Mapping[str, str] = {
     **dict.fromkeys("●⊖", "yesterday is written Y"),
     **dict.fromkeys("←⃖", "a count of what stands up to here is written #L[a]"),
     ";": "a formula has no mark at its end",
-    "[": "square brackets occur in counts, as in #L[a], and in [] and X[!] only; operators have no bounds",
+    "[": "square brackets occur in counts, as in #L[a], in bounds, as in F[0,3], and in [] and X[!] only",
     **dict.fromkeys("{}", "brackets are round: ( )"),
     "#": "a count is written #L[a], #R[a] or #[a]; a comment begins with //",
     ":": "a header line is a key of letters and a colon, before the definitions and the formula",

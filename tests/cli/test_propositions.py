@@ -157,3 +157,45 @@ def test_props_auto_leaves_files_alone_that_declare_their_alphabet(hardsim: Any)
         hardsim("words", "since", "--max-n", "2", "--props", "auto").out
         == hardsim("words", "since", "--max-n", "2").out
     )
+
+
+# ---- dialects ----
+
+
+@pytest.fixture
+def nexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bare and a weak next in two files, in the working directory; at a position alone they differ."""
+    monkeypatch.chdir(tmp_path)
+    for name, operator in (("bare.ltl", "X"), ("weak.ltl", "WX")):
+        Path(name).write_text(f"props: q\nat: first\n{operator} q\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(("dialect", "code"), [("weak-next", 0), ("strong-next", 1)])
+def test_both_files_that_are_compared_are_read_in_the_dialect(
+    hardsim: Any, nexts: None, dialect: str, code: int
+) -> None:
+    assert hardsim("equiv", "bare.ltl", "weak.ltl", "--dialect", dialect, "--max-n", "3").code == code
+
+
+def test_a_file_that_others_are_held_against_says_its_own_dialect(hardsim: Any, nexts: None) -> None:
+    told = "--dialect: for what is checked; a line dialect: in this file says how it is read"
+    right = hardsim("check", "bare.ltl", "--dialect", "weak-next", "--against", "weak.ltl", "--max-n", "2")
+    assert right.code == 0
+    assert told in " ".join(right.err.split())
+    wrong = hardsim("check", "weak.ltl", "--dialect", "weak-next", "--against", "bare.ltl", "--max-n", "2")
+    assert wrong.code == 1
+    plain = hardsim("check", "weak.ltl", "--against", "weak.ltl", "--max-n", "2")
+    assert "--dialect" not in plain.err
+
+
+def test_a_certificate_in_a_dialect_is_checked_in_it(hardsim: Any, nexts: None) -> None:
+    spoken = ("--dialect", "weak-next")
+    assert hardsim("prove", "bare.ltl", *spoken, "--max-n", "4", "--certificate", "c.json").code == 0
+    assert hardsim("verify", "c.json", "--formula", "bare.ltl", *spoken).code == 0
+    assert hardsim("verify", "c.json", "--formula", "bare.ltl").code == 1
+
+
+def test_a_dialect_says_nothing_of_a_crasp_program(hardsim: Any) -> None:
+    found = hardsim("check", "dyck1.cr", "--dialect", "weak-next", "--max-n", "2")
+    assert found.code == 0
+    assert "--dialect: for formulas as text" in found.err

@@ -1,0 +1,277 @@
+"""Spellings of other tools, bounded operators and dialects, held against definitions that share nothing with them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from hardsim.errors import InputError, SourceError, Unsupported
+from hardsim.lang import ast
+from hardsim.lang.desugar import desugar
+from hardsim.lang.parallel import ParallelOracle
+from hardsim.lang.parse import DIALECT_HINT, MIXED_NOTE, parse_expression, parse_text
+from hardsim.lang.pretty import format_file, format_formula
+from hardsim.lang.semantics import Oracle
+from hardsim.lang.valuations import MENTIONED
+from tests.definitions import formula_holds
+from tests.mistakes import raised
+from tests.strategies import all_words
+
+A, B = ast.Symbol("a"), ast.Symbol("b")
+WORDS = all_words("ab", 6)
+
+
+def tree(text: str, alphabet: str = "a b c", dialect: str | None = None) -> ast.Formula:
+    return parse_expression(text, alphabet, dialect=dialect).formula
+
+
+# ---- spellings ----
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("True & TRUE & tt", "true & true & true"),
+        ("False | FALSE | ff", "false | false | false"),
+        ("start", "first"),
+        ("GFa", "G F a"),
+        ("XXa", "X X a"),
+        ("Xa U Fb", "(X a) U (F b)"),
+        ("[]<>a", "G F a"),
+        ("GF(a)", "G F (a)"),
+        ("NwXWXa", "WX WX WX a"),
+        ("ZWYa", "WY WY a"),
+        ("GX[!]a", "G X a"),
+        ("XQ_a", "X a"),
+        ("X'a'", "X a"),
+        ("GFtrue", "G F true"),
+        ("Otrue & Hstart", "O true & H first"),
+        ("FEVEN", "F EVEN"),
+        ("Xpos > 2", "X (pos > 2)"),
+        ("{a} -> { b }", "a -> b"),
+        ("once {a} & historically b", "O a & H b"),
+        ("{a} since {b}", "a S b"),
+        ("prev a", "Y a"),
+        ("once[2:4] a", "O[2,4] a"),
+        ("GF[0,3]a", "G F[0,3] a"),
+        ("<>[0..3]a", "F[0,3] a"),
+        ("F [ 0 , 3 ] a", "F[0,3] a"),
+        ("a -> b <-> c", "(a -> b) <-> c"),
+        ("a <-> b -> c", "a <-> (b -> c)"),
+        ("a -> b -> c <-> b <-> a -> c", "(a -> (b -> c)) <-> (b <-> (a -> c))"),
+    ],
+)
+def test_spellings(text: str, meant: str) -> None:
+    assert tree(text) == tree(meant)
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "text", "names"),
+    [
+        ("tt True a", "tt & True", {"tt", "True"}),
+        ("start once", "start & once", {"start", "once"}),
+        ("since prev", "since S prev", {"since", "prev"}),
+        ("Xa GF", "Xa & GF", {"Xa", "GF"}),
+        ("{a} a", "'{a}' & a", {"{a}", "a"}),
+    ],
+)
+def test_new_spellings_yield_to_symbols(alphabet: str, text: str, names: set[str]) -> None:
+    assert {node.name for node in ast.walk(tree(text, alphabet)) if isinstance(node, ast.Symbol)} == names
+
+
+def test_new_spellings_yield_to_names() -> None:
+    head = (
+        "alphabet: a b\nlet tt = a\nlet once = b\nlet Xa = a & b\npred start(i, n) = i == 2\npred FF(i, n) = i == 3\n"
+    )
+    file = parse_text(f"{head}tt & once & Xa & start & FF")
+    shown = {node.name for node in ast.walk(file.formula) if isinstance(node, ast.Ref | ast.Predicate)}
+    assert shown == {"tt", "once", "Xa", "start", "FF"}
+    # a name means the same before its definition, where it is a mistake
+    raised(SourceError, parse_text, "alphabet: a b\nlet x = tt\nlet tt = a\nx", match="'tt' is defined later")
+
+
+@pytest.mark.parametrize(
+    ("text", "alphabet", "under", "message", "hint"),
+    [
+        ("XXa", "a Xa", "XXa", "'XXa' is X Xa or X X a", ""),
+        ("GFz", "a b", "GFz", "unknown symbol or name 'GFz'", ""),
+        ("{z}", "a b", "z", "unknown symbol or name 'z'", "did you mean Z?"),
+        ("{a & b}", "a b", "{", "unknown operator {", "brackets are round: ( )"),
+        ("{a} & b", "{a} a b", "{a}", "unknown operator {a}", "the symbol {a} is written '{a}'"),
+        ("F[3,1] a", "a", "[3,1]", "no position is within the bounds [3,1]", ""),
+        ("F[3] a", "a", "[3]", "these are no bounds of F: [3]", "write F[0,3] or F[3,3]"),
+        ("X[1,2] a", "a", "[1,2]", "these are no bounds of X: [1,2]", ""),
+        ("F[0,-1] a", "a", "[0,-1]", "these are no bounds of F: [0,-1]", ""),
+        ("a U[1,", "a", "[1,", "these are no bounds of U: [1,]", ""),
+        ("a W[1,2] a", "a", "[1,2]", "W has no bounds here", "bounds go with F G O H U S, and with X Y"),
+        ("F[0,10001] a", "a", "[0,10001]", "a bound larger than 10,000: [0,10001]", ""),
+        ("F[0,{0}] a".replace("{0}", "9" * 30), "a", f"[0,{'9' * 30}]", "a number larger than 10^18", ""),
+        ("a U[1,2] a U[1,3] a", "a", "U[1,3]",
+         "two different temporal operators in a row, U[1,2] and U[1,3], need brackets",
+         "write (... U[1,2] ...) U[1,3] ... or ... U[1,2] (... U[1,3] ...)"),
+    ],
+)  # fmt: skip
+def test_near_misses(text: str, alphabet: str, under: str, message: str, hint: str) -> None:
+    error = raised(SourceError, parse_expression, text, alphabet, "x")
+    assert (error.message, error.hint) == (message, hint)
+    assert error.source.text[error.span.start : error.span.end] == under
+
+
+def test_arrows_of_both_kinds_are_noted() -> None:
+    for text, noted in (("a -> b <-> a", True), ("(a -> b) <-> a", False), ("a <-> a <-> b", False)):
+        file = parse_text(f"alphabet: a b\nlet p = {text}\np")
+        assert file.notes == ((MIXED_NOTE,) if noted else ())
+    silenced = parse_text("alphabet: a b\nat: last\nF(a -> b <-> a)")
+    assert parse_text(format_file(silenced)).notes == ()
+
+
+# ---- bounded operators ----
+
+BOUNDS = [(0, 0), (0, 1), (0, 3), (1, 1), (1, 3), (2, 2), (2, 4), (5, 9), (7, 7), (0, 40)]
+
+
+@pytest.mark.parametrize("op", ["F", "G", "O", "H", "U", "S", "X", "WX", "Y", "WY"])
+def test_bounded_operators_by_definition(op: ast.UnaryOp | ast.BinaryOp) -> None:
+    for least, most in BOUNDS:
+        if op.lstrip("W") in ("X", "Y"):
+            least = most
+        args: tuple[ast.Formula, ...] = (ast.Nary("|", (A, ast.Unary("Y", B))), B) if op in ("U", "S") else (B,)
+        node = ast.Bounded(op, least, most, args)
+        assert tree(format_formula(node)) == node
+        file = ast.FormulaFile(("a", "b"), node)
+        oracle, many = Oracle(file), ParallelOracle(file)
+        for word in WORDS:
+            assert oracle.truth(word) == [formula_holds(node, word, i) for i in range(1, len(word) + 1)], word
+        for n in (1, 4, 6):
+            words = list(product("ab", repeat=n))
+            assert many.truth(many.symbols(words)).tolist() == [oracle.truth(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("bounded", "nested"),
+    [
+        ("X[3] a", "X X X a"),
+        ("X[0] a", "a"),
+        ("Y[4] a", "Y Y Y Y a"),
+        ("N[2] a", "WX WX a"),
+        ("Z[2] a", "WY WY a"),
+        ("F[0,3] a", "a | X(a | X(a | X a))"),
+        ("F[2,3] a", "X X(a | X a)"),
+        ("G[0,2] a", "a & WX(a & WX a)"),
+        ("G[2,5] a", "WX WX(a & WX(a & WX(a & WX a)))"),
+        ("O[0,2] a", "a | Y(a | Y a)"),
+        ("once[2:4] a", "Y Y(a | Y(a | Y a))"),
+        ("H[1,2] a", "WY(a & WY a)"),
+        ("a U[0,2] b", "a & X(a & X b | b) | b"),
+        ("a U[1,2] b", "a & X(b | a & X b)"),
+        ("a S[1,4] b", "a & Y(b | a & Y(b | a & Y(b | a & Y b)))"),
+    ],
+)
+def test_bounded_operators_have_the_cores_of_what_they_stand_for(bounded: str, nested: str) -> None:
+    one, other = (desugar(parse_expression(text, "a b c")) for text in (bounded, nested))
+    assert [one.nodes[k] for k in one.live] == [other.nodes[k] for k in other.live]
+    assert one.root == other.root
+
+
+def test_bounded_operators_cost_a_step_for_each_position() -> None:
+    text = "a"
+    for _ in range(5):
+        text = f"F[0,50] X {text}"
+    live = desugar(parse_expression(text, "a b")).live
+    assert len(live) <= 5 * (2 * 50 + 1) + 2
+
+
+def test_bounds_that_are_not_compiled_are_still_evaluated() -> None:
+    file = parse_expression("O[0,5000] a", "a b")
+    raised(Unsupported, desugar, file, match="O with the bound 5,000 is so many steps")
+    assert Oracle(file).accepts("abb")
+    assert not Oracle(file).accepts("bb")
+
+
+# ---- dialects ----
+
+
+@pytest.mark.parametrize(
+    ("text", "weak"),
+    [("X a", "WX a"), ("X[!] a", "X a"), ("XXa", "WX WX a"), ("X[3] a", "WX[3] a"),
+     ("N a & X[!] b & X c", "WX a & X b & WX c")],
+)  # fmt: skip
+def test_the_weak_next(text: str, weak: str) -> None:
+    assert tree(text, dialect="weak-next") == tree(weak)
+    header = parse_text(f"alphabet: a b c\ndialect: weak-next\nlet p = {text}\np")
+    assert header.lets[0].body == tree(weak)
+    assert parse_text(format_file(header)) == header  # which is written in the default dialect
+    assert parse_text(f"alphabet: a b c\ndialect: strong-next\n{text}", dialect="weak-next").formula == tree(weak)
+
+
+@pytest.mark.parametrize(
+    ("text", "under"),
+    [
+        ("alphabet: a\nX[!] a & X a", "X"),
+        ("alphabet: a\nX a & X[!] a", "X[!]"),
+        ("alphabet: a\nlet p = X[!] a\nGXp", "X"),
+        ("alphabet: a\nX[!] a & X[2] a", "X[2]"),
+    ],
+)
+def test_two_kinds_of_next_need_a_dialect(text: str, under: str) -> None:
+    error = raised(SourceError, parse_text, text, match=r"X\[!\] and a bare X in one file")
+    assert error.source.text[error.span.start : error.span.end] == under
+    assert error.hint == DIALECT_HINT
+    for dialect, bare in (("strong-next", "X"), ("weak-next", "WX")):
+        operators = {
+            node.op
+            for node in ast.walk(parse_text(text, dialect=dialect).formula, lets=parse_text(text, dialect=dialect).lets)
+            if isinstance(node, ast.Unary | ast.Bounded) and node.op != "G"
+        }
+        assert operators == {"X", bare}
+
+
+def test_dialects_that_are_none() -> None:
+    error = raised(SourceError, parse_text, "alphabet: a\ndialect: weak\nX a")
+    assert error.message == "unknown dialect 'weak'"
+    raised(SourceError, parse_text, "alphabet: a\ndialect:\nX a", match="dialect: says no dialect")
+    raised(InputError, parse_expression, "X a", "a", dialect="spot", match="unknown dialect 'spot'")
+
+
+# ---- beside propositions ----
+
+
+@pytest.mark.parametrize(
+    ("glued", "spaced", "mentioned"),
+    [
+        ("GFp0", "G F p0", ("p0",)),
+        ("GFp0 & X{p1}", "G F p0 & X p1", ("p0", "p1")),
+        ("XXGFtt | WXa", "X X G F true | WX a", ("a",)),
+        ("wXa", "wXa", ("wXa",)),
+        ("XwXa", "X wXa", ("wXa",)),
+        ("F[0,1]p", "F[0,1] p", ("p",)),
+        ("p since q", "p S q", ("p", "q")),
+    ],
+)
+def test_propositions_are_mentioned_behind_glued_operators(glued: str, spaced: str, mentioned: tuple[str, ...]) -> None:
+    found = parse_expression(glued, None, props=MENTIONED)
+    wanted = parse_expression(spaced, None, props=" ".join(mentioned))
+    assert (found.alphabet, found.formula) == (wanted.alphabet, wanted.formula)
+    assert parse_text(f"{glued}\n", props=MENTIONED).formula == wanted.formula
+
+
+def test_a_defined_name_behind_a_glued_operator_is_no_proposition() -> None:
+    found = parse_text("let ready = p | q\nGFready\n", props=MENTIONED)
+    assert found.alphabet == parse_expression("p | q", None, props="p q").alphabet
+    assert found.formula == parse_text("props: p q\nlet ready = p | q\nG F ready\n").formula
+
+
+def test_spellings_of_other_tools_yield_to_propositions() -> None:
+    assert parse_expression("tt", None, props="tt").formula == ast.Symbol("tt")
+    assert parse_expression("GFa", None, props="GFa a").formula == ast.Symbol("GFa")
+
+
+@pytest.mark.parametrize("dialect", [None, "strong-next", "weak-next"])
+def test_bounds_and_dialects_over_propositions_are_those_over_symbols(dialect: str | None) -> None:
+    formula = "X b | b U[1,2] X[2] b | H[0,1] !b"
+    sets = Oracle(parse_text(f"props: b\nat: first\n{formula}\n", dialect=dialect))
+    symbols = Oracle(parse_text(f"alphabet: a b\nat: first\n{formula}\n", dialect=dialect))
+    for word in WORDS:
+        valued = tuple("{b}" if symbol == "b" else "{}" for symbol in word)
+        assert sets.accepts(valued, "first") == symbols.accepts(word, "first"), word
