@@ -86,7 +86,7 @@ class Lookup:
         found = [Block(one.mid.T.copy(), one.radius.T.copy()) for one in found]
         if not sure.all():
             rest = np.flatnonzero(~sure)
-            some = [Block(query.mid[:, rest], query.radius[:, rest]) for query in queries]
+            some = [_at(query, rest) for query in queries]
             for one, other in zip(
                 found, softmax_rows(some, self.keys, self.values, self.views, self.scale, rows[rest]), strict=True
             ):

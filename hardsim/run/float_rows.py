@@ -14,11 +14,10 @@ since |W_j - w_j| <= w_j rho/(1 - rho) and sum W_j >= sum w_j/(1 + rho). For val
 min(m - a, b - m), since a chord bounds |v - m|; that is used for Booleans and sums over classes, elsewhere D is
 computed. The quotient q of two computed sums of n terms, in any order, is off from m by at most r = gamma_(2 n + 6)
 max |v_j|, or gamma_(2 n + 6) q where no value is negative; D at q is off from D at m by at most 2 r, and as computed by
-gamma_(n + 3) D more, which is at most r, since D is at most 2 max |v_j|, or 2 q. Sums of weights
-of at least 2^-900 (1, row by row) are required, so that this adds at most n max |v_j| 2^-100 for n < 2^18. Radii of
-values are averaged under the true weights, whose shares are at most (1 + rho)/(1 - rho) times those of the computed
-ones, and add no more than the largest of them. A mean lies between a and b in any case: where nothing better is known
-that is its enclosure.
+gamma_(n + 3) D more, which is at most r, since D is at most 2 max |v_j|, or 2 q. Sums of weights of at least 2^-900 (1,
+row by row) are required, so that this adds at most n max |v_j| 2^-100 for n < 2^18. Radii of values are averaged under
+the true weights, whose shares are at most (1 + rho)/(1 - rho) times those of the computed ones, and add no more than
+the largest of them. A mean lies between a and b in any case: where nothing better is known that is its enclosure.
 """
 
 from __future__ import annotations
