@@ -28,6 +28,7 @@ from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples, padded_word
 from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.valuations import Alphabet, listed
 from hardsim.lang.vocabulary import brief
 from hardsim.network.model import LengthTable, Schedule, Transformer
 from hardsim.network.reader import Reader
@@ -74,7 +75,7 @@ class Input:
 
     name: str
     sha256: str
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     kind: Opened
     text: str = ""
     title: str = ""
@@ -560,7 +561,7 @@ def _read_model(document: Reader, path: str, sha256: str) -> Subject:
     specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):
         if alphabet != file.alphabet:
-            raise place.field("alphabet").error(f"the alphabet of the formula, {' '.join(file.alphabet)}")
+            raise place.field("alphabet").error(f"the alphabet of the formula, {listed(file.alphabet)}")
     missing = set(program.coordinates) - set(model.coordinates)
     if missing:
         raise document.field("model").field("coordinates").error(f"those of the specification too ({min(missing)})")

@@ -202,7 +202,7 @@ class Session:
             output.spare(located(name))
 
     def _welcome(self, given: Input) -> Input:
-        self.inputs.append(InputRead(given.name, given.sha256, given.alphabet))
+        self.inputs.append(InputRead.of(given.name, given.sha256, given.alphabet))
         summed = given.warnings if self.command == "check" and len(self.names) > 1 else ()
         for remark in given.remarks(self.request.at):
             if remark in summed:  # the end of the report says it of all

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, TypeAlias, dataclass_transform
 
 from hardsim.errors import Source, Span
 from hardsim.lang.arith import Arith
+from hardsim.lang.valuations import Alphabet
 
 NO_SPAN = Span(0, 0)
 BLANK: Final = "#"
@@ -403,7 +404,7 @@ class FormulaFile:
     a formula all of whose operators look forward is read at the last position. `placed`: the file itself says where it
     is read, and so for which position its examples were written."""
 
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     formula: Formula
     lets: tuple[Let, ...] = ()
     predicates: tuple[UserPredicate, ...] = ()

@@ -16,7 +16,7 @@ from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_er
 from hardsim.lang.predicate import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.trees import Raw, build, levels
-from hardsim.lang.valuations import MENTIONED, ConstraintKey, Valuations
+from hardsim.lang.valuations import MENTIONED, Alphabet, ConstraintKey, Valuations
 from hardsim.lang.vocabulary import (
     CONSTANTS,
     NAME,
@@ -145,13 +145,13 @@ def _undecodable(error: UnicodeDecodeError, name: str) -> SourceError:
     return SourceError(Source(name, good + rest), Span(len(good), len(good) + 1), message, "text in UTF-8", hint)
 
 
-def read_examples(layout: Layout, line: FileLine, alphabet: tuple[str, ...]) -> list[Example]:
+def read_examples(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[Example]:
     """The words of an `accept:` or `reject:` line. Raises SourceError for foreign symbols."""
     words = read_words(layout.source, line.body, alphabet)
     return [Example(word, line.name == "accept", span=span) for word, span in words]
 
 
-def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> tuple[str, ...]:
+def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Alphabet:
     """The alphabet that is given outside a file: symbols, or propositions. Raises InputError for both, for none, and
     for a bad one."""
     if alphabet is not None and props is not None:
@@ -163,7 +163,7 @@ def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | 
 
 def _alphabet(
     layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
-) -> tuple[str, ...]:
+) -> Alphabet:
     """What the header says, or else what is given."""
     own = layout.header("alphabet")
     declared = layout.header("props")
@@ -202,10 +202,10 @@ def mentions_propositions(file: FormulaFile) -> bool:
 def _agreed(
     layout: FormulaLayout,
     line: FileLine,
-    own: tuple[str, ...],
+    own: Alphabet,
     alphabet: Sequence[str] | str | None,
     props: Sequence[str] | str | None,
-) -> tuple[str, ...]:
+) -> Alphabet:
     """The alphabet of the file, where none is given besides (MENTIONED is for files without one) or it is the same."""
     given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
@@ -243,7 +243,7 @@ def _at(layout: Layout) -> Literal["last", "first"] | None:
     raise layout.error(line.body, message, "last or first", "last is the default; first is LTLf's convention")
 
 
-def _definitions(layout: FormulaLayout, alphabet: tuple[str, ...]) -> tuple[Scope, tuple[Let, ...]]:
+def _definitions(layout: FormulaLayout, alphabet: Alphabet) -> tuple[Scope, tuple[Let, ...]]:
     """Read the definitions in order; the scope has all of them at the end."""
     places: dict[str, Span] = {}
     for line in layout.definitions:
@@ -302,7 +302,7 @@ def _notes(formula: Formula, lets: tuple[Let, ...]) -> tuple[str, ...]:
     return (FUTURE_NOTE,) if looks_ahead_only(formula, lets) else ()
 
 
-def _scope(source: Source, alphabet: tuple[str, ...]) -> Scope:
+def _scope(source: Source, alphabet: Alphabet) -> Scope:
     """A scope with the atoms that formulas over an alphabet have."""
     if isinstance(alphabet, Valuations):
         return Scope(source, alphabet.props, "proposition")
