@@ -28,8 +28,9 @@ from hardsim.lang.semantics import Oracle, check_examples
 from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples, padded_word
 from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
-from hardsim.lang.valuations import Alphabet, listed
+from hardsim.lang.valuations import Alphabet, Valuations, listed
 from hardsim.lang.vocabulary import brief
+from hardsim.lang.words import written_word
 from hardsim.network.model import LengthTable, Schedule, Transformer
 from hardsim.network.reader import Reader
 from hardsim.network.store import Users, read_transformer, transformer_json
@@ -437,7 +438,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
         sha256=sha256,
         kind="ahat",
         program=program,
-        alphabet=tuple(symbol for symbol in program.alphabet if symbol != file.blank),
+        alphabet=_unpadded(program.alphabet, file.blank),
         examples=file.examples,
         title=file.title,
         blank=file.blank,
@@ -454,8 +455,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
     for word, accepted in file.examples:
         answer = runner.answer(word)
         if answer is not accepted:
-            plain = all(len(symbol) == 1 for symbol in program.alphabet)
-            shown = brief(("" if plain else " ").join(word))
+            shown = brief(written_word(word, program.alphabet))
             found, level = "accepts" if answer else "rejects", program.threshold
             if answer is None:
                 where = "neither 0 nor 1" if level is None else f"the threshold itself, {level}"
@@ -466,6 +466,13 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
                 hint="Correct the model, or the example.",
             )
     return subject
+
+
+def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
+    """The symbols of the words that are tried."""
+    if blank is None or isinstance(alphabet, Valuations):
+        return alphabet
+    return tuple(symbol for symbol in alphabet if symbol != blank)
 
 
 def _compiled(program: Program, origin: Origin) -> Program | None:

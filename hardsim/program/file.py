@@ -22,7 +22,7 @@ from hardsim.lang.ast import FormulaFile
 from hardsim.lang.parse import parse_text
 from hardsim.lang.predicate import user_predicates
 from hardsim.lang.valuations import Alphabet, Holding, Valuations
-from hardsim.lang.words import parse_word
+from hardsim.lang.words import parse_word, written_word
 from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import AttentionHead, Matrix, Schedule, Transformer, rows_of
@@ -340,8 +340,10 @@ class _Reading:
             held = data.field("holds").choice({name: name for name in self.alphabet.props}.__getitem__, "a proposition")
             one = data.field("value").rational() if data.has("value") else 1
             return Letter(self.new(data.field("name")), self.alphabet.holding(held), one)
+        if isinstance(self.alphabet, Valuations) and data.field("symbols").value:
+            raise data.error("holds, and the proposition that has the value, or no symbols")
         symbols: set[str] = set()
-        for item in data.field("symbols").items():
+        for item in data.field("symbols").value:
             if item.text() not in (*self.alphabet, *([BOS] if self.bos else [])) or item.text() in symbols:
                 raise item.error("symbols of the alphabet, each once")
             symbols.add(item.text())
@@ -614,9 +616,8 @@ def _read_examples(data: Reader, alphabet: Alphabet) -> tuple[tuple[tuple[str, .
 
 def ahat_json(file: AhatFile) -> dict[str, Any]:
     """The document of a program."""
-    separator = "" if all(len(symbol) == 1 for symbol in file.program.alphabet) else " "
     examples = {
-        key: [separator.join(word) for word, wanted in file.examples if wanted is accepted]
+        key: [written_word(word, file.program.alphabet) for word, wanted in file.examples if wanted is accepted]
         for key, accepted in (("accept", True), ("reject", False))
     }
     return _told(

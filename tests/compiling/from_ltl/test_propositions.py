@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
+from hardsim.checking.engines import HardRunner
 from hardsim.checking.open import compile_formula, of_document, store_program, store_text
 from hardsim.checking.result import MPMATH
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.checking.words import sample_words
-from hardsim.errors import Unsupported
+from hardsim.errors import InputError, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.core import Letters
@@ -20,6 +22,7 @@ from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression, parse_text
 from hardsim.lang.valuations import Valuations, everything
 from hardsim.program.regimes import PROVEN, REGIMES
+from tests.program.test_file import VALIDATOR as FORMAT_SCHEMA
 from tests.strategies import all_words, formulas
 from tests.subjects import agree, general_proof, proof_of
 
@@ -133,6 +136,44 @@ def test_formulas_over_propositions_are_proved(text: str) -> None:
     subject = compile_formula(parse_expression(text, None, props="p q r"), ModelOptions())
     assert proof_of(subject, 8).failing is None
     assert general_proof(subject).failing is None
+
+
+def test_compiled_files_of_58_propositions_list_nothing() -> None:
+    names = [f"p{k}" for k in range(58)]
+    text = f"props: {' '.join(names)}\nat-most-one: p1 p2\nG(p0 -> O(p1 & p57))\n"
+    subject = compile_formula(parse_text(text), ModelOptions())
+    words = [("{p0,p1,p57}", "{}"), ("{p0,p57}", "{p57}"), ("{p2}",), ("{p1,p57}",), ("{p0}",)]
+    words.sort(key=len)  # accepted unless the last position has p0, and nowhere p1 and p57 held together
+    agree(subject, words)
+    for document in (store_text(subject), store_program(subject)):
+        assert len(document) < 40_000
+        again = of_document(document.encode(), "again.json")
+        assert again.alphabet == subject.alphabet
+        made = again.made
+        assert made is not None
+        assert made.program.letters == subject.program.letters
+        assert (made.stored, made.sharpness) == (subject.stored, subject.sharpness)
+        assert [HardRunner(made).answer(word) for word in words] == [True, True, False, True, True]
+    FORMAT_SCHEMA.validate(json.loads(store_program(subject)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"alphabet": {"props": ["p", "p"]}}, "the proposition p is given twice"),
+        ({"alphabet": {"props": []}}, "there are no propositions"),
+        ({"alphabet": {"props": ["p", "q"], "constraints": [{"key": "one-of", "names": ["r"]}]}}, "each once"),
+        ({"alphabet": {"props": ["p", "q"], "constraints": [{"key": "some", "names": ["p"]}]}}, "one-of, at-most-one"),
+        ({"letters": [{"name": "[p]", "holds": "z"}]}, "a proposition"),
+        ({"letters": [{"name": "[p]", "symbols": ["{p}"]}]}, "holds, and the proposition that has the value"),
+    ],
+)
+def test_files_with_other_propositions_are_refused(change: dict[str, Any], message: str) -> None:
+    document = json.loads(store_program(prop_subject("p S q")))
+    document["program"] |= change
+    with pytest.raises(InputError) as caught:
+        of_document(json.dumps(document).encode(), "changed.json")
+    assert message in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_compiled_files_read_and_write_sets() -> None:
