@@ -343,7 +343,7 @@ class _Reading:
         if isinstance(self.alphabet, Valuations) and data.field("symbols").value:
             raise data.error("holds, and the proposition that has the value, or no symbols")
         symbols: set[str] = set()
-        for item in data.field("symbols").value:
+        for item in data.field("symbols").items():
             if item.text() not in (*self.alphabet, *([BOS] if self.bos else [])) or item.text() in symbols:
                 raise item.error("symbols of the alphabet, each once")
             symbols.add(item.text())
