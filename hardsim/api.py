@@ -82,7 +82,7 @@ from hardsim.examples import example_names, located
 from hardsim.files import STDOUT, Sink
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_formula
-from hardsim.lang.valuations import MENTIONED, is_proposition, written_set
+from hardsim.lang.valuations import MENTIONED, Alphabet, is_proposition, listed, written_set
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
 from hardsim.program.regimes import REGIMES
@@ -186,7 +186,7 @@ class Model:
         return self._input.kind
 
     @property
-    def alphabet(self) -> tuple[str, ...]:
+    def alphabet(self) -> Alphabet:
         """The symbols of words, in order."""
         return self._input.alphabet
 
@@ -234,7 +234,7 @@ class Model:
         yield "kind", f"network of a {kind}" if formula is not None and facts is not None else kind
         if title:
             yield "formula" if formula else "title", _shortened(title)
-        yield "alphabet", _shortened(f"over {' '.join(self.alphabet)}")
+        yield "alphabet", _shortened(f"over {listed(self.alphabet, LONGEST_SHOWN)}")
         if facts is not None:
             yield "network", facts.summary
 
@@ -736,7 +736,7 @@ def _alphabet(given: object, what: str = "an alphabet is") -> str | tuple[str, .
     return tuple(map(plain_text, given))
 
 
-def _word(given: object, alphabet: tuple[str, ...]) -> Word:
+def _word(given: object, alphabet: Alphabet) -> Word:
     if isinstance(given, str):
         return parse_word(plain_text(given), alphabet)
     if isinstance(given, bytes) or not isinstance(given, Iterable):

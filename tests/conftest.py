@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Generator
 
@@ -14,6 +15,12 @@ from hypothesis import settings
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("new", deadline=None, derandomize=False, max_examples=400)
 settings.load_profile("same")
+
+# Whoever starts the tests may ignore these signals, as shells do for what they run in the background, and processes
+# inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, assert_never
 from hardsim.checking.result import InputName, Length, verdict_summary
 from hardsim.checking.subject import Subject, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, node_coordinates
-from hardsim.errors import HardsimError, Undecided
+from hardsim.errors import HardsimError, InputError, Undecided
 from hardsim.exact import Rejected, hold
 from hardsim.lang import parse
 from hardsim.lang.arith import in_python
@@ -24,6 +24,7 @@ from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.desugar import desugar
 from hardsim.lang.pretty import format_file
+from hardsim.lang.valuations import MOST_LISTED, Symbols, everything, listing
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.model import AttentionHead, Matrix, Transformer
 from hardsim.network.numbers import ONE, Rational
@@ -136,7 +137,12 @@ class VerifyResult(Record):
 
 def formula_json(core: Core, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
     """A formula as the table of its nodes, in primitive operators."""
-    true = core.nodes.index(Letters(frozenset(core.alphabet)))
+    true = core.nodes.index(Letters(everything(core.alphabet)))
+    if len(core.alphabet) > MOST_LISTED:
+        told = f"a certificate lists every set of propositions, and these make {len(core.alphabet):,}"
+        raise InputError(
+            told, f"Certificates are written of up to {MOST_LISTED:,} sets; the proof itself is not affected."
+        )
     nodes = [_node(node, true, users) for node in core.nodes]
     return {"alphabet": list(core.alphabet), "nodes": nodes, "root": [core.root.node, core.root.negated]}
 
@@ -147,7 +153,8 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any
 
     match node:
         case Letters(symbols):
-            return ["letters", [], *sorted(symbols)]
+            some = symbols if isinstance(symbols, frozenset) else listing(symbols, symbols.alphabet)
+            return ["letters", [], *sorted(some)]
         case Edge(which):
             return ["at least", lits(Lit(true)), [[-1, "L" if which == "first" else "R"]], 1]
         case And(args):
@@ -172,10 +179,10 @@ def _node(node: Node, true: int, users: Mapping[str, UserPredicate]) -> list[Any
 
 def network_json(model: Transformer, users: Mapping[str, UserPredicate]) -> dict[str, Any]:
     """The network by coordinate names: rows of matrices without their zeros, pairs of hidden units as clips."""
-    names, rows, layers = model.coordinates, model.embedding.rows(), []
+    names, layers = model.coordinates, []
     encoded = [names[k] for k, _ in model.encodings]
     hold(len(set(encoded)) == len(encoded), "a coordinate has several position encodings, which add up")
-    embedding = {name: [str(row.get(k, 0)) for row in rows] for k, name in enumerate(names)}
+    embedding = {name: [str(value) for value in model.by_symbol(k)] for k, name in enumerate(names)}
     for layer in model.layers:
         clips: dict[str, list[Any]] = {names[k]: [str(bias), []] for k, bias in layer.ffn.biases}
         for unit in layer.ffn.units:
@@ -234,7 +241,7 @@ class _Claims:
         self.heads: dict[str, dict[str, Any]] = {}
         self.means: dict[str, tuple[str, Literal]] = {}
         self.users = {item.name: item for item in subject.file.predicates}
-        self.true = self.core.nodes.index(Letters(frozenset(self.core.alphabet)))
+        self.true = self.core.nodes.index(Letters(everything(self.core.alphabet)))
         self.formula = formula_json(self.core, self.users)
         self.nodes: list[list[Any]] = self.formula["nodes"]
         regime, method = regime_named(program.regime), METHODS.get(subject.counting or "")
@@ -251,8 +258,9 @@ class _Claims:
             self.nodes.append(node)
         return self.nodes.index(node)
 
-    def _letters(self, symbols: frozenset[str]) -> Literal:
-        own, other = (["letters", [], *sorted(part)] for part in (symbols, frozenset(self.core.alphabet) - symbols))
+    def _letters(self, symbols: Symbols) -> Literal:
+        known = frozenset(listing(symbols, self.core.alphabet))
+        own, other = (["letters", [], *sorted(part)] for part in (known, frozenset(self.core.alphabet) - known))
         if other in self.nodes and own not in self.nodes:
             return [self.nodes.index(other), True]
         return [self._add(own), False]

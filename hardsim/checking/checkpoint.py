@@ -26,6 +26,7 @@ from hardsim.checking.tally import Tally
 from hardsim.errors import InputError, InvariantError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Draft, read_bytes, refusal, refusing, same_file, target_of
+from hardsim.lang.valuations import told_of
 from hardsim.version import __version__
 
 SMALL = 2**53
@@ -184,7 +185,7 @@ class Checkpoint:
         mine = {(REQUEST, "version of hardsim"): __version__}
         mine |= {(REQUEST, name): _shown(value) for name, value in request.items()}
         for name, digest, alphabet in inputs:  # a name of a file may hold what is no text
-            mine[INPUT, name.encode("utf-8", "backslashreplace").decode()] = json.dumps([digest, *alphabet])
+            mine[INPUT, name.encode("utf-8", "backslashreplace").decode()] = json.dumps([digest, *told_of(alphabet)])
         if not self._target.exists():
             self._make(mine)
             return

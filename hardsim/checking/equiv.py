@@ -26,6 +26,8 @@ from hardsim.checking.result import (
 )
 from hardsim.checking.words import Effort, count_words, count_words_upto, plan_words, planned_count
 from hardsim.errors import Undecided
+from hardsim.lang.valuations import Numbering
+from hardsim.lang.words import check_word
 from hardsim.records import Natural, Record
 
 Report = Callable[[int, int, int], None]
@@ -169,11 +171,12 @@ class _Words:
     def __init__(self, left: Semantics, right: Semantics, options: EquivOptions, report: Report | None) -> None:
         self.sides, self.options, self.report = (left, right), options, report
         self.alphabet = left.alphabet
-        self.places = {symbol: place for place, symbol in enumerate(left.alphabet)}
+        self.places = Numbering(left.alphabet)
         self.lengths: list[EquivLength] = []
         self.word: Word | None = None
         self.done = 0
-        examples = dict.fromkeys(chain(left.examples, right.examples))
+        # A set may be written in another order by the second one.
+        examples = dict.fromkeys(check_word(word, self.alphabet) for word in chain(left.examples, right.examples))
         longer = sorted((word for word in examples if len(word) > options.max_n), key=len)
         self.examples = tuple(examples)
         self.pinned = {n: tuple(words) for n, words in groupby(longer, len)}

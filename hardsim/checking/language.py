@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import chain, islice, product
+from itertools import chain, islice
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import accepted_words
@@ -12,8 +12,10 @@ from hardsim.checking.open import Input, Members
 from hardsim.checking.options import LARGEST_COUNT, Request
 from hardsim.checking.result import MPMATH, ModelFacts, Word, WordsResult, count, plural
 from hardsim.checking.subject import Subject
+from hardsim.checking.words import enumerate_words
 from hardsim.errors import InputError
 from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.valuations import Alphabet
 
 
 def hold_affordable(given: Input, request: Request) -> None:
@@ -77,9 +79,9 @@ def observed_words(request: Request) -> str | None:
     return "OBSERVED: mpmath encloses nothing; --engine ball certifies each answer"
 
 
-def all_words(alphabet: tuple[str, ...], max_n: int) -> Iterator[Word]:
+def all_words(alphabet: Alphabet, max_n: int) -> Iterator[Word]:
     """Every word of length 1 to `max_n`, shortest first, then in the order of the alphabet."""
-    return chain.from_iterable(product(alphabet, repeat=n) for n in range(1, max_n + 1))
+    return chain.from_iterable(enumerate_words(alphabet, n) for n in range(1, max_n + 1))
 
 
 def words_up_to(size: int, max_n: int) -> int:
@@ -101,7 +103,7 @@ def words_result(
     return WordsResult(given.name, given.kind, facts, *asked, tried, tuple(kept), interrupted)
 
 
-def place_of(word: Word, alphabet: tuple[str, ...]) -> int:
+def place_of(word: Word, alphabet: Alphabet) -> int:
     """The place of a word among all words, from 1, in that order."""
     return reduce(lambda place, symbol: place * len(alphabet) + alphabet.index(symbol) + 1, word, 0)
 

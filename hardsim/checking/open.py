@@ -34,7 +34,9 @@ from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.valuations import Alphabet, Valuations, listed, same_symbols
 from hardsim.lang.vocabulary import brief
+from hardsim.lang.words import check_word, written_word
 from hardsim.network.model import LengthTable, Schedule, Transformer
 from hardsim.network.reader import Reader
 from hardsim.network.store import Users, read_transformer, transformer_json
@@ -80,7 +82,7 @@ class Input:
 
     name: str
     sha256: str
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     kind: Opened
     text: str = ""
     title: str = ""
@@ -393,7 +395,7 @@ class Semantics:
     name: str
     sha256: str
     kind: Opened
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     oracle: Accepts | Runs | Members
     examples: tuple[Word, ...] = ()
 
@@ -419,14 +421,14 @@ class Semantics:
             raise InputError(told, hint)
         return cls(given.name, given.sha256, given.kind, given.alphabet, oracle, examples)
 
-    def hold_alphabet(self, name: str, alphabet: Sequence[str]) -> None:
+    def hold_alphabet(self, name: str, alphabet: Alphabet) -> None:
         """Hold that words are over the same symbols, in whatever order.
 
         Raises:
             InputError: with both alphabets.
         """
-        if {*alphabet} != {*self.alphabet}:
-            told = f"{name} and {self.name} have different alphabets: {_listed(alphabet)}; {_listed(self.alphabet)}"
+        if not same_symbols(alphabet, self.alphabet):
+            told = f"{name} and {self.name} have different alphabets: {listed(alphabet)}; {listed(self.alphabet)}"
             raise InputError(told, "Give both the same symbols; their order does not matter.")
 
     def judging(self, subject: Subject) -> Subject:
@@ -439,17 +441,9 @@ class Semantics:
             told = f"{subject.name} maps words to words, and {self.name} says which words are accepted"
             raise InputError(told, "Name what accepts words, or leave out --against.")
         self.hold_alphabet(subject.name, subject.alphabet)
-        examples = (*subject.examples, *((word, None) for word in self.examples))
+        # A set may be written in another order here.
+        examples = (*subject.examples, *((check_word(word, subject.alphabet), None) for word in self.examples))
         return replace(subject, oracle=self.oracle, against=self.name, examples=examples, pins=True)
-
-
-LONGEST_LISTED = 20
-"""Symbols of an alphabet that an error shows."""
-
-
-def _listed(alphabet: Sequence[str]) -> str:
-    more = f" ... ({len(alphabet):,} symbols)" if len(alphabet) > LONGEST_LISTED else ""
-    return " ".join(alphabet[:LONGEST_LISTED]) + more
 
 
 # ---- subjects ----
@@ -604,7 +598,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
         sha256=sha256,
         kind="ahat",
         program=program,
-        alphabet=tuple(symbol for symbol in program.alphabet if symbol != file.blank),
+        alphabet=_unpadded(program.alphabet, file.blank),
         examples=file.examples,
         title=file.title,
         blank=file.blank,
@@ -621,8 +615,7 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
     for word, accepted in file.examples:
         answer = runner.answer(word)
         if answer is not accepted:
-            plain = all(len(symbol) == 1 for symbol in program.alphabet)
-            shown = brief(("" if plain else " ").join(word))
+            shown = brief(written_word(word, program.alphabet))
             found, level = "accepts" if answer else "rejects", program.threshold
             if answer is None:
                 where = "neither 0 nor 1" if level is None else f"the threshold itself, {level}"
@@ -633,6 +626,13 @@ def _of_ahat(file: AhatFile, name: str, sha256: str) -> Subject:
                 hint="Correct the model, or the example.",
             )
     return subject
+
+
+def _unpadded(alphabet: Alphabet, blank: str | None) -> Alphabet:
+    """The symbols of the words that are tried."""
+    if blank is None or isinstance(alphabet, Valuations):
+        return alphabet
+    return tuple(symbol for symbol in alphabet if symbol != blank)
 
 
 def _compiled(program: Program, origin: Origin) -> Program | None:
@@ -728,7 +728,7 @@ def _read_model(document: Reader, path: str, sha256: str) -> Subject:
     specification.field("regime").choice(REGIMES.__getitem__, ", ".join(REGIMES))
     for place, alphabet in ((document.field("model"), model.alphabet), (specification, program.alphabet)):
         if alphabet != file.alphabet:
-            raise place.field("alphabet").error(f"the alphabet of the formula, {' '.join(file.alphabet)}")
+            raise place.field("alphabet").error(f"the alphabet of the formula, {listed(file.alphabet)}")
     missing = set(program.coordinates) - set(model.coordinates)
     if missing:
         raise document.field("model").field("coordinates").error(f"those of the specification too ({min(missing)})")

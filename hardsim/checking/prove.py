@@ -38,6 +38,7 @@ from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicate
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.desugar import desugar
+from hardsim.lang.valuations import Alphabet
 from hardsim.network.model import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program
@@ -409,7 +410,7 @@ def _candidates(subject: Subject, proof: Proof, search: int) -> Iterator[Word]:
     yield from sorted(longer, key=len)[:LONGEST_SUGGESTED]
 
 
-def words_of(case: WorstCase, alphabet: tuple[str, ...], least: int = 0) -> list[Word]:
+def words_of(case: WorstCase, alphabet: Alphabet, least: int = 0) -> list[Word]:
     """The words that a worst case suggests: its symbols, with the first of the alphabet where it names none; all of
     them, up to the query, and from the query on. Words of fewer than `least` symbols have the first one repeated, or
     the last one in what stands from the query on."""

@@ -19,6 +19,7 @@ from hardsim.hard.exact import HardTrace as HardTrace
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.predicate import user_predicates
+from hardsim.lang.valuations import Alphabet
 from hardsim.network.columns import UserPredicate
 from hardsim.network.model import Schedule, Transformer
 from hardsim.program.assemble import assemble
@@ -65,7 +66,7 @@ class Subject:
     sha256: str
     kind: Opened
     program: Program
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     examples: tuple[tuple[Word, Any], ...] = ()
     pins: bool = False
     """Whether it was read as a formula or program, whose examples are run whatever the longest length is."""

@@ -23,6 +23,7 @@ from hardsim.checking.engines import (
 )
 from hardsim.checking.result import AUTO, BALL, FLOAT64, MPMATH, Answer, Mismatch, Violation, Word, settled
 from hardsim.errors import InvariantError
+from hardsim.lang.valuations import Numbering
 from hardsim.run.enclosure import Booleans
 
 
@@ -189,7 +190,7 @@ def first_of(left: Mismatch | None, right: Mismatch | None, order: Sequence[str]
     the alphabet."""
     if left is None or right is None:
         return left or right
-    rank = {symbol: index for index, symbol in enumerate(order)}
+    rank = Numbering(order)
 
     def key(found: Mismatch) -> tuple[bool, int, list[int]]:
         return not found.refutes, len(found.word), [rank[symbol] for symbol in found.word]

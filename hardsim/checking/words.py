@@ -13,6 +13,7 @@ from random import Random
 from typing import TypeAlias
 
 from hardsim.errors import InputError
+from hardsim.lang.valuations import Alphabet, Valuations
 
 Word: TypeAlias = tuple[str, ...]
 Accepts: TypeAlias = Callable[[Word], bool]
@@ -39,14 +40,16 @@ def count_words_upto(k: int, n: int, most: int) -> int:
 
 def enumerate_words(alphabet: Sequence[str], n: int) -> Iterator[Word]:
     """Every word of length n, in lexicographic order with the symbols ordered as in the alphabet."""
-    return product(alphabet, repeat=n)
+    if not isinstance(alphabet, Valuations):
+        return product(alphabet, repeat=n)
+    return ((symbol, *rest) for symbol in alphabet for rest in (enumerate_words(alphabet, n - 1) if n > 1 else [()]))
 
 
 @dataclass(frozen=True, slots=True)
 class AllWords(Collection[Word]):
     """Every word of length n, made anew for each iteration and never stored."""
 
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     n: int
 
     def __iter__(self) -> Iterator[Word]:
@@ -68,10 +71,11 @@ def structured_words(alphabet: Sequence[str], n: int, limit: int | None = None) 
     """
 
     def shapes() -> Iterator[Word]:
-        k = len(alphabet)
-        yield from ((symbol,) * n for symbol in alphabet)
+        some = few(alphabet)
+        k = len(some)
+        yield from ((symbol,) * n for symbol in some)
         for distance in range(1, k):
-            pairs = [(alphabet[index], alphabet[(index + distance) % k]) for index in range(k)]
+            pairs = [(some[index], some[(index + distance) % k]) for index in range(k)]
             yield from (tuple(pair[i % 2] for i in range(n)) for pair in pairs)
             for place in (n - 1, 0, n // 2):
                 yield from ((a,) * place + (b,) + (a,) * (n - 1 - place) for a, b in pairs)
@@ -118,7 +122,7 @@ def sample_words(
     def near() -> Word:
         return changed_once(rng.choice(pool), alphabet, rng)
 
-    kinds: list[Callable[[], Word]] = [lambda: tuple(rng.choices(alphabet, k=n)), biased, runs]
+    kinds: list[Callable[[], Word]] = [lambda: drawn(alphabet, n, rng), biased, runs]
     if pool:
         kinds += [lambda: next(queue, None) or near(), near]
     taken = {word for word in exclude if len(word) == n}
@@ -199,13 +203,15 @@ def plan_words(
         raise InputError("there are no words over an empty alphabet", "Name at least one symbol.")
     possible = count_words(len(alphabet), n)
     if possible <= max(effort.exhaustive, effort.samples):
-        return WordPlan(n, possible, True, AllWords(tuple(alphabet), n))
+        return WordPlan(
+            n, possible, True, AllWords(alphabet if isinstance(alphabet, Valuations) else tuple(alphabet), n)
+        )
     seeds, rng = tuple(seeds), Random(f"{seed}/{n}/pairs")
     words = dict.fromkeys([word for word in seeds if len(word) == n] + structured_words(alphabet, n, effort.structured))
     found: list[tuple[Word, Word]] = []
     if effort.pairs > 0:
         known = [*words, *members(alphabet, n, accepts, rng, seeds, effort.pairs)]
-        known += [tuple(rng.choices(alphabet, k=n)) for _ in range(2 * effort.pairs)]
+        known += [drawn(alphabet, n, rng) for _ in range(2 * effort.pairs)]
         found = boundary_pairs(known, alphabet, accepts, rng, effort.pairs)
     words |= dict.fromkeys(word for pair in found for word in pair)
     words |= dict.fromkeys(sample_words(alphabet, n, effort.samples, seed, accepts, seeds, exclude=words))
@@ -249,8 +255,26 @@ def boundary_pairs(
 def changed_once(word: Word, alphabet: Sequence[str], rng: Random) -> Word:
     """The word with the symbol at one random position replaced by another; unchanged if there is no other symbol."""
     place = rng.randrange(len(word))
-    others = [symbol for symbol in alphabet if symbol != word[place]]
-    return (*word[:place], rng.choice(others), *word[place + 1 :]) if others else word
+    if len(alphabet) == 1:
+        return word
+    if isinstance(alphabet, Valuations):
+        number = rng.randrange(len(alphabet) - 1)
+        other = alphabet[number + (number >= alphabet.index(word[place]))]
+    else:
+        other = rng.choice([symbol for symbol in alphabet if symbol != word[place]])
+    return (*word[:place], other, *word[place + 1 :])
+
+
+def few(alphabet: Sequence[str]) -> Sequence[str]:
+    """The symbols of an alphabet, or a few sets of many."""
+    return alphabet.simple() if isinstance(alphabet, Valuations) and len(alphabet) > SHORT_WORDS else alphabet
+
+
+def drawn(alphabet: Sequence[str], n: int, rng: Random) -> Word:
+    """A word of n symbols, each of them equally likely."""
+    if isinstance(alphabet, Valuations):  # `choices` multiplies a float, which has too few bits for large alphabets
+        return tuple(rng.choice(alphabet) for _ in range(n))
+    return tuple(rng.choices(alphabet, k=n))
 
 
 def members(
@@ -288,7 +312,7 @@ def _short_words(alphabet: Sequence[str]) -> Iterable[Word]:
     """All words of the lengths 1, 2, ... up to the first length that has more than a few; at least length 1."""
     n = 1
     while n == 1 or (n <= 8 and len(alphabet) ** n <= SHORT_WORDS):
-        yield from product(alphabet, repeat=n)
+        yield from product(few(alphabet), repeat=n)
         n += 1
 
 

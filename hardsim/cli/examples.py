@@ -27,7 +27,7 @@ def command(request: Request) -> None:
 def _read(current: Session, path: Path, whole: bool) -> Input:
     """A shipped file, whose text or title alone stands in the JSON document."""
     given = read_input(str(path))
-    current.inputs.append(InputRead(path.name, given.sha256, given.alphabet))
+    current.inputs.append(InputRead.of(path.name, given.sha256, given.alphabet))
     text = given.text if whole else None
     current.found.append(ExampleResult(example_name(path), given.title, text))
     return given

@@ -207,7 +207,7 @@ class Session:
         with patient(f"{name}: reading it takes long, its examples being judged"):
             found = read_input(name)
             meant = Semantics.of(found)
-        self.inputs.append(InputRead(found.name, found.sha256, found.alphabet))
+        self.inputs.append(InputRead.of(found.name, found.sha256, found.alphabet))
         own = "--dialect: for what is checked; a line dialect: in this file says how it is read"
         for remark in (*found.notes, *([own] if self.request.dialect and found.formula else [])):
             self.remark(found.name, None, remark, tell=note)
@@ -219,7 +219,7 @@ class Session:
             output.spare(located(name))
 
     def _welcome(self, given: Input) -> Input:
-        self.inputs.append(InputRead(given.name, given.sha256, given.alphabet))
+        self.inputs.append(InputRead.of(given.name, given.sha256, given.alphabet))
         summed = given.warnings if self.command == "check" and len(self.names) > 1 else ()
         for remark in given.remarks(self.request.at):
             if remark in summed:  # the end of the report says it of all

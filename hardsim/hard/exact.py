@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InvariantError
 from hardsim.hard.hardmax import Rows, hardmax, uniform, visible_folds
+from hardsim.lang.valuations import Numbering, holds_at
 from hardsim.network.columns import PositionFunction
 from hardsim.network.integers import SAFE, Exact, combination
 from hardsim.network.numbers import BOS, ONE, Rational, plain
@@ -76,7 +77,7 @@ class ExactModel:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._symbols = {symbol: number for number, symbol in enumerate((*program.alphabet, BOS))}
+        self._symbols = Numbering((*program.alphabet, BOS) if program.bos else program.alphabet)
         self._length = 0
         self._encoded: list[tuple[str, Exact]] = []
 
@@ -105,8 +106,8 @@ class ExactModel:
             parts: list[tuple[Exact, Rational]] = [(columns[name], 1)] if name in columns else []
             for letter in self.program.letters:
                 if letter.name == name:
-                    held = np.array([int(symbol in letter.symbols) for symbol in self._symbols])
-                    parts.append((Exact(held[symbols], 1, 1), letter.value))
+                    held = holds_at(letter.symbols, self._symbols.alphabet, symbols)
+                    parts.append((Exact(held, 1, 1), letter.value))
             parts += [(row, 1) for encoded, row in self._encoded if encoded == name]
             columns[name] = combination(parts, 0, (len(words), len(positions)))
         return columns

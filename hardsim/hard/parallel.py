@@ -35,6 +35,7 @@ from hardsim.hard.lanes import (
     unpack_rows,
 )
 from hardsim.hard.order import Order, Ranks, two_largest
+from hardsim.lang.valuations import Numbering, holds_at
 from hardsim.network.integers import Exact, Integers, combination
 from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine, Head, Program, ProgramLayer, Weighting
@@ -186,7 +187,7 @@ class ParallelHard:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._number = {symbol: number for number, symbol in enumerate(program.alphabet)}
+        self._number = Numbering(program.alphabet)
         self._static = _static_names(program)
         self._length = 0
         self._rows: dict[str, Exact] = {}
@@ -210,8 +211,8 @@ class ParallelHard:
         self._prepare(symbols.shape[1])
         trace = ParallelTrace(symbols, np.zeros(len(symbols), dtype=np.bool_), dict(self._rows))
         for letter in self.program.letters:
-            held = np.array([symbol in letter.symbols for symbol in self.program.alphabet])
-            trace.columns[letter.name] = pack(held[symbols])
+            held = holds_at(letter.symbols, self.program.alphabet, symbols)
+            trace.columns[letter.name] = pack(held.astype(np.bool_))
         for number, layer in enumerate(self.program.layers):
             for head in layer.heads:
                 trace.columns[head.out] = self._attend(head, number, trace)

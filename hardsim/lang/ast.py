@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, TypeAlias, dataclass_transform
 
 from hardsim.errors import Source, Span
 from hardsim.lang.arith import Arith
+from hardsim.lang.valuations import Alphabet
 
 NO_SPAN = Span(0, 0)
 BLANK: Final = "#"
@@ -453,7 +454,7 @@ class FormulaFile:
     was made of a program that has its own. `dialect` is the one that was asked for in place of the text's own; in the
     trees X is strong in any case."""
 
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     formula: Formula
     lets: tuple[Let, ...] = ()
     predicates: tuple[UserPredicate, ...] = ()

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from hardsim.errors import Source, Span
 from hardsim.lang import ast
-from hardsim.lang.valuations import Valuations
+from hardsim.lang.valuations import Alphabet, Symbols, Valuations, everything
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,7 +33,7 @@ class Lit:
 class Letters:
     """True where the symbol is one of `symbols`; all of the alphabet is `true`."""
 
-    symbols: frozenset[str]
+    symbols: Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Core:
     """A formula in core form: it holds of a word iff `root` is true at position n. `nodes[k]` refers to smaller numbers
     only. `mentions` says where in `source` a node came from, `counts` the same of counts: the user's term."""
 
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     nodes: tuple[Node, ...]
     root: Lit
     mentions: dict[int, Mention]
@@ -168,13 +168,12 @@ class CoreBuilder:
     constants, merge functions of the symbol, flatten conjunctions and drop repeated members; each rule is an
     equivalence of reflexive LTL on finite words."""
 
-    def __init__(self, alphabet: tuple[str, ...]) -> None:
+    def __init__(self, alphabet: Alphabet) -> None:
         self.alphabet = alphabet
         self.nodes: list[Node] = []
         self.mentions: dict[int, Mention] = {}
         self._numbers: dict[Node, int] = {}
-        self._all = frozenset(self.alphabet)
-        self.true = self.lit(Letters(self._all))
+        self.true = self.lit(Letters(everything(alphabet)))
         self.false = ~self.true
 
     def lit(self, node: Node) -> Lit:
@@ -192,32 +191,38 @@ class CoreBuilder:
 
     def letters(self, symbols: Iterable[str]) -> Lit:
         """True on these symbols; the empty set is the negation of `true`."""
-        chosen = frozenset(symbols) & self._all
+        chosen = frozenset(symbols).intersection(self.alphabet)
         return self.lit(Letters(chosen)) if chosen else self.false
+
+    def atom(self, name: str) -> Lit:
+        """True where a symbol stands, or a proposition holds."""
+        if isinstance(self.alphabet, Valuations):
+            return self.lit(Letters(self.alphabet.holding(name)))
+        return self.letters([name])
 
     def _symbols(self, lit: Lit) -> frozenset[str] | None:
         """The symbols on which a literal is true, if it is a function of the symbol that others are folded with."""
         node = self.nodes[lit.node]
-        if isinstance(node, Letters) and (not isinstance(self.alphabet, Valuations) or node.symbols == self._all):
-            return self._all - node.symbols if lit.negated else node.symbols
-        return None
+        if not isinstance(node, Letters) or not isinstance(node.symbols, frozenset):
+            return None
+        return frozenset(self.alphabet) - node.symbols if lit.negated else node.symbols
 
     def both(self, lits: Iterable[Lit]) -> Lit:
         """The conjunction of any number of literals."""
-        letters = self._all
+        letters: frozenset[str] | None = None
         members: dict[Lit, None] = {}
         for lit in lits:
             node = self.nodes[lit.node]
             for part in node.args if isinstance(node, And) and not lit.negated else (lit,):
                 symbols = self._symbols(part)
                 if symbols is not None:
-                    letters &= symbols
-                else:
+                    letters = symbols if letters is None else letters & symbols
+                elif part != self.true:
                     members[part] = None
-        if not letters or any(~lit in members for lit in members):
-            return self.false
-        if letters != self._all:
+        if letters is not None and self.letters(letters) != self.true:
             members[self.letters(letters)] = None
+        if self.false in members or any(~lit in members for lit in members):
+            return self.false
         if len(members) < 2:
             return next(iter(members), self.true)
         return self.lit(And(tuple(sorted(members))))

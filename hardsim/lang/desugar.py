@@ -20,7 +20,6 @@ from typing import Final, Literal
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
 from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Numeric, Xor
-from hardsim.lang.valuations import Valuations
 
 LARGEST_MODULUS = 64
 """Of a congruence between several counts, each of which takes one head a residue."""
@@ -104,8 +103,7 @@ class _Desugarer(CoreBuilder):
         """The literal of a formula."""
         match node:
             case ast.Symbol(name):
-                alphabet = self.alphabet
-                return self.letters(alphabet.holding(name) if isinstance(alphabet, Valuations) else [name])
+                return self.atom(name)
             case ast.Truth(value):
                 return self.true if value else self.false
             case ast.Marker(which):

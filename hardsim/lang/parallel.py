@@ -10,7 +10,6 @@ the oracle of single words, so that one checks the other, and none with anything
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, reduce
 from operator import and_, or_, xor
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
-from hardsim.lang.valuations import Valuations
+from hardsim.lang.valuations import Numbering, Valuations, listed
 
 Booleans: TypeAlias = NDArray[np.bool_]
 Symbols: TypeAlias = NDArray[np.integer[Any]]
@@ -185,7 +184,7 @@ class ParallelOracle:
     def __init__(self, file: ast.FormulaFile) -> None:
         self.file = file
         self.predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **user_predicates(file)}
-        self._numbers = {symbol: number for number, symbol in enumerate(file.alphabet)}
+        self._numbers = Numbering(file.alphabet)
         self._steps: list[Step] = []
         self._known: dict[int, tuple[ast.Node, int]] = {}
         """By the id of a node, the node, so that no other one gets its id, and its step."""
@@ -201,7 +200,7 @@ class ParallelOracle:
         try:
             return np.array([[self._numbers[symbol] for symbol in word] for word in words], dtype=np.int64)
         except KeyError as error:
-            known = " ".join(self.file.alphabet)
+            known = listed(self.file.alphabet)
             raise InputError(f"the symbol {error} is not in the alphabet", f"The alphabet is: {known}") from None
 
     def truth(self, symbols: Symbols) -> Booleans:
@@ -242,8 +241,9 @@ class ParallelOracle:
         """Where the word has a symbol, or a proposition holds."""
         alphabet = self.file.alphabet
         if isinstance(alphabet, Valuations):
-            holds = np.array([re.search(rf"[{{,]{re.escape(name)}[,}}]", symbol) is not None for symbol in alphabet])
-            return lambda batch: batch.bits.pack(holds[batch.symbols])
+            stride, table = alphabet.digit(name)
+            holds = np.array(table, dtype=np.bool_)
+            return lambda batch: batch.bits.pack(holds[batch.symbols // stride % len(holds)])
         number = alphabet.index(name)
         return lambda batch: batch.bits.pack(batch.symbols == number)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang import ast, vocabulary
@@ -16,7 +16,7 @@ from hardsim.lang.files import FileLine, FormulaLayout, Layout, normalised
 from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, formula_tokens
 from hardsim.lang.predicate import compile_predicate
 from hardsim.lang.trees import Raw, build, levels, mixes_arrows
-from hardsim.lang.valuations import MENTIONED, ConstraintKey, Valuations
+from hardsim.lang.valuations import MENTIONED, Alphabet, ConstraintKey, Valuations, listed
 from hardsim.lang.vocabulary import (
     CONSTANTS,
     DIALECTS,
@@ -45,6 +45,8 @@ __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 
 MIXED_NOTE = "-> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
 DIALECT_HINT = "strong-next: X a is false at the last position, as X[!] a is; weak-next: X a is true there, as WX a is"
+Chosen = TypeVar("Chosen", bound=Alphabet)
+
 MAX_LEVELS = 200
 """Operators on a path from the root to a leaf after expanding `let`.
 
@@ -156,13 +158,13 @@ def _undecodable(error: UnicodeDecodeError, name: str) -> SourceError:
     return SourceError(Source(name, good + rest), Span(len(good), len(good) + 1), message, "text in UTF-8", hint)
 
 
-def read_examples(layout: Layout, line: FileLine, alphabet: tuple[str, ...]) -> list[Example]:
+def read_examples(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[Example]:
     """The words of an `accept:` or `reject:` line. Raises SourceError for foreign symbols."""
     words = read_words(layout.source, line.body, alphabet)
     return [Example(word, line.name == "accept", span=span) for word, span in words]
 
 
-def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> tuple[str, ...]:
+def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Alphabet:
     """The alphabet that is given outside a file: symbols, or propositions. Raises InputError for both, for none, and
     for a bad one."""
     if alphabet is not None and props is not None:
@@ -174,7 +176,7 @@ def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | 
 
 def _alphabet(
     layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
-) -> tuple[str, ...]:
+) -> Alphabet:
     """What the header says, or else what is given."""
     own = layout.header("alphabet")
     declared = layout.header("props")
@@ -215,15 +217,15 @@ def mentions_propositions(file: FormulaFile) -> bool:
 def agreed_alphabet(
     layout: Layout,
     line: FileLine,
-    own: tuple[str, ...],
+    own: Chosen,
     alphabet: Sequence[str] | str | None,
     props: Sequence[str] | str | None = None,
-) -> tuple[str, ...]:
+) -> Chosen:
     """The alphabet of the file, where none is given besides (MENTIONED is for files without one) or it is the same.
     Raises SourceError at a line if it is another one."""
     given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
     if given is not None and given != own:
-        message = f"the alphabet is also given as {' '.join(given)}"
+        message = f"the alphabet is also given as {listed(given)}"
         raise layout.error(line.body, message, hint="give the alphabet in one of the two places only")
     return own
 
@@ -275,9 +277,7 @@ def _known_dialect(name: str) -> str:
     return name
 
 
-def _definitions(
-    layout: FormulaLayout, alphabet: tuple[str, ...], dialect: str | None
-) -> tuple[Scope, tuple[Let, ...]]:
+def _definitions(layout: FormulaLayout, alphabet: Alphabet, dialect: str | None) -> tuple[Scope, tuple[Let, ...]]:
     """Read the definitions in order; the scope has all of them at the end."""
     places: dict[str, Span] = {}
     for line in layout.definitions:
@@ -336,7 +336,7 @@ def _notes(formula: Formula, lets: tuple[Let, ...]) -> tuple[str, ...]:
     return (FUTURE_NOTE,) if looks_ahead_only(formula, lets) else ()
 
 
-def _scope(source: Source, alphabet: tuple[str, ...]) -> Scope:
+def _scope(source: Source, alphabet: Alphabet) -> Scope:
     """A scope with the atoms that formulas over an alphabet have."""
     if isinstance(alphabet, Valuations):
         return Scope(source, alphabet.props, "proposition")
@@ -599,11 +599,6 @@ class Scope(Cited):
         if raw.kind == "product":
             return ast.Product(left, right, span=raw.at)
         return ast.Sum(cast(ast.SumOp, raw.text), left, right, span=raw.at)
-
-
-def listed(names: Collection[str], limit: int = 12) -> str:
-    """The first few names, for use in messages."""
-    return " ".join(list(names)[:limit]) + (" ..." if len(names) > limit else "")
 
 
 def logical(raw: Raw, args: tuple[ast.Node, ...]) -> ast.Node:

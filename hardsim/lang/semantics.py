@@ -31,7 +31,7 @@ from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
 from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
-from hardsim.lang.valuations import Valuations
+from hardsim.lang.valuations import Valuations, listed
 from hardsim.lang.words import written_word
 
 Column: TypeAlias = Sequence[int]
@@ -158,7 +158,7 @@ class Oracle:
         self.file = file
         own = user_predicates(file) if predicates is None else predicates
         self._predicates: Mapping[str, NumericalPredicate] = {**BUILT_IN, **own}
-        self._alphabet = frozenset(file.alphabet)
+        self._known: set[str] = set()
         self._steps: list[_Step] = []
         self._numbers: dict[_Key, int] = {}
         self._names: dict[str, int] = {}
@@ -171,9 +171,11 @@ class Oracle:
         InputError for the empty word, which has no position, and for a symbol that is not in the alphabet."""
         if not word:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
-        if not self._alphabet.issuperset(word):
-            foreign = next(symbol for symbol in word if symbol not in self._alphabet)
-            known = " ".join(self.file.alphabet)
+        if not self._known.issuperset(word):
+            foreign = next((symbol for symbol in word if symbol not in self.file.alphabet), None)
+            self._known.update(word if foreign is None else ())
+        if not self._known.issuperset(word):
+            known = listed(self.file.alphabet)
             raise InputError(f"the symbol '{foreign}' is not in the alphabet", f"The alphabet is: {known}")
         columns: _Columns = []
         for step in self._steps:

@@ -12,9 +12,9 @@ from hardsim.lang.valuations import (
     Exclusion,
     Valuations,
     is_proposition,
-    members_of,
+    is_sets,
     propositions_of,
-    sets_of,
+    set_symbol,
     written_set,
 )
 from hardsim.lang.vocabulary import brief
@@ -86,7 +86,7 @@ def _named(source: Source, region: Span, what: str, expected: str) -> dict[str, 
     return seen
 
 
-def check_propositions(names: Sequence[str] | str) -> Valuations:
+def check_propositions(names: Sequence[str] | str, constraints: Sequence[Exclusion] = ()) -> Valuations:
     """The alphabet of propositions that are given outside a file: names, or one text with the names separated by white
     space. Raises InputError as `check_alphabet`, for a name with a comma or brace in it, and for too many of them."""
     listed = tuple(names.split()) if isinstance(names, str) else tuple(names)
@@ -99,7 +99,7 @@ def check_propositions(names: Sequence[str] | str) -> Valuations:
             raise InputError(f"{brief(name)} is no proposition: it has {unprintable(name)} in it", _PRINTABLE)
         if listed.count(name) > 1:
             raise InputError(f"the proposition {name} is given twice", "give each proposition once")
-    return Valuations.of(listed)
+    return Valuations(listed, constraints)
 
 
 def read_propositions(
@@ -123,19 +123,19 @@ def read_propositions(
                 raise SourceError(source, span, f"unknown proposition {brief(name)}", expected, hint)
         exclusions.append(Exclusion(key, tuple(own)))
     try:
-        return Valuations.of(tuple(names), exclusions)
+        return Valuations(tuple(names), exclusions)
     except InputError as error:
         raise SourceError(source, region, error.message, "", error.hint) from None
 
 
 def has_long_symbols(alphabet: Collection[str]) -> bool:
     """Whether a symbol is longer than one character, so that words are symbols separated by spaces, or sets."""
-    return any(len(symbol) > 1 for symbol in alphabet)
+    return isinstance(alphabet, Valuations) or any(len(symbol) > 1 for symbol in alphabet)
 
 
 def written_word(word: Iterable[str], alphabet: Sequence[str]) -> str:
     """A word as the user writes it."""
-    return (" " if has_long_symbols(alphabet) and sets_of(alphabet) is None else "").join(word)
+    return (" " if has_long_symbols(alphabet) and not is_sets(alphabet) else "").join(word)
 
 
 def written_output(output: Sequence[str | int], alphabet: Sequence[str]) -> str:
@@ -173,7 +173,7 @@ def check_word(symbols: Sequence[str], alphabet: Sequence[str]) -> tuple[str, ..
     word."""
     if not symbols:
         raise InputError("the empty word is not allowed", "words are non-empty: positions are 1 to n")
-    if sets_of(alphabet) is not None:
+    if is_sets(alphabet):
         try:
             return tuple(_set_symbol(Source("<word>", one), _whole_set(one), alphabet) for one in symbols)
         except SourceError as error:
@@ -199,7 +199,7 @@ def _pieces(source: Source, region: Span) -> list[tuple[str, Span]]:
 
 def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Sequence[str]) -> tuple[str, ...]:
     """The symbols of a word: sets, its pieces if there are long symbols, else their letters."""
-    if sets_of(alphabet) is not None:
+    if is_sets(alphabet):
         found = _SET_PIECE.finditer(source.text, pieces[0][1].start, pieces[-1][1].end)
         return tuple(_set_symbol(source, match, alphabet) for match in found)
     long = has_long_symbols(alphabet)
@@ -221,12 +221,11 @@ def _whole_set(text: str) -> re.Match[str]:
 
 def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -> str:
     """The symbol of a set, its propositions in any order. Raises SourceError for what is no set of the alphabet."""
-    known, names = sets_of(alphabet), propositions_of(alphabet)
-    assert known is not None
+    names = propositions_of(alphabet)
     text, span = piece[0], Span(*piece.span())
     if not text.startswith("{") or not text.endswith("}") or len(text) < 2:
         raise _no_set(source, text, span, names)
-    if known.get(frozenset(members_of(text))) == text:
+    if text in alphabet:
         return text
     held: dict[str, Span] = {}
     start = span.start + 1
@@ -244,7 +243,7 @@ def _set_symbol(source: Source, piece: re.Match[str], alphabet: Sequence[str]) -
             raise SourceError(source, at, f"{name} stands twice in this set", "each proposition once", "leave one out")
         held[name] = at
         start += len(part) + 1
-    symbol = known.get(frozenset(held))
+    symbol = set_symbol(held, alphabet)
     if symbol is not None:
         return symbol
     broken = alphabet.broken(held) if isinstance(alphabet, Valuations) else None

@@ -16,16 +16,21 @@ anything between is undecided. With a `threshold`, above it means accepted and b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from operator import add
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hardsim.errors import InputError, OutOfRange
 from hardsim.lang.arith import Arith
+from hardsim.lang.valuations import Alphabet, Numbering, Valuations, members_of
 from hardsim.network.columns import PositionFunction
-from hardsim.network.numbers import Mask, Rational, plain
+from hardsim.network.numbers import BOS, Mask, Rational, plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +229,65 @@ class Placed:
         return (n if self.reading == "last" else 1) - self.first
 
 
+EVERY_SET = "{}"
+"""The row of an embedding over sets of propositions for what every position has."""
+MOST_MIXED = 16
+"""Propositions of which one coordinate of the word embedding is a sum."""
+
+
+def rows_of(alphabet: Alphabet, bos: bool) -> tuple[str, ...]:
+    """The names of the rows of a word embedding."""
+    if isinstance(alphabet, Valuations):
+        return (*alphabet.props, EVERY_SET)
+    return (*alphabet, BOS) if bos else alphabet
+
+
+@dataclass(frozen=True)
+class Entering:
+    """What the symbols of a word add to a coordinate: the values that there are, and by the propositions that decide
+    between them (the stride and the table of their digits) the places among them; without any, values are by symbol."""
+
+    values: list[Rational]
+    digits: tuple[tuple[int, list[bool]], ...] | None = None
+
+    @staticmethod
+    def of_propositions(alphabet: Valuations, held: Sequence[Rational]) -> Entering:
+        """What each proposition adds where it holds.
+
+        Raises:
+            InputError: if more than MOST_MIXED add something.
+        """
+        parts = [(name, value) for name, value in zip(alphabet.props, held, strict=True) if value]
+        if len(parts) > MOST_MIXED:
+            told = f"a coordinate of the word embedding is a sum of {len(parts)} propositions"
+            raise InputError(told, f"Add up at most {MOST_MIXED} there, and more in a feed-forward network.")
+        values: list[Rational] = [0]
+        for _, value in parts:
+            values += [value + other for other in values]
+        return Entering(values, tuple(alphabet.digit(name) for name, _ in parts))
+
+    def places(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """The place of the value of each symbol, for an array of symbol numbers."""
+        import numpy as np
+
+        if self.digits is None:
+            return numbers
+        found = np.zeros_like(numbers)
+        for bit, (stride, table) in enumerate(self.digits):
+            found |= np.array(table, dtype=np.int64)[numbers // stride % len(table)] << bit
+        return found
+
+
 @dataclass(frozen=True)
 class Transformer(Placed):
     """The whole network. `coordinates` names the d coordinates, for readers; the arithmetic uses indices only."""
 
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     coordinates: tuple[str, ...]
     embedding: Matrix
-    """|alphabet| x d: the word embedding, one row per symbol; with `bos` one more, the last, for position 0."""
+    """|alphabet| x d: the word embedding, one row per symbol; with `bos` one more, the last, for position 0. Over sets
+    of k propositions (k + 1) x d: a row for each proposition, and last one for all positions, `{}` included; what
+    enters at a position is the sum of the rows of what holds there and of the last."""
     encodings: tuple[tuple[int, PositionFunction], ...]
     """The position encoding: coordinate index and value, an expression in i and n."""
     layers: tuple[Layer, ...]
@@ -273,23 +329,36 @@ class Transformer(Placed):
 
     @cached_property
     def symbol_index(self) -> dict[str, int]:
-        """The row of each symbol in the embedding."""
-        return {symbol: index for index, symbol in enumerate(self.alphabet)}
+        """The number of each symbol: its row in the embedding, except over sets of propositions."""
+        return Numbering(self.alphabet)
 
-    def entering(self, n: int) -> tuple[list[list[Rational]], dict[int, list[Rational]]]:
+    def by_symbol(self, coordinate: int) -> list[Rational]:
+        """What the word embedding has of a coordinate for each symbol, which are all listed."""
+        values = [row.get(coordinate, 0) for row in self.embedding.rows()]
+        if not isinstance(self.alphabet, Valuations):
+            return values
+        added = dict(zip(self.alphabet.props, values, strict=False))
+        return [plain(values[-1] + sum(added[name] for name in members_of(symbol))) for symbol in self.alphabet]
+
+    def entering(self, n: int) -> tuple[list[list[Rational]], dict[int, Entering]]:
         """What enters the first layer at the positions of words of length n, by coordinate: the part that is the same
-        for every word, and where symbols differ what each row of the embedding adds to it."""
+        for every word, and where symbols differ what they add to it."""
         positions = range(self.first, n + 1)
         values: list[list[Rational]] = [[0] * len(positions) for _ in range(self.dimension)]
         for index, encoding in self.encodings:
             added = [plain(encoding.evaluate(i=i, n=n)) for i in positions]
             values[index] = list(map(add, values[index], added))
-        letters: dict[int, list[Rational]] = {}
+        letters: dict[int, Entering] = {}
         rows = self.embedding.rows()
         for index in sorted({column for _, column, _ in self.embedding.entries}):
             letter = [row.get(index, 0) for row in rows]
-            if len(set(letter[: len(self.alphabet)])) > 1:
-                letters[index] = letter
+            if isinstance(self.alphabet, Valuations):
+                *held, always = letter
+                values[index] = [value + always for value in values[index]]
+                if any(held):
+                    letters[index] = Entering.of_propositions(self.alphabet, held)
+            elif len(set(letter[: len(self.alphabet)])) > 1:
+                letters[index] = Entering(letter)
             else:
                 values[index] = list(map(add, values[index], letter[-1:] * self.bos + letter[:1] * n))
         return values, letters

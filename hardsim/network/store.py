@@ -14,9 +14,19 @@ from typing import Any, Literal
 
 from hardsim.errors import HardsimError, InputError, OutOfRange
 from hardsim.lang.arith import Arith, parse_arith
-from hardsim.lang.words import unprintable
+from hardsim.lang.valuations import Alphabet, ConstraintKey, Exclusion, Valuations
+from hardsim.lang.words import check_propositions, unprintable
 from hardsim.network.columns import PositionFunction, UserPredicate, parse_column
-from hardsim.network.model import AttentionHead, FeedForward, Layer, LengthTable, Matrix, PositionTable, Transformer
+from hardsim.network.model import (
+    AttentionHead,
+    FeedForward,
+    Layer,
+    LengthTable,
+    Matrix,
+    PositionTable,
+    Transformer,
+    rows_of,
+)
 from hardsim.network.numbers import BOS, Mask, Rational
 from hardsim.network.reader import Reader
 
@@ -141,7 +151,7 @@ def _lengths(data: Reader) -> LengthTable:
 def transformer_json(model: Transformer) -> dict[str, Any]:
     """The network as JSON data."""
     names = model.coordinates
-    data: dict[str, Any] = {"alphabet": list(model.alphabet)} | ({"bos": True} if model.bos else {})
+    data: dict[str, Any] = {"alphabet": alphabet_json(model.alphabet)} | ({"bos": True} if model.bos else {})
     data |= {
         "coordinates": list(names),
         "embedding": matrix_json(model.embedding),
@@ -181,7 +191,7 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
     alphabet, bos = read_alphabet(data), read_bos(data)
     coordinates = read_names(data.field("coordinates"))
     names = _places(coordinates)
-    rows = _places((*alphabet, BOS) if bos else alphabet)
+    rows = _places(rows_of(alphabet, bos))
     layers = tuple(_read_layer(item, names, bos) for item in data.field("layers").items())
     encodings = data.field("encodings").items() if data.has("encodings") else ()
     model = Transformer(
@@ -205,9 +215,39 @@ def read_transformer(data: Reader, users: Users | None = None) -> Transformer:
     return model
 
 
-def read_alphabet(data: Reader) -> tuple[str, ...]:
+def alphabet_json(alphabet: Alphabet) -> list[str] | dict[str, Any]:
+    """The symbols, or the propositions whose sets are the symbols, with their constraints."""
+    if not isinstance(alphabet, Valuations):
+        return list(alphabet)
+    found: dict[str, Any] = {"props": list(alphabet.props)}
+    if alphabet.constraints:
+        found["constraints"] = [{"key": one.key, "names": list(one.names)} for one in alphabet.constraints]
+    return found
+
+
+def _read_valuations(place: Reader) -> Valuations:
+    """The sets of some propositions."""
+    place.only("props", "constraints")
+    names = tuple(item.text() for item in place.field("props").items())
+    keys: dict[str, ConstraintKey] = {"one-of": "one-of", "at-most-one": "at-most-one"}
+    constraints = []
+    for item in place.field("constraints").items() if place.has("constraints") else ():
+        item.only("key", "names")
+        some = tuple(each.text() for each in item.field("names").items())
+        if not some or len(set(some)) < len(some) or not set(some) <= set(names):
+            raise item.field("names").error("propositions of the alphabet, each once")
+        constraints.append(Exclusion(item.field("key").choice(keys.__getitem__, ", ".join(keys)), some))
+    try:
+        return check_propositions(names, constraints)
+    except InputError as error:
+        raise place.error(f"propositions ({error.message})") from None
+
+
+def read_alphabet(data: Reader) -> Alphabet:
     """The symbols of a network or program."""
     place = data.field("alphabet")
+    if isinstance(place.value, dict):
+        return _read_valuations(place)
     alphabet = tuple(item.text() for item in place.items())
     if not alphabet or len(set(alphabet)) != len(alphabet):
         raise place.error("distinct symbols, at least one")

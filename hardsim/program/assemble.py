@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Schedule, Transformer
-from hardsim.network.numbers import BOS, ONE, Rational
+from hardsim.lang.valuations import Holding, Valuations
+from hardsim.network.model import AttentionHead, FeedForward, Layer, Matrix, Schedule, Transformer, rows_of
+from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine, Program, ProgramLayer
 from hardsim.program.sharpness import Budget
 
@@ -20,12 +21,13 @@ def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
     a temperature (such as Theorem 26's) with every beta 1."""
     names = program.coordinates
     index = {name: number for number, name in enumerate(names)}
-    symbols = (*program.alphabet, BOS) if program.bos else program.alphabet
-    embedding: dict[tuple[int, int], Rational] = {(row, index[ONE]): 1 for row in range(len(symbols)) if ONE in index}
+    rows = rows_of(program.alphabet, program.bos)
+    constant = [len(rows) - 1] if isinstance(program.alphabet, Valuations) else range(len(rows))
+    embedding: dict[tuple[int, int], Rational] = {(row, index[ONE]): 1 for row in constant if ONE in index}
     for letter in program.letters:
-        for row, symbol in enumerate(symbols):
-            if symbol in letter.symbols:
-                place = row, index[letter.name]
+        for number, row in enumerate(rows):
+            if row == letter.symbols.name if isinstance(letter.symbols, Holding) else row in letter.symbols:
+                place = number, index[letter.name]
                 embedding[place] = embedding.get(place, 0) + letter.value
     layers: list[Layer] = []
     for layer in program.layers:
@@ -41,7 +43,7 @@ def assemble(program: Program, sharpness: Budget | Schedule) -> Transformer:
     return Transformer(
         alphabet=program.alphabet,
         coordinates=names,
-        embedding=Matrix.of(len(symbols), len(names), embedding),
+        embedding=Matrix.of(len(rows), len(names), embedding),
         encodings=tuple((index[encoding.name], encoding.value) for encoding in program.encodings),
         layers=tuple(layers),
         temperature=sharpness.temperature if isinstance(sharpness, Budget) else sharpness,

@@ -21,10 +21,11 @@ from hardsim.lang.arith import Arith
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.parse import parse_text
 from hardsim.lang.predicate import user_predicates
-from hardsim.lang.words import parse_word
+from hardsim.lang.valuations import Alphabet, Holding, Valuations
+from hardsim.lang.words import parse_word, written_word
 from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
-from hardsim.network.model import AttentionHead, Matrix, Schedule, Transformer
+from hardsim.network.model import AttentionHead, Matrix, Schedule, Transformer, rows_of
 from hardsim.network.numbers import BOS, ONE, Rational
 from hardsim.network.reader import Reader, Refused, shown
 from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
@@ -200,14 +201,15 @@ def program_json(program: Program) -> dict[str, Any]:
     """A program as JSON data."""
     hard = program.threshold is not None
     return _told(
-        alphabet=list(program.alphabet),
+        alphabet=store.alphabet_json(program.alphabet),
         regime=program.regime or None,
         bos=program.bos or None,
         coordinates=list(program.coordinates),
         letters=[
             _told(
                 name=letter.name,
-                symbols=sorted(letter.symbols),
+                holds=letter.symbols.name if isinstance(letter.symbols, Holding) else None,
+                symbols=None if isinstance(letter.symbols, Holding) else sorted(letter.symbols),
                 value=None if letter.value == 1 else str(letter.value),
             )
             for letter in program.letters
@@ -308,7 +310,7 @@ def read_program(data: Reader, users: store.Users | None = None, once: bool = Tr
 class _Reading:
     """What is known so far: `known` are the coordinates that may be read, `names` those there are (None: any)."""
 
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     bos: bool
     once: bool
     known: set[str]
@@ -349,7 +351,13 @@ class _Reading:
 
     def letter(self, data: Reader) -> Letter:
         """A coordinate of the embedding."""
-        data.only("name", "symbols", "value")
+        data.only("name", "symbols", "holds", "value")
+        if data.has("holds") and isinstance(self.alphabet, Valuations):
+            held = data.field("holds").choice({name: name for name in self.alphabet.props}.__getitem__, "a proposition")
+            one = data.field("value").rational() if data.has("value") else 1
+            return Letter(self.new(data.field("name")), self.alphabet.holding(held), one)
+        if isinstance(self.alphabet, Valuations) and data.field("symbols").value:
+            raise data.error("holds, and the proposition that has the value, or no symbols")
         symbols: set[str] = set()
         for item in data.field("symbols").items():
             if item.text() not in (*self.alphabet, *([BOS] if self.bos else [])) or item.text() in symbols:
@@ -527,7 +535,7 @@ def program_of(
     A coordinate called 1 that is not the constant 1 has another name in the program.
     """
     names = _names(network)
-    symbols = (*network.alphabet, BOS)
+    symbols = rows_of(network.alphabet, True)
     held: dict[tuple[str, Rational], set[str]] = {}
     for row, column, value in network.embedding.entries:
         if names[column] != ONE:
@@ -609,7 +617,7 @@ def _read_predicates(document: Reader) -> tuple[store.Users, tuple[str, ...]]:
     return {item.name: (item.text, meanings[item.name]) for item in file.predicates}, definitions
 
 
-def _read_examples(data: Reader, alphabet: tuple[str, ...]) -> tuple[tuple[tuple[str, ...], bool], ...]:
+def _read_examples(data: Reader, alphabet: Alphabet) -> tuple[tuple[tuple[str, ...], bool], ...]:
     data.only("accept", "reject")
     found: list[tuple[tuple[str, ...], bool]] = []
     for key, accepted in (("accept", True), ("reject", False)):
@@ -625,9 +633,8 @@ def _read_examples(data: Reader, alphabet: tuple[str, ...]) -> tuple[tuple[tuple
 
 def ahat_json(file: AhatFile) -> dict[str, Any]:
     """The document of a program."""
-    separator = "" if all(len(symbol) == 1 for symbol in file.program.alphabet) else " "
     examples = {
-        key: [separator.join(word) for word, wanted in file.examples if wanted is accepted]
+        key: [written_word(word, file.program.alphabet) for word, wanted in file.examples if wanted is accepted]
         for key, accepted in (("accept", True), ("reject", False))
     }
     return _told(

@@ -15,6 +15,7 @@ from typing import Literal
 
 from hardsim.errors import InputError
 from hardsim.lang.arith import Arith
+from hardsim.lang.valuations import Alphabet, Symbols
 from hardsim.network.columns import PositionFunction
 from hardsim.network.model import Placed
 from hardsim.network.numbers import ONE, Mask, Rational, plain
@@ -91,10 +92,11 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A coordinate of the word embedding: `value` on these symbols, 0 on the others. `BOS` is position 0."""
+    """A coordinate of the word embedding: `value` on these symbols, 0 on the others. `BOS` is position 0. Over sets of
+    propositions it is that of a proposition (or of none)."""
 
     name: str
-    symbols: frozenset[str]
+    symbols: Symbols
     value: Rational = 1
 
 
@@ -230,7 +232,7 @@ class Program(Placed):
     the one nearest to n times coordinate `output`.
     """
 
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     letters: tuple[Letter, ...]
     encodings: tuple[Encoding, ...]
     layers: tuple[ProgramLayer, ...]

@@ -8,7 +8,7 @@ exactly the values that the function takes (Bryant 1986; with values at the leav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 from hardsim.lang.core import Numeric
 from hardsim.lang.predicate import BUILT_IN
+from hardsim.lang.valuations import Alphabet, Holding, Symbols
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.network.store import Users
@@ -178,6 +179,8 @@ def clip(value: Rational) -> Rational:
 
 SYMBOL = ("symbol",)
 """The variable of the symbol at the position."""
+HOLDS = "holds"
+"""Begins the name of the variable of a proposition at the position."""
 
 MASKS = {"L": Mask.FUTURE, "R": Mask.PAST, "": Mask.NONE}
 """The side on which one counts, as what sees it."""
@@ -203,7 +206,7 @@ class Facts:
     """Columns of diagrams, and the table of facts, shared by both sides; `users` are the formula's own predicates."""
 
     sites: Sites
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     users: Users = field(default_factory=dict)
     diagrams: Diagrams = field(default_factory=Diagrams)
     known: dict[Hashable, int] = field(default_factory=dict)
@@ -241,8 +244,17 @@ class Facts:
                 self.predicates[column[-1]] = value.column
         return tuple(column)
 
-    def letter(self, symbols: Collection[str]) -> Column:
+    def proposition(self, name: str) -> int:
+        """Whether a proposition holds. Those of a position are independent variables: what is true of all sets of
+        propositions is true of those that constraints allow."""
+        return self.diagrams.variable((HOLDS, name))
+
+    def letter(self, symbols: Symbols) -> Column:
         """Whether the symbol is one of some."""
+        if isinstance(symbols, Holding):
+            return self.everywhere(self.diagrams.one if symbols.name is None else self.proposition(symbols.name))
+        if not symbols:
+            return self.everywhere(self.diagrams.zero)
         return self.everywhere(self.symbols(tuple(int(symbol in symbols) for symbol in self.alphabet)))
 
     def given(self, program: Program) -> dict[str, Column]:

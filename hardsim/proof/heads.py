@@ -32,11 +32,12 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from hardsim.lang.valuations import Valuations
 from hardsim.network.model import AttentionHead, Terms
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.program.model import Affine, Head, Kind, Program, Weighting
 from hardsim.proof.arrays import NOTHING, Array, above, ball, exp_lower, exp_upper, working_precision
-from hardsim.proof.facts import SYMBOL, Column
+from hardsim.proof.facts import HOLDS, SYMBOL, Column
 from hardsim.proof.nearest import Example, LocalType, NearestReading, head_worst_case
 from hardsim.proof.ratios import Ratio, common, simplest
 from hardsim.proof.result import HeadArgument, NotProved
@@ -233,9 +234,18 @@ def local_types(
 
 
 def describe(state: State, path: dict[Any, int]) -> Example:
-    """An assignment as pairs of what and which."""
-    return tuple((None, state.model.alphabet[branch]) if name == SYMBOL else (str(name[-1]), str(branch))
-                 for name, branch in path.items())  # fmt: skip
+    """An assignment as pairs of what and which. Propositions are a set that the alphabet has, if one fits them."""
+    alphabet, found, assigned = state.model.alphabet, list[tuple[str | None, str]](), dict[str, int]()
+    for name, branch in path.items():
+        if name[0] == HOLDS:
+            assigned[name[1]] = branch
+        else:
+            found.append((None, alphabet[branch]) if name == SYMBOL else (str(name[-1]), str(branch)))
+    if assigned and isinstance(alphabet, Valuations):
+        symbol = alphabet.fitting(assigned)
+        own = [(name, str(value)) for name, value in assigned.items()] if symbol is None else [(None, symbol)]
+        found = [*own, *found]
+    return tuple(found)
 
 
 # ---- look-ups ----

@@ -28,6 +28,7 @@ from math import ceil, floor
 from typing import Any, assert_never
 
 from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, Numeric, Reach, Step, Xor, operands
+from hardsim.lang.valuations import everything
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.model import Affine, Head, Kind, Program, ProgramLayer, Unit, Weighting
 from hardsim.proof.facts import MASKS, Column, Count, Facts, Near
@@ -85,8 +86,8 @@ class CoreMeaning:
             case AtLeast(terms, constant):
                 return self._at_least(terms, constant)
             case Numeric(count=CountOf(side, arg)):
-                everything = self.core.nodes[arg.node] == Letters(frozenset(self.core.alphabet)) and not arg.negated
-                return facts.predicate(node, (str(side), self.of(arg)), everything)
+                true = self.core.nodes[arg.node] == Letters(everything(self.core.alphabet)) and not arg.negated
+                return facts.predicate(node, (str(side), self.of(arg)), true)
             case _:
                 assert_never(node)
 

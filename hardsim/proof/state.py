@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from hardsim.lang.valuations import Valuations
 from hardsim.network.model import AttentionHead, Terms, Transformer
 from hardsim.network.numbers import ONE, Mask, Rational
 from hardsim.program.model import Affine, Head, Program
@@ -163,10 +164,16 @@ class State:
         rows, facts = self.model.embedding.rows(), self.facts
         soft: dict[int, Column] = {}
         for coordinate in range(self.model.dimension):
-            parts = [(1, facts.encoded(self.sites.evaluate(value)))
+            parts: list[tuple[Rational, Column]] = [(1, facts.encoded(self.sites.evaluate(value)))
                      for index, value in self.model.encodings if index == coordinate]  # fmt: skip
             values = tuple(row.get(coordinate, 0) for row in rows)
-            soft[coordinate] = facts.combine([*parts, (1, facts.everywhere(facts.symbols(values)))], 0)
+            if isinstance(facts.alphabet, Valuations):
+                *held, always = values
+                parts += [(value, facts.everywhere(facts.proposition(name)))
+                          for name, value in zip(facts.alphabet.props, held, strict=True) if value]  # fmt: skip
+                soft[coordinate] = facts.combine(parts, always)
+            else:
+                soft[coordinate] = facts.combine([*parts, (1, facts.everywhere(facts.symbols(values)))], 0)
         hard = {self.place(name): column for name, column in facts.given(self.program).items()}
         zero = facts.everywhere(self.diagrams.zero)
         for coordinate, column in soft.items():

@@ -13,7 +13,7 @@ from hardsim.checking.result import (
     Length,
 )
 from hardsim.checking.subject import Subject, SubjectRecord
-from hardsim.lang.valuations import Valuations, held_by, propositions_of, sets_of
+from hardsim.lang.valuations import Alphabet, Symbols, Valuations, held_by, is_sets, listing, propositions_of
 from hardsim.program.file import program_json
 from hardsim.program.model import Head, ProgramLayer
 from hardsim.program.regimes import REGIMES
@@ -297,16 +297,16 @@ def _lines(report: ModelReport) -> list[tuple[str, str | None]]:
 
 def _alphabet(alphabet: Sequence[str]) -> tuple[str, str]:
     """The symbols, or the propositions whose sets they are, with what these are called."""
-    if sets_of(alphabet) is None:
+    if not is_sets(alphabet):
         return "alphabet", " ".join(alphabet)
     exclusions = alphabet.constraints if isinstance(alphabet, Valuations) else ()
     return "props", "; ".join([" ".join(propositions_of(alphabet)), *map(str, exclusions)])
 
 
-def _where(symbols: frozenset[str], alphabet: Sequence[str]) -> str:
+def _where(symbols: Symbols, alphabet: Alphabet) -> str:
     """Where a coordinate of the word embedding is not 0."""
     held = held_by(symbols, alphabet)
-    return f"{held} holds" if held else f"the symbol is one of: {' '.join(sorted(symbols))}"
+    return f"{held} holds" if held else f"the symbol is one of: {' '.join(sorted(listing(symbols, alphabet)))}"
 
 
 def _encodings(report: ModelReport) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from hardsim.checking.result import InputDigest, InputName, Regime
-from hardsim.records import Record, limits, one_of
+from hardsim.lang.valuations import MOST_LISTED, Alphabet, Valuations
+from hardsim.records import Record, one_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -15,8 +16,17 @@ class InputRead(Record):
 
     name: InputName
     sha256: InputDigest
-    alphabet: Annotated[tuple[str, ...], limits(min_length=1)]
-    """The symbols, in order."""
+    alphabet: tuple[str, ...]
+    """The symbols, in order; none where there are more than 4,096 sets of propositions."""
+    props: tuple[str, ...] = ()
+    """The propositions whose sets are the symbols, if they are declared."""
+
+    @staticmethod
+    def of(name: str, sha256: str, alphabet: Alphabet) -> InputRead:
+        """What was read, with its alphabet."""
+        if isinstance(alphabet, Valuations):
+            return InputRead(name, sha256, alphabet[:] if len(alphabet) <= MOST_LISTED else (), alphabet.props)
+        return InputRead(name, sha256, alphabet)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

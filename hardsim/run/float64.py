@@ -200,15 +200,16 @@ class Prepared:
     def embed(self, symbols: Integers, start: int) -> list[Block]:
         """The residual stream before the first layer, of symbols from some position on."""
         columns = [part_of(block, start, start + symbols.shape[1]) for block in self.base]
-        for index, values in self.letters.items():
-            letter = fixed(values)
+        for index, entering in self.letters.items():
+            letter, places = fixed(entering.values), entering.places(symbols)
             if letter.boolean and is_zero(columns[index]):
-                columns[index] = bits(letter.mid[0][symbols], ("letter", index))
+                columns[index] = bits(letter.mid[0][places], ("letter", index))
                 continue
-            rad = None if letter.rad is None else letter.rad[0][symbols]
-            block = Block(letter.mid[0][symbols], rad, letter.places, letter.size)
+            rad = None if letter.rad is None else letter.rad[0][places]
+            block = Block(letter.mid[0][places], rad, letter.places, letter.size)
             columns[index] = combine([(1, block)], columns[index])
-            columns[index].codes = (Code("symbol", symbols.astype(np.float64), len(values)),)
+            name = "symbol" if entering.digits is None else ("propositions", index)
+            columns[index].codes = (Code(name, places.astype(np.float64), len(entering.values)),)
         return columns
 
 

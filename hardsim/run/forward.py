@@ -11,10 +11,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from operator import add
 from typing import Any, Generic, TypeVar
 
-from hardsim.network.model import AttentionHead, FeedForward, HiddenUnit, Layer, Transformer
-from hardsim.network.numbers import Rational
+import numpy as np
+
+from hardsim.network.model import AttentionHead, Entering, FeedForward, HiddenUnit, Layer, Transformer
 from hardsim.run.arithmetic import Arithmetic, Column, T, Value, is_exact, linear
 from hardsim.run.attention import WordHead, exponentials
 from hardsim.run.float_rows import Views
@@ -72,7 +74,7 @@ class Forward(Generic[T]):
         self.model = model
         self.arithmetic = arithmetic
         self._product = exponentials(arithmetic)
-        self._letters: dict[int, list[Rational]] = {}
+        self._letters: dict[int, Entering] = {}
         self._length = 0
         self._base: list[Column] = []
         self._heads: list[list[WordHead[T]]] = []
@@ -83,12 +85,11 @@ class Forward(Generic[T]):
         if len(word) != self._length:
             self._prepare(len(word))
         index = self.model.symbol_index
-        rows = [len(index)] * self.model.bos + [index[symbol] for symbol in word]
+        rows = np.array([len(index)] * self.model.bos + [index[symbol] for symbol in word], dtype=np.int64)
         columns = list(self._base)
         for place, letter in self._letters.items():
-            columns[place] = Column(
-                [letter[row] + value for row, value in zip(rows, columns[place].values, strict=True)]
-            )
+            held = [letter.values[row] for row in letter.places(rows).tolist()]
+            columns[place] = Column(list(map(add, held, columns[place].values)))
         trace: Trace[T] = Trace(columns, self.model.reading_index(len(word)))
         for number, (layer, heads) in enumerate(zip(self.model.layers, self._heads, strict=True)):
             self._attention(number, layer, heads, trace)

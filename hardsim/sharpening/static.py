@@ -20,9 +20,10 @@ from math import gcd, lcm
 
 from hardsim.errors import Undecided
 from hardsim.hard.hardmax import visible
+from hardsim.lang.valuations import Valuations
 from hardsim.network.numbers import BOS, Rational
 from hardsim.network.numbers import ONE as CONSTANT
-from hardsim.program.model import Affine, Head, Program, ProgramLayer
+from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 
 ZERO, ONE, HALF = Fraction(0), Fraction(1), Fraction(1, 2)
@@ -157,21 +158,30 @@ def _distance(span: NumberRange, threshold: Fraction) -> Fraction:
     return min(abs(point - threshold) for point in span.around(threshold))
 
 
+def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberRange, Fraction]:
+    """What the word embedding has of a coordinate at the positions of symbols, and at the beginning of sequence."""
+    if isinstance(program.alphabet, Valuations):  # each proposition may hold or not
+        held = [letter for letter in letters if letter.symbols]
+        ranges = [hull([NumberRange(value, value) for value in (ZERO, Fraction(one.value))]) for one in held]
+        return form([(each, 1) for each in ranges], ZERO), ZERO
+    values = {
+        symbol: sum((Fraction(letter.value) for letter in letters if symbol in letter.symbols), ZERO)
+        for symbol in (*program.alphabet, BOS)
+    }
+    return hull([NumberRange(values[symbol], values[symbol]) for symbol in program.alphabet]), values[BOS]
+
+
 def _input(program: Program, n: int) -> Columns:
     positions = range(program.first, n + 1)
     columns: Columns = {CONSTANT: [NumberRange(ONE, ONE)] * len(positions)}
     for name in program.coordinates:
         letters = [letter for letter in program.letters if letter.name == name]
-        held = {
-            symbol: sum((Fraction(letter.value) for letter in letters if symbol in letter.symbols), ZERO)
-            for symbol in (*program.alphabet, BOS)
-        }
-        embedded = hull([NumberRange(held[symbol], held[symbol]) for symbol in program.alphabet])
+        embedded, start = _embedded(program, letters)
         encodings = [encoding.value for encoding in program.encodings if encoding.name == name]
         spans: Column = []
         for i in positions:
             encoded = sum((value.evaluate(i=i, n=n) for value in encodings), Fraction(int(name == CONSTANT)))
-            spans.append(form([(NumberRange(held[BOS], held[BOS]) if i == 0 else embedded, 1)], encoded))
+            spans.append(form([(NumberRange(start, start) if i == 0 else embedded, 1)], encoded))
         columns[name] = spans
     return columns
 

@@ -22,10 +22,6 @@ def outcome(work):
         return "raised"
     return "done"
 
-# Whoever started this may ignore them, as shells do for what they run in the background.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-for number in (signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, signal.SIG_DFL)
 answer_signals()
 """
 CASES = {

@@ -52,16 +52,11 @@ def on_terminal(*arguments: str | Path, by: Sequence[str] = COMMAND, **extra: st
 
 @contextmanager
 def long_check(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A check of several minutes, in a process group of its own; ended with the block.
-
-    SIGINT interrupts it even if this process ignores that signal, as a shell has it with `&`.
-    """
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """A check of several minutes, in a process group of its own; ended with the block."""
     process = subprocess.Popen(
         [*COMMAND, "check", path, "--max-n", "64", "--samples", "100000", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), encoding="utf-8", start_new_session=True,
     )  # fmt: skip
-    signal.signal(signal.SIGINT, before)
     with process:
         try:
             yield process
@@ -272,8 +267,6 @@ def test_a_signal_is_answered_at_any_time_of_the_start(since: Path) -> None:
     program = (
         "import os, signal, sys, threading, time\n"
         "number, wait = int(sys.argv.pop(1)), float(sys.argv.pop(1))\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whoever started this may ignore it
-        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
         "import hardsim.cli.app as app\n"
         "answered = app.answer_signals\n"
         "def answer_signals():\n"

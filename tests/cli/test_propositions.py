@@ -122,7 +122,11 @@ FILE = "G(req -> F ack)\n"
             ["{p}"],
             ["f.ltl:3:9: error: {p,q} breaks at-most-one: p q", "          ^^^^^"],
         ),
-        (f"props: {' '.join('abcdefghijklm')}\nF a\n", ["{a}"], ["13 propositions make 8,192 sets", "at most 4,096"]),
+        (
+            f"props: {' '.join(f'p{k}' for k in range(63))}\nF p0\n",
+            ["{p0}"],
+            ["f.ltl:1:8: error: these 63 propositions make more than 4,611,686,018,427,387,904 sets", "exclude each"],
+        ),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_on_stderr_alone(

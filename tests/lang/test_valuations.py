@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from itertools import chain, combinations, permutations, product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.parse import mentions_propositions, parse_expression, parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.semantics import Oracle, check_examples
-from hardsim.lang.valuations import Exclusion, Valuations, held_by, propositions_of, sets_of
+from hardsim.lang.valuations import Exclusion, Valuations, everything, held_by, holds_at, propositions_of, sets_of
 from hardsim.lang.words import check_word, parse_word, written_word
 from tests.definitions import formula_holds
 from tests.strategies import all_words, formulas
@@ -68,12 +69,12 @@ def test_constraints_leave_exactly_the_sets_that_fulfil_them(lines: str, allowed
 
 def test_declare_s_alphabet_of_activities_has_as_many_sets_as_activities() -> None:
     names = [f"act{number}" for number in range(58)]
-    alphabet = Valuations.of(names, [Exclusion("one-of", tuple(names))])
+    alphabet = Valuations(names, [Exclusion("one-of", tuple(names))])
     assert list(alphabet) == [f"{{{name}}}" for name in names]
 
 
 def test_sets_survive_a_process_boundary() -> None:
-    alphabet = Valuations.of(["p", "q"], [Exclusion("at-most-one", ("p", "q"))])
+    alphabet = Valuations(["p", "q"], [Exclusion("at-most-one", ("p", "q"))])
     again = pickle.loads(pickle.dumps(alphabet))
     assert (again, again.props, again.constraints) == (alphabet, alphabet.props, alphabet.constraints)
 
@@ -84,6 +85,7 @@ def test_a_proposition_is_known_by_where_it_holds() -> None:
     assert held_by({"{p,q}"}, PQ) is None
     assert held_by({"{}", "{q}"}, PQ) is None
     assert held_by({"p"}, ("p", "q")) is None
+    assert held_by(Valuations(["p", "q"]).holding("q"), PQ) == "q"
 
 
 def test_an_alphabet_that_only_looks_like_sets_is_none() -> None:
@@ -92,6 +94,47 @@ def test_an_alphabet_that_only_looks_like_sets_is_none() -> None:
     assert sets_of(("{", "}")) is None
     assert sets_of(PQ) == {held(symbol): symbol for symbol in PQ}
     assert propositions_of(PQ) == ("p", "q")
+
+
+def test_an_alphabet_that_is_never_listed_has_a_number_for_each_set() -> None:
+    names = [f"p{k}" for k in range(58)]
+    alphabet = Valuations(names, [Exclusion("one-of", ("p3", "p40")), Exclusion("at-most-one", ("p40", "p57"))])
+    # Of p3, p40, p57 these hold: p3; p3 and p57; p40. The others are free.
+    assert len(alphabet) == 2**55 * 3
+    for number in (0, 1, 12345678901234567, len(alphabet) - 1, -1):
+        symbol = alphabet[number]
+        assert symbol in alphabet
+        assert alphabet.index(symbol) == number % len(alphabet)
+        assert (("p3" in held(symbol)) + ("p40" in held(symbol)), {"p40", "p57"} <= held(symbol)) == (1, False)
+    assert [some in alphabet for some in ("{p3,p57}", "{p3,p40}", "{p57,p3}", "p3", "{x}")] == [True] + [False] * 4
+    with pytest.raises(IndexError):
+        alphabet[len(alphabet)]
+    with pytest.raises(ValueError, match="is not in the alphabet"):
+        alphabet.index("{x}")
+
+
+def test_sets_are_equal_by_what_is_declared_and_to_their_list() -> None:
+    assert Valuations(["p", "q"]) == Valuations(["p", "q"]) == PQ
+    assert Valuations(["p", "q"]) != Valuations(["q", "p"])
+    assert Valuations(["p", "q"]) != Valuations(["p", "q"], [Exclusion("one-of", ("p", "q"))])
+    assert hash(Valuations(["p", "q"])) == hash(Valuations(["p", "q"]))
+    assert Valuations(["p", "q"])[1:3] == ("{p}", "{q}")
+
+
+@pytest.mark.parametrize("lines", ["", "one-of: p q\n", "at-most-one: q r\none-of: r s\n"])
+def test_the_numbers_of_sets_are_their_places_and_say_what_holds(lines: str) -> None:
+    alphabet = parse_text(f"props: p q r s\n{lines}F p").alphabet
+    assert isinstance(alphabet, Valuations)
+    numbers = np.arange(len(alphabet))
+    assert [alphabet.index(symbol) for symbol in alphabet] == numbers.tolist()
+    for name in alphabet.props:
+        found = holds_at(alphabet.holding(name), alphabet, numbers)
+        assert found.tolist() == [int(name in held(symbol)) for symbol in alphabet]
+    assert holds_at(everything(alphabet), alphabet, numbers).all()
+    assert not holds_at(frozenset(), alphabet, numbers).any()
+    assert all(symbol in alphabet for symbol in alphabet.simple())
+    wanted = [symbol for symbol in alphabet if "p" in held(symbol) and "s" not in held(symbol)]
+    assert alphabet.fitting({"p": 1, "s": 0}) == next(iter(wanted), None)
 
 
 # ---- words ----
@@ -109,7 +152,7 @@ def test_words_of_sets_are_read_in_any_order_and_written_in_one(text: str) -> No
 
 @given(st.lists(st.frozensets(st.sampled_from(["p", "q", "r-1", "(", "'"])), min_size=1, max_size=6), st.randoms())
 def test_every_word_of_sets_is_read_back(word: list[frozenset[str]], rng: object) -> None:
-    alphabet = Valuations.of(["p", "q", "r-1", "(", "'"])
+    alphabet = Valuations(["p", "q", "r-1", "(", "'"])
     rows = [list(some) for some in word]
     for row in rows:
         rng.shuffle(row)  # type: ignore[attr-defined]
@@ -210,20 +253,18 @@ def test_what_is_wrong_with_a_file_is_said_where_it_is(text: str, cited: str, me
 
 
 def test_too_many_sets_are_refused_with_the_limit() -> None:
-    assert len(parse_text(f"props: {' '.join('abcdefghijkl')}\nF a").alphabet) == 4096
-    with pytest.raises(
-        SourceError, match=r"these 13 propositions make 8,192 sets, and at most 4,096 are read"
-    ) as caught:
-        parse_text(f"props: {' '.join('abcdefghijklm')}\nF a")
-    assert "say which exclude each other (one-of, at-most-one)" in caught.value.hint
-    with pytest.raises(SourceError, match=r"make more than 10\^12 sets"):
-        parse_text(f"props: {' '.join(f'p{k}' for k in range(58))}\nF p0")
+    names = [f"p{k}" for k in range(63)]
+    assert len(parse_text(f"props: {' '.join(names[:62])}\nF p0").alphabet) == 2**62
+    with pytest.raises(SourceError, match=r"these 63 propositions make more than 4,611,686,018,427,387,904") as caught:
+        parse_text(f"props: {' '.join(names)}\nF p0")
+    assert "say which propositions exclude each other (one-of, at-most-one)" in caught.value.hint
+    assert len(parse_text(f"props: {' '.join(names)}\none-of: p0 p1\nF p0").alphabet) == 2**62
 
 
 def test_too_many_sets_of_connected_propositions_are_refused_before_they_are_made() -> None:
     chain_of_pairs = [Exclusion("at-most-one", (f"p{k}", f"p{k + 1}")) for k in range(59)]
     with pytest.raises(InputError, match="leave more than 4,096 sets of p0"):
-        Valuations.of([f"p{k}" for k in range(60)], chain_of_pairs)
+        Valuations([f"p{k}" for k in range(60)], chain_of_pairs)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +290,7 @@ def test_a_printed_file_is_read_as_the_same(text: str) -> None:
 
 def test_the_propositions_of_a_bare_formula_are_those_that_it_mentions() -> None:
     file = parse_text("G(req -> F ack_1) & !_err\n", props="auto")
-    assert file.alphabet == Valuations.of(["req", "ack_1", "_err"])
+    assert file.alphabet == Valuations(["req", "ack_1", "_err"])
     assert mentions_propositions(file)
     expression = parse_expression("b S a & first", None, props="auto")
     assert propositions_of(expression.alphabet) == ("b", "a")
@@ -280,8 +321,8 @@ def test_what_is_no_proposition_is_not_read_as_one(text: str, message: str) -> N
 
 
 def test_too_many_mentioned_propositions_are_refused() -> None:
-    with pytest.raises(SourceError, match="these 13 propositions make 8,192 sets"):
-        parse_text(" & ".join("abcdefghijklm"), props="auto")
+    with pytest.raises(SourceError, match="these 63 propositions make more than"):
+        parse_text(" & ".join(f"p{k}" for k in range(63)), props="auto")
 
 
 @pytest.mark.parametrize(
@@ -328,7 +369,7 @@ def test_the_oracles_answer_as_the_definitions_on_all_short_words() -> None:
 @settings(max_examples=60, deadline=None)
 @given(formulas("pq", 3))
 def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: object) -> None:
-    file = FormulaFile(Valuations.of(["p", "q"]), formula)  # type: ignore[arg-type]
+    file = FormulaFile(Valuations(["p", "q"]), formula)  # type: ignore[arg-type]
     hold_meaning(file, all_words(PQ, 2))
 
 
@@ -344,7 +385,7 @@ def hold_meaning(file: FormulaFile, words: list[tuple[str, ...]]) -> None:
 
 def test_propositions_whose_names_contain_each_other_are_told_apart() -> None:
     names = ["a", "ab", "b.", "(a"]
-    alphabet = Valuations.of(names)
+    alphabet = Valuations(names)
     for name, symbol in product(names, alphabet):
         file = parse_expression(f"'{name}'", None, props=names)
         assert Oracle(file).accepts((symbol,)) is (name in held(symbol))
@@ -353,7 +394,7 @@ def test_propositions_whose_names_contain_each_other_are_told_apart() -> None:
 
 
 def test_every_order_of_a_set_is_the_same_symbol() -> None:
-    alphabet = Valuations.of("pqr")
+    alphabet = Valuations("pqr")
     orders = chain.from_iterable(permutations(some) for some in subsets("pqr"))
     assert all(parse_word(f"{{{','.join(order)}}}", alphabet) == parse_word(f"{{{','.join(sorted(order))}}}", alphabet)
                for order in orders)  # fmt: skip

@@ -127,7 +127,7 @@ PROGRAM: list[Case] = [
     (["program", "meanings"], {"out": 1}, "at program.meanings.out: expected a string"),
     (["program", "letters", 0, "symbols"], ["a", "a"], "letters[0].symbols[1]: expected symbols of the alphabet, each"),
     (["program", "letters", 0, "value"], 1, "at program.letters[0].value: expected a rational"),
-    (["program", "letters", 0, "scale"], "1", "at program.letters[0]: expected keys among name, symbols, value"),
+    (["program", "letters", 0, "scale"], "1", "at program.letters[0]: expected keys among name, symbols, holds, value"),
     (["program", "encodings", 0, "value"], 1, "at program.encodings[0].value: expected a string"),
     (["program", "layers", 0, "ffn"], {}, "at program.layers[0]: expected keys among heads, units, biases"),
     (["program", "layers", 0, "units"], ..., "at program.layers[0]: expected an object with the key 'units'"),

@@ -34,7 +34,7 @@ from hardsim.lang.core import (
     operands,
 )
 from hardsim.lang.pretty import brief_formula
-from hardsim.lang.valuations import held_by
+from hardsim.lang.valuations import Holding, Symbols, everything
 from hardsim.network.columns import PositionFunction, PredicateColumn
 from hardsim.network.numbers import ONE
 from hardsim.network.store import Users
@@ -109,7 +109,7 @@ def _looks_ahead(node: Node) -> bool:
 def _is_true(core: Core, lit: Lit) -> bool:
     """Whether a literal is the constant `true`, so that a count of it is a position or a length."""
     node = core.nodes[lit.node]
-    return isinstance(node, Letters) and not lit.negated and node.symbols == frozenset(core.alphabet)
+    return isinstance(node, Letters) and not lit.negated and node.symbols == everything(core.alphabet)
 
 
 LONGEST_NAME, LONGEST_SOUGHT = 60, 40
@@ -188,9 +188,9 @@ class _Lowering:
         """The layers of all blocks."""
         root = self.core.root
         output, node = self.names[root.node], self.core.nodes[root.node]
-        if root.negated and isinstance(node, Letters):
+        if root.negated and (complement := self._complement(node)) is not None:
             # The complement is a column of the embedding too (for `false`, one that no symbol sets to 1).
-            output = self._letter(frozenset(self.core.alphabet) - node.symbols)
+            output = self._letter(complement)
         elif root.negated:
             output = ACCEPT
         else:
@@ -228,6 +228,10 @@ class _Lowering:
         layer = 1 + max((self.ready[operand] for operand in operands(node)), default=0)
         name = f"{type(node).__name__.lower()}{number}"
         match node:
+            case Letters(Holding(name=str())) if self.core.root == Lit(number, True):
+                # The complement of a proposition is no coordinate of the embedding: a clip writes it.
+                symbols = node.symbols
+                block = OperatorBlock((), (self.read(self._letter(symbols)),))
             case Letters(symbols):
                 return self._letter(symbols), 0
             case Edge(which):
@@ -290,20 +294,26 @@ class _Lowering:
             self.encodings[text] = Encoding(text, value or expression(text))
         return text
 
-    def _letter(self, symbols: frozenset[str]) -> str:
+    def _complement(self, node: Node) -> frozenset[str] | None:
+        """The symbols at which a node is false that is a function of the symbol alone, if they can be listed."""
+        if not isinstance(node, Letters) or isinstance(node.symbols, Holding):
+            true = isinstance(node, Letters) and node.symbols == everything(self.core.alphabet)
+            return frozenset() if true else None
+        return frozenset(self.core.alphabet) - node.symbols
+
+    def _letter(self, symbols: Symbols) -> str:
         """The embedding coordinate that is 1 on these symbols; all of them is the constant coordinate."""
-        if symbols == frozenset(self.core.alphabet):
+        if symbols == everything(self.core.alphabet):
             return ONE
         name = self._bracket(symbols)
         self.letters[name] = Letter(name, symbols)
         return name
 
-    def _bracket(self, symbols: frozenset[str]) -> str:
-        alphabet = self.core.alphabet
-        if held := held_by(symbols, alphabet):
-            return f"[{held}]"
-        if symbols and (missing := held_by(frozenset(alphabet) - symbols, alphabet)):
-            return f"[!{missing}]"
+    def _bracket(self, symbols: Symbols) -> str:
+        if isinstance(symbols, Holding):
+            return f"[{symbols.name or ''}]"
+        if not symbols:
+            return "[]"
         return f"[{' '.join(symbol for symbol in self.core.alphabet if symbol in symbols)}]"
 
     # ---- for readers ----

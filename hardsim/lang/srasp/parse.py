@@ -14,8 +14,9 @@ from hardsim.lang.arith import Arith, read_tree
 from hardsim.lang.ast import Sort
 from hardsim.lang.files import FileLine, ProgramLayout
 from hardsim.lang.lexer import CLOSING, MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, program_tokens
-from hardsim.lang.parse import constant_of, listed, logical, read_examples, source_of
+from hardsim.lang.parse import constant_of, logical, read_examples, source_of
 from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.valuations import listed
 from hardsim.lang.vocabulary import PROGRAM_VECTORS, brief, name_hint, quoted, symbol_hint
 from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, unprintable
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
+from hardsim.checking.engines import HardRunner
 from hardsim.checking.open import compile_formula, of_document, store_program, store_text
 from hardsim.checking.result import MPMATH
 from hardsim.checking.subject import ModelOptions, Subject
-from hardsim.errors import Unsupported
+from hardsim.checking.words import sample_words
+from hardsim.errors import InputError, Unsupported
 from hardsim.lang import ast
 from hardsim.lang.ast import FormulaFile
 from hardsim.lang.core import Letters
 from hardsim.lang.desugar import desugar
 from hardsim.lang.parse import parse_expression, parse_text
-from hardsim.lang.valuations import Valuations
+from hardsim.lang.valuations import Valuations, everything
 from hardsim.program.regimes import PROVEN, REGIMES
+from tests.program.test_file import VALIDATOR as FORMAT_SCHEMA
 from tests.strategies import all_words, formulas
 from tests.subjects import agree, general_proof, proof_of
 
@@ -38,7 +43,7 @@ BOOLEAN = [
     "p & !p",
     "q | Y !q",
 ]
-PQ = Valuations.of(["p", "q"])
+PQ = Valuations(["p", "q"])
 
 
 def prop_subject(text: str, regime: str = "temperature", **options: Any) -> Subject:
@@ -90,11 +95,38 @@ def test_there_is_one_embedding_coordinate_for_each_proposition() -> None:
 def test_the_core_has_no_function_of_several_propositions_in_one_node() -> None:
     core = desugar(parse_expression("F(p & q | r)", None, props="p q r"))
     symbols = {node.symbols for node in core.nodes if isinstance(node, Letters)}
-    all_sets = Valuations.of(["p", "q", "r"])
-    assert symbols == {frozenset(all_sets), *(all_sets.holding(name) for name in "pqr")}
+    alphabet = Valuations(["p", "q", "r"])
+    assert symbols == {everything(alphabet), *(alphabet.holding(name) for name in "pqr")}
 
 
-@pytest.mark.parametrize(("text", "name"), [("p", "[p]"), ("!p", "[!p]"), ("true", "1")])
+def test_nothing_is_listed_of_58_propositions() -> None:
+    names = [f"p{k}" for k in range(58)]
+    text = "G(p0 -> F(p1 & p57)) & (!p2 W p3 | p40)"
+    subject = compile_formula(parse_text(f"props: {' '.join(names)}\nat: first\n{text}"), ModelOptions())
+    assert subject.model.embedding.shape == (59, subject.model.dimension)
+    assert len(subject.program.letters) == 6
+    assert general_proof(subject).failing is None
+    assert proof_of(subject, 8).failing is None
+    alphabet, rng = subject.alphabet, Random(1)
+    agree(subject, [tuple(rng.choice(alphabet) for _ in range(n)) for n in (1, 2, 5) for _ in range(20)])
+
+
+def test_what_is_drawn_of_58_propositions_has_each_of_them_and_lacks_it() -> None:
+    names = [f"p{k}" for k in range(58)]
+    words = sample_words(Valuations(names), 3, 40, 0)
+    assert len(set(words)) == 40
+    sets = [set(symbol[1:-1].split(",")) for word in words for symbol in word]
+    # Of 120 sets, most of them drawn evenly, each proposition is in some and not in others (but for about 2^-50).
+    assert all(0 < sum(name in some for some in sets) < len(sets) for name in names)
+
+
+@pytest.mark.parametrize("at", ["last", "first"])
+def test_a_proposition_alone_or_negated_is_the_whole_formula(at: str) -> None:
+    for text in ("p", "!p", "!(p & !q)", "true", "false"):
+        agree(prop_subject(text, at=at), all_words(PQ, 2))
+
+
+@pytest.mark.parametrize(("text", "name"), [("p", "[p]"), ("!p", "accept"), ("true", "1"), ("false", "[]")])
 def test_a_formula_of_one_proposition_is_read_off_its_coordinate(text: str, name: str) -> None:
     assert prop_subject(text).program.output == name
 
@@ -104,6 +136,44 @@ def test_formulas_over_propositions_are_proved(text: str) -> None:
     subject = compile_formula(parse_expression(text, None, props="p q r"), ModelOptions())
     assert proof_of(subject, 8).failing is None
     assert general_proof(subject).failing is None
+
+
+def test_compiled_files_of_58_propositions_list_nothing() -> None:
+    names = [f"p{k}" for k in range(58)]
+    text = f"props: {' '.join(names)}\nat-most-one: p1 p2\nG(p0 -> O(p1 & p57))\n"
+    subject = compile_formula(parse_text(text), ModelOptions())
+    words = [("{p0,p1,p57}", "{}"), ("{p0,p57}", "{p57}"), ("{p2}",), ("{p1,p57}",), ("{p0}",)]
+    words.sort(key=len)  # accepted unless the last position has p0, and nowhere p1 and p57 held together
+    agree(subject, words)
+    for document in (store_text(subject), store_program(subject)):
+        assert len(document) < 40_000
+        again = of_document(document.encode(), "again.json")
+        assert again.alphabet == subject.alphabet
+        made = again.made
+        assert made is not None
+        assert made.program.letters == subject.program.letters
+        assert (made.stored, made.sharpness) == (subject.stored, subject.sharpness)
+        assert [HardRunner(made).answer(word) for word in words] == [True, True, False, True, True]
+    FORMAT_SCHEMA.validate(json.loads(store_program(subject)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"alphabet": {"props": ["p", "p"]}}, "the proposition p is given twice"),
+        ({"alphabet": {"props": []}}, "there are no propositions"),
+        ({"alphabet": {"props": ["p", "q"], "constraints": [{"key": "one-of", "names": ["r"]}]}}, "each once"),
+        ({"alphabet": {"props": ["p", "q"], "constraints": [{"key": "some", "names": ["p"]}]}}, "one-of, at-most-one"),
+        ({"letters": [{"name": "[p]", "holds": "z"}]}, "a proposition"),
+        ({"letters": [{"name": "[p]", "symbols": ["{p}"]}]}, "holds, and the proposition that has the value"),
+    ],
+)
+def test_files_with_other_propositions_are_refused(change: dict[str, Any], message: str) -> None:
+    document = json.loads(store_program(prop_subject("p S q")))
+    document["program"] |= change
+    with pytest.raises(InputError) as caught:
+        of_document(json.dumps(document).encode(), "changed.json")
+    assert message in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_compiled_files_read_and_write_sets() -> None:
