@@ -145,7 +145,7 @@ class Arith:
     @cached_property
     def variables(self) -> frozenset[str]:
         """The names that occur in the expression."""
-        return frozenset(_names(self.tree))
+        return frozenset(names_in(self.tree))
 
     @cached_property
     def _function(self) -> Function:
@@ -430,16 +430,17 @@ class _NoValueError(Exception):
     """An operation has no value for its operands; raised with a hint and a message, in which {} is the operation."""
 
 
-def _names(tree: Expression) -> set[str]:
+def names_in(tree: Expression) -> set[str]:
+    """The names in an expression."""
     match tree:
         case Constant():
             return set()
         case Variable(name):
             return {name}
         case Negation(arg) | Complement(arg) | Indicator(arg):
-            return _names(arg)
+            return names_in(arg)
         case Operation(_, left, right):
-            return _names(left) | _names(right)
+            return names_in(left) | names_in(right)
 
 
 _Binary: TypeAlias = Callable[[Any, Any], Any]

@@ -18,11 +18,11 @@ from math import lcm
 
 from hardsim.errors import SourceError, Unsupported
 from hardsim.lang import ast
-from hardsim.lang.arith import COMPARISONS
+from hardsim.lang.arith import Expression, names_in
 from hardsim.lang.ast import Conditional
 from hardsim.lang.crasp import related
 from hardsim.lang.crasp.parse import CountWhere, Extremum, conditions
-from hardsim.lang.crasp.related import Part, atoms, distance, period
+from hardsim.lang.crasp.related import HERE, atoms, distance, period
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.vocabulary import RESERVED
@@ -128,9 +128,9 @@ class _Translator:
 
     # ---- predicates ----
 
-    def positional(self, node: ast.Node, part: Part, name: str) -> ast.Node:
+    def positional(self, node: ast.Node, part: Expression, name: str) -> ast.Node:
         """A condition of one argument, at the position; formulas count positions from 1."""
-        if part.op in COMPARISONS and (known := related.congruence(part)):
+        if known := related.congruence(part):
             return _residue(node, *known)
         text = related.written(part, "(i - 1)")
         if text not in self.own:
@@ -140,13 +140,13 @@ class _Translator:
     def where(self, node: CountWhere, arg: ast.Node) -> ast.Node:
         """`#[predicate] arg`, by cases of i."""
         part = related.tree_of(self.holds[node.predicate])
-        both = [atom for atom in atoms(part) if len(atom.reads) == 2 and distance(atom) is None]
+        both = [atom for atom in atoms(part) if len(names_in(atom)) == 2 and distance(atom) is None]
         if None in map(period, both):
             raise self.refusal(node, "it compares i and j other than by distance or modulo a constant")
         if related.settles(part) > FARTHEST:
             raise self.refusal(node, f"whether i - j is more than {FARTHEST} matters there")
         modulus = lcm(*(period(atom) or 1 for atom in both))
-        if modulus * 2 ** len({atom for atom in atoms(part) if atom.reads == {0}}) > MOST_CASES:
+        if modulus * 2 ** len({atom for atom in atoms(part) if names_in(atom) == {HERE.name}}) > MOST_CASES:
             raise self.refusal(node, f"it has more than {MOST_CASES} cases of i")
         return self.by_position(node, part, modulus, arg)
 
@@ -158,9 +158,9 @@ class _Translator:
         )
         return Unsupported(self.source, node.span, f"#[{node.predicate}] has no construction: {why}", hint=hint)
 
-    def by_position(self, node: CountWhere, part: Part, modulus: int, arg: ast.Node) -> ast.Node:
+    def by_position(self, node: CountWhere, part: Expression, modulus: int, arg: ast.Node) -> ast.Node:
         """A case for each value of a comparison of i, and for each residue of i."""
-        atom = next((one for one in atoms(part) if one.reads == {0}), None)
+        atom = next((one for one in atoms(part) if names_in(one) == {HERE.name}), None)
         if atom is not None:
             sides = [
                 self.by_position(node, related.decided(part, atom, value), modulus, arg) for value in (True, False)
@@ -171,7 +171,7 @@ class _Translator:
             term = Conditional(_residue(node, modulus, residue), one, term, span=node.span)
         return term
 
-    def by_distance(self, node: CountWhere, part: Part, arg: ast.Node) -> ast.Node:
+    def by_distance(self, node: CountWhere, part: Expression, arg: ast.Node) -> ast.Node:
         """The sum over the ranges of distances at which a condition of j remains the same."""
         far, span, terms = related.settles(part), node.span, list[ast.Node]()
         for remains, several in groupby(range(far + 1), lambda d: related.at_distance(part, d)):
