@@ -34,7 +34,7 @@ FALSE: Final = Operation("!=", Constant(0), Constant(0))
 
 
 def tree_of(predicate: OwnPredicate) -> Expression:
-    """The condition of a predicate, of I and THERE."""
+    """The condition of a predicate, of HERE and THERE."""
     return _replaced(predicate.condition, dict(zip(predicate.definition.params, (HERE, THERE), strict=True)))
 
 
