@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TextIO, cast
 
 from hardsim.checking.execution import DASK, LOCAL, RAY, Crew, DaskCrew, LocalCrew, Lost, RayCrew, need
@@ -79,12 +80,23 @@ class _MainThread:
         return getattr(self._stream, name)
 
 
+def _unless_ended(told: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs) -> None:
+    """Tell of an error in a thread, but not in that of loky's processes when they are being ended: it may fail over
+    work that is given up at the same moment."""
+    flags = getattr(args.thread, "executor_flags", None)
+    if flags is None or not flags.shutdown:
+        told(args)
+
+
 @contextmanager
 def quiet(whole: bool) -> Iterator[None]:
-    """Keep the libraries' remarks off the streams: of joblib that it started a process anew; with `whole` all warnings,
-    logs, and whatever other threads print."""
+    """Keep the libraries' remarks off the streams: of joblib that it started a process anew, or that work was wasted;
+    with `whole` all warnings, logs, and whatever other threads print."""
     with warnings.catch_warnings(), ExitStack() as stack:
-        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+        for remark in ("A worker stopped while some jobs", ".*tasks which were still being processed"):
+            warnings.filterwarnings("ignore", message=remark)
+        stack.callback(setattr, threading, "excepthook", threading.excepthook)
+        threading.excepthook = partial(_unless_ended, threading.excepthook)
         if whole:
             warnings.simplefilter("ignore")
             stack.callback(logging.disable, logging.root.manager.disable)

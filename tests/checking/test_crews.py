@@ -1,0 +1,51 @@
+"""What the libraries that start processes would say on the streams of a command."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from hardsim.checking import execution
+from hardsim.checking.crews import quiet
+from hardsim.checking.execution import Job, LocalCrew
+from tests.checking.test_execution import counting, shards
+
+
+@pytest.mark.parametrize(("shutdown", "told"), [(True, False), (False, True)])
+def test_an_error_of_the_thread_of_processes_that_are_ended_is_nothing_to_hear_of(
+    shutdown: bool, told: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise KeyError(9)
+
+    thread = threading.Thread(target=fail)
+    thread.executor_flags = SimpleNamespace(shutdown=shutdown)  # type: ignore[attr-defined]  # as loky's has
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    with quiet(whole=False):
+        thread.start()
+        thread.join()
+    assert ("KeyError: 9" in capsys.readouterr().err) == told
+    assert threading.excepthook is threading.__excepthook__
+
+
+def test_an_interrupt_just_after_the_first_shards_are_out_ends_their_processes(
+    recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = execution.without_interrupts
+
+    @contextmanager
+    def interrupted() -> Iterator[None]:
+        with whole():
+            yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(execution, "without_interrupts", interrupted)
+    with quiet(whole=False), LocalCrew(2) as crew, pytest.raises(KeyboardInterrupt):
+        list(crew.run(Job(counting, ()), shards(40)))
+    gc.collect()
+    assert [str(one.message) for one in recwarn] == []
