@@ -21,7 +21,9 @@ _DECIMALS = re.compile(r"\.[0-9]*")
 _STRONG = re.compile(r"\s*\[\s*!\s*\]")
 """What makes the next operator a strong one, in every dialect."""
 _BOUNDS = re.compile(r"\s*\[(?=\s*[-+.,:0-9])(?P<inside>[^\[\]()\n]*)(?P<end>\]?)")
-_NUMBERS = re.compile(r"\s*(?P<least>[0-9]+)\s*(?:(?:,|:|\.\.)\s*(?P<most>[0-9]+)\s*)?")
+_NUMBERS = re.compile(r"\s*(?P<least>[0-9]*)\s*(?:(?P<to>,|:|\.\.)\s*(?P<most>[0-9]*)\s*)?")
+_DOUBLY_QUOTED = re.compile(r'"([^"\s]+)"')
+"""A symbol or proposition as Spot, Owl and pylogics quote it."""
 _BRACED = re.compile(r"\{\s*(\w+)\s*\}")
 """A proposition as reelay writes it."""
 _COUNT = re.compile(r"#\s*([LR]?)\s*\[")
@@ -227,6 +229,9 @@ class _FormulaScanner(Scanner):
         if count := self.match(_COUNT):
             self.add("COUNT", count[1], count.end())
             return True
+        if quoted := self.match(_DOUBLY_QUOTED):
+            self.add("QUOTED", quoted[1], quoted.end())
+            return True
         braced = self.match(_BRACED)
         if braced is None or braced[0] in self.symbols:
             return False
@@ -252,16 +257,24 @@ class _FormulaScanner(Scanner):
         form = f"one number, as in {operator}[3]" if single else f"two numbers, as in {operator}[0,3]"
         if not single and operator not in vocabulary.PAIRED:
             raise self.error(place, f"{operator} has no bounds here", "", "bounds go with F G O H U S, and with X Y")
-        if not bounds["end"] or inside is None or (inside["most"] is None) is not single:
-            number = inside and inside["least"]
-            hint = f"write {operator}[0,{number}] or {operator}[{number},{number}]" if number and not single else ""
+        given = (inside["least"] if single else inside["most"]) if inside and bounds["end"] else ""
+        if not inside or not given or single is (inside["to"] is not None):
+            hint = self._closed(operator, inside, place) if inside and bounds["end"] and not single else ""
             raise self.error(place, f"these are no bounds of {operator}: {shown}", form, hint)
-        least, most = (self.integer(inside[name] or inside["least"], place) for name in ("least", "most"))
+        least, most = (self.integer(number, place) for number in (inside["least"] or "0", given))
         if most > LARGEST_BOUND:
             raise self.error(place, f"a bound larger than {LARGEST_BOUND:,}: {shown}", f"at most {LARGEST_BOUND:,}")
         if least > most:
             raise self.error(place, f"no position is within the bounds {shown}", "the smaller bound first")
         return f"{operator}[{least}]" if single else f"{operator}[{least},{most}]"
+
+    def _closed(self, operator: str, inside: re.Match[str], place: Span) -> str:
+        """What is written in place of bounds without a second one."""
+        number = inside["least"]
+        if not number or inside["to"] is None:
+            return f"write {operator}[0,{number}] or {operator}[{number},{number}]" if number else ""
+        form = vocabulary.UNBOUNDED[operator] if number.strip("0") else operator
+        return f"without a second bound it is written {form.format(n=number, m=self.integer(number, place) - 1)}"
 
     def word(self, word: str, end: int) -> None:
         known = word in self.symbols or word in self.names

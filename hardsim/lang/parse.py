@@ -66,7 +66,7 @@ _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", 
 _STARTS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "LPAR", "COUNT", "UNARY"})
 _TERM_OPERATORS = frozenset({"COMPARE", "MODULO", "SIGN", "STAR"})
 _OPERATOR_HINTS = {
-    "=": "= compares numbers; equivalence is written <->",
+    "=": "= compares numbers; equivalence is written <->, and p=1 is written p, p=0 !p",
     "!=": "!= compares numbers; of two formulas exactly one holds: ^",
     "<=": "<= compares numbers; implication is written ->",
 }
@@ -448,7 +448,7 @@ class Scope(Cited):
         """What an unknown word may have been meant to be."""
         known = {*vocabulary.RESERVED, *self.symbols, *self.lets, *self.predicates}
         pieces = segmented(word, sorted(filter(WORD.fullmatch, known), key=len))
-        if len(pieces) > 1 and not WORD_OPERATORS.isdisjoint(pieces):  # such as `GFa`
+        if len(pieces) > 1 and not WORD_OPERATORS.isdisjoint(pieces) and not foreign_hint(word):  # such as `GFa`
             return f"an operator needs a space before a letter or digit: {' '.join(pieces)}"
         comma = next((s for s in self.alphabet if s.rstrip(",;") == word), "")
         if comma:
@@ -461,7 +461,10 @@ class Scope(Cited):
             return f"a header line has a colon: {word}:"
         names = (*self.alphabet, *self.lets, *self.predicates, *CONSTANTS, *PREDICATES)
         cased = any(name.casefold() == word.casefold() for name in names)
-        return ("" if cased else foreign_hint(word)) or name_hint(word, names, WORD_OPERATORS)
+        hint = ("" if cased else foreign_hint(word)) or name_hint(word, names, WORD_OPERATORS)
+        if not hint and self.atom == "proposition" and word[0].isupper():
+            return f"a name that does not begin with a lower-case letter is declared: props: {word} ..."
+        return hint
 
     # ---- sorts: every method raises SourceError ----
 
@@ -543,7 +546,7 @@ class Scope(Cited):
         name = raw.text
         if raw.kind == "word" and name not in self.predicates:
             if name in self.lets or self.symbol_of(name, raw.at) is not None:
-                hint = f"put an operator between {name} and ("
+                hint = foreign_hint(name) or f"put an operator between {name} and ("
                 raise self.error(raw.at, f"{name} takes no argument", hint=hint)
             raise self.unknown(name, raw.at, "predicate or operator")
         (least, most), given = PREDICATES.get(name, (0, 1)), len(raw.args)
@@ -694,7 +697,10 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
             message = f"{shown} makes a formula, and a number is needed after {scope.written(before.span)}"
             return fail(place, message, "a number")
         if before and token.kind in ("RPAR", "RSQB"):
-            return fail(place, "nothing between the brackets" if before.kind in ("LPAR", "COUNT") else after, _OPERAND)
+            empty = before.kind in ("LPAR", "COUNT")
+            follows = tokens[index + 1].kind if index + 1 < len(tokens) else ""
+            hint = "() of other tools is written X" if empty and follows in _STARTS_OPERAND else ""
+            return fail(place, "nothing between the brackets" if empty else after, _OPERAND, hint)
         hint = "unequal is written !=" if shown == "<>" else ""
         return fail(place, f"missing operand before {shown}", _OPERAND, hint)
     if before.kind == "WORD" and not scope.knows(before.value, before.span):
@@ -709,7 +715,9 @@ def misfit_error(scope: Scope, tokens: Sequence[Lexeme], index: int, region: Spa
         return fail(place, "a second formula begins here", "an operator or the end of the file", hint)
     if token.kind == "WORD" and not scope.knows(token.value, place):
         return fail(place, f"unknown operator {shown}", "an operator", scope.hint(token.value))
-    return fail(place, f"missing operator before {shown}", "an operator or the end of the formula")
+    foreign = (foreign_hint(each.value) for each in (token, before) if each.kind == "WORD")
+    hint = next(filter(None, foreign), "")
+    return fail(place, f"missing operator before {shown}", "an operator or the end of the formula", hint)
 
 
 def _begins_anew(text: str, start: int, formula: int) -> bool:

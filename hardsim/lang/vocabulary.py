@@ -52,7 +52,9 @@ COMMON: Spellings = {
 _OPERATORS: Spellings = {
     **COMMON,
     **spelled("MODULO", "mod"),
-    **spelled("UNARY", "! ~ ¬ not", "X", "WX wX N", "Y", "WY Z", "O", "H", "F <> ◇", "G [] □"),
+    **spelled("AND", "& /\\"),
+    **spelled("OR", "| \\/"),
+    **spelled("UNARY", "! ~ ¬ not", "X ○ ◯", "WX wX N", "Y", "WY Z", "O", "H", "F <> ◇", "G [] □"),
     **spelled("BINARY", "U", "R V", "W", "M", "S", "T"),
 }
 PREDICATES: Mapping[str, tuple[int, int]] = {
@@ -68,8 +70,12 @@ FORMULAS: Spellings = {
 }
 YIELDING: Spellings = {
     **spelled("CONSTANT", "true True TRUE tt", "false False FALSE ff", "first start"),
-    **spelled("UNARY", "O once", "H historically", "Y prev"),
+    **spelled("UNARY", "! NOT", "O once", "H historically", "Y prev pre"),
     **spelled("BINARY", "S since"),
+    **spelled("AND", "& AND"),
+    **spelled("OR", "| OR"),
+    **spelled("XOR", "^ XOR"),
+    **spelled("ARROW", "-> implies IMPLIES IMP", "<-> iff IFF EQUIV BIIMP"),
 }
 """Spellings of other tools that yield to symbols and names: what is known by such a word is meant by it."""
 WORD_OPERATORS = frozenset(words_of(_OPERATORS))
@@ -78,6 +84,15 @@ PREFIXES = re.compile(r"WX|wX|WY|[XNYZOHFG]")
 """The unary temporal operators that may stand before a letter or digit without a space, as in `GFa`."""
 PAIRED, SINGLE = frozenset("FGOHUS"), frozenset({"X", "WX", "Y", "WY"})
 """The operators that take two bounds, as in `F[0,3]`, and those that take a number of steps, as in `X[3]`."""
+UNBOUNDED = {
+    "F": "X[{n}] F a, with the strong X",
+    "G": "N[{n}] G a",
+    "O": "Y[{n}] O a",
+    "H": "Z[{n}] H a",
+    "U": "G[0,{m}] a & X[{n}] (a U b), with the strong X",
+    "S": "H[0,{m}] a & Y[{n}] (a S b)",
+}
+"""What stands for an operator with the bounds from n on, which are not read; m is n - 1, and n is at least 1."""
 DIALECTS = {"strong-next": "X", "weak-next": "WX"}
 """What a bare X is."""
 HEADER_KEYS = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source", "at", "dialect")
@@ -105,14 +120,14 @@ PROGRAM_RESERVED = frozenset(words_of(PROGRAMS)) | INDICES | PROGRAM_VECTORS | {
 """Words that are never names of vectors and relations; neither is a word that begins with Q_."""
 
 _CONNECTIVES: Mapping[str, str] = {
-    "->": "implies",
-    "<->": "iff equivalent equiv",
+    "->": "implies imp then",
+    "<->": "iff equivalent equiv biimp",
     "true": "tt",
     "false": "ff",
 }
 _TEMPORAL: Mapping[str, str] = {
-    "S": "since 𝒮",
-    "U": "until 𝒰",
+    "S": "since 𝒮 𝓢",
+    "U": "until 𝒰 𝓤",
     "R": "release releases",
     "W": "weakuntil weak_until unless",
     "M": "strongrelease strong_release",
@@ -121,7 +136,7 @@ _TEMPORAL: Mapping[str, str] = {
     "F": "eventually finally sometime sometimes",
     "X": "next nexttime tomorrow",
     "WX": "weaknext weak_next",
-    "Y": "previous previously prev yesterday",
+    "Y": "pre previous previously prev yesterday",
     "WY": "weakprevious weak_previous weakyesterday weak_yesterday",
     "O": "once",
     "H": "historically",
@@ -149,9 +164,9 @@ _LATEX_TEMPORAL: Mapping[str, str] = {
     "O": "blacklozenge",
     "Y": "ominus",
 }
-OVERLONG = re.compile(r"&{3,}|\|{3,}|<?-{2,}>|<?={2,}>|!==|={3,}")
+OVERLONG = re.compile(r"&{3,}|\|{3,}|<?-{2,}>|<?={2,}>|!==|={3,}|>>")
 """Operators of other languages that begin as one of these do; none of them can stand in a formula or program."""
-_OVERLONG = {"&": "&", "|": "|", "->": "-->  ==>", "<->": "<--> <==>", "!=": "!==", "=": "==="}
+_OVERLONG = {"&": "&", "|": "|", "->": "--> ==> >>", "<->": "<--> <==>", "!=": "!==", "=": "==="}
 
 
 def _written(names: Mapping[str, str], prefix: str = "") -> dict[str, str]:
@@ -187,15 +202,12 @@ _LOOK_ALIKES: Mapping[str, str] = {
 }
 LOOK_ALIKES: Mapping[str, str] = {
     **_LOOK_ALIKES,
-    "/\\": "and is written &",
-    "\\/": "or is written |",
     "%": "the remainder is written (t) mod m = r",
     "/": "there is no division: multiply both sides",
     "⟹": "implication is written ->",
     "≡": "equivalence is written <->",
     **_written(_TEMPORAL, "\\"),
     **_written(_LATEX_TEMPORAL, "\\"),
-    **dict.fromkeys("○◯", "next is written X"),
     **dict.fromkeys("◻⬜▢☐", "always is written G"),
     **dict.fromkeys("⋄◊♢⬦", "eventually is written F"),
     **dict.fromkeys("■◼⬛", "historically is written H"),
@@ -204,7 +216,8 @@ LOOK_ALIKES: Mapping[str, str] = {
     **dict.fromkeys("←⃖", "a count of what stands up to here is written #L[a]"),
     ";": "a formula has no mark at its end",
     "[": "square brackets occur in counts, as in #L[a], in bounds, as in F[0,3], and in [] and X[!] only",
-    **dict.fromkeys("{}", "brackets are round: ( )"),
+    **dict.fromkeys("{}", "brackets are round: ( ); in braces stands one proposition alone, as in {p}"),
+    '"': "what is quoted has no white space in it, as in \"a\" or 'a'",
     "#": "a count is written #L[a], #R[a] or #[a]; a comment begins with //",
     ":": "a header line is a key of letters and a colon, before the definitions and the formula",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -53,6 +54,21 @@ def tree(text: str, alphabet: str = "a b c", dialect: str | None = None) -> ast.
         ("once {a} & historically b", "O a & H b"),
         ("{a} since {b}", "a S b"),
         ("prev a", "Y a"),
+        ("pre{a}", "Y a"),
+        ("historically[:2]{a}", "H[0,2] a"),
+        ("a S[:3] b", "a S[0,3] b"),
+        ("○○a | ◯ b", "X X a | X b"),
+        (r"a /\ b \/ c", "a & b | c"),
+        ("NOT a AND b OR c XOR a", "!a & b | (c ^ a)"),
+        ("a implies b", "a -> b"),
+        ("a IMPLIES b IMP c", "a -> b -> c"),
+        ("a iff b EQUIV c BIIMP a IFF b", "a <-> b <-> c <-> a <-> b"),
+        ('"a" U G"b"', "a U G b"),
+        ("!a U b -> c", "((!a) U b) -> c"),
+        ("a U b U c", "a U (b U c)"),
+        ("a R b R c & a", "(a R (b R c)) & a"),
+        ("a & b -> c", "(a & b) -> c"),
+        ("a | b & c <-> a", "(a | (b & c)) <-> a"),
         ("once[2:4] a", "O[2,4] a"),
         ("GF[0,3]a", "G F[0,3] a"),
         ("<>[0..3]a", "F[0,3] a"),
@@ -72,6 +88,7 @@ def test_spellings(text: str, meant: str) -> None:
         ("tt True a", "tt & True", {"tt", "True"}),
         ("start once", "start & once", {"start", "once"}),
         ("since prev", "since S prev", {"since", "prev"}),
+        ("pre iff NOT AND", "pre & iff | NOT & AND", {"pre", "iff", "NOT", "AND"}),
         ("Xa GF", "Xa & GF", {"Xa", "GF"}),
         ("{a} a", "'{a}' & a", {"{a}", "a"}),
     ],
@@ -97,12 +114,25 @@ def test_new_spellings_yield_to_names() -> None:
         ("XXa", "a Xa", "XXa", "'XXa' is X Xa or X X a", ""),
         ("GFz", "a b", "GFz", "unknown symbol or name 'GFz'", ""),
         ("{z}", "a b", "z", "unknown symbol or name 'z'", "did you mean Z?"),
-        ("{a & b}", "a b", "{", "unknown operator {", "brackets are round: ( )"),
+        ("{a & b}", "a b", "{", "unknown operator {",
+         "brackets are round: ( ); in braces stands one proposition alone, as in {p}"),
         ("{a} & b", "{a} a b", "{a}", "unknown operator {a}", "the symbol {a} is written '{a}'"),
         ("F[3,1] a", "a", "[3,1]", "no position is within the bounds [3,1]", ""),
         ("F[3] a", "a", "[3]", "these are no bounds of F: [3]", "write F[0,3] or F[3,3]"),
         ("X[1,2] a", "a", "[1,2]", "these are no bounds of X: [1,2]", ""),
         ("F[0,-1] a", "a", "[0,-1]", "these are no bounds of F: [0,-1]", ""),
+        ("F[,] a", "a", "[,]", "these are no bounds of F: [,]", ""),
+        ("X[:2] a", "a", "[:2]", "these are no bounds of X: [:2]", ""),
+        ("a & b then b", "a b", "then", "unknown operator then", "then is written ->"),
+        ("a THEN b", "a b", "THEN", "unknown operator THEN", "then is written ->"),
+        ("a >> b", "a b", ">>", "unknown operator >>", ">> is written ->"),
+        ("()a", "a", ")", "nothing between the brackets", "() of other tools is written X"),
+        ('"a b" & a', "a", '"', 'unknown operator "', "what is quoted has no white space in it, as in \"a\" or 'a'"),
+        ("p=1 & p", "p", "p", "p is a formula, and a number is needed here",
+         "= compares numbers; equivalence is written <->, and p=1 is written p, p=0 !p"),
+        ("1 U a", "a", "1", "unknown symbol '1'", "1 is never a truth value: write true"),
+        ("a U b R a", "a b", "R", "two different temporal operators in a row, U and R, need brackets",
+         "write (... U ...) R ... or ... U (... R ...)"),
         ("a U[1,", "a", "[1,", "these are no bounds of U: [1,]", ""),
         ("a W[1,2] a", "a", "[1,2]", "W has no bounds here", "bounds go with F G O H U S, and with X Y"),
         ("F[0,10001] a", "a", "[0,10001]", "a bound larger than 10,000: [0,10001]", ""),
@@ -189,6 +219,32 @@ def test_bounds_that_are_not_compiled_are_still_evaluated() -> None:
     assert not Oracle(file).accepts("bb")
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("F[2:] a", "X[2] F a, with the strong X"),
+        ("G[2..] a", "N[2] G a"),
+        ("once[2:]{a}", "Y[2] O a"),
+        ("H[2,] a", "Z[2] H a"),
+        ("a U[2:] b", "G[0,1] a & X[2] (a U b), with the strong X"),
+        ("a S[2:] b", "H[0,1] a & Y[2] (a S b)"),
+    ],
+)
+def test_bounds_without_an_end_are_told_by_a_formula_that_means_them(text: str, written: str) -> None:
+    hint = raised(SourceError, parse_expression, text, "a b", match="these are no bounds").hint
+    assert hint == f"without a second bound it is written {written}"
+    # no bound is farther than the longest word
+    bounded, told = tree(re.sub(r"\[.*?\]", "[2,6]", text)), tree(written.partition(", with")[0])
+    for word in WORDS:
+        truths = [[formula_holds(node, word, i) for i in range(1, len(word) + 1)] for node in (bounded, told)]
+        assert truths[0] == truths[1], word
+
+
+def test_bounds_from_0_on_are_no_bounds() -> None:
+    hint = raised(SourceError, parse_expression, "F[0:] a", "a").hint
+    assert hint == "without a second bound it is written F"
+
+
 # ---- dialects ----
 
 
@@ -254,6 +310,27 @@ def test_propositions_are_mentioned_behind_glued_operators(glued: str, spaced: s
     wanted = parse_expression(spaced, None, props=" ".join(mentioned))
     assert (found.alphabet, found.formula) == (wanted.alphabet, wanted.formula)
     assert parse_text(f"{glued}\n", props=MENTIONED).formula == wanted.formula
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("always p", "always is written G"),
+        ("p until q", "until is written U"),
+        ("p -> next(q)", "next is written X"),
+        ("p & Req", "a name that does not begin with a lower-case letter is declared: props: Req ..."),
+    ],
+)
+def test_words_that_are_taken_for_propositions_are_told_apart_by_hints(text: str, hint: str) -> None:
+    assert raised(SourceError, parse_expression, text, None, props=MENTIONED).hint == hint
+
+
+def test_quoted_propositions_are_mentioned_whatever_their_letters() -> None:
+    found = parse_expression("G(\"Create\" -> F 'Ship')", None, props=MENTIONED)
+    assert (found.alphabet, found.formula) == (
+        parse_expression("Ship", None, props="Create Ship").alphabet,
+        parse_expression("G(Create -> F Ship)", None, props="Create Ship").formula,
+    )
 
 
 def test_a_defined_name_behind_a_glued_operator_is_no_proposition() -> None:
