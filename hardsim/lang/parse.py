@@ -232,8 +232,8 @@ def agreed_alphabet(
 
 def _mentioned(source: Source, regions: Sequence[Span], names: Collection[str]) -> Valuations:
     """The alphabet of the propositions that a text mentions: its words that are none of some names and begin as
-    propositions do, perhaps after prefix operators without spaces, and quoted ones. Raises SourceError if there is
-    none, or there are too many."""
+    propositions do, perhaps after prefix operators without spaces, and quoted ones; none where constants alone stand.
+    Raises SourceError if there are other words alone, or too many propositions."""
     tokens = [token for region in regions for token in formula_tokens(source, region, (), names)]
     words = {token: token.kind == "WORD" and _GLUED.fullmatch(token.value) for token in tokens}
     found = dict.fromkeys(
@@ -241,12 +241,12 @@ def _mentioned(source: Source, regions: Sequence[Span], names: Collection[str]) 
         for token, word in words.items()
         if token.value not in names and (word or token.kind == "QUOTED")
     )
-    if not found:
+    if not found and (not tokens or any(token.kind == "WORD" and token.value not in names for token in tokens)):
         place, expected = regions[-1] if regions else Span(0, 1), "a name that begins with a lower-case letter or _"
         hint = "declare the propositions in the header: props: p q"
         raise SourceError(source, place, "no proposition is mentioned here", expected, hint)
     try:
-        return check_propositions(tuple(found))
+        return check_propositions(tuple(found)) if found else Valuations(())
     except InputError as error:
         raise SourceError(source, regions[-1], error.message, "", error.hint) from None
 

@@ -146,7 +146,7 @@ def test_what_is_wrong_is_said_on_stderr_alone(
         (["-e", "F p", "--alphabet", "a b", "--props", "p q"], "--alphabet gives symbols and --props propositions"),
         (["-e", "F p", "--props", "p p"], "the proposition p is given twice"),
         (["-e", "F p", "--props", ""], "there are no propositions"),
-        (["-e", "F true", "--props", "auto"], "no proposition is mentioned here"),
+        (["-e", "F P", "--props", "auto"], "no proposition is mentioned here"),
         (["since", "--props", "p q"], "--props p q goes with -e"),
     ],
 )
