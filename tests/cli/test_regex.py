@@ -301,3 +301,33 @@ def test_options_decide_what_is_tried(hardsim: Cli, turns: Path) -> None:
 def test_in_a_process_of_its_own(turns: Path) -> None:
     outcome = process("equiv", "ab_plus", turns, "--json", "-")
     assert (outcome.code, json.loads(outcome.out)["results"][0]["verdict"]) == (0, "CERTIFIED")
+
+
+# ---- propositions ----
+
+
+def test_words_are_printed_in_the_order_of_the_first_file(hardsim: Cli, tmp_path: Path) -> None:
+    one = written(tmp_path / "one.ltl", "props: p q\naccept: {p}{q,p}\np & q\n")
+    two = written(tmp_path / "two.re", "props: q p\naccept: {p,q}{q}\n.*{q}|{p,q}\n")
+    for first, second, word in ((one, two, "{q}"), (two, one, "{q}")):
+        assert hardsim("equiv", first, second, "--json", "-").exits(1).result["word"] == [word]
+    same = written(tmp_path / "same.re", "props: q p\n.*{p,q}\n")
+    worse = written(tmp_path / "worse.re", "props: q p\n.*{p,q}&!({q,p}{p})&!(.{2}{p,q})\n")
+    hardsim("equiv", one, same, "--max-n", "4").exits(0, "CERTIFIED")
+    assert hardsim("equiv", same, worse).exits(1).out.splitlines()[3:4] == ["{}{}{q,p}"]
+    assert "{}{}{p,q}" in hardsim("equiv", one, worse).exits(1).out.splitlines()
+    hardsim("check", one, "--against", same, "--max-n", "3").exits(0, "CERTIFIED")
+    shown = hardsim("check", one, "--against", worse, "--max-n", "3").exits(1, "REFUTED")
+    assert "{}{}{p,q}" in shown.out.splitlines()
+
+
+def test_an_expression_over_sets(hardsim: Cli, tmp_path: Path) -> None:
+    many = " ".join(f"p{k}" for k in range(58))
+    big = written(tmp_path / "big.re", f"props: {many}\n.*{{p1,p3}}{{2}}\n")
+    assert hardsim("words", big, "--max-n", "2").clean().out.split() == ["{p1,p3}{p1,p3}"]
+    hardsim("words", big, "--max-n", "3").refused("to length 3, and at most 100,000 are listed", "smaller --max-n.")
+    hardsim("eval", big, "{}{p3,p1}{p1,p3}").clean("accept")
+    hardsim("equiv", big, big).exits(0, "PROVED")
+    bare = written(tmp_path / "bare.re", "{p}+{p,q}\n")
+    assert hardsim("words", bare, "--max-n", "3", "--props", "auto").clean().out.split() == ["{p}{p,q}", "{p}{p}{p,q}"]
+    hardsim("words", bare).refused("missing alphabet")
