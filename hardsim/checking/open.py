@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.desugar import desugar
+from hardsim.lang.files import normalised
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.regex.automaton import Automaton
@@ -68,6 +70,8 @@ OTHER = (
     "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
     "error bounds, declared gaps and what the heads are for of the specification"
 )
+
+_DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*[:=]", re.MULTILINE)
 
 CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
 
@@ -225,11 +229,13 @@ def read_input(
     props: str | None = None,
     alphabet: str | Sequence[str] | None = None,
     dialect: str | None = None,
+    beside: Alphabet | None = None,
 ) -> Input:
     """A formula file, a program, a regular expression, a compiled formula, or a hard-attention model: that of this
     path, or what is shipped under this name where there is no such path. With `props` (MENTIONED) the propositions of a
     formula or an expression that declares none, and no alphabet, are those that it mentions. `alphabet` is for what
-    need not declare one, C-RASP programs. A formula is read in a `dialect` if one is given.
+    need not declare one, C-RASP programs. A formula is read in a `dialect` if one is given. What declares no alphabet,
+    and is given none, has that of what it is read `beside`.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -237,12 +243,25 @@ def read_input(
     """
     place = located(path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
+    if beside is not None and alphabet is None and not declares(path):
+        found = _read_beside(data, place, path, beside, dialect)
+    else:
+        found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
     told = f"this is what is shipped; the file of this directory is {own}"
     return replace(found, remarked=(*found.remarked, told))
+
+
+def declares(path: str) -> bool:
+    """Whether a file says its own alphabet: C-RASP programs, formulas and expressions may leave it to whoever reads
+    them. InputError if it cannot be read; of what it says otherwise nothing is judged."""
+    place = located(path)
+    if place.endswith((PROGRAM, ".json")):
+        return True
+    text = read_bytes(place, LARGEST_TEXT, others=example_names).decode("utf-8", "replace")
+    return _DECLARES.search(normalised(text)) is not None
 
 
 def _read_data(
@@ -268,6 +287,17 @@ def _read_data(
     if not place.endswith(".json"):
         return of_formula(parse.parse_text(data, name, props=props, dialect=dialect), sha256)
     return of_document(data, name)
+
+
+def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect: str | None) -> Input:
+    """What declares no alphabet, over that of something else."""
+    sha256 = digest(data)
+    if place.endswith(CRASP):
+        # A program names symbols one by one: sets that are declared by propositions are not listed for it.
+        return _read_crasp(data, name, sha256, None if isinstance(alphabet, Valuations) else alphabet)
+    if place.endswith(REGEX):
+        return _read_regex(data, name, sha256, None, alphabet)
+    return of_formula(parse.parse_text(data, name, alphabet=alphabet, dialect=dialect), sha256)
 
 
 def of_document(data: bytes, name: str) -> Input:
@@ -348,8 +378,8 @@ def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
     return replace(given, made=made, remarked=(*notes, *warnings), warnings=warnings)
 
 
-def _read_regex(data: bytes, path: str, sha256: str, props: str | None) -> Input:
-    file = parse_regex(data, path, props)
+def _read_regex(data: bytes, path: str, sha256: str, props: str | None, alphabet: Alphabet | None = None) -> Input:
+    file = parse_regex(data, path, props, alphabet)
     refusal = file.error(
         "a regular expression is an oracle alone: it is not compiled into a network",
         f"hardsim check FILE --against {path} holds a formula, a program or a model against it; `hardsim words`, "

@@ -165,13 +165,13 @@ def read_examples(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[Ex
 
 
 def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Alphabet:
-    """The alphabet that is given outside a file: symbols, or propositions. Raises InputError for both, for none, and
-    for a bad one."""
+    """The alphabet that is given outside a file: symbols, or propositions, or what was read before. Raises InputError
+    for both, for none, and for a bad one."""
     if alphabet is not None and props is not None:
         raise InputError("symbols and propositions are both given", "give the alphabet or the propositions")
     if props is not None:
         return check_propositions(props)
-    return check_alphabet(alphabet or ())
+    return alphabet if isinstance(alphabet, Valuations) else check_alphabet(alphabet or ())
 
 
 def declared_alphabet(

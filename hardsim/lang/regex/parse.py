@@ -119,9 +119,12 @@ class RegexLayout(Layout):
         """Nothing is continued here but the expression."""
 
 
-def parse_regex(text: str | bytes, name: str = "<text>", props: str | None = None) -> RegexFile:
+def parse_regex(
+    text: str | bytes, name: str = "<text>", props: str | None = None, alphabet: Alphabet | None = None
+) -> RegexFile:
     """Parse a whole `.re` file and make its automaton; `name` is what errors cite. With `props` (MENTIONED) the
-    propositions of a file that declares none, and no alphabet, are those in the sets of the expression.
+    propositions of a file that declares none, and no alphabet, are those in the sets of the expression; with `alphabet`
+    that is its alphabet.
 
     Raises:
         SourceError: with the place of the first mistake of the text, of an example that the expression contradicts, or
@@ -129,7 +132,7 @@ def parse_regex(text: str | bytes, name: str = "<text>", props: str | None = Non
     """
     source = source_of(text, name, "an alphabet: line and an expression", "a small file: alphabet: a b, then (ab)*")
     layout = RegexLayout(source)
-    alphabet = declared_alphabet(layout, None, None)
+    alphabet = declared_alphabet(layout, None, None) or alphabet
     if alphabet is None and props == MENTIONED and layout.expression is not None:
         alphabet = _mentioned(source, layout.expression)
     if alphabet is None:
