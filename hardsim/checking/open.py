@@ -71,7 +71,7 @@ OTHER = (
     "error bounds, declared gaps and what the heads are for of the specification"
 )
 
-_DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*[:=]", re.MULTILINE)
+_DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
 
 CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
 

@@ -386,3 +386,12 @@ def test_a_formula_alone_has_the_propositions_of_what_it_is_held_against(hardsim
     hardsim("check", big, "--against", written(tmp_path / "p1.ltl", "p1\n"), "--max-n", "2").exits(0, "CERTIFIED")
     program = written(tmp_path / "set.cr", 'L = "{p1}"\n')
     hardsim("check", big, "--against", program).refused("have different alphabets")
+
+
+@pytest.mark.parametrize("command", [("words", "--max-n", "2"), ("eval", "ab")])
+def test_options_of_networks_are_told_to_be_without_use(hardsim: Cli, turns: Path, command: tuple[str, ...]) -> None:
+    name, *rest = command
+    words, options = ([], rest) if name == "words" else (rest, [])
+    outcome = hardsim(name, turns, *words, *options, "--regime", "position", "--tau", "1/n", "--single-head")
+    outcome.exits(0).says("--regime, --tau, --single-head: for networks and formulas", "an oracle alone")
+    assert "for networks" not in hardsim(name, turns, *words, *options).exits(0).err
