@@ -599,7 +599,7 @@ class Model:
             hold_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
             if request.against is not None:
-                other = read_input(request.against)
+                other = read_input(request.against, beside=given.alphabet)
                 given = replace(given, against=Semantics.of(other))
                 for text in other.notes:
                     remark(text)

@@ -27,7 +27,6 @@ from hardsim.checking.result import (
 from hardsim.checking.words import Effort, count_words, count_words_upto, plan_words, planned_count
 from hardsim.errors import Undecided
 from hardsim.lang.valuations import Numbering
-from hardsim.lang.words import check_word
 from hardsim.records import Natural, Record
 
 Report = Callable[[int, int, int], None]
@@ -106,6 +105,7 @@ def compare(left: Semantics, right: Semantics, options: EquivOptions, report: Re
         InputError: if their alphabets are different sets.
     """
     right.hold_alphabet(left.name, left.alphabet)
+    right = right.over(left.alphabet)
     work = _Automata(left, right) if _automata(left, right) else _Words(left, right, options, report)
 
     def result(partial: bool) -> EquivResult:
@@ -175,8 +175,7 @@ class _Words:
         self.lengths: list[EquivLength] = []
         self.word: Word | None = None
         self.done = 0
-        # A set may be written in another order by the second one.
-        examples = dict.fromkeys(check_word(word, self.alphabet) for word in chain(left.examples, right.examples))
+        examples = dict.fromkeys(chain(left.examples, right.examples))
         longer = sorted((word for word in examples if len(word) > options.max_n), key=len)
         self.examples = tuple(examples)
         self.pinned = {n: tuple(words) for n, words in groupby(longer, len)}

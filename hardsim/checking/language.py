@@ -42,7 +42,8 @@ def _hold_listed(name: str, automaton: Automaton, request: Request) -> None:
         found += more
         if found > request.budget:
             told = f"{name}: {plural(found, 'word')} to length {n}, and at most {count(request.budget)} are listed"
-            raise InputError(told, "Give a smaller --max-n, or allow more with --exhaustive.")
+            allowed = ", or allow more with --exhaustive." if found < LARGEST_COUNT else "."
+            raise InputError(told, f"Give a smaller --max-n{allowed}")
 
 
 def language(subject: Subject, request: Request) -> Iterator[Word]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.desugar import desugar
+from hardsim.lang.files import normalised
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.regex.automaton import Automaton
@@ -34,9 +36,9 @@ from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
-from hardsim.lang.valuations import Alphabet, Valuations, listed, same_symbols
+from hardsim.lang.valuations import Alphabet, Numbering, Valuations, listed, same_spelling, same_symbols, told_of
 from hardsim.lang.vocabulary import brief
-from hardsim.lang.words import check_word, written_word
+from hardsim.lang.words import written_word
 from hardsim.network.model import LengthTable, Schedule, Transformer
 from hardsim.network.reader import Reader
 from hardsim.network.store import Users, read_transformer, transformer_json
@@ -68,6 +70,8 @@ OTHER = (
     "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
     "error bounds, declared gaps and what the heads are for of the specification"
 )
+
+_DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
 
 CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
 
@@ -225,11 +229,13 @@ def read_input(
     props: str | None = None,
     alphabet: str | Sequence[str] | None = None,
     dialect: str | None = None,
+    beside: Alphabet | None = None,
 ) -> Input:
     """A formula file, a program, a regular expression, a compiled formula, or a hard-attention model: that of this
     path, or what is shipped under this name where there is no such path. With `props` (MENTIONED) the propositions of a
-    formula file that declares none, and no alphabet, are those that it mentions. `alphabet` is for what need not
-    declare one, C-RASP programs. A formula is read in a `dialect` if one is given.
+    formula or an expression that declares none, and no alphabet, are those that it mentions. `alphabet` is for what
+    need not declare one, C-RASP programs. A formula is read in a `dialect` if one is given. What declares no alphabet,
+    and is given none, has that of what it is read `beside`.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -237,12 +243,25 @@ def read_input(
     """
     place = located(path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
+    if beside is not None and alphabet is None and not declares(path):
+        found = _read_beside(data, place, path, beside, dialect)
+    else:
+        found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
     own = Path(place).name
     if place == path or not os.path.lexists(own) or same_file(own, place):
         return found
     told = f"this is what is shipped; the file of this directory is {own}"
     return replace(found, remarked=(*found.remarked, told))
+
+
+def declares(path: str) -> bool:
+    """Whether a file says its own alphabet: C-RASP programs, formulas and expressions may leave it to whoever reads
+    them. InputError if it cannot be read; of what it says otherwise nothing is judged."""
+    place = located(path)
+    if place.endswith((PROGRAM, ".json")):
+        return True
+    text = read_bytes(place, LARGEST_TEXT, others=example_names).decode("utf-8", "replace")
+    return _DECLARES.search(normalised(text)) is not None
 
 
 def _read_data(
@@ -264,10 +283,21 @@ def _read_data(
     if place.endswith(PROGRAM):
         return _read_srasp(data, name, sha256)
     if place.endswith(REGEX):
-        return _read_regex(data, name, sha256)
+        return _read_regex(data, name, sha256, props)
     if not place.endswith(".json"):
         return of_formula(parse.parse_text(data, name, props=props, dialect=dialect), sha256)
     return of_document(data, name)
+
+
+def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect: str | None) -> Input:
+    """What declares no alphabet, over that of something else."""
+    sha256 = digest(data)
+    if place.endswith(CRASP):
+        # A program names symbols one by one: sets that are declared by propositions are not listed for it.
+        return _read_crasp(data, name, sha256, None if isinstance(alphabet, Valuations) else alphabet)
+    if place.endswith(REGEX):
+        return _read_regex(data, name, sha256, None, alphabet)
+    return of_formula(parse.parse_text(data, name, alphabet=alphabet, dialect=dialect), sha256)
 
 
 def of_document(data: bytes, name: str) -> Input:
@@ -348,8 +378,8 @@ def _read_srasp(data: bytes, path: str, sha256: str) -> Input:
     return replace(given, made=made, remarked=(*notes, *warnings), warnings=warnings)
 
 
-def _read_regex(data: bytes, path: str, sha256: str) -> Input:
-    file = parse_regex(data, path)
+def _read_regex(data: bytes, path: str, sha256: str, props: str | None, alphabet: Alphabet | None = None) -> Input:
+    file = parse_regex(data, path, props, alphabet)
     refusal = file.error(
         "a regular expression is an oracle alone: it is not compiled into a network",
         f"hardsim check FILE --against {path} holds a formula, a program or a model against it; `hardsim words`, "
@@ -389,6 +419,29 @@ class Members:
 
 
 @dataclass(frozen=True)
+class Respelled:
+    """A semantics asked about sets whose propositions may be in another order than in its own alphabet."""
+
+    oracle: Accepts | Runs
+    alphabet: Alphabet
+    """Its own."""
+
+    @cached_property
+    def _own(self) -> Callable[[str], str]:
+        return Numbering(self.alphabet).own
+
+    def __call__(self, word: Word) -> Answer:
+        return self.oracle(tuple(map(self._own, word)))
+
+    def many(self, words: Sequence[Word]) -> list[Answer]:
+        """Of words of one length."""
+        return self.oracle.many([tuple(map(self._own, word)) for word in words])
+
+    def __reduce__(self) -> tuple[type[Respelled], tuple[Accepts | Runs, Alphabet]]:
+        return Respelled, (self.oracle, self.alphabet)
+
+
+@dataclass(frozen=True)
 class Semantics:
     """The semantics of a file that accepts words, and the words of its examples."""
 
@@ -396,7 +449,7 @@ class Semantics:
     sha256: str
     kind: Opened
     alphabet: Alphabet
-    oracle: Accepts | Runs | Members
+    oracle: Accepts | Runs | Members | Respelled
     examples: tuple[Word, ...] = ()
 
     @classmethod
@@ -421,6 +474,19 @@ class Semantics:
             raise InputError(told, hint)
         return cls(given.name, given.sha256, given.kind, given.alphabet, oracle, examples)
 
+    def over(self, alphabet: Alphabet) -> Semantics:
+        """The same, of words as they are written in an alphabet with the same symbols."""
+        if same_spelling(alphabet, self.alphabet):
+            return self
+        oracle = self.oracle
+        if isinstance(oracle, Members):
+            oracle = Members(oracle.automaton.over(alphabet))
+        elif not isinstance(oracle, Respelled):
+            oracle = Respelled(oracle, self.alphabet)
+        own = Numbering(alphabet).own
+        examples = tuple(tuple(map(own, word)) for word in self.examples)
+        return replace(self, alphabet=alphabet, oracle=oracle, examples=examples)
+
     def hold_alphabet(self, name: str, alphabet: Alphabet) -> None:
         """Hold that words are over the same symbols, in whatever order.
 
@@ -428,7 +494,7 @@ class Semantics:
             InputError: with both alphabets.
         """
         if not same_symbols(alphabet, self.alphabet):
-            told = f"{name} and {self.name} have different alphabets: {listed(alphabet)}; {listed(self.alphabet)}"
+            told = f"{name} and {self.name} have different alphabets: {_shown(alphabet)}; {_shown(self.alphabet)}"
             raise InputError(told, "Give both the same symbols; their order does not matter.")
 
     def judging(self, subject: Subject) -> Subject:
@@ -441,9 +507,15 @@ class Semantics:
             told = f"{subject.name} maps words to words, and {self.name} says which words are accepted"
             raise InputError(told, "Name what accepts words, or leave out --against.")
         self.hold_alphabet(subject.name, subject.alphabet)
-        # A set may be written in another order here.
-        examples = (*subject.examples, *((check_word(word, subject.alphabet), None) for word in self.examples))
-        return replace(subject, oracle=self.oracle, against=self.name, examples=examples, pins=True)
+        meant = self.over(subject.alphabet)
+        examples = (*subject.examples, *((word, None) for word in meant.examples))
+        return replace(subject, oracle=meant.oracle, against=self.name, examples=examples, pins=True)
+
+
+def _shown(alphabet: Alphabet) -> str:
+    """What an alphabet is, for messages that hold two against each other."""
+    more = f" ({len(alphabet):,} symbols)" if not isinstance(alphabet, Valuations) and len(alphabet) > 20 else ""
+    return listed(told_of(alphabet), 20) + more
 
 
 # ---- subjects ----

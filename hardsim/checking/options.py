@@ -234,6 +234,9 @@ class Request:
         """A remark on what was asked for and does not apply to an input (a hard-attention model may have a beta of its
         own); None if all does."""
         formula = given.formula if given.made is None else None
+        if given.kind == "re":
+            named = self.given(f"{MODEL} epsilon engine dps dialect").replace("_", "-")
+            return f"{named}: for networks and formulas; a regular expression is an oracle alone" if named else None
         if self.dialect is not None and (formula is None or formula.oracle is not None):
             return "--dialect: for formulas as text"
         if given.formula is not None:

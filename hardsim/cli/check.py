@@ -36,6 +36,8 @@ def command(request: Request) -> None:
     hold_pinnable(request)
     with crews(request, note) as staff, session("check", request, request.seed) as current:
         given = list(current.read())
+        if request.against is not None and not given:
+            return  # what was wrong has been told
         hold_placed(request, given)
         kept = _checkpoint(current)
         if kept is None or not kept.complete:

@@ -15,7 +15,7 @@ import typer
 
 from hardsim.checking.engines import few_digits
 from hardsim.checking.interrupts import held, interruptible, settle_signals
-from hardsim.checking.open import Input, Semantics, expand_paths, read_expression, read_input
+from hardsim.checking.open import Input, Semantics, declares, expand_paths, read_expression, read_input
 from hardsim.checking.options import ALL, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.subject import Subject
@@ -26,7 +26,7 @@ from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Sink
-from hardsim.lang.valuations import MENTIONED
+from hardsim.lang.valuations import MENTIONED, Alphabet
 from hardsim.lang.words import written_word
 from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
@@ -178,13 +178,21 @@ class Session:
         """
         request = self.request
         check_source(request)
-        against = None if request.against is None else self._semantics(request.against)
+        against: Semantics | None = None
+        if request.against is not None:
+            declared = True
+            self.spare(request.against)
+            with self.guard(request.against):
+                declared = declares(request.against)
+                against = self._semantics(request.against) if declared else None
+            if against is None and declared:
+                return
         if request.expression is not None:
             with self.guard(EXPRESSION):
                 given = read_expression(
                     request.expression, request.alphabet, props=request.props, dialect=request.dialect
                 )
-                yield self._welcome(replace(given, against=against))
+                yield self._welcome(self._held(given, against))
             return
         names: list[str] = []
         for path in request.files or []:
@@ -198,16 +206,40 @@ class Session:
             self.started = perf_counter()
             with self.guard(name):
                 with patient(f"{name}: reading it takes long, its examples being judged"):
-                    found = read_input(name, props=request.props, alphabet=request.alphabet, dialect=request.dialect)
-                yield self._welcome(replace(found, against=against))
+                    found = read_input(
+                        name,
+                        props=request.props,
+                        alphabet=request.alphabet,
+                        dialect=request.dialect,
+                        beside=self._compared(name, names),
+                    )
+                yield self._welcome(self._held(found, against))
 
-    def _semantics(self, name: str) -> Semantics:
-        """The semantics of a file that others are held against."""
-        self.spare(name)
+    def _compared(self, name: str, names: Sequence[str]) -> Alphabet | None:
+        """The alphabet of the one that a file is compared with, if it declares none of its own and that one does."""
+        if self.command != "equiv" or len(names) != len({*names}) or len(names) != 2 or declares(name):
+            return None
+        other = names[names.index(name) - 1]
+        try:
+            return read_input(other, dialect=self.request.dialect).alphabet if declares(other) else None
+        except HardsimError:  # which is told where that one is read
+            return None
+
+    def _held(self, given: Input, against: Semantics | None) -> Input:
+        """An input with what it is held against, which may have the input's own alphabet."""
+        if against is None and self.request.against is not None:
+            against = self._semantics(self.request.against, given.alphabet)
+        return replace(given, against=against)
+
+    def _semantics(self, name: str, beside: Alphabet | None = None) -> Semantics:
+        """The semantics of a file that others are held against, over their alphabet if it declares none."""
         with patient(f"{name}: reading it takes long, its examples being judged"):
-            found = read_input(name)
+            found = read_input(name, beside=beside)
             meant = Semantics.of(found)
-        self.inputs.append(InputRead.of(found.name, found.sha256, found.alphabet))
+        read = InputRead.of(found.name, found.sha256, found.alphabet)
+        if read in self.inputs:  # and its remarks made
+            return meant
+        self.inputs.append(read)
         own = "--dialect: for what is checked; a line dialect: in this file says how it is read"
         for remark in (*found.notes, *([own] if self.request.dialect and found.formula else [])):
             self.remark(found.name, None, remark, tell=note)

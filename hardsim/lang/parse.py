@@ -165,19 +165,20 @@ def read_examples(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[Ex
 
 
 def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Alphabet:
-    """The alphabet that is given outside a file: symbols, or propositions. Raises InputError for both, for none, and
-    for a bad one."""
+    """The alphabet that is given outside a file: symbols, or propositions, or what was read before. Raises InputError
+    for both, for none, and for a bad one."""
     if alphabet is not None and props is not None:
         raise InputError("symbols and propositions are both given", "give the alphabet or the propositions")
     if props is not None:
         return check_propositions(props)
-    return check_alphabet(alphabet or ())
+    return alphabet if isinstance(alphabet, Valuations) else check_alphabet(alphabet or ())
 
 
-def _alphabet(
-    layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
-) -> Alphabet:
-    """What the header says, or else what is given."""
+def declared_alphabet(
+    layout: Layout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
+) -> Alphabet | None:
+    """What the header says, which is what is given if that is given too; None if it says nothing. Raises SourceError
+    for both kinds of lines, and for constraints on nothing."""
     own = layout.header("alphabet")
     declared = layout.header("props")
     exclusions = [line for line in layout.headers if line.name in ("one-of", "at-most-one")]
@@ -195,6 +196,16 @@ def _alphabet(
         raise layout.error(first.at, f"{first.name}: without props:", "a line props: with all propositions", hint)
     if own is not None:
         return agreed_alphabet(layout, own, read_alphabet(layout.source, own.body), alphabet, props)
+    return None
+
+
+def _alphabet(
+    layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
+) -> Alphabet:
+    """What the header says, or else what is given."""
+    declared = declared_alphabet(layout, alphabet, props)
+    if declared is not None:
+        return declared
     if props == MENTIONED and alphabet is None:
         names = frozenset(line.name for line in layout.definitions)
         regions = [line.body for line in layout.definitions if not line.params]

@@ -251,6 +251,15 @@ def same_symbols(some: Alphabet, others: Alphabet) -> bool:
     return {*some} == {*others} if held is None or wanted is None else held.keys() == wanted.keys()
 
 
+def same_spelling(some: Alphabet, others: Alphabet) -> bool:
+    """Whether two alphabets that have the same symbols certainly write them the same."""
+    if isinstance(some, Valuations) and isinstance(others, Valuations):
+        return some.props == others.props
+    spelled, known = (others, some) if isinstance(some, Valuations) else (some, others)
+    written = known if isinstance(known, Valuations) else {*known}
+    return all(symbol in written for symbol in spelled)
+
+
 def listing(symbols: Symbols, alphabet: Alphabet) -> list[str]:
     """Some symbols, one by one, in the order of the alphabet."""
     return [symbol for symbol in alphabet if symbol in symbols]
@@ -267,11 +276,15 @@ class Numbering(dict[str, int]):
         self.alphabet = alphabet
 
     def __missing__(self, symbol: str) -> int:
-        try:
-            self[symbol] = self.alphabet.index(symbol)
-        except ValueError:
-            raise KeyError(symbol) from None
+        own = set_symbol(members_of(symbol), self.alphabet) if _SET.fullmatch(symbol) else None
+        if own is None:
+            raise KeyError(symbol)
+        self[symbol] = self.alphabet.index(own)
         return self[symbol]
+
+    def own(self, symbol: str) -> str:
+        """A symbol as it is written in the alphabet."""
+        return self.alphabet[self[symbol]]
 
 
 def holds_at(symbols: Container[str], alphabet: Sequence[str], numbers: NDArray[Any]) -> NDArray[Any]:

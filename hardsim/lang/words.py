@@ -212,6 +212,14 @@ def _symbols(source: Source, pieces: Sequence[tuple[str, Span]], alphabet: Seque
     return tuple(symbol for text, _ in pieces for symbol in ([text] if long else text))
 
 
+def read_set(source: Source, region: Span, alphabet: Sequence[str]) -> str:
+    """The symbol of the set at a place, its propositions in any order, in an alphabet of sets. Raises SourceError for
+    what is no set of the alphabet."""
+    found = _SET_PIECE.fullmatch(source.text, region.start, region.end)
+    assert found is not None  # whoever asks has seen its braces
+    return _set_symbol(source, found, alphabet)
+
+
 def _whole_set(text: str) -> re.Match[str]:
     """The text of one set, or of what is none, as `_set_symbol` takes it."""
     found = _SET_PIECE.fullmatch(text) or re.compile(".*", re.DOTALL).fullmatch(text)

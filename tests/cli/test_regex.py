@@ -301,3 +301,97 @@ def test_options_decide_what_is_tried(hardsim: Cli, turns: Path) -> None:
 def test_in_a_process_of_its_own(turns: Path) -> None:
     outcome = process("equiv", "ab_plus", turns, "--json", "-")
     assert (outcome.code, json.loads(outcome.out)["results"][0]["verdict"]) == (0, "CERTIFIED")
+
+
+# ---- propositions ----
+
+
+def test_words_are_printed_in_the_order_of_the_first_file(hardsim: Cli, tmp_path: Path) -> None:
+    one = written(tmp_path / "one.ltl", "props: p q\naccept: {p}{q,p}\np & q\n")
+    two = written(tmp_path / "two.re", "props: q p\naccept: {p,q}{q}\n.*{q}|{p,q}\n")
+    for first, second, word in ((one, two, "{q}"), (two, one, "{q}")):
+        assert hardsim("equiv", first, second, "--json", "-").exits(1).result["word"] == [word]
+    same = written(tmp_path / "same.re", "props: q p\n.*{p,q}\n")
+    worse = written(tmp_path / "worse.re", "props: q p\n.*{p,q}&!({q,p}{p})&!(.{2}{p,q})\n")
+    hardsim("equiv", one, same, "--max-n", "4").exits(0, "CERTIFIED")
+    assert hardsim("equiv", same, worse).exits(1).out.splitlines()[3:4] == ["{}{}{q,p}"]
+    assert "{}{}{p,q}" in hardsim("equiv", one, worse).exits(1).out.splitlines()
+    hardsim("check", one, "--against", same, "--max-n", "3").exits(0, "CERTIFIED")
+    shown = hardsim("check", one, "--against", worse, "--max-n", "3").exits(1, "REFUTED")
+    assert "{}{}{p,q}" in shown.out.splitlines()
+
+
+def test_an_expression_over_sets(hardsim: Cli, tmp_path: Path) -> None:
+    many = " ".join(f"p{k}" for k in range(58))
+    big = written(tmp_path / "big.re", f"props: {many}\n.*{{p1,p3}}{{2}}\n")
+    assert hardsim("words", big, "--max-n", "2").clean().out.split() == ["{p1,p3}{p1,p3}"]
+    hardsim("words", big, "--max-n", "3").refused("to length 3, and at most 100,000 are listed", "smaller --max-n.")
+    hardsim("eval", big, "{}{p3,p1}{p1,p3}").clean("accept")
+    hardsim("equiv", big, big).exits(0, "PROVED")
+    bare = written(tmp_path / "bare.re", "{p}+{p,q}\n")
+    assert hardsim("words", bare, "--max-n", "3", "--props", "auto").clean().out.split() == ["{p}{p,q}", "{p}{p}{p,q}"]
+    hardsim("words", bare).refused("missing alphabet")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("alphabet: a b\na(\n", "this bracket is never closed"), (None, "no such file")]
+)
+@pytest.mark.parametrize("command", [("check", "ab_plus"), ("eval", "ab_plus", "ab")])
+def test_a_mistake_in_what_others_are_held_against_is_bad_input(
+    hardsim: Cli, tmp_path: Path, text: str | None, told: str, command: tuple[str, ...]
+) -> None:
+    other = tmp_path / "other.re" if text is None else written(tmp_path / "other.re", text)
+    outcome = hardsim(*command, "--against", other, "--json", "-").exits(2)
+    document = outcome.json
+    assert (document["exit_code"], document["results"]) == (2, [])
+    (error,) = document["errors"]
+    assert (error["input"], error["exit_code"]) == (str(other), 2)
+    assert told in error["message"]
+    outcome.says(str(other), told)
+
+
+def test_what_declares_no_alphabet_has_that_of_what_it_is_held_against(hardsim: Cli, tmp_path: Path) -> None:
+    """Only a occurs in the program; over a alone the alphabets would differ."""
+    program = written(tmp_path / "last.cr", 'L = "a"\n')
+    formula = written(tmp_path / "last.ltl", "alphabet: b a\na\n")
+    foreign = written(tmp_path / "foreign.ltl", "alphabet: b c\nb\n")
+    hardsim("check", formula, "--against", program, "--max-n", "3").exits(0, "all 14 words up to length 3")
+    hardsim("equiv", formula, program, "--max-n", "3").exits(0, "CERTIFIED")
+    hardsim("equiv", program, formula, "--max-n", "3").exits(0, "CERTIFIED")
+    expression = ("check", "-e", "O a", "--alphabet", "a b", "--max-n", "2", "--against", program)
+    assert hardsim(*expression, "--json", "-").exits(1).result["mismatch"]["word"] == ["a", "b"]
+    document = hardsim("check", formula, foreign, "--against", program, "--max-n", "3", "--json", "-").exits(2).json
+    assert [one["verdict"] for one in document["results"]] == ["CERTIFIED"]
+    assert [one["input"] for one in document["errors"]] == [str(foreign)]
+    hardsim("equiv", program, foreign).exits(2)
+    found = package.load(formula).check(max_n=3, against=program)
+    assert (found.verdict, found.against) == ("CERTIFIED", str(program))
+
+
+def test_a_formula_alone_has_the_propositions_of_what_it_is_held_against(hardsim: Cli, tmp_path: Path) -> None:
+    bare, other = written(tmp_path / "bare.ltl", "p\n"), written(tmp_path / "other.re", ".*[{p}{p,q}]\n")
+    header = written(tmp_path / "header.ltl", "props: q p\np\n")
+    hardsim("check", header, "--against", bare, "--max-n", "2").exits(0, "all 20 words up to length 2")
+    hardsim("check", header, "--against", other, "--max-n", "2").exits(0, "all 20 words up to length 2")
+    hardsim("equiv", bare, header, "--max-n", "2").exits(0, "CERTIFIED")
+    hardsim("equiv", header, other, "--max-n", "2").exits(0, "CERTIFIED")
+    hardsim("check", bare, "--props", "auto", "--against", other).refused("unknown proposition 'q'")
+    hardsim("check", bare, "--props", "auto", "--against", bare, "--max-n", "2").exits(0, "all 6 words")
+    shown = hardsim("equiv", bare, other)
+    shown.refused("missing alphabet")
+    constrained = written(tmp_path / "constrained.ltl", "props: p q\none-of: p q\np\n")
+    hardsim("check", constrained, "--against", bare, "--max-n", "2").exits(0, "all 6 words up to length 2")
+    many = " ".join(f"p{k}" for k in range(58))
+    big = written(tmp_path / "big.ltl", f"props: {many}\np1\n")
+    hardsim("check", big, "--against", written(tmp_path / "p1.ltl", "p1\n"), "--max-n", "2").exits(0, "CERTIFIED")
+    program = written(tmp_path / "set.cr", 'L = "{p1}"\n')
+    hardsim("check", big, "--against", program).refused("have different alphabets")
+
+
+@pytest.mark.parametrize("command", [("words", "--max-n", "2"), ("eval", "ab")])
+def test_options_of_networks_are_told_to_be_without_use(hardsim: Cli, turns: Path, command: tuple[str, ...]) -> None:
+    name, *rest = command
+    words, options = ([], rest) if name == "words" else (rest, [])
+    outcome = hardsim(name, turns, *words, *options, "--regime", "position", "--tau", "1/n", "--single-head")
+    outcome.exits(0).says("--regime, --tau, --single-head: for networks and formulas", "an oracle alone")
+    assert "for networks" not in hardsim(name, turns, *words, *options).exits(0).err

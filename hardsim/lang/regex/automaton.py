@@ -8,13 +8,17 @@ counts, lists or compares speaks of lengths from 1 on.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count, islice
 from random import Random
 from typing import TypeAlias, TypeVar
 
 from hardsim.errors import Undecided
+from hardsim.lang.valuations import Alphabet, Numbering
 
 Word: TypeAlias = tuple[str, ...]
 Moves: TypeAlias = tuple[tuple[int, ...], ...]
@@ -31,15 +35,96 @@ class TooManyStates(Exception):
     """An automaton would have more than MAX_STATES states."""
 
 
+@dataclass(frozen=True)
+class SymbolClasses:
+    """A letter for each of some symbols, and one for all others: letters are numbered in the order in which their first
+    symbols stand in the alphabet, of which nothing else is listed."""
+
+    alphabet: Alphabet
+    named: tuple[int, ...]
+    """The numbers of the symbols that are a letter each, in order."""
+
+    @classmethod
+    def of(cls, alphabet: Alphabet, symbols: Iterable[str]) -> SymbolClasses:
+        """The letters that tell these symbols apart, each of which is in the alphabet."""
+        numbers = Numbering(alphabet)
+        return cls(alphabet, tuple(sorted({numbers[symbol] for symbol in symbols})))
+
+    @cached_property
+    def rest(self) -> int | None:
+        """The letter of all other symbols, if there are such."""
+        if len(self.named) == len(self.alphabet):
+            return None
+        return next(letter for letter in count() if letter == len(self.named) or self.named[letter] != letter)
+
+    @cached_property
+    def firsts(self) -> tuple[int, ...]:
+        """The number of the first symbol of each letter."""
+        # Before the first of the others all symbols are named, so that its number is its letter.
+        return self.named if self.rest is None else (*self.named[: self.rest], self.rest, *self.named[self.rest :])
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many symbols each letter stands for."""
+        others = len(self.alphabet) - len(self.named)
+        return tuple(others if letter == self.rest else 1 for letter in range(len(self.firsts)))
+
+    @cached_property
+    def _numbers(self) -> Numbering:
+        return Numbering(self.alphabet)
+
+    @cached_property
+    def _known(self) -> dict[int, int]:
+        """The letter of each named symbol, by number."""
+        return {number: letter for letter, number in enumerate(self.firsts) if letter != self.rest}
+
+    def letter(self, number: int) -> int:
+        """The letter of the symbol of a number."""
+        found = self._known.get(number, self.rest)
+        assert found is not None  # if there are no others, every symbol is known
+        return found
+
+    def __getitem__(self, symbol: str) -> int:
+        """The letter of a symbol, which is in the alphabet; a set may name its propositions in any order."""
+        return self.letter(self._numbers[symbol])
+
+    def symbols(self, letters: Collection[int]) -> Iterator[tuple[str, int]]:
+        """The symbols of some letters, in the order of the alphabet, each with its letter."""
+        if self.rest in letters:
+            numbers: Iterable[int] = range(len(self.alphabet))
+        else:
+            numbers = (self.firsts[letter] for letter in sorted(letters))
+        for number in numbers:
+            letter = self.letter(number)
+            if letter in letters:
+                yield self.alphabet[number], letter
+
+    def drawn(self, letter: int, rng: Random) -> str:
+        """A symbol of a letter, each with the same chance."""
+        number = rng.randrange(self.sizes[letter])
+        if letter != self.rest:
+            return self.alphabet[self.firsts[letter]]
+        # The place among the others, and as many named symbols as stand before it.
+        before = bisect_left(range(len(self.named)), 1, key=lambda k: int(self.named[k] - k > number))
+        return self.alphabet[number + before]
+
+    def common(self, other: SymbolClasses) -> tuple[SymbolClasses, list[tuple[int, int]]]:
+        """Letters that tell apart what either does, over this alphabet, and what each is in the two; the alphabets have
+        the same symbols, in whatever order."""
+        theirs = (other.alphabet[number] for number in other.named)
+        both = SymbolClasses(self.alphabet, tuple(sorted({*self.named, *(self._numbers[symbol] for symbol in theirs)})))
+        return both, [(self.letter(number), other[self.alphabet[number]]) for number in both.firsts]
+
+
 class Automaton:
     """The complete, minimal automaton of a language, with its states in the order in which they are reached; `letters`
-    says of each symbol, in the order of the alphabet, which letter it is."""
+    says of each symbol which letter it is."""
 
-    def __init__(self, letters: Mapping[str, int], moves: Moves, accepting: frozenset[int]) -> None:
-        self.letters, self.moves, self.accepting = dict(letters), moves, accepting
+    def __init__(self, letters: SymbolClasses, moves: Moves, accepting: frozenset[int]) -> None:
+        self.letters, self.moves, self.accepting = letters, moves, accepting
         self._alive = [accepting]
 
-    def __reduce__(self) -> tuple[type[Automaton], tuple[dict[str, int], Moves, frozenset[int]]]:
+    def __reduce__(self) -> tuple[type[Automaton], tuple[SymbolClasses, Moves, frozenset[int]]]:
         return Automaton, (self.letters, self.moves, self.accepting)
 
     # ---- words ----
@@ -53,9 +138,7 @@ class Automaton:
 
     def counts(self) -> Iterator[int]:
         """How many words of length 1, 2, 3, ... the language has; exact, and without end."""
-        sizes = [0] * len(self.moves[0])
-        for letter in self.letters.values():
-            sizes[letter] += 1
+        sizes = self.letters.sizes
         reached = {0: 1}
         while True:
             after: dict[int, int] = {}
@@ -70,15 +153,10 @@ class Automaton:
         return next(islice(self.counts(), n - 1, None))
 
     def words(self, n: int) -> Iterator[Word]:
-        """The words of length n of the language, in the order of the alphabet; as many steps as symbols are listed."""
-        if 0 not in self._leading(n):
-            return
-        states, word, left = [0], list[str](), [iter(self.letters.items())]
+        """The words of length n of the language, in the order of the alphabet, of which nothing is listed ahead."""
+        states, word, left = [0], list[str](), [self._following(0, n - 1)]
         while left:
-            alive = self._leading(n - len(word) - 1) if len(word) < n else frozenset()
-            found = next(
-                ((symbol, letter) for symbol, letter in left[-1] if self.moves[states[-1]][letter] in alive), None
-            )
+            found = next(left[-1], None)
             if found is None:
                 left.pop()
                 states.pop()
@@ -90,23 +168,28 @@ class Automaton:
                 word.pop()
             else:
                 states.append(self.moves[states[-1]][found[1]])
-                left.append(iter(self.letters.items()))
+                left.append(self._following(states[-1], n - len(word) - 1))
+
+    def _living(self, state: int, n: int) -> list[int]:
+        """The letters from a state after which n more symbols can be accepted."""
+        alive = self._leading(n)
+        return [letter for letter, target in enumerate(self.moves[state]) if target in alive]
+
+    def _following(self, state: int, n: int) -> Iterator[tuple[str, int]]:
+        """The symbols of these letters."""
+        return self.letters.symbols(frozenset(self._living(state, n)))
 
     def samples(self, n: int, count: int, rng: Random) -> list[Word]:
         """Distinct words of length n of the language, at most `count`. Each letter that still leads to one has the same
         chance, and so have the symbols of a letter: a rare branch of an expression gets its share."""
         if 0 not in self._leading(n):
             return []
-        symbols: dict[int, list[str]] = {}
-        for symbol, letter in self.letters.items():
-            symbols.setdefault(letter, []).append(symbol)
         found: dict[Word, None] = {}
         for _ in range(2 * count):
             state, word = 0, list[str]()
             for left in reversed(range(n)):
-                alive = self._leading(left)
-                letter = rng.choice([each for each, target in enumerate(self.moves[state]) if target in alive])
-                word.append(rng.choice(symbols[letter]))
+                letter = rng.choice(self._living(state, left))
+                word.append(self.letters.drawn(letter, rng))
                 state = self.moves[state][letter]
             found[tuple(word)] = None
             if len(found) == count:
@@ -131,16 +214,26 @@ class Automaton:
         """The automaton of the words over the alphabet that are not in the language."""
         return Automaton(self.letters, self.moves, frozenset(range(len(self.moves))) - self.accepting)
 
+    def over(self, alphabet: Alphabet) -> Automaton:
+        """The automaton of the same language over an alphabet with the same symbols, which may be in another order and,
+        if they are sets, written in another one."""
+        numbers = Numbering(alphabet)
+        named = sorted(numbers[self.letters.alphabet[number]] for number in self.letters.named)
+        letters = SymbolClasses(alphabet, tuple(named))
+        old = [self.letters[alphabet[number]] for number in letters.firsts]
+        return explored(
+            letters, 0, lambda state: [self.moves[state][letter] for letter in old], self.accepting.__contains__
+        )
+
     def intersection(self, other: Automaton) -> Automaton:
         """The automaton of the words of both languages, which are over the same symbols.
 
         Raises:
             TooManyStates: if it is too large before it is made minimal.
         """
-        letters, both = self._common(other)
+        letters, both = self.letters.common(other.letters)
         return explored(
             letters,
-            len(both),
             (0, 0),
             lambda pair: [(self.moves[pair[0]][one], other.moves[pair[1]][two]) for one, two in both],
             lambda pair: pair[0] in self.accepting and pair[1] in other.accepting,
@@ -153,8 +246,8 @@ class Automaton:
         Raises:
             Undecided: if more than MAX_PAIRS pairs of states would have to be looked at.
         """
-        letters, both = self._common(other)
-        symbols = [next(symbol for symbol, each in letters.items() if each == letter) for letter in range(len(both))]
+        letters, both = self.letters.common(other.letters)
+        symbols = [letters.alphabet[number] for number in letters.firsts]
         before: dict[tuple[int, int], tuple[tuple[int, int], str] | None] = {(0, 0): None}
         waiting = deque(before)
         while waiting:
@@ -174,14 +267,6 @@ class Automaton:
                 raise Undecided(f"{told} would have to be looked at")
         return None
 
-    def _common(self, other: Automaton) -> tuple[dict[str, int], list[tuple[int, int]]]:
-        """Letters that both automata tell apart, in the order in which their first symbols stand in the alphabet, and
-        what each is to the two."""
-        pairs = {symbol: (letter, other.letters[symbol]) for symbol, letter in self.letters.items()}
-        both = list(dict.fromkeys(pairs.values()))
-        places = {pair: place for place, pair in enumerate(both)}
-        return {symbol: places[pair] for symbol, pair in pairs.items()}, both
-
 
 def _path(
     before: Mapping[tuple[int, int], tuple[tuple[int, int], str] | None], pair: tuple[int, int], last: str
@@ -198,13 +283,12 @@ def _path(
 
 
 def explored(
-    letters: Mapping[str, int],
-    size: int,
+    letters: SymbolClasses,
     first: State,
     following: Callable[[State], Sequence[State]],
     accepted: Callable[[State], bool],
 ) -> Automaton:
-    """The minimal automaton of what is reached from a first state, over so many letters.
+    """The minimal automaton of what is reached from a first state.
 
     Raises:
         TooManyStates: if that is too much.
@@ -223,7 +307,7 @@ def explored(
             row.append(numbers[state])
         moves.append(tuple(row))
     accepting = {number for state, number in numbers.items() if accepted(state)}
-    return _quotient(letters, moves, accepting, _refined(moves, accepting, size))
+    return _quotient(letters, moves, accepting, _refined(moves, accepting, len(letters.firsts)))
 
 
 def _refined(moves: Sequence[tuple[int, ...]], accepting: set[int], size: int) -> list[int]:
@@ -260,7 +344,7 @@ def _refined(moves: Sequence[tuple[int, ...]], accepting: set[int], size: int) -
 
 
 def _quotient(
-    letters: Mapping[str, int], moves: Sequence[tuple[int, ...]], accepting: set[int], of: Sequence[int]
+    letters: SymbolClasses, moves: Sequence[tuple[int, ...]], accepting: set[int], of: Sequence[int]
 ) -> Automaton:
     """The automaton of the classes of states, in the order in which they are reached."""
     one = {number: state for state, number in enumerate(of)}

@@ -7,15 +7,16 @@ automaton is then a part like a symbol. Nothing is recursive, whatever the depth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 
 from hardsim.errors import SourceError
 from hardsim.lang.lexer import Cited
-from hardsim.lang.regex.automaton import MAX_STATES, Automaton, TooManyStates, explored
+from hardsim.lang.regex.automaton import MAX_STATES, Automaton, SymbolClasses, TooManyStates, explored
 from hardsim.lang.trees import Raw, levels
+from hardsim.lang.valuations import Alphabet
 
 MOST = 100_000
 """Parts of an expression with each repetition written out."""
@@ -25,23 +26,17 @@ class _TooManyParts(Exception):
     """An expression has more than MOST parts."""
 
 
-def automaton_of(text: Cited, expression: Raw, alphabet: Sequence[str]) -> Automaton:
+def automaton_of(text: Cited, expression: Raw, alphabet: Alphabet) -> Automaton:
     """The minimal automaton of an expression, which is a tree of `re.lark` with symbols of the alphabet.
 
     Raises:
         SourceError: at the part of the expression for which it would be too large, with the limit.
     """
     named = {node.text for node, _ in levels(expression) if node.kind == "symbol"}
-    return _made(text, expression, _letters(alphabet, named))
+    return _made(text, expression, SymbolClasses.of(alphabet, named))
 
 
-def _letters(alphabet: Sequence[str], named: Iterable[str]) -> dict[str, int]:
-    """A letter for each symbol that an expression names, and one for all others, in the order of the alphabet."""
-    known, numbers = set(named), dict[str | None, int]()
-    return {symbol: numbers.setdefault(symbol if symbol in known else None, len(numbers)) for symbol in alphabet}
-
-
-def _made(text: Cited, expression: Raw, letters: dict[str, int]) -> Automaton:
+def _made(text: Cited, expression: Raw, letters: SymbolClasses) -> Automaton:
     known: dict[int, Automaton] = {}
 
     def made(node: Raw) -> Automaton:
@@ -73,7 +68,7 @@ class _Parts:
     """The states of Thompson's construction (On-line problem solving: Regular expression search algorithm, 1968), with
     where each leads by a letter, or by nothing. `known` are parts that have an automaton."""
 
-    letters: dict[str, int]
+    letters: SymbolClasses
     known: dict[int, Automaton]
     by_letter: list[list[tuple[frozenset[int], int]]] = field(default_factory=list)
     by_nothing: list[list[int]] = field(default_factory=list)
@@ -85,7 +80,7 @@ class _Parts:
         while left:
             node, begin, finish = left.pop()
             left += self._part(node, begin, finish)
-        size = len({*self.letters.values()})
+        size = len(self.letters.firsts)
 
         def following(states: frozenset[int]) -> list[frozenset[int]]:
             targets: list[set[int]] = [set() for _ in range(size)]
@@ -95,7 +90,7 @@ class _Parts:
                         targets[letter].add(target)
             return [self._closed(some, end) for some in targets]
 
-        return explored(self.letters, size, self._closed({start}, end), following, lambda states: end in states)
+        return explored(self.letters, self._closed({start}, end), following, lambda states: end in states)
 
     def _state(self) -> int:
         if len(self.by_letter) > MOST:
@@ -119,14 +114,15 @@ class _Parts:
         from where it ends, so that several may share these two."""
         if id(node) in self.known:
             return self._automaton(self.known[id(node)], begin, finish)
+        every = set(range(len(self.letters.firsts)))
         match node.kind:
             case "symbol":
                 return self._reads({self.letters[node.text]}, begin, finish)
             case "any":
-                return self._reads(set(self.letters.values()), begin, finish)
+                return self._reads(every, begin, finish)
             case "set":
                 given = {self.letters[one.text] for one in node.args}
-                return self._reads({*self.letters.values()} - given if node.text else given, begin, finish)
+                return self._reads(every - given if node.text else given, begin, finish)
             case "empty":
                 self.by_nothing[begin].append(finish)
                 return iter(())

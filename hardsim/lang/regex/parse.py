@@ -2,28 +2,36 @@
 
 Loosest first: `|`, `&`, symbols side by side, then what repeats or complements one symbol, set or bracket. Where tools
 disagree brackets are required: `!a*` and `!ab`, and two repetitions in a row (which elsewhere may be a lazy one).
+
+Where symbols are sets of propositions, `{p}` is exactly that set, and braces are a repetition only if they stand after
+an operand and have numbers in them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from hardsim.errors import SourceError, Span, Unsupported
+from hardsim.errors import InputError, Source, SourceError, Span, Unsupported
 from hardsim.lang.ast import Example
 from hardsim.lang.files import HEADER, Layout
 from hardsim.lang.lexer import Cited, Lexeme, Scanner, bracket_error
-from hardsim.lang.parse import read_examples, source_of
+from hardsim.lang.parse import declared_alphabet, read_examples, source_of
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import MOST, automaton_of
 from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets, listed, propositions_of
 from hardsim.lang.vocabulary import brief, quoted, spelled, symbol_hint
-from hardsim.lang.words import has_long_symbols, read_alphabet, segmented, written_word
+from hardsim.lang.words import check_propositions, has_long_symbols, read_set, segmented, written_word
 
 _SIGNS = "|&!.*+?()[]{}'"
 _RUN = re.compile(r"[^\s|&!.*+?()\[\]{}']+")
+_BRACES = re.compile(r"\{[^{}]*\}")
+_MENTIONS = re.compile(r"'[^'\s]+'|(?<!\S)//[^\n]*|\{(?P<set>[^{}]*)\}")
+"""What is quoted, a comment, or braces."""
+_COUNTED = re.compile(r"[\s0-9,]*")
 _EMPTY = re.compile(r"\(\s*\)")
 _SET = re.compile(r"\[\s*(\^?)")
 _BOUNDS = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*)\s*\}")
@@ -55,7 +63,7 @@ class RegexFile:
     right. `origin` is the value of `source:`, `title` the first line if it is a comment; `notes` are remarks for the
     user."""
 
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
     expression: Raw
     automaton: Automaton
     layout: RegexLayout
@@ -83,10 +91,9 @@ class RegexLayout(Layout):
     """The parts of a `.re` file; `expression` is None if missing. Raises SourceError for lines out of order and unknown
     or repeated keys."""
 
-    keys = ("alphabet", "accept", "reject", "source")
+    keys = ("alphabet", "props", "one-of", "at-most-one", "accept", "reject", "source")
     hints: ClassVar = {
         "at": "at: belongs to formulas (.ltl files): an expression is about whole words",
-        "props": "props: belongs to formulas (.ltl files): give an expression an alphabet: line",
         **{key: f"{key}: belongs to programs (.srasp files)" for key in ("map", "pad", "output", "rel")},
     }
     expression: Span | None = None
@@ -112,8 +119,12 @@ class RegexLayout(Layout):
         """Nothing is continued here but the expression."""
 
 
-def parse_regex(text: str | bytes, name: str = "<text>") -> RegexFile:
-    """Parse a whole `.re` file and make its automaton; `name` is what errors cite.
+def parse_regex(
+    text: str | bytes, name: str = "<text>", props: str | None = None, alphabet: Alphabet | None = None
+) -> RegexFile:
+    """Parse a whole `.re` file and make its automaton; `name` is what errors cite. With `props` (MENTIONED) the
+    propositions of a file that declares none, and no alphabet, are those in the sets of the expression; with `alphabet`
+    that is its alphabet.
 
     Raises:
         SourceError: with the place of the first mistake of the text, of an example that the expression contradicts, or
@@ -121,11 +132,12 @@ def parse_regex(text: str | bytes, name: str = "<text>") -> RegexFile:
     """
     source = source_of(text, name, "an alphabet: line and an expression", "a small file: alphabet: a b, then (ab)*")
     layout = RegexLayout(source)
-    line = layout.header("alphabet")
-    if line is None:
-        expected = "a line with all symbols, as in alphabet: a b"
+    alphabet = declared_alphabet(layout, None, None) or alphabet
+    if alphabet is None and props == MENTIONED and layout.expression is not None:
+        alphabet = _mentioned(source, layout.expression)
+    if alphabet is None:
+        expected = "a line with all symbols, as in alphabet: a b, or with all propositions, as in props: p q"
         raise layout.error(layout.first or layout.end, "missing alphabet", expected, "add it at the top of the file")
-    alphabet = read_alphabet(source, line.body)
     lines = [line for line in layout.headers if line.name in ("accept", "reject")]
     examples = tuple(example for line in lines for example in read_examples(layout, line, alphabet))
     if layout.expression is None:
@@ -139,16 +151,34 @@ def parse_regex(text: str | bytes, name: str = "<text>") -> RegexFile:
             told = f"the expression {does} '{written_word(example.word, alphabet)}', which is listed under '{listed}:'"
             raise layout.error(example.span, told, hint="correct the expression or the example")
     notes = [
-        f"{sign} is an operator; the symbol is written {quoted(sign)}" for sign in _mistakable(layout, tokens, alphabet)
+        f"{sign} is {what}; the symbol is written {quoted(sign)}"
+        for sign, what in _mistakable(layout, tokens, alphabet).items()
     ]
     notes += ["it matches no word (words are non-empty)"] * automaton.empty
     return RegexFile(alphabet, expression, automaton, layout, examples, tuple(notes))
 
 
-def _mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: tuple[str, ...]) -> list[str]:
-    """The symbols whose spelling stands for an operator in the expression."""
-    used = {text.written(token.span) for token in tokens if token.kind in ("ANY", "OR", "AND", "NOT", "REPEAT")}
-    return [symbol for symbol in alphabet if symbol in used]
+def _mentioned(source: Source, region: Span) -> Valuations:
+    """The alphabet of the propositions in the sets of an expression. Raises SourceError if there is none, or there are
+    too many."""
+    inside = [found["set"] for found in _MENTIONS.finditer(source.text, region.start, region.end) if found["set"]]
+    found = dict.fromkeys(name.strip() for one in inside if not _COUNTED.fullmatch(one) for name in one.split(","))
+    names = tuple(filter(None, found))
+    if not names:
+        hint = "declare the propositions in the header: props: p q"
+        raise SourceError(source, region, "no proposition is mentioned here", "a set of them, as in {p,q}", hint)
+    try:
+        return check_propositions(names)
+    except InputError as error:
+        raise SourceError(source, region, error.message, "", error.hint) from None
+
+
+def _mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: Alphabet) -> dict[str, str]:
+    """The symbols whose spelling stands for an operator in the expression, and what that is."""
+    signs = [token for token in tokens if token.kind in ("ANY", "OR", "AND", "NOT", "REPEAT")]
+    used = {text.written(token.span): token.kind for token in signs}
+    kinds = {"REPEAT": "a repetition after what it repeats"} if is_sets(alphabet) else {}
+    return {sign: kinds.get(kind, "an operator") for sign, kind in used.items() if sign in alphabet}
 
 
 # ---- tokens ----
@@ -156,7 +186,7 @@ def _mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: tuple[str, ...]
 
 class _RegexScanner(Scanner):
     """The tokens of an expression. A symbol of one character stands alone; if the alphabet has longer ones, what stands
-    between blanks and signs is one symbol."""
+    between blanks and signs is one symbol, and if it is one of sets, what stands between braces."""
 
     spellings: ClassVar = {
         **spelled("OR", "|"),
@@ -169,10 +199,16 @@ class _RegexScanner(Scanner):
     }
     look_alikes: ClassVar = _LOOK_ALIKES
 
+    def __init__(self, source: Source, region: Span, symbols: Alphabet) -> None:
+        super().__init__(source, region, symbols)
+        self.alphabet, self.sets = symbols, is_sets(symbols)
+
     def special(self) -> bool:
         char = self.text[self.at]
         if char in _REPEATS:
             self._repeat(char)
+        elif char == "{" and self.sets and not self._repeats():
+            self._set()
         elif char == "{":
             self._bounds()
         elif empty := self.match(_EMPTY):
@@ -193,8 +229,25 @@ class _RegexScanner(Scanner):
     def quoted_symbol(self, kind: str, start: int) -> None:
         super().quoted_symbol("SYMBOL", start)
         token = self.tokens[-1]
-        if token.value not in self.symbols:
+        if self.sets and _BRACES.fullmatch(token.value):
+            inside = Span(start + 1, token.span.end - 1)
+            self.tokens[-1] = replace(token, value=read_set(self.source, inside, self.alphabet))
+        elif token.value not in self.symbols:
             raise self.error(token.span, *self._foreign(token.value))
+
+    def _repeats(self) -> bool:
+        """Whether braces here are a repetition, where symbols are sets."""
+        after = bool(self.tokens) and (self.tokens[-1].kind in _ENDS_OPERAND or self.tokens[-1].kind == "REPEAT")
+        bounds = self.match(_BOUNDS)
+        return after and bounds is not None and bool(bounds[1] or bounds[3]) and not in_set(self.tokens)
+
+    def _set(self) -> None:
+        """A set of propositions."""
+        found = self.match(_BRACES)
+        if found is None:
+            raise self.wrong(self.at + 1, "this brace is never closed", "} further on")
+        symbol = read_set(self.source, Span(*found.span()), self.alphabet)
+        self.add("SYMBOL", symbol, found.end())
 
     def _symbol(self) -> None:
         run = self.match(_RUN)
@@ -210,10 +263,12 @@ class _RegexScanner(Scanner):
 
     def _foreign(self, found: str) -> tuple[str, str, str]:
         """Message, expectation and hint for what is no symbol."""
-        parts = segmented(found, self.symbols) if len(found) > 1 else []
+        parts = segmented(found, self.symbols) if len(found) > 1 and not self.sets else []
         hint = f"separate symbols by blanks: {' '.join(parts)}" if parts else _LOOK_ALIKES.get(found[0], "")
-        known = list(self.symbols)
-        expected = f"symbols of the alphabet: {' '.join(known[:20])}{' ...' if len(known) > 20 else ''}"
+        expected = f"symbols of the alphabet: {listed(self.alphabet, 20)}"
+        if self.sets and not hint:
+            alone = f"{{{found}}} is the set of {found} alone; " if found in propositions_of(self.alphabet) else ""
+            hint = f"{alone}sets are written {{p,q}}, and several of them [{{p}}{{p,q}}]"
         return f"{brief(found)} is not a symbol of the alphabet", expected, hint
 
     def _repeat(self, sign: str) -> None:
@@ -228,7 +283,7 @@ class _RegexScanner(Scanner):
     def _bounds(self) -> None:
         bounds = self.match(_BOUNDS)
         if bounds is None or not (bounds[1] or bounds[3]):
-            hint = symbol_hint("{", self.symbols) or "sets of propositions are in formulas (.ltl files) only"
+            hint = symbol_hint("{", self.symbols) or "sets of propositions need a line props: in place of alphabet:"
             raise self.wrong(self.at + 1, "these braces are no repetition", _FORM, hint)
         low, comma, high = bounds.groups()
         place = Span(self.at, bounds.end())
@@ -245,7 +300,7 @@ class _RegexScanner(Scanner):
         self.add("REPEAT", f"{least},{'' if most is None else most}", bounds.end())
 
 
-def regex_tokens(text: Cited, region: Span, symbols: tuple[str, ...]) -> list[Lexeme]:
+def regex_tokens(text: Cited, region: Span, symbols: Alphabet) -> list[Lexeme]:
     """The tokens of an expression. Raises SourceError for what is neither a symbol of the alphabet nor a sign."""
     return _RegexScanner(text.source, region, symbols).run()
 
