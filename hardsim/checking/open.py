@@ -383,7 +383,7 @@ def _read_regex(data: bytes, path: str, sha256: str, props: str | None, alphabet
     refusal = file.error(
         "a regular expression is an oracle alone: it is not compiled into a network",
         f"hardsim check FILE --against {path} holds a formula, a program or a model against it; `hardsim words`, "
-        "`eval` and `equiv` take it as it is",
+        "`eval`, `show` and `equiv` take it as it is",
     )
     text, oracle = file.layout.source.text, Members(file.automaton)
     examples = tuple(example.word for example in file.examples)

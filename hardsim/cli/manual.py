@@ -201,8 +201,8 @@ Examples:
 
 WORDS = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
-name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, a regular
+expression (.re), or a shipped name; there may be several.
 
 --by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
 whose output must be exactly 1). Of a regular expression (.re), which has no network, the words are listed from its
@@ -240,13 +240,14 @@ Examples:
 
 SHOW = """Show the transformer that a formula is compiled into.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
-name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, a regular
+expression (.re), or a shipped name; there may be several.
 
 Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
 temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
 purpose, and the error and score gap that theory allows at length 8 and at --max-n. Of a hard-attention model or a
-program: encodings, heads and feed-forward networks, and the places where integers may leave their range.
+program: encodings, heads and feed-forward networks, and the places where integers may leave their range. Of a regular
+expression: its minimal automaton, and how many words of each length there are, up to --max-n.
 
 \b
 Examples:

@@ -1,4 +1,4 @@
-"""`hardsim show`: what a formula was compiled into."""
+"""`hardsim show`: what a formula was compiled into, and the automaton of a regular expression."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from hardsim.checking.open import Input
 from hardsim.checking.options import Request
 from hardsim.checking.subject import Subject
 from hardsim.cli.session import Session, session
+from hardsim.cli.streams import note
+from hardsim.report.automaton import describe_automaton, print_automaton
 from hardsim.report.model import describe, print_model
 
 SHORT_LENGTH = 8
@@ -18,7 +20,13 @@ def command(request: Request) -> None:
     """The command."""
     with session("show", request) as current:
         for given in current.read():
-            current.each(given, partial(_show, current, given))
+            automaton = describe_automaton(given, request.max_n)
+            if automaton is None:
+                current.each(given, partial(_show, current, given))
+                continue
+            current.remark(given.name, None, request.idle(given), tell=note)
+            current.found.append(automaton)
+            print_automaton(current.screen, given, automaton)
 
 
 def _show(current: Session, given: Input, subject: Subject) -> None:

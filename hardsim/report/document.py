@@ -13,6 +13,7 @@ from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult, CompileResult, EvalResult, OracleResult, WordsResult
 from hardsim.examples import ExampleResult
 from hardsim.records import Record, one_of
+from hardsim.report.automaton import AutomatonReport
 from hardsim.report.model import ModelReport
 from hardsim.report.told import Failure, InputRead, Note, NotRun
 from hardsim.version import __version__
@@ -28,6 +29,7 @@ Result: TypeAlias = (
     | WordsResult
     | EquivResult
     | ModelReport
+    | AutomatonReport
     | CompileResult
     | ExampleResult
     | BoundResult
@@ -40,7 +42,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "eval": (EvalResult, OracleResult),
     "words": (WordsResult,),
     "equiv": (EquivResult,),
-    "show": (ModelReport,),
+    "show": (ModelReport, AutomatonReport),
     "compile": (CompileResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),

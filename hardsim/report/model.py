@@ -287,7 +287,7 @@ def _lines(report: ModelReport) -> list[tuple[str, str | None]]:
     return [
         *titles(report),
         ("size", model_line(facts)),
-        _alphabet(subject.program.alphabet),
+        alphabet_line(subject.program.alphabet),
         ("encodings", _encodings(report) or "none"),
         ("reads", report.reads),
         ("temperature", facts.temperature),
@@ -295,7 +295,7 @@ def _lines(report: ModelReport) -> list[tuple[str, str | None]]:
     ]
 
 
-def _alphabet(alphabet: Sequence[str]) -> tuple[str, str]:
+def alphabet_line(alphabet: Sequence[str]) -> tuple[str, str]:
     """The symbols, or the propositions whose sets they are, with what these are called."""
     if not is_sets(alphabet):
         return "alphabet", " ".join(alphabet)

@@ -45,6 +45,28 @@ def test_words_are_listed_in_order(hardsim: Cli, ending: Path) -> None:
     assert result["tried"] == 3
 
 
+def test_show_prints_the_minimal_automaton_and_counts_its_words(hardsim: Cli, ending: Path) -> None:
+    # What ends in b: of the words of length n half.
+    found = hardsim("show", ending, "--max-n", "40").clean().out
+    assert "alphabet  b a" in found
+    assert "minimal, 2 states" in found
+    table = [line.split() for line in found.splitlines() if line.strip()[:1].isdigit()]
+    assert table[:2] == [["1", "no", "2", "1"], ["2", "yes", "2", "1"]]
+    counted = [*range(1, 13), 40]
+    assert table[2:] == [[str(n), f"{2 ** (n - 1):,}" if n < 40 else "about", *["10^11"] * (n == 40)] for n in counted]
+    result = hardsim("show", ending, "--json", "-").result
+    assert result["states"][0] == {"state": 1, "accepting": False, "after": [2, 1]}
+    assert [one["words"]["exact"] for one in result["counts"]] == [str(2 ** (n - 1)) for n in range(1, 65)]
+
+
+def test_show_names_the_symbols_that_an_expression_does_not_tell_apart(hardsim: Cli, tmp_path: Path) -> None:
+    path = written(tmp_path / "sets.re", "props: p q r\n.*{p,q}\n")
+    result = hardsim("show", path, "--max-n", "2", "--json", "-").result
+    assert result["letters"] == ["any other", "{p,q}"]
+    assert [one["words"]["value"] for one in result["counts"]] == [1, 8]
+    assert "--regime: for networks" in hardsim("show", path, "--regime", "position").exits(0).err
+
+
 def test_few_long_words_are_listed(hardsim: Cli, turns: Path) -> None:
     """Of 2^41 words up to length 40 twenty are in the language."""
     lines = hardsim("words", turns, "--max-n", "40").clean().out.split()
@@ -73,7 +95,7 @@ def test_eval_says_what_matches(hardsim: Cli, turns: Path) -> None:
     hardsim("eval", turns, "abc").exits(2).says("'c' is not a symbol of the alphabet")
 
 
-@pytest.mark.parametrize("command", ["check", "prove", "show", "bound", ("compile", "-o", "-"), ("check", "-q")])
+@pytest.mark.parametrize("command", ["check", "prove", "bound", ("compile", "-o", "-"), ("check", "-q")])
 def test_what_needs_a_network_is_refused(hardsim: Cli, turns: Path, command: str | tuple[str, ...]) -> None:
     name, *options = [command] if isinstance(command, str) else command
     advice = f"hardsim check FILE --against {turns}"
