@@ -9,7 +9,7 @@ from hardsim.checking.bound import BoundResult
 from hardsim.checking.certificate import VerifyResult
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult, CompileResult, EvalResult, WordsResult
+from hardsim.checking.result import CheckResult, CompileResult, EvalResult, FormatResult, WordsResult
 from hardsim.examples import ExampleResult
 from hardsim.records import Record, one_of
 from hardsim.report.model import ModelReport
@@ -27,6 +27,7 @@ Result: TypeAlias = (
     | ModelReport
     | CompileResult
     | ExampleResult
+    | FormatResult
     | BoundResult
     | CriticalResult
 )
@@ -40,6 +41,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "compile": (CompileResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),
+    "fmt": (FormatResult,),
 }
 """What the results of each command are."""
 RANDOM = ("check", "bound")
