@@ -30,7 +30,7 @@ SCOPES: Mapping[str, str] = {
     **dict.fromkeys(("UNARY", "BINARY"), TEMPORAL),
     **dict.fromkeys(("SIGN", "STAR", "MODULO"), ARITHMETIC),
     **dict.fromkeys(("CONSTANT", "TRUTH"), CONSTANT),
-    **dict.fromkeys(("PREDICATE", "ATTENTION", "PSUM", "COUNT"), FUNCTION),
+    **dict.fromkeys(("PREDICATE", "ATTENTION", "PSUM", "COUNT_J", "MEAN_J", "COUNT"), FUNCTION),
     **dict.fromkeys(("CONDITIONAL", "COLON"), CONDITIONAL),
     **dict.fromkeys(("LPAR", "RPAR", "LSQB", "RSQB", "LBRACE", "RBRACE"), BRACKET),
     **dict.fromkeys(("QUOTED", "SYMBOL"), SYMBOL),

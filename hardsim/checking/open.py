@@ -30,7 +30,8 @@ from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.parse import parse_regex
 from hardsim.lang.semantics import Oracle, check_examples
-from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples, padded_word
+from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
+from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.vocabulary import brief

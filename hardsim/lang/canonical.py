@@ -49,7 +49,7 @@ _FLAT, _LEFT, _RIGHT = ("OR", "XOR", "AND"), ("SIGN", "STAR"), ("ARROW", "BINARY
 """Operators of which a chain is one node, and those that group to the left or to the right."""
 _NAMES = frozenset({"WORD", "PREDICATE", "SYMBOL"})
 _OPERANDS = _NAMES | {"NUMBER", "QUOTED", "CONSTANT", "TRUTH"}
-_WHOLE = frozenset({"ATTENTION", "PSUM"})
+_WHOLE = frozenset({"ATTENTION", "PSUM", "COUNT_J", "MEAN_J"})
 """What begins a right-hand side."""
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 _OPENERS = frozenset(CLOSING)

@@ -116,7 +116,7 @@ def test_what_stands_for_no_value_is_refused(kind: Any, data: Any) -> None:
 )
 def test_fields_of_other_types_are_refused_with_their_place(field: str, value: Any) -> None:
     right = to_plain(Mismatch(("a",), True, False, None, Fraction(1, 3)))
-    answers: list[Any] = [True, None, [], ["a", None]]
+    answers: list[Any] = [True, None, [], ["a", None], [1]]
     allowed: dict[str, list[Any]] = {"word": [[]], "oracle": answers, "hard": answers, "soft": answers}
     allowed["output"] = [None, "1/2"]
     data = [right | {field: value}]

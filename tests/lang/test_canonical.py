@@ -211,8 +211,11 @@ def test_a_text_that_would_say_something_else_is_never_returned(
 def blocks() -> Iterator[tuple[str, str]]:
     """The formulas and programs in the documentation."""
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
-        for block in re.findall(r"(?ms)^```\n(.*?)^```", page.read_text(encoding="utf-8")):
-            if "alphabet:" in block:
+        sections = re.split(r"(?m)^## ", page.read_text(encoding="utf-8"))
+        others = ("Regular expressions", "C-RASP")  # files of other languages
+        text = "".join(section for section in sections if not section.startswith(others))
+        for tag, block in re.findall(r"(?ms)^```(\w*)\n(.*?)^```", text):
+            if not tag and "alphabet:" in block:
                 yield (".srasp" if ":=" in block else ".ltl"), block
 
 

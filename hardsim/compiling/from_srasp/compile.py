@@ -46,7 +46,7 @@ from hardsim.errors import InputError, OutOfRange, Source, Span, marked
 from hardsim.hard.exact import ExactModel, HardTrace
 from hardsim.lang import ast
 from hardsim.lang.pretty import shortened
-from hardsim.lang.srasp.interpreter import padded_word
+from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.words import written_word
 from hardsim.network.integers import Exact, widened
 from hardsim.network.numbers import Mask

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hardsim.lang import ast
 from hardsim.lang.parallel import COMPARE, difference, kind_for, product, total
-from hardsim.lang.srasp.interpreter import padded_word
+from hardsim.lang.srasp.padding import padded_word
 
 Table: TypeAlias = NDArray[Any]
 """Values at (word, i, j); an axis of which they do not depend has length 1."""

@@ -13,7 +13,8 @@ from hardsim.compiling.from_srasp.compile import Compiled, compile_program
 from hardsim.errors import OutOfRange
 from hardsim.hard.exact import ExactModel, HardTrace, LayerTrace
 from hardsim.lang.ast import BLANK, SraspProgram
-from hardsim.lang.srasp.interpreter import ProgramOracle, padded_word
+from hardsim.lang.srasp.interpreter import ProgramOracle
+from hardsim.lang.srasp.padding import padded_word
 from hardsim.program.model import Head, Weighting
 from tests.hard_runs import outputs_of
 

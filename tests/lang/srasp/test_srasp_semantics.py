@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from hardsim.errors import InputError, SourceError
-from hardsim.lang.srasp.interpreter import LONGEST_PADDED, ProgramOracle, check_program_examples
+from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
+from hardsim.lang.srasp.padding import LONGEST_PADDED
 from hardsim.lang.srasp.parse import parse_program
 from tests.mistakes import raised
 from tests.programs.reference import dyck, regex

@@ -1,0 +1,39 @@
+"""What a program is read on: a word and the blanks after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hardsim.errors import InputError
+from hardsim.lang import ast
+from hardsim.lang.words import written_word
+
+LONGEST_PADDED: Final = 100_000
+"""Positions of the longest padded word."""
+
+
+def padded_word(program: ast.SraspProgram, word: Sequence[str]) -> tuple[str, ...]:
+    """The word that the vectors of a program are about, of n symbols: `word` and then blanks. Raises InputError for the
+    empty word, a symbol that is not in the alphabet, and a padded length that is no integer, less than the word's or
+    more than LONGEST_PADDED; SourceError where the `pad:` line has no value, as for a division by zero."""
+    if not word:
+        raise InputError("the empty word has no position to read a program at", "Words have one symbol or more.")
+    if not set(program.alphabet).issuperset(word):
+        foreign = next(symbol for symbol in word if symbol not in program.alphabet)
+        known = " ".join(program.alphabet)
+        raise InputError(f"the symbol '{foreign}' is not in the alphabet", f"The alphabet is: {known}")
+    if program.pad is None:
+        return tuple(word)
+    length = program.pad.evaluate(len=len(word))
+    given = (
+        f"pad: {program.pad} is {length} for the word '{written_word(word, program.alphabet)}' of length {len(word)}"
+    )
+    if length.denominator != 1:
+        hint = "The padded length must be an integer for every length."
+        raise InputError(f"{given}, and a length is an integer", hint)
+    if length < len(word):
+        raise InputError(f"{given}: shorter than the word", "The padded length must be the word's length or more.")
+    if length > LONGEST_PADDED:
+        raise InputError(f"{given}: longer than {LONGEST_PADDED} positions", "Use a shorter word.")
+    return (*word, *[ast.BLANK] * (int(length) - len(word)))
