@@ -68,6 +68,7 @@ bench-docs: $(BENCH) ## measure everything, and put the numbers into benchmarks/
 
 docs: $(DOCS) ## the documentation as a site, build/site/index.html (docs/options.md is written anew); a dead link fails
 	$(BIN)/python -m docs.site.options
+	$(BIN)/python -m docs.editor.grammars
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
 schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, anew from the classes of the results

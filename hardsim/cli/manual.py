@@ -320,6 +320,28 @@ Examples:
   hardsim check mine.ltl
 """
 
+FMT = """Print files in their canonical form.
+
+FILE is a formula (.ltl), a program (.srasp), a directory of them, or a shipped name; there may be several.
+
+The canonical form writes every operator in its ASCII spelling (`&`, `->`, `X`, `rightmost_j`), one space around
+operators, and no quotes and brackets that are not needed; brackets that only keep a reader from taking a text for
+another stay in `!(i = j)` and `(t) mod m = r`. Lines of more than 100 characters are folded. Comments, line breaks in
+long formulas, the order of lines, and one empty line where there are some stay as they are. The text that is printed
+says the same as the file: it is read again before it is shown.
+
+With --check nothing is printed but the files that are not in their canonical form, each with the first line that would
+change, and the exit code is 1: the file and its canonical form were compared and differ. A file with a mistake is exit
+code 2, with the usual message, and is never rewritten. Examples (accept:, reject:, map:) are not judged.
+
+\b
+Examples:
+  hardsim fmt mine.ltl
+  hardsim fmt --write mine.ltl
+  hardsim fmt --check specifications/           (for continuous integration)
+  hardsim fmt --check --format github specifications/
+"""
+
 COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
@@ -368,4 +390,5 @@ COMMANDS = {
         {"exhaustive": 256},
     ),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),
+    "fmt": Manual("Print a file in its canonical form.", FMT, f"files check write json | {SHOWN}"),
 }
