@@ -47,10 +47,11 @@ check: $(RUN) ## the main job: check everything shipped (FORMULAS, MAX_N, CHECK_
 test: $(DEV) ## all tests but the slow ones, under five minutes; at least 90 % branch coverage
 	$(PYTEST) -m "not slow" --cov
 
-lint: $(DEV) ## ruff (rules and format) and mypy --strict
+lint: $(DEV) ## ruff (rules and format), mypy --strict, and the canonical form of what is shipped
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
+	$(BIN)/hardsim fmt --check formulas
 
 bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMULAS, MAX_N, BOUND_FLAGS)
 	$(BIN)/hardsim bound --gap $(FORMULAS) --max-n $(MAX_N) $(BOUND_FLAGS)
@@ -74,9 +75,10 @@ docs: $(DOCS) ## the documentation as a site, build/site/index.html (docs/option
 schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, anew from the classes of the results
 	$(BIN)/python -m hardsim.report.schema > docs/schema.json
 
-format: $(DEV) ## format the code and apply ruff's safe fixes
+format: $(DEV) ## format the code, apply ruff's safe fixes, and write what is shipped in its canonical form
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+	$(BIN)/hardsim fmt --write formulas
 
 clean: ## remove .venv, builds and caches
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

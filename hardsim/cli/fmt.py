@@ -62,7 +62,7 @@ def _format(current: Session, name: str) -> None:
         raise InputError(f"{OPTION} writes into the file that is read, and there is no file {name}", hint)
     data = read_bytes(place, LARGEST_TEXT, others=example_names)
     found = canonical(data, place, name)
-    current.inputs.append(InputRead(name, digest(data), found.alphabet))
+    current.inputs.append(InputRead.of(name, digest(data), found.alphabet))
     changed = encoded(found.text, data)
     line = _first_change(data, changed)
     if request.write and line is not None:

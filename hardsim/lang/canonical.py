@@ -1,199 +1,83 @@
 """The canonical text of files, from their tokens: comments, line breaks and all that a tree does not have stay.
 
-Normalised are the spellings of operators, blanks, brackets that are not needed, quotes of symbols, indentation, and
-runs of blank lines; lines that are too long are folded. Two kinds of brackets that the grammar does not need stay,
-because without them a reader would take the text for another: those around a comparison after a prefix operator, as in
-`!(i = j)`, and those around a sum before `mod`.
+Normalised are the spellings of operators, blanks, quotes of symbols, indentation, and runs of blank lines; in formulas
+and S-RASP programs brackets that are not needed go too, and lines that are too long are folded (see `lines`). C-RASP
+programs keep their brackets, since other interpreters bind otherwise, and regular expressions theirs, which group.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from hardsim.errors import InputError, InvariantError, Source, Span
-from hardsim.lang.ast import FormulaFile
+from hardsim.errors import InputError, InvariantError, Span
+from hardsim.lang.ast import NO_SPAN, FormulaFile
+from hardsim.lang.crasp.parse import CraspLayout, crasp_tokens, parse_crasp
 from hardsim.lang.files import FileLine, FormulaLayout, Layout, ProgramLayout
-from hardsim.lang.lexer import CLOSING, Lexeme, formula_tokens, program_tokens
-from hardsim.lang.parse import parse_text
+from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
+from hardsim.lang.lines import INDENT, WIDTH, Shown, Style, printed, spaced
+from hardsim.lang.parse import mentions_propositions, parse_text
+from hardsim.lang.regex.parse import RegexText, read_regex
 from hardsim.lang.srasp.parse import parse_program
-from hardsim.lang.vocabulary import SYMBOL_PREFIX, WORD, is_bare, quoted
-from hardsim.lang.words import has_long_symbols
-
-WIDTH = 100
-"""Columns of a line, beyond which formulas, right-hand sides and lines of examples are folded."""
-_INDENT = 2
-"""Columns that a continuation line is indented by, and as many more for each bracket that is open there."""
-
-# How tightly operators bind, loosest first, by their terminals; `!` and temporal operators bind as _PREFIX, signs as
-# _SIGNED. What is no operator (_OPERANDS) binds tightest; whatever is neither keeps its brackets.
-_LOOSEST, _PREFIX, _COMPARE, _SUM, _SIGNED, _ATOM = 0, 6, 7, 9, 11, 12
-_INFIX = {
-    "CONDITIONAL": _LOOSEST,
-    "COLON": _LOOSEST,
-    "ARROW": 1,
-    "OR": 2,
-    "XOR": 3,
-    "AND": 4,
-    "BINARY": 5,
-    "COMPARE": _COMPARE,
-    "MEMBER": _COMPARE,
-    "MODULO": 8,
-    "SIGN": _SUM,
-    "STAR": 10,
-}
-_PREFIXES = frozenset({"UNARY", "NOT"})
-_FLAT, _LEFT, _RIGHT = ("OR", "XOR", "AND"), ("SIGN", "STAR"), ("ARROW", "BINARY")
-"""Operators of which a chain is one node, and those that group to the left or to the right."""
-_NAMES = frozenset({"WORD", "PREDICATE", "SYMBOL"})
-_OPERANDS = _NAMES | {"NUMBER", "QUOTED", "CONSTANT", "TRUTH"}
-_WHOLE = frozenset({"ATTENTION", "PSUM", "COUNT_J", "MEAN_J"})
-"""What begins a right-hand side."""
-_CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
-_OPENERS = frozenset(CLOSING)
-_STRONG = "X[!]"
-"""The strong next stays as it is written: a bare X means another one in other dialects."""
+from hardsim.lang.trees import levels
+from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets
+from hardsim.lang.vocabulary import PREFIXES, SYMBOL_PREFIX, WORD, YIELDING, is_bare, quoted
+from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, written_word
 
 _COMMENT = re.compile(r"(?<!\S)//[^\n]*")
-_EVENT = re.compile(r"\n|//[^\n]*")
+_COMMENT_OR_SYMBOL = re.compile(r'"[^"\s]+"|//[^\n]*')
+"""A comment of a C-RASP program needs no space before it."""
+_WORDS = frozenset({"accept", "reject"})
+_Item: TypeAlias = tuple[int, int, Sequence[str]]
+"""Where a part of a file begins and ends, and the lines that it is printed as."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A token as it is printed, with how many brackets are open around it, and the comments and line ends before it.
-    `infix` is how tightly it binds if a line may be folded before it."""
-
-    text: str
-    depth: int
-    gap: tuple[str, ...]
-    spaced: bool
-    infix: int | None = None
+# ---- spellings ----
 
 
-@dataclass
-class _Group:
-    """Brackets that are open: what has been seen inside them, outside inner ones. `grouping` brackets may go."""
+def _formula_style(file: FormulaFile, names: frozenset[str]) -> Style:
+    """How formulas are printed. What is quoted or in reelay's braces loses them where it is read alike without, also in
+    a file whose propositions are those that it mentions."""
+    mentioned, text = mentions_propositions(file), file.source.text
+    atoms = _atoms(file.alphabet)
 
-    opening: int
-    grouping: bool
-    level: int = _ATOM
-    operators: set[str] = field(default_factory=set)
-    """Those of the loosest level."""
+    def atom(word: str) -> str:
+        known = not mentioned or not (word in YIELDING or PREFIXES.match(word) or not re.match("[a-z_]", word))
+        return word if is_bare(word) and known else quoted(word)
 
-    def meet(self, level: int, operators: set[str]) -> None:
-        """Take in operators of a level."""
-        if level < self.level:
-            self.level, self.operators = level, set()
-        if level == self.level:
-            self.operators |= operators
+    def spelling(token: Lexeme, written: str) -> str:
+        match token.kind:
+            case "QUOTED":
+                return atom(token.value)
+            case "WORD" if token.value in names or (mentioned and token.value.startswith(SYMBOL_PREFIX)):
+                return token.value
+            case "WORD" if token.value.startswith(SYMBOL_PREFIX):
+                return atom(token.value if token.value in atoms else token.value.removeprefix(SYMBOL_PREFIX))
+            case "WORD" if _braced(text, token.span.start):
+                return atom(token.value)
+            case "COUNT":
+                return f"#{token.value}["
+        return token.value
 
-
-# ---- brackets ----
-
-
-_Binding: TypeAlias = tuple[int, bool] | None
-"""How tightly an operator binds, and whether it stands between its operands; None for what is no operator."""
-
-
-def _bindings(tokens: Sequence[Lexeme]) -> list[_Binding]:
-    """Those of all tokens. A sign stands between operands if one ends before it."""
-    found = list[_Binding]()
-    opened = list[int]()
-    ended = False
-    for index, token in enumerate(tokens):
-        sign = token.kind == "SIGN" and not ended
-        infix = (_INFIX[token.kind], True) if token.kind in _INFIX else None
-        found.append((_SIGNED, False) if sign else (_PREFIX, False) if token.kind in _PREFIXES else infix)
-        ended = token.kind in _OPERANDS or token.kind in _CLOSERS
-        if token.kind in _OPENERS:
-            opened.append(index)
-        elif token.kind in _CLOSERS:
-            ended = not _is_form(tokens, opened.pop())
-    return found
+    return Style(spelling, spaced)
 
 
-def _is_form(tokens: Sequence[Lexeme], opening: int) -> bool:
-    """Whether a bracket has what stands before the value of attention or psum in it."""
-    return opening > 0 and tokens[opening - 1].kind in _WHOLE
+def _braced(text: str, at: int) -> bool:
+    """Whether reelay's brace stands before a word."""
+    while text[at - 1 : at].isspace():
+        at -= 1
+    return text[at - 1 : at] == "{"
 
 
-def _unneeded(tokens: Sequence[Lexeme], bindings: Sequence[_Binding]) -> set[int]:
-    """The indices of the round brackets without which the tree is the same."""
-    gone: set[int] = set()
-    groups = [_Group(-1, False)]
-    forms: set[int] = set()
-    """The square brackets that end what is before the value of attention and psum."""
-    for index, token in enumerate(tokens):
-        before = tokens[index - 1].kind if index else ""
-        if token.kind in _OPENERS:
-            groups.append(_Group(index, token.kind == "LPAR" and before not in _NAMES))
-        elif token.kind in _CLOSERS:
-            group = groups.pop()
-            if _is_form(tokens, group.opening):
-                forms.add(index)
-            if group.grouping and _can_go(tokens, bindings, group, index, forms):
-                gone |= {group.opening, index}
-                groups[-1].meet(group.level, group.operators)
-        elif binding := bindings[index]:
-            groups[-1].meet(binding[0], {token.value})
-        elif token.kind not in _OPERANDS and token.kind != "COMMA":
-            groups[-1].meet(-1, {token.value})
-    return gone
+def _atoms(alphabet: Alphabet) -> frozenset[str]:
+    """What atoms of formulas are called."""
+    return frozenset(alphabet.props if isinstance(alphabet, Valuations) else alphabet)
 
 
-def _can_go(
-    tokens: Sequence[Lexeme], bindings: Sequence[_Binding], group: _Group, closing: int, forms: set[int]
-) -> bool:
-    """Whether a pair of brackets can, by what stands before and after it."""
-    level, left, right = group.level, group.opening - 1, closing + 1
-    after = bindings[right] if right < len(tokens) else None
-    if level < 0 or (right < len(tokens) and after is None and tokens[right].kind not in {*_CLOSERS, "COMMA"}):
-        return False
-    if after is not None:
-        kind, bound = tokens[right].kind, after[0]
-        if level < bound or (level == bound and kind not in (*_FLAT, *_LEFT)):
-            return False
-        if kind == "MODULO" and level < _SIGNED:
-            return False
-    if left < 0 or tokens[left].kind in {*_OPENERS, "COMMA"}:
-        return True
-    if left in forms:
-        return level > _LOOSEST
-    before = bindings[left]
-    if before is None:
-        return False
-    bound, infix = before
-    kind = tokens[left].kind
-    if not infix:
-        return level >= bound and not (kind in _PREFIXES and level < _SUM and level > _PREFIX)
-    if level != bound:
-        return level > bound
-    chained = kind in _RIGHT and group.operators == {tokens[left].value} and (after is None or after[0] != level)
-    return kind in _FLAT or chained or (kind == "COLON" and after is None)
-
-
-# ---- tokens ----
-
-
-def _formula_spelling(token: Lexeme, written: str, symbols: Sequence[str]) -> str:
-    """A token of a formula."""
-    match token.kind:
-        case "QUOTED":
-            return token.value if is_bare(token.value) else quoted(token.value)
-        case "WORD" if token.value.startswith(SYMBOL_PREFIX):
-            symbol = token.value if token.value in symbols else token.value.removeprefix(SYMBOL_PREFIX)
-            return symbol if is_bare(symbol) else quoted(symbol)
-        case "COUNT":
-            return f"#{token.value}["
-        case "UNARY" if written.endswith("]") and token.value != "G":
-            return _STRONG if token.value == "X" else written
-    return token.value
-
-
-def _program_spelling(token: Lexeme, written: str, symbols: Sequence[str]) -> str:
-    """A token of a program."""
+def _program_spelling(token: Lexeme, _written: str) -> str:
+    """A token of an S-RASP program."""
     match token.kind:
         case "QUOTED":
             return quoted(token.value)
@@ -204,122 +88,69 @@ def _program_spelling(token: Lexeme, written: str, symbols: Sequence[str]) -> st
     return token.value
 
 
-_Spelling: TypeAlias = Callable[[Lexeme, str, Sequence[str]], str]
+def _crasp_spelling(token: Lexeme, _written: str) -> str:
+    """A token of a C-RASP program."""
+    match token.kind:
+        case "QUOTED":
+            return f'"{token.value}"'
+        case "PSUM":
+            return f"#[{token.value}]" if token.value else "#"
+    return {"&": "&&", "|": "||", "=": "=="}.get(token.value, token.value)
 
 
-def _pieces(
-    source: Source, region: Span, tokens: Sequence[Lexeme], spelling: _Spelling, symbols: Sequence[str]
-) -> list[_Piece]:
-    """The tokens of a region that stay, and last an empty one with what is after them."""
-    bindings = _bindings(tokens)
-    gone, found, depth = _unneeded(tokens, bindings), list[_Piece](), 0
-    gap: list[str] = []
-    at, previous = region.start, -1
-    for index, token in enumerate(tokens):
-        gap += _EVENT.findall(source.text[at : token.span.start])
-        at = token.span.end
-        if index in gone:
-            continue
-        binding = bindings[index]
-        closes = token.kind in _CLOSERS
-        depth -= closes
-        text = spelling(token, source.text[token.span.start : token.span.end], symbols)
-        call = token.kind == "LPAR" and tokens[previous].kind in _NAMES
-        spaced = previous < 0 or (not call and _spaced(tokens[previous], bindings[previous], token))
-        infix = binding[0] if binding and binding[1] else None
-        if previous >= 0 and tokens[previous].kind == "COMMA":
-            infix = _ATOM
-        found.append(_Piece(text, depth, tuple(gap), spaced, infix))
-        depth += token.kind in _OPENERS
-        gap, previous = [], index
-    gap += _EVENT.findall(source.text[at : region.end])
-    return [*found, _Piece("", 0, tuple(gap), False)]
+def _crasp_spaced(first: Shown, second: Shown, inside: str, blank: bool) -> bool:
+    """Whether a space stands between two neighbours: `#"a"`, but `#[pred] "a"`."""
+    return bool(first.token.value) if first.token.kind == "PSUM" else spaced(first, second, inside, blank)
 
 
-def _spaced(first: Lexeme, binding: _Binding, second: Lexeme) -> bool:
-    """Whether a space stands between two tokens that are neighbours; the first binds so."""
-    if "LBRACE" in (first.kind, second.kind) or second.kind == "RBRACE":
-        return True
-    if first.kind in _OPENERS or second.kind in {"RPAR", "RSQB", "COMMA", "LSQB"}:
-        return False
-    if binding and not binding[1]:  # `!a`, `-1`, `H(a)`, but `H a`
-        return WORD.search(first.value) is not None and second.kind != "LPAR"
-    return True
+def _regex_spelling(token: Lexeme, written: str) -> str:
+    """A token of a regular expression. A quoted symbol that is no word keeps its quotes, and one that would begin a
+    comment has them."""
+    match token.kind:
+        case "SYMBOL" if WORD.fullmatch(token.value):
+            return token.value
+        case "SYMBOL":
+            return quoted(token.value) if written.startswith("'") or token.value.startswith("/") else token.value
+        case "SET":
+            return f"[{token.value}"
+        case "REPEAT":
+            least, most = token.value.split(",")
+            bounds = f"{{{least}}}" if least == most else f"{{{token.value}}}"
+            return {"0,": "*", "1,": "+", "0,1": "?"}.get(token.value, bounds)
+    return token.value
 
 
-# ---- lines ----
+def _regex_style(long: bool) -> Style:
+    """How regular expressions are printed; whether symbols are longer than one character. A blank of the author's
+    between what stands side by side stays, since it groups for the reader, as in `000 (0 | 1)`."""
+
+    def apart(first: Shown, second: Shown, inside: str, blank: bool) -> bool:
+        kinds = first.token.kind, second.token.kind
+        if not {"OR", "AND"}.isdisjoint(kinds):
+            return True
+        if kinds[0] in {"LPAR", "SET", "NOT"} or kinds[1] in {"RPAR", "RSQB", "REPEAT"}:
+            return False
+        if kinds == ("SYMBOL", "SYMBOL") and (long or (first.text.endswith("'") and second.text.startswith("'"))):
+            return True
+        return blank and inside != "SET"
+
+    return Style(_regex_spelling, apart, brackets=False)
 
 
-def _printed(head: str, pieces: Sequence[_Piece]) -> Iterator[str]:
-    """The lines of something that may go on over several, after a head that may be empty; `pieces` end in an empty
-    one."""
-    line = [_Piece(head, 0, (), False)] if head else []
-    first = True  # the first line, and with it all that stands before a formula, is not indented
-    for piece in pieces:
-        comment, between, ends = _broken(piece.gap)
-        if line and (ends or not piece.text):
-            yield from _folded(line, first, comment)
-            line, first = [], False
-        elif comment:
-            between = [comment, *between]
-        margin = "" if first or not piece.text else _margin(piece)
-        yield from ((margin + text).rstrip() for text in between)
-        line.append(piece)
+PROGRAM_STYLE = Style(_program_spelling, spaced)
+CRASP_STYLE = Style(_crasp_spelling, _crasp_spaced, brackets=False, folds=False)
 
 
-def _broken(gap: Sequence[str]) -> tuple[str, list[str], bool]:
-    """What a gap between tokens has in it: a comment after the first, lines of comments (and one empty line where there
-    were such), and whether the line ends."""
-    after, between, ends = "", list[str](), 0
-    for event in gap:
-        if event == "\n":
-            ends += 1
-            continue
-        if not ends and not between:
-            after = event.rstrip()
-            continue
-        between += [""] * (ends > 1) + [event.rstrip()]
-        ends = 0
-    return after, between + [""] * (ends > 1), "\n" in gap
+# ---- parts of files ----
 
 
-def _margin(piece: _Piece) -> str:
-    return " " * (_INDENT * (1 + piece.depth))
-
-
-def _folded(line: Sequence[_Piece], first: bool, comment: str) -> Iterator[str]:
-    """A line, as several where it is too long: they begin with the loosest operators, of which as few as can be."""
-    rest, margin = line, "" if first else _margin(line[0])
-    while True:
-        width, best = len(margin) + len(rest[0].text), 0
-        for index in range(1, len(rest)):
-            piece = rest[index]
-            if piece.infix is not None and (width <= WIDTH or not best):
-                best = index if not best else min(best, index, key=lambda k: (rest[k].depth, rest[k].infix, -k))
-            width += piece.spaced + len(piece.text)
-            if width > WIDTH and best:
-                break
-        if width <= WIDTH or not best:
-            break
-        yield margin + _joined(rest[:best])
-        rest = rest[best:]
-        margin = _margin(rest[0])
-    yield margin + _joined(rest) + (f"  {comment}" if comment else "")
-
-
-def _joined(pieces: Sequence[_Piece]) -> str:
-    return "".join(" " * (piece.spaced and index > 0) + piece.text for index, piece in enumerate(pieces))
-
-
-_Item: TypeAlias = tuple[int, int, Sequence[str]]
-"""Where a part of a file begins and ends, and the lines that it is printed as."""
-
-
-def _header(line: FileLine, symbols: Sequence[str]) -> list[str]:
+def _header(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[str]:
     """A header line; examples that do not fit into one line are divided."""
     key, words = f"{line.name}:", line.text.split()
-    if line.name in ("alphabet", "accept", "reject"):
-        lines, whole = [key], line.name == "alphabet" or has_long_symbols(symbols)
+    if line.name in _WORDS and is_sets(alphabet):
+        return [f"{key} {written_word(word, alphabet)}" for word, _ in read_words(layout.source, line.body, alphabet)]
+    if line.name in _WORDS:
+        lines, whole = [key], has_long_symbols(alphabet)
         for word in words:
             if not whole and lines[-1] != key and len(lines[-1]) + 1 + len(word) > WIDTH:
                 lines.append(key)
@@ -328,8 +159,10 @@ def _header(line: FileLine, symbols: Sequence[str]) -> list[str]:
     if line.name == "map":  # two spaces between pairs
         arrows = [word == "->" for word in [*words[1:], ""]]
         pairs = [" " * (arrow and k > 0) + word for k, (word, arrow) in enumerate(zip(words, arrows, strict=True))]
-        return [" ".join([key, *(words if has_long_symbols(symbols) else pairs)])]
-    return [f"{key} {line.text}".rstrip()]
+        return [" ".join([key, *(words if has_long_symbols(alphabet) else pairs)])]
+    if line.name == "source":
+        return [f"{key} {line.text}".rstrip()]
+    return [" ".join([key, *words])]
 
 
 def _condition(head: str, text: str) -> list[str]:
@@ -341,25 +174,41 @@ def _condition(head: str, text: str) -> list[str]:
         parts = [" ".join(code.split()), comment]
         lines.append("  ".join(filter(None, parts)))
     first, *rest = lines
-    return [f"{head} {first}".rstrip(), *(f"{' ' * _INDENT}{line}".rstrip() for line in rest)]
+    return [f"{head} {first}".rstrip(), *(f"{' ' * INDENT}{line}".rstrip() for line in rest)]
 
 
-def _whole(source: Source, items: Sequence[_Item]) -> str:
-    """The text of a file: its parts, and the comments and empty lines between them."""
+def _whole(layout: Layout, alphabet: Alphabet, items: Sequence[_Item]) -> str:
+    """The text of a file: its header lines and other parts, and the comments and empty lines between them."""
+    text = layout.source.text
+    headers = [(line.at.start, _line_end(text, line.at.start), _header(layout, line, alphabet))
+               for line in layout.headers]  # fmt: skip
     lines, at = list[str](), 0
-    for start, end, printed in sorted(items):
-        lines += [line.strip() for line in source.text[at:start].split("\n")[bool(at) : -1]]
-        lines += printed
+    for start, end, own in sorted([*headers, *items]):
+        lines += [line.strip() for line in text[at:start].split("\n")[bool(at) : -1]]
+        lines += own
         at = end
-    lines += [line.strip() for line in source.text[at:].split("\n")[1:]]
+    lines += [line.strip() for line in text[at:].split("\n")[1:]]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n")) + "\n"
 
 
-def _headers(layout: Layout, symbols: Sequence[str]) -> Iterator[_Item]:
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
+    """What a text says besides its tree and its examples: the values of its other header lines, and its comments."""
+    values: dict[str, str] = {}
+    text, rest, at = layout.source.text, "", 0
     for line in layout.headers:
-        text = layout.source.text
-        end = text.find("\n", line.at.start)
-        yield line.at.start, len(text) if end < 0 else end, _header(line, symbols)
+        if line.name not in (*_WORDS, "map"):
+            said = line.text if line.name == "source" else " ".join(line.text.split())
+            values[line.name] = f"{values.get(line.name, '')}{said}\n"
+        rest += text[at : line.at.start] + "\n"
+        at = _line_end(text, line.at.start)
+    pattern = _COMMENT_OR_SYMBOL if isinstance(layout, CraspLayout) else _COMMENT
+    found = pattern.findall(rest + text[at:])
+    return values, [comment.rstrip() for comment in found if comment.startswith("//")]
 
 
 # ---- files ----
@@ -370,52 +219,61 @@ class Canonical:
     """The canonical text of a file, with `\\n` line ends, and the alphabet of the file."""
 
     text: str
-    alphabet: tuple[str, ...]
+    alphabet: Alphabet
 
 
 def canonical_formula(data: bytes | str, name: str) -> Canonical:
-    """The canonical text of an `.ltl` file. Raises SourceError if the file is wrong."""
-    file = parse_text(data, name)
+    """The canonical text of an `.ltl` file; one that declares nothing is about the propositions that it mentions.
+    Raises SourceError if the file is wrong."""
+    file = parse_text(data, name, props=MENTIONED)
     layout, source = FormulaLayout(file.source), file.source
-    items = list(_headers(layout, file.alphabet))
+    names = frozenset(line.name for line in layout.definitions)
+    style, items = _formula_style(file, names), list[_Item]()
 
-    def lines(head: str, region: Span) -> list[str]:
-        tokens = formula_tokens(source, region, file.alphabet)
-        return list(_printed(head, _pieces(source, region, tokens, _formula_spelling, file.alphabet)))
+    def lines(region: Span, head: str = "") -> list[str]:
+        return printed(source, region, formula_tokens(source, region, _atoms(file.alphabet), names), style, head)
 
     for line in layout.definitions:
         equals = source.text.index("=", line.at.end) + 1
         if line.params:
             start = source.text.rindex("pred", 0, line.at.start)
-            head = f"pred {line.name}({', '.join(line.params)}) ="
-            printed = _condition(head, source.text[equals : line.body.end])
+            own = _condition(_pred(line.name, line.params), source.text[equals : line.body.end])
         else:
             start = source.text.rindex("let", 0, line.at.start)
-            printed = lines(f"let {line.name} =", Span(equals, line.body.end))
-        items.append((start, line.body.end, printed))
+            own = lines(Span(equals, line.body.end), f"let {line.name} =")
+        items.append((start, line.body.end, own))
     assert layout.formula is not None  # the file was read
-    items.append((layout.formula.start, layout.formula.end, lines("", layout.formula)))
-    text = _whole(source, items)
-    _hold(_blanked(parse_text(text, name)) == _blanked(file), name)
-    return Canonical(text, file.alphabet)
+    items.append((layout.formula.start, layout.formula.end, lines(layout.formula)))
+
+    def said(one: FormulaFile, parts: FormulaLayout) -> Any:
+        return _blanked(one), one.placed, one.notes, _beside_tree(parts)
+
+    def same(text: str) -> bool:
+        again = parse_text(text, name, props=MENTIONED)
+        return bool(said(again, FormulaLayout(again.source)) == said(file, layout))
+
+    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
 
 
-def _blanked(file: FormulaFile) -> tuple[FormulaFile, bool, tuple[str, ...]]:
-    """All that a file says, with blanks in conditions alike."""
-    predicates = tuple(replace(one, text=" ".join(one.text.split())) for one in file.predicates)
-    return replace(file, predicates=predicates), file.placed, file.notes
+def _pred(name: str, params: Sequence[str]) -> str:
+    return f"pred {name}({', '.join(params)}) ="
+
+
+def _blanked(file: FormulaFile) -> FormulaFile:
+    """A file with blanks in conditions alike."""
+    return replace(file, predicates=tuple(replace(one, text=" ".join(one.text.split())) for one in file.predicates))
 
 
 def canonical_program(data: bytes | str, name: str) -> Canonical:
     """The canonical text of an `.srasp` file. Raises SourceError if the file is wrong."""
     file = parse_program(data, name)
-    layout, source = ProgramLayout(file.source), file.source
-    items = list(_headers(layout, file.alphabet))
+    layout, source, items = ProgramLayout(file.source), file.source, list[_Item]()
+    declared = layout.header("alphabet")
+    symbols = () if declared is None else read_alphabet(source, declared.body)
 
     def add(start: int, head: str, region: Span) -> None:
-        tokens = program_tokens(source, region, file.alphabet)
-        pieces = _pieces(source, region, tokens, _program_spelling, file.alphabet)
-        items.append((start, region.end, list(_printed(head, pieces))))
+        tokens = program_tokens(source, region, symbols)
+        items.append((start, region.end, printed(source, region, tokens, PROGRAM_STYLE, head)))
 
     for span in layout.declarations:
         add(span.start, "", span)
@@ -423,23 +281,87 @@ def canonical_program(data: bytes | str, name: str) -> Canonical:
         equals = source.text.index("=", line.at.end) + 1
         add(source.text.rindex("rel", 0, line.at.start), f"rel {line.name} =", Span(equals, line.body.end))
     for line in layout.statements:
-        head = " ".join(source.text[line.at.start : line.body.start].split())
-        called = "(i)" if "(" in head else ""
+        called = "(i)" if "(" in source.text[line.at.end : line.body.start] else ""
         add(line.at.start, f"{line.name}{called} :=", line.body)
-    text = _whole(source, items)
-    again = parse_program(text, name)
-    _hold((again, again.notes) == (file, file.notes), name)
-    return Canonical(text, file.alphabet)
+
+    def same(text: str) -> bool:
+        again = parse_program(text, name)
+        beside = _beside_tree(ProgramLayout(again.source))
+        return (again, again.notes, beside) == (file, file.notes, _beside_tree(layout))
+
+    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
 
 
-def _hold(same: bool, name: str) -> None:
-    if not same:
+def canonical_regex(data: bytes | str, name: str) -> Canonical:
+    """The canonical text of an `.re` file, of which no automaton is made. Raises SourceError if the file is wrong."""
+    file = read_regex(data, name)
+    layout, region = file.layout, file.layout.expression
+    assert region is not None  # the file was read
+    own = printed(layout.source, region, file.tokens, _regex_style(has_long_symbols(file.alphabet)))
+
+    def said(one: RegexText) -> Any:
+        tree = [(node.kind, node.text, len(node.args)) for node, _ in levels(one.expression)]
+        return tree, _plain(one.tokens), one.alphabet, one.examples, _beside_tree(one.layout)
+
+    def same(text: str) -> bool:
+        return bool(said(read_regex(text, name)) == said(file))
+
+    return _held(_whole(layout, file.alphabet, [(region.start, region.end, own)]), name, file.alphabet, same)
+
+
+def _plain(tokens: Sequence[Lexeme]) -> list[tuple[str, str]]:
+    """Tokens without their places."""
+    return [(token.kind, token.value) for token in tokens]
+
+
+def canonical_crasp(data: bytes | str, name: str) -> Canonical:
+    """The canonical text of a `.cr` file, whose lines are never folded. Raises SourceError if the file is wrong."""
+    file = parse_crasp(data, name)
+    layout, source = CraspLayout(file.source), file.source
+    text, items = source.text, list[_Item]()
+
+    def add(name_at: int, end: int, code: str) -> None:
+        """A line that begins with a keyword or with the name itself, and the comment at its end."""
+        start, last = text.rfind("\n", 0, name_at) + 1, _line_end(text, name_at)
+        items.append((start, last, ["  ".join(filter(None, [code, text[end:last].strip()]))]))
+
+    for span in layout.imports:
+        add(span.start, span.end, f"#import {layout.written(span)}")
+    for one in layout.predicates.values():
+        if one.span != NO_SPAN:
+            add(one.span.start, one.span.end, f"{_pred(one.name, one.params)} {' '.join(one.text.split())}")
+    for line in layout.lines:
+        (code,) = printed(source, line.body, crasp_tokens(source, line.body), CRASP_STYLE, f"{line.name} =")
+        add(line.at.start, line.body.end, code)
+
+    def said(one: FormulaFile, parts: CraspLayout) -> Any:
+        lines = [(line.name, _plain(crasp_tokens(one.source, line.body))) for line in parts.lines]
+        imports = [parts.written(span) for span in parts.imports]
+        return _blanked(one), lines, imports, len(one.notes), _beside_tree(parts)
+
+    def same(text: str) -> bool:
+        again = parse_crasp(text, name)
+        return bool(said(again, CraspLayout(again.source)) == said(file, layout))
+
+    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+
+
+def _held(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool]) -> Canonical:
+    """A text that says the same as its file. Raises InvariantError if it does not, or would not even be read."""
+    try:
+        holds = same(text)
+    except InputError:
+        holds = False
+    if not holds:
         raise InvariantError(f"the canonical text of {name} would say something else than the file")
+    return Canonical(text, alphabet)
 
 
 FORMATTERS: Mapping[str, Callable[[bytes | str, str], Canonical]] = {
     ".ltl": canonical_formula,
     ".srasp": canonical_program,
+    ".re": canonical_regex,
+    ".cr": canonical_crasp,
 }
 """What makes the canonical text of a file, by the suffix of its name: a language that is added registers here. Each
 takes the bytes and the name that errors cite, raises SourceError for what is wrong, and holds that the text which it
@@ -455,7 +377,7 @@ def canonical(data: bytes, place: str, name: str = "") -> Canonical:
     """
     form = next((form for suffix, form in FORMATTERS.items() if place.endswith(suffix)), None)
     if form is None:
-        hint = f"Name files that end in {' or '.join(FORMATTERS)}."
+        hint = f"Name files that end in {', '.join([*FORMATTERS][:-1])} or {[*FORMATTERS][-1]}."
         raise InputError(f"{name or place} has no canonical form: it is in no language that has one", hint)
     return form(data, name or place)
 

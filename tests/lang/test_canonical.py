@@ -13,14 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError, InvariantError, SourceError, Span
-from hardsim.lang import canonical as module
-from hardsim.lang.canonical import FORMATTERS, WIDTH, canonical, encoded
+from hardsim.lang import lines as module
+from hardsim.lang.canonical import FORMATTERS, canonical, encoded
+from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.files import FormulaLayout, ProgramLayout
 from hardsim.lang.lexer import Cited, Lexeme, formula_tokens, program_tokens
+from hardsim.lang.lines import WIDTH
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_file
+from hardsim.lang.regex.parse import parse_regex
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.valuations import MENTIONED
 from hardsim.lang.vocabulary import FORMULAS, PROGRAMS, Spellings
 from tests.lang.test_pretty import HOSTILE, files
 from tests.mistakes import raised
@@ -43,9 +47,15 @@ def read(text: str, suffix: str) -> Any:
     if suffix == ".srasp":
         program = parse_program(text)
         return program, program.notes
-    file = parse_text(text)
+    if suffix == ".re":
+        regex = parse_regex(text)
+        machine = regex.automaton
+        language = machine.letters, machine.moves, machine.accepting
+        return language, regex.alphabet, regex.examples, regex.title, regex.origin, regex.notes
+    file = parse_crasp(text) if suffix == ".cr" else parse_text(text, props=MENTIONED)
     predicates = tuple(replace(one, text="".join(one.text.split())) for one in file.predicates)
-    return replace(file, predicates=predicates), file.placed, file.notes
+    notes = tuple(note for note in file.notes if not note.startswith("line "))  # these cite the text
+    return replace(file, predicates=predicates), file.placed, notes
 
 
 def comments(text: str) -> list[str]:
@@ -90,6 +100,21 @@ def comments(text: str) -> list[str]:
         ("MOD(2,1,#R[a|b])", "MOD(2, 1, #R[a | b])"),
         ("EVEN (#[(a)])", "EVEN(#[a])"),
         ("⊤ ∧ ⊥ ∨ first ⊕ last", "true & false | first ^ last"),
+        ("(a & b) | ((a) & (F b))", "(a & b) | (a & F b)"),
+        ("((a U b)) & (a & (b & c))", "(a U b) & a & b & c"),
+        ("((a & b) -> (b U c))", "(a & b) -> (b U c)"),
+        ("(a -> b) <-> c", "(a -> b) <-> c"),
+        ("a -> b <-> (c <-> (a))", "a -> b <-> c <-> a"),
+        ("a <-> (b -> c)", "a <-> (b -> c)"),
+        ("F[0:3](a)", "F[0,3] a"),
+        ("once [ 2 .. 4 ] ( a | b )", "O[2,4](a | b)"),
+        ("a U [ 1 , 4 ] (b U[1,4] c)", "a U[1,4] b U[1,4] c"),
+        ("a since[0,2] (b S c)", "a S[0,2] (b S c)"),
+        ("X [3] prev[2]a", "X[3] Y[2] a"),
+        ("{ a } & {Q_b} | { X }", "a & b | 'X'"),
+        ("GFa & historically b", "G F a & H b"),
+        ("XXa & Ffirst", "X X a & F first"),
+        ("True & tt | FALSE & start", "true & true | false & first"),
     ],
 )
 def test_a_formula(text: str, expected: str) -> None:
@@ -103,7 +128,7 @@ def test_a_formula(text: str, expected: str) -> None:
         ("Y ( i ) := ◀_j [ (i<j) , (Q_a(i)) ] (Q_'b'( j )) : (0)", "Y(i) := leftmost_j[i < j, Q_a(i)] Q_b(j) : 0"),
         ("Y := !(pos(i) = pos)", "Y := !(pos(i) = pos)"),
         ("Y := (pos = 1) = !(Q_a)", "Y := (pos = 1) = !Q_a"),
-        ("Y := (in(i) in {'a','b'}) | (Q_a & Q_b)", "Y := in(i) in { 'a', 'b' } | Q_a & Q_b"),
+        ("Y := (in(i) in {'a','b'}) | (Q_a & Q_b)", "Y := in(i) in { 'a', 'b' } | (Q_a & Q_b)"),
         ("Y := in in {}", "Y := in in { }"),
         ("Y := Q_a ? (Q_b ? 1 : 0) : (Q_b ? 0 : 1)", "Y := Q_a ? (Q_b ? 1 : 0) : Q_b ? 0 : 1"),
         ("Y := ▶[1,1] (Q_a(j) ? 1 : 0) : (Q_a ? 1 : 0)", "Y := rightmost_j[1, 1] (Q_a(j) ? 1 : 0) : Q_a ? 1 : 0"),
@@ -200,7 +225,7 @@ def test_a_text_that_would_say_something_else_is_never_returned(
     def careless(tokens: Sequence[Lexeme], _bindings: object) -> set[int]:
         return {index for index, token in enumerate(tokens) if token.kind in ("LPAR", "RPAR")}
 
-    monkeypatch.setattr(module, "_unneeded", careless)
+    monkeypatch.setattr(module, "unneeded", careless)
     with pytest.raises(InvariantError, match="something else"):
         form(text, suffix)
 
@@ -249,10 +274,15 @@ def _spelt(draw: st.DrawFn, token: Lexeme, written: str, spellings: Spellings) -
 
 def _bracketed(draw: st.DrawFn, root: Raw) -> list[Span]:
     """Places in which brackets mean nothing; those that would stay, since they help a reader, are left out."""
-    kept = {arg.whole for node, _ in levels(root) for arg in node.args if node.kind in ("mod", "unary", "not")}
-    places = [
-        node.whole for node, _ in levels(root) if node.whole not in kept and node.kind not in ("attention", "psum")
-    ]
+    mixed = ("nary", "binary", "arrow")
+    kept = {
+        arg.whole
+        for node, _ in levels(root)
+        for arg in node.args
+        if node.kind in ("mod", "unary", "not") or (node.kind in mixed and arg.kind in mixed)
+    }
+    whole = ("attention", "psum", "count_j", "mean_j")
+    places = [node.whole for node, _ in levels(root) if node.whole not in kept and node.kind not in whole]
     return draw(st.lists(st.sampled_from(places), max_size=6)) if places else []
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from hardsim.errors import Span, did_you_mean
+from hardsim.errors import Source, Span, did_you_mean
 from hardsim.lang import ast
 from hardsim.lang.arith import WORD_OPERATORS
 from hardsim.lang.ast import FormulaFile, UserPredicate
@@ -73,7 +73,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
     line, else those that occur). Raises SourceError with the place of the first mistake, where `name` is cited, and
     InputError for a bad alphabet."""
     layout = CraspLayout(source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
-    tokens = [_Scanner(layout.source, line.body, ()).run() for line in layout.lines]
+    tokens = [crasp_tokens(layout.source, line.body) for line in layout.lines]
     symbols = _symbols(layout, tokens, alphabet)
     scope = _Scope(layout.source, symbols, predicates=layout.predicates, later=layout.places)
     lets, notes = list[ast.Let](), dict[str, None]()
@@ -161,6 +161,11 @@ class _Scanner(Scanner):
 
     def check_word(self, word: str, end: int) -> None:
         """Whether it is known is asked later."""
+
+
+def crasp_tokens(source: Source, region: Span) -> list[Lexeme]:
+    """The tokens of a right-hand side. Raises SourceError for a character that starts no token."""
+    return _Scanner(source, region, ()).run()
 
 
 @dataclass

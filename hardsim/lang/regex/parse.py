@@ -112,13 +112,20 @@ class RegexLayout(Layout):
         """Nothing is continued here but the expression."""
 
 
-def parse_regex(text: str | bytes, name: str = "<text>") -> RegexFile:
-    """Parse a whole `.re` file and make its automaton; `name` is what errors cite.
+@dataclass(frozen=True)
+class RegexText:
+    """What the text of a `.re` file says, before anything is made of it: parts, alphabet, examples, and the tokens and
+    the tree of its expression."""
 
-    Raises:
-        SourceError: with the place of the first mistake of the text, of an example that the expression contradicts, or
-            of what makes the automaton too large.
-    """
+    layout: RegexLayout
+    alphabet: tuple[str, ...]
+    examples: tuple[Example, ...]
+    tokens: tuple[Lexeme, ...]
+    expression: Raw
+
+
+def read_regex(text: str | bytes, name: str = "<text>") -> RegexText:
+    """Read a whole `.re` file; `name` is what errors cite. Raises SourceError with the place of the first mistake."""
     source = source_of(text, name, "an alphabet: line and an expression", "a small file: alphabet: a b, then (ab)*")
     layout = RegexLayout(source)
     line = layout.header("alphabet")
@@ -131,18 +138,30 @@ def parse_regex(text: str | bytes, name: str = "<text>") -> RegexFile:
     if layout.expression is None:
         raise layout.error(layout.end, "missing expression", "an expression after the header, such as (ab)*")
     tokens = regex_tokens(layout, layout.expression, alphabet)
-    expression = read_expression(layout, tokens, layout.expression)
-    automaton = automaton_of(layout, expression, alphabet)
-    for example in examples:
+    return RegexText(layout, alphabet, examples, tuple(tokens), read_expression(layout, tokens, layout.expression))
+
+
+def parse_regex(text: str | bytes, name: str = "<text>") -> RegexFile:
+    """Parse a whole `.re` file and make its automaton; `name` is what errors cite.
+
+    Raises:
+        SourceError: with the place of the first mistake of the text, of an example that the expression contradicts, or
+            of what makes the automaton too large.
+    """
+    read = read_regex(text, name)
+    layout, alphabet = read.layout, read.alphabet
+    automaton = automaton_of(layout, read.expression, alphabet)
+    for example in read.examples:
         if automaton.accepts(example.word) != example.accept:
             listed, does = ("accept", "does not match") if example.accept else ("reject", "matches")
             told = f"the expression {does} '{written_word(example.word, alphabet)}', which is listed under '{listed}:'"
             raise layout.error(example.span, told, hint="correct the expression or the example")
     notes = [
-        f"{sign} is an operator; the symbol is written {quoted(sign)}" for sign in _mistakable(layout, tokens, alphabet)
+        f"{sign} is an operator; the symbol is written {quoted(sign)}"
+        for sign in _mistakable(layout, read.tokens, alphabet)
     ]
     notes += ["it matches no word (words are non-empty)"] * automaton.empty
-    return RegexFile(alphabet, expression, automaton, layout, examples, tuple(notes))
+    return RegexFile(alphabet, read.expression, automaton, layout, read.examples, tuple(notes))
 
 
 def _mistakable(text: Cited, tokens: Sequence[Lexeme], alphabet: tuple[str, ...]) -> list[str]:
