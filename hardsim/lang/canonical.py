@@ -17,7 +17,7 @@ from hardsim.lang.ast import NO_SPAN, FormulaFile
 from hardsim.lang.crasp.parse import CraspLayout, crasp_tokens, parse_crasp
 from hardsim.lang.files import FileLine, FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
-from hardsim.lang.lines import INDENT, WIDTH, Shown, Style, printed, spaced
+from hardsim.lang.lines import INDENT, WIDTH, Spelt, Style, printed, spaced
 from hardsim.lang.parse import mentions_propositions, parse_text
 from hardsim.lang.regex.parse import RegexText, read_regex
 from hardsim.lang.srasp.parse import parse_program
@@ -98,7 +98,7 @@ def _crasp_spelling(token: Lexeme, _written: str) -> str:
     return {"&": "&&", "|": "||", "=": "=="}.get(token.value, token.value)
 
 
-def _crasp_spaced(first: Shown, second: Shown, inside: str, blank: bool) -> bool:
+def _crasp_spaced(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool:
     """Whether a space stands between two neighbours: `#"a"`, but `#[pred] "a"`."""
     return bool(first.token.value) if first.token.kind == "PSUM" else spaced(first, second, inside, blank)
 
@@ -124,7 +124,7 @@ def _regex_style(long: bool) -> Style:
     """How regular expressions are printed; whether symbols are longer than one character. A blank of the author's
     between what stands side by side stays, since it groups for the reader, as in `000 (0 | 1)`."""
 
-    def apart(first: Shown, second: Shown, inside: str, blank: bool) -> bool:
+    def apart(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool:
         kinds = first.token.kind, second.token.kind
         if not {"OR", "AND"}.isdisjoint(kinds):
             return True
@@ -260,8 +260,10 @@ def _pred(name: str, params: Sequence[str]) -> str:
 
 
 def _blanked(file: FormulaFile) -> FormulaFile:
-    """A file with blanks in conditions alike."""
-    return replace(file, predicates=tuple(replace(one, text=" ".join(one.text.split())) for one in file.predicates))
+    """A file with blanks in conditions alike. It has no title, since a comment may come to stand in the first line when
+    the bracket before it goes."""
+    blanked = [replace(one, text=" ".join(one.text.split())) for one in file.predicates]
+    return replace(file, predicates=tuple(blanked), title="")
 
 
 def canonical_program(data: bytes | str, name: str) -> Canonical:

@@ -2,7 +2,7 @@
 
 Brackets that the grammar does not need stay where without them a reader might take the text for another: between two
 logical or temporal operators that differ, as in `(a & b) | c`, around a comparison after a prefix operator, as in
-`!(i = j)`, and around a sum before `mod`.
+`!(i = j)`, and around a sum beside `mod`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Binding: TypeAlias = tuple[int, bool] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Spelt:
     """A token and the text that it is printed as."""
 
     token: Lexeme
@@ -72,7 +72,7 @@ class Style:
     and whether there was white space. `brackets`: those that are not needed go; `folds`: long lines are folded."""
 
     spelling: Callable[[Lexeme, str], str]
-    spaced: Callable[[Shown, Shown, str, bool], bool]
+    spaced: Callable[[Spelt, Spelt, str, bool], bool]
     brackets: bool = True
     folds: bool = True
 
@@ -187,7 +187,7 @@ def _can_go(
     if not infix:
         return level >= bound and not (kind in _PREFIXES and level < _SUM and level > _PREFIX)
     if level != bound:
-        return level > bound and not _differ(level, bound)
+        return level > bound and not _differ(level, bound) and not (kind == "MODULO" and level < _SIGNED)
     chained = kind in _RIGHT and group.operators == {tokens[left].value} and (after is None or after[0] != level)
     return kind in _FLAT or chained or (kind == "COLON" and after is None)
 
@@ -200,7 +200,7 @@ def _differ(level: int, other: int) -> bool:
 # ---- spaces ----
 
 
-def spaced(first: Shown, second: Shown, _inside: str = "", _blank: bool = False) -> bool:
+def spaced(first: Spelt, second: Spelt, _inside: str = "", _blank: bool = False) -> bool:
     """Whether a space stands between two neighbours in a formula or a program."""
     before, after = first.token.kind, second.token.kind
     if after == "LPAR" and before in _NAMES:  # a call
@@ -227,7 +227,7 @@ def _pieces(source: Source, region: Span, tokens: Sequence[Lexeme], style: Style
             continue
         closes = token.kind in _CLOSERS
         binding = bindings[index]
-        shown = Shown(token, style.spelling(token, source.text[token.span.start : token.span.end]), binding)
+        shown = Spelt(token, style.spelling(token, source.text[token.span.start : token.span.end]), binding)
         inside = opened[-1] if opened else ""
         blank = previous is not None and previous.token.span.end < token.span.start
         infix = binding[0] if binding and binding[1] else None
