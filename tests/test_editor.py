@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from docs.editor.grammars import (
+    BRACKET,
+    CLASS,
     COMMENT,
+    CONSTANT,
     DEFINED,
     HEADER,
     KEYWORD,
+    LETTER,
+    LOGICAL,
     REGEX,
     REPEAT,
     SCOPES,
@@ -28,16 +33,19 @@ from docs.editor.grammars import (
     render,
     scope_of,
 )
+from hardsim.errors import Source
+from hardsim.lang.crasp.parse import SPELLINGS, CraspLayout, crasp_tokens
 from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
-from hardsim.lang.lexer import formula_tokens, program_tokens
+from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
 from hardsim.lang.parse import parse_text
+from hardsim.lang.regex.parse import RegexLayout, read_regex
 from hardsim.lang.srasp.parse import parse_program
-from hardsim.lang.vocabulary import FORMULAS, INDICES, PROGRAM_VECTORS, PROGRAMS
+from hardsim.lang.vocabulary import FORMULAS, INDICES, PROGRAM_VECTORS, PROGRAMS, YIELDING
 
 ROOT = Path(__file__).resolve().parents[1]
 EDITOR = ROOT / "docs" / "editor"
-SHIPPED = sorted(path for path in (ROOT / "formulas").iterdir() if path.suffix in (".ltl", ".srasp"))
-LANGUAGES = ("ltl", "srasp", "re", "spec")
+SHIPPED = sorted(path for path in (ROOT / "formulas").iterdir() if path.suffix != ".json")
+LANGUAGES = ("ltl", "srasp", "re", "cr", "spec")
 
 
 def load(suffix: str) -> Any:
@@ -105,14 +113,24 @@ def test_the_editor_finds_the_grammars() -> None:
         assert (EDITOR / language["configuration"]).is_file()
 
 
-@pytest.mark.parametrize(("suffix", "spellings"), [("ltl", FORMULAS), ("srasp", PROGRAMS)])
+@pytest.mark.parametrize(
+    ("suffix", "spellings"), [("ltl", FORMULAS), ("ltl", YIELDING), ("srasp", PROGRAMS), ("cr", SPELLINGS)]
+)
 def test_every_spelling_has_its_scope(suffix: str, spellings: Mapping[str, tuple[str, str]]) -> None:
     for text, (terminal, canonical) in spellings.items():
         if text != "[":  # behind a space, as here, it is no part of another operator
             assert at(f" \t{text} ", suffix, text) == scope_of(terminal, canonical), text
 
 
-@pytest.mark.parametrize(("suffix", "layout"), [("ltl", FormulaLayout), ("srasp", ProgramLayout)])
+@pytest.mark.parametrize(
+    ("suffix", "layout"),
+    [
+        ("ltl", FormulaLayout),
+        ("srasp", ProgramLayout),
+        ("re", RegexLayout),
+        ("cr", CraspLayout),
+    ],
+)
 def test_every_key_is_a_header(suffix: str, layout: type[Layout]) -> None:
     for key in layout.keys:
         line = f"{key}: // a"
@@ -126,35 +144,71 @@ def test_every_key_is_a_header(suffix: str, layout: type[Layout]) -> None:
 def tokens(path: Path) -> Iterator[tuple[int, int, str]]:
     """The places of all tokens, header keys and comments that the lexer and the layout find, with their scopes."""
     data = path.read_text(encoding="utf-8")
-    if path.suffix == ".ltl":
-        file = parse_text(data)
-        formulas = FormulaLayout(file.source)
-        assert formulas.formula is not None
-        layout: Layout = formulas
-        regions = [*(line.body for line in formulas.definitions), formulas.formula]
-        defined = formulas.definitions
-        found = [token for region in regions for token in formula_tokens(file.source, region, file.alphabet)]
-    else:
-        program = parse_program(data)
-        programs = ProgramLayout(program.source)
-        layout, defined = programs, [*programs.relations, *programs.statements]
-        regions = [line.body for line in defined]
-        found = [token for region in regions for token in program_tokens(program.source, region, program.alphabet)]
-        for line in programs.relations:
-            yield data.rindex("rel", 0, line.at.start), line.at.start - 1, KEYWORD
+    layout, found = PARTS[path.suffix](data)
     for line in layout.headers:
         yield line.at.start, line.at.end, HEADER
         yield line.body.start, line.body.end, VALUE
-    for line in defined:
-        yield line.at.start, line.at.end, DEFINED
-    for match in re.finditer(r"(?m)^\s*(//.*)$", data):
-        yield match.start(1), match.end(1), COMMENT
-    for token in found:
-        scope = scope_of(token.kind, token.value)
-        if path.suffix == ".srasp" and token.kind == "WORD":
-            built_in = {**dict.fromkeys(PROGRAM_VECTORS, VECTOR), **dict.fromkeys(INDICES, "variable.parameter")}
-            scope = built_in.get(token.value, scope)
-        yield token.span.start, token.span.end, scope
+    for match in re.finditer(r"(?m)(?:^|\s)(//.*)$", data):
+        if not any(line.at.start <= match.start(1) < line.body.end for line in layout.headers):
+            yield match.start(1), match.end(1), COMMENT
+    yield from found
+
+
+Found: TypeAlias = tuple[Layout, list[tuple[int, int, str]]]
+
+
+def scoped(tokens: Iterable[Lexeme], built_in: Mapping[str, str] = {}) -> list[tuple[int, int, str]]:
+    """The places of tokens with their scopes; of words that are built in these are others."""
+    plain = [(token, scope_of(token.kind, token.value)) for token in tokens]
+    return [
+        (token.span.start, token.span.end, built_in.get(token.value, scope) if token.kind == "WORD" else scope)
+        for token, scope in plain
+    ]
+
+
+def formula(data: str) -> Found:
+    file = parse_text(data)
+    layout = FormulaLayout(file.source)
+    assert layout.formula is not None
+    regions = [*(line.body for line in layout.definitions), layout.formula]
+    found = scoped(token for region in regions for token in formula_tokens(file.source, region, file.alphabet))
+    return layout, [*found, *((line.at.start, line.at.end, DEFINED) for line in layout.definitions)]
+
+
+def program(data: str) -> Found:
+    file = parse_program(data)
+    layout = ProgramLayout(file.source)
+    lines = [*layout.relations, *layout.statements]
+    built_in = {**dict.fromkeys(PROGRAM_VECTORS, VECTOR), **dict.fromkeys(INDICES, "variable.parameter")}
+    found = scoped(
+        (token for line in lines for token in program_tokens(file.source, line.body, file.alphabet)), built_in
+    )
+    words = [(data.rindex("rel", 0, line.at.start), line.at.start - 1, KEYWORD) for line in layout.relations]
+    return layout, [*found, *words, *((line.at.start, line.at.end, DEFINED) for line in lines)]
+
+
+def regex(data: str) -> Found:
+    """A set has one scope."""
+    file = read_regex(data)
+    kinds = {"OR": LOGICAL, "AND": LOGICAL, "NOT": LOGICAL, "ANY": CONSTANT, "REPEAT": REPEAT, "SYMBOL": LETTER}
+    found, inside = list[tuple[int, int, str]](), False
+    for token in file.tokens:
+        inside = token.kind == "SET" or inside
+        quoted = data[token.span.start] == "'"
+        scope = CLASS if inside else SCOPES["QUOTED"] if quoted else kinds.get(token.kind, BRACKET)
+        found.append((token.span.start, token.span.end, scope))
+        inside = inside and token.kind != "RSQB"
+    return file.layout, found
+
+
+def crasp(data: str) -> Found:
+    layout = CraspLayout(Source("", data))
+    found = scoped(token for line in layout.lines for token in crasp_tokens(layout.source, line.body))
+    names = [*(line.at for line in layout.lines), *layout.imports]
+    return layout, [*found, *((name.start, name.end, DEFINED) for name in names)]
+
+
+PARTS: Mapping[str, Callable[[str], Found]] = {".ltl": formula, ".srasp": program, ".re": regex, ".cr": crasp}
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
@@ -174,6 +228,15 @@ def test_what_shipped_files_do_not_have() -> None:
     assert at("'//' & ''''", "ltl", "'//'") == SCOPES["QUOTED"]
     assert at("'//' & ''''", "ltl", "''''") == SCOPES["QUOTED"]
     assert at("GFa", "ltl", "GFa") == SCOPES["WORD"]
+    for text in ("F[0,3]", "once [ 2:4 ]", "X[3]", "G[1..2]", "U[1,4]", "◇[0,1]", "wX[2]"):
+        assert at(f"a {text} b", "ltl", text) == SCOPES["UNARY"]
+    assert at("a1F[0,3] b", "ltl", "a1F") == SCOPES["WORD"]
+    assert at("{p} & q", "ltl", "{") == BRACKET
+    assert at("{p} & q", "ltl", "p") == SCOPES["WORD"]
+    assert at('#[pred] "a"//b', "cr", "#[pred]") == SCOPES["COUNT"]
+    assert at('#[pred] "a"//b', "cr", "//b") == COMMENT
+    assert at("#import pred", "cr", "#import") == KEYWORD
+    assert at('A = x == "//"', "cr", '"//"') == SCOPES["QUOTED"]
     assert at("Y := ▶_j[1, 1] 0 : 1", "srasp", "▶_j") == SCOPES["ATTENTION"]
     assert at("Y := leftmost[1, 1] 0 : 1", "srasp", "leftmost") == SCOPES["ATTENTION"]
     assert at("Y := Q_'('(i)", "srasp", "Q_'('") == SCOPES["SYMBOL"]

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from hardsim.lang import vocabulary
+from hardsim.lang.crasp.parse import SPELLINGS as CRASP
+from hardsim.lang.crasp.parse import CraspLayout
 from hardsim.lang.files import FormulaLayout, ProgramLayout
-from hardsim.lang.vocabulary import FORMULAS, PROGRAMS, WORD, Spellings
+from hardsim.lang.regex.parse import RegexLayout
+from hardsim.lang.vocabulary import FORMULAS, PAIRED, PROGRAMS, SINGLE, WORD, YIELDING, Spellings
 
 Pattern: TypeAlias = dict[str, Any]
 
@@ -30,14 +33,14 @@ SCOPES: Mapping[str, str] = {
     **dict.fromkeys(("UNARY", "BINARY"), TEMPORAL),
     **dict.fromkeys(("SIGN", "STAR", "MODULO"), ARITHMETIC),
     **dict.fromkeys(("CONSTANT", "TRUTH"), CONSTANT),
-    **dict.fromkeys(("PREDICATE", "ATTENTION", "PSUM", "COUNT_J", "MEAN_J", "COUNT"), FUNCTION),
+    **dict.fromkeys(("PREDICATE", "ATTENTION", "PSUM", "COUNT_J", "MEAN_J", "COUNT", "EXTREME"), FUNCTION),
     **dict.fromkeys(("CONDITIONAL", "COLON"), CONDITIONAL),
     **dict.fromkeys(("LPAR", "RPAR", "LSQB", "RSQB", "LBRACE", "RBRACE"), BRACKET),
     **dict.fromkeys(("QUOTED", "SYMBOL"), SYMBOL),
     "COMPARE": COMPARISON,
     "MEMBER": MEMBER,
     "COMMA": COLON,
-    "NUMBER": NUMBER,
+    **dict.fromkeys(("NUMBER", "FRACTION"), NUMBER),
     "WORD": NAME,
 }
 """The scope of each terminal: one that is added to the vocabulary needs a row."""
@@ -45,7 +48,6 @@ SPEC_KEYS = ("alphabet", "source", "network", "tokens", "input", "at", "decide",
 """Of `.spec` files; those whose values are formulas, terms or regular expressions are SPEC_FORMULAS."""
 SPEC_FORMULAS = ("assume", "next")
 SPEC_NAMED = ("output", "value")
-RE_KEYS = ("alphabet", "props", "source", "accept", "reject")
 
 
 def scope_of(terminal: str, canonical: str) -> str:
@@ -82,6 +84,13 @@ def word(texts: Iterable[str]) -> str:
     return rf"(?<!\w)(?:{'|'.join(sorted(texts, key=lambda text: (-len(text), text)))})(?!\w)"
 
 
+def either(texts: Iterable[str]) -> str:
+    """Any of some words, or of some signs."""
+    listed = [*texts]
+    signs = sorted((text for text in listed if not WORD.fullmatch(text)), key=lambda text: (-len(text), text))
+    return "|".join([word(filter(WORD.fullmatch, listed)), *map(re.escape, signs)])
+
+
 def headers(keys: Iterable[str]) -> list[Pattern]:
     """Comments, which a header line has none of, and header lines."""
     line = rf"^\s*({'|'.join(keys)})\s*(:)(?!=)(.*)$"
@@ -89,11 +98,16 @@ def headers(keys: Iterable[str]) -> list[Pattern]:
 
 
 ATOMS = [rule(SYMBOL, r"'(?:''|[^'\s])+'|'''"), rule(NUMBER, r"(?<!\w)[0-9]+(?!\w)")]
+BOUNDED = [text for text, (_, operator) in {**FORMULAS, **YIELDING}.items() if operator in PAIRED | SINGLE]
+"""What may have bounds after it."""
 FORMULA = [
     rule("", r"^\s*(let|pred)\s+([^\W\d]\w*)", _1=KEYWORD, _2=DEFINED),
     rule(TEMPORAL, r"X\s*\[\s*!\s*\]"),
+    rule(TEMPORAL, rf"(?:{either(BOUNDED)})\s*\[\s*[0-9]+\s*(?:(?:,|:|\.\.)\s*[0-9]+\s*)?\]"),
     rule(FUNCTION, r"#\s*[LR]?\s*\["),
     *spelled(FORMULAS),
+    *spelled(YIELDING),
+    rule(BRACKET, r"[{}]"),
     *ATOMS,
     rule(NAME, WORD.pattern),
 ]
@@ -111,13 +125,26 @@ PROGRAM = [
     rule(NAME, rf"{vocabulary.VECTOR_NAME.pattern}|{WORD.pattern}"),
 ]
 EXPRESSION = [
-    rule(CLASS, r"\[\^?[^\]\s]*\]"),
+    rule(CLASS, r"\[\s*\^?(?:'(?:''|[^'\s])+'|[^\]'])*\]"),
     rule(REPEAT, r"\{\s*[0-9]*\s*(?:,\s*[0-9]*\s*)?\}|[*+?]"),
     rule(LOGICAL, r"[|&!]"),
     rule(CONSTANT, r"\."),
     rule(BRACKET, r"[()]"),
     rule(SYMBOL, r"'(?:''|[^'\s])+'|'''"),
-    rule(LETTER, r"\w"),
+    rule(LETTER, r"[^\s|&!.*+?()\[\]{}']"),
+]
+
+
+C_RASP = [
+    rule("", r"^\s*(#\s*import)\s+([^\W\d]\w*)", _1=KEYWORD, _2=DEFINED),
+    rule("", r"^\s*(pred)\s+([^\W\d]\w*)", _1=KEYWORD, _2=DEFINED),
+    rule("", r"^\s*([^\W\d]\w*)\s*(=)(?!=)", _1=DEFINED, _2=ASSIGNMENT),
+    rule(SYMBOL, r'"[^"\s]+"'),
+    rule(COMMENT, r"//.*$"),
+    rule(FUNCTION, r"#(?:\s*\[\s*\w+\s*\])?"),
+    *spelled(CRASP),
+    rule(NUMBER, r"(?<!\w)[0-9]+(?!\w)"),
+    rule(NAME, WORD.pattern),
 ]
 
 
@@ -146,10 +173,17 @@ def grammars() -> dict[str, dict[str, Any]]:
     patterns = {
         "ltl": [*headers(FormulaLayout.keys), *FORMULA],
         "srasp": [*headers(ProgramLayout.keys), *PROGRAM],
-        "re": [*headers(RE_KEYS), *EXPRESSION],
+        "re": [*headers(RegexLayout.keys), *EXPRESSION],
+        "cr": [*headers(CraspLayout.keys), *C_RASP],
         "spec": specification(),
     }
-    named = {"ltl": "Temporal logic", "srasp": "S-RASP", "re": "Regular expression", "spec": "Specification"}
+    named = {
+        "ltl": "Temporal logic",
+        "srasp": "S-RASP",
+        "re": "Regular expression",
+        "cr": "C-RASP",
+        "spec": "Specification",
+    }
     return {
         suffix: {
             "name": f"{named[suffix]} (hardsim)",

@@ -322,13 +322,15 @@ Examples:
 
 FMT = """Print files in their canonical form.
 
-FILE is a formula (.ltl), a program (.srasp), a directory of them, or a shipped name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a directory of them, or a shipped name;
+there may be several. A formula without a header is read as --props auto reads it.
 
 The canonical form writes every operator in its ASCII spelling (`&`, `->`, `X`, `rightmost_j`), one space around
-operators, and no quotes and brackets that are not needed; brackets that only keep a reader from taking a text for
-another stay in `!(i = j)` and `(t) mod m = r`. Lines of more than 100 characters are folded. Comments, line breaks in
-long formulas, the order of lines, and one empty line where there are some stay as they are. The text that is printed
-says the same as the file: it is read again before it is shown.
+operators, and no quotes that are not needed. Brackets that are not needed go from formulas and .srasp programs, but for
+those that help a reader: between two different logical or temporal operators, as in `(a & b) | c`, and in `!(i = j)`
+and `(t) mod m = r`. Lines of more than 100 characters are folded. Comments, line breaks in long formulas, the order of
+lines, and one empty line where there are some stay as they are. The meaning never changes: the text is read again, and
+held against the file, before it is shown or written.
 
 With --check nothing is printed but the files that are not in their canonical form, each with the first line that would
 change, and the exit code is 1: the file and its canonical form were compared and differ. A file with a mistake is exit

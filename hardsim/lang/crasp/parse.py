@@ -130,16 +130,19 @@ def _other(name: str) -> str:
     return "n" if name != "n" else "length"
 
 
+SPELLINGS: Spellings = {
+    **{sign: COMMON[sign] for sign in ("&&", "||", "==", "!=", "<=", ">=", "<", ">", *"+-*()")},
+    **spelled("UNARY", "!"),
+    **spelled("CONDITIONAL", "if"),
+    **spelled("COLON", "else"),
+    **spelled("CONSTANT", "true", "false"),
+    **spelled("EXTREME", "min", "max"),
+    ",": COMMON[","],
+}
+
+
 class _Scanner(Scanner):
-    spellings: ClassVar[Spellings] = {
-        **{sign: COMMON[sign] for sign in ("&&", "||", "==", "!=", "<=", ">=", "<", ">", *"+-*()")},
-        **spelled("UNARY", "!"),
-        **spelled("CONDITIONAL", "if"),
-        **spelled("COLON", "else"),
-        **spelled("CONSTANT", "true", "false"),
-        **spelled("EXTREME", "min", "max"),
-        ",": COMMON[","],
-    }
+    spellings = SPELLINGS
     look_alikes: ClassVar = {
         "=": "equality is written ==, and each definition has a line of its own",
         **dict.fromkeys("&|", "and is written &&, or is written ||"),
@@ -212,7 +215,7 @@ class CraspLayout(Layout):
             hint = "write = instead of :=" if ":=" in text else "each definition is one line" if self.lines else ""
             raise self.error(span, "this line is no definition", expected, hint)
         name, at = match["name"], Span(*match.span("name"))
-        if name in words_of(_Scanner.spellings) or not NAME.fullmatch(name):
+        if name in words_of(SPELLINGS) or not NAME.fullmatch(name):
             raise self.error(at, f"{name} is no name", "a letter, then letters, digits and underscores")
         if match.re is _IMPORT:
             self.imports.append(at)
