@@ -94,9 +94,26 @@ def test_what_cannot_be_formatted_is_refused(hardsim: Cli, tmp_path: Path, loose
     hardsim("fmt", tmp_path / "empty").refused("has no *.ltl")
     written(tmp_path / "empty" / "x.ahat.json", "{}")
     hardsim("fmt", tmp_path / "empty").refused("has no *.ltl or *.srasp or *.re or *.cr file")
+    hardsim("fmt", written(tmp_path / "x.spec", "alphabet: a\n")).refused("has no canonical form")
     hardsim("fmt", tmp_path / "nowhere.ltl").refused("no such file")
     hardsim("fmt", loose, "--json", loose).refused("would overwrite what is read")
     assert loose.read_text() == LOOSE
+
+
+def test_a_text_that_would_say_something_else_is_neither_printed_nor_written(
+    hardsim: Cli, loose: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hardsim.lang.lines.spaced", lambda *_: False)
+    monkeypatch.setattr("hardsim.lang.canonical.spaced", lambda *_: False)
+    for options in ([], ["--write"], ["--check"]):
+        outcome = hardsim("fmt", *options, loose)
+        assert (outcome.code, outcome.out) == (4, "")
+        outcome.says("would say something else than the file", "Please report the command line")
+    assert loose.read_text() == LOOSE
+
+
+def test_what_is_shipped_is_in_its_canonical_form(hardsim: Cli) -> None:
+    hardsim("fmt", "--check", Path(__file__).resolve().parents[2] / "formulas").clean()
 
 
 def test_a_directory_that_cannot_be_written(hardsim: Cli, loose: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError, InvariantError, SourceError, Span
+from hardsim.lang import canonical as files_module
 from hardsim.lang import lines as module
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
 from hardsim.lang.crasp.parse import parse_crasp
@@ -141,6 +142,96 @@ def test_a_program(text: str, expected: str) -> None:
     assert form(SRASP + text, ".srasp") == f"{SRASP}{expected}\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("( a b )*|a|b", "(a b)* | a | b"),
+        ("((a))", "((a))"),
+        ("ab  a&b", "ab a & b"),
+        ("a {2,2}(b{0,} a{ 1 ,}b{0,1})  a{2 , 3} b{3,}", "a{2}(b* a+b?) a{2,3} b{3,}"),
+        ("[ a b ][^ b ] . ( )", "[ab][^b] . ()"),
+        ("! ( a & . ) b", "!(a & .) b"),
+        ("'a' '(' '-'a", "a '(' '-'a"),
+        ("'(' ''''", "'(' ''''"),
+        ("['(' ')' a]", "['(' ')'a]"),
+        ("a/ / b", "a'/' '/' b"),
+        ("a |/", "a | '/'"),
+        ("(!a)-", "(!a)-"),
+    ],
+)
+def test_a_regular_expression(text: str, expected: str) -> None:
+    head = "alphabet: a b ( ) / - '\n"
+    assert form(head + text, ".re") == f"{head}{expected}\n"
+
+
+def test_symbols_of_several_characters_stand_apart() -> None:
+    head = "alphabet: ab cd //x\n"
+    text = form(f"{head}'ab'cd(ab)'cd' // c1\n[ab 'cd']//x", ".re")
+    assert text == f"{head}ab cd(ab)cd  // c1\n  [ab cd]'//x'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('A=# "a"==1', 'A = #"a" == 1'),
+        ('A = # [pred]"a">0&&!("b")', 'A = #[pred] "a" > 0 && !("b")'),
+        ('A=min( #"a",2*# (("b")) )-1 != - 1//c1', 'A = min(#"a", 2 * #(("b"))) - 1 != -1  //c1'),
+        ('A = (1 if "a"||"b" else 0)>=#true', 'A = (1 if "a" || "b" else 0) >= #true'),
+    ],
+)
+def test_a_crasp_program(text: str, expected: str) -> None:
+    head = "alphabet: a b\n#import pred\n"
+    assert form(head + text, ".cr") == f"{head}{expected}\n"
+
+
+def test_lines_of_a_crasp_program_are_never_folded() -> None:
+    long = " + ".join(['#"a"'] * 40)
+    text = (
+        f"// c1\n\n\n  #import   pred_x// c2\npred pred_x( i,j )=i  ==j // c3\n"
+        f'pred odd(i) = i mod 2 == 1//c4\n  A={long}   //c5\n B = odd&&A>0&&#[pred_x]"//">0 \n'
+    ).replace("#import   pred_x// c2", "#import   pred// c2")
+    assert form(text, ".cr") == (
+        "// c1\n\n#import pred  // c2\npred pred_x(i, j) = i ==j  // c3\npred odd(i) = i mod 2 == 1  //c4\n"
+        f'A = {long}  //c5\nB = odd && A > 0 && #[pred_x] "//" > 0\n'
+    )
+
+
+def test_headers_of_formulas() -> None:
+    text = (
+        "props:  p  q r   tt\n one-of: p   q\nat-most-one:  r  tt\ndialect:  weak-next\nat: first\n"
+        "source: one,  two // three\naccept: {p}{ tt,q }   {q}\nreject: {p}\n X[!] {p} -> X ( q ) & tt & {tt}\n"
+    ).replace("\n ", "\n")
+    assert form(text) == (
+        "props: p q r tt\none-of: p q\nat-most-one: r tt\ndialect: weak-next\nat: first\n"
+        "source: one,  two // three\naccept: {p}{q,tt}{q}\nreject: {p}\nX[!] p -> X q & tt & tt\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("GFp0&Xp1", "G F p0 & X p1"),
+        ("'Gp' & Fp & 'a b'".replace(" & 'a b'", ""), "'Gp' & F p"),
+        ("Gp & 'Gp'", "Gp & 'Gp'"),
+        ("{tt} & tt & {a}", "'tt' & tt & a"),
+        ("Q_b & a & b", "Q_b & a & b"),
+        ("'wXa' & 'a'", "'wXa' & a"),
+        ("let Foo = a\n{Foo} & 'tt'", "let Foo = a\nFoo & 'tt'"),
+        ("( // c1\n a)", "// c1\na"),
+    ],
+)
+def test_a_formula_without_a_header(text: str, expected: str) -> None:
+    assert form(text) == f"{expected}\n"
+    assert read(expected, ".ltl")[0].alphabet == read(text, ".ltl")[0].alphabet
+
+
+def test_deep_brackets_leave_room_for_what_stands_in_them() -> None:
+    deep = "(a & (b |\n"
+    text = form(f"{LTL}{deep * 90}a{'))' * 90}")
+    assert max(map(len, text.splitlines()[1:-1])) < WIDTH
+    assert form(f"{LTL}{'(' * 5_000}a{')' * 5_000}") == f"{LTL}a\n"
+
+
 def test_a_whole_file() -> None:
     text = (
         "\n   // Title  \n\n\n  alphabet :  a   b\n  // c1\n  accept:  a  b   ab \n\n"
@@ -230,18 +321,53 @@ def test_a_text_that_would_say_something_else_is_never_returned(
         form(text, suffix)
 
 
+def test_nothing_is_lost_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"{LTL}source: here\nreject: a\nlet x = a // c1\nx U b"
+    form(text)
+    losses: list[tuple[Any, str, Any]] = [
+        (module, "_broken", lambda gap: ("", [], "\n" in gap)),  # comments
+        (files_module, "_header", lambda _layout, line, _alphabet: [] if line.name == "source" else [line.text]),
+        (files_module, "_header", lambda _layout, line, _: [f"{line.name}: {line.text}"] * (line.name != "reject")),
+        (files_module, "_header", lambda _layout, line, _: [f"{line.name}: {line.text}"] * (line.name != "source")),
+        (files_module, "spaced", lambda *_: False),  # what is no text of the language any more
+    ]
+    for where, name, careless in losses:
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, careless)
+            with pytest.raises(InvariantError, match="something else"):
+                form(text)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "name", "careless"),
+    [
+        (".re", "alphabet: a b\na* b", "_regex_spelling", lambda token, _: token.value[:1]),
+        (".cr", 'A = "a"\nB = #"b" > 1\nC = A', "_crasp_spelling", lambda token, written: written.replace("b", "a")),
+    ],
+)
+def test_nothing_is_lost_in_other_languages(
+    monkeypatch: pytest.MonkeyPatch, suffix: str, text: str, name: str, careless: Any
+) -> None:
+    form(text, suffix)
+    monkeypatch.setattr(files_module, name, careless)
+    monkeypatch.setattr(files_module, "CRASP_STYLE", replace(files_module.CRASP_STYLE, spelling=careless))
+    with pytest.raises(InvariantError, match="something else"):
+        form(text, suffix)
+
+
 # ---- everything ----
 
 
 def blocks() -> Iterator[tuple[str, str]]:
     """The formulas and programs in the documentation."""
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
-        sections = re.split(r"(?m)^## ", page.read_text(encoding="utf-8"))
-        others = ("Regular expressions", "C-RASP")  # files of other languages
-        text = "".join(section for section in sections if not section.startswith(others))
-        for tag, block in re.findall(r"(?ms)^```(\w*)\n(.*?)^```", text):
-            if not tag and "alphabet:" in block:
-                yield (".srasp" if ":=" in block else ".ltl"), block
+        for section in re.split(r"(?m)^## ", page.read_text(encoding="utf-8")):
+            for tag, block in re.findall(r"(?ms)^```(\w*)\n(.*?)^```", section):
+                if not tag and section.startswith("C-RASP") and " = " in block:
+                    yield ".cr", block
+                elif not tag and re.search(r"(?m)^(alphabet|props):", block):
+                    regex = section.startswith("Regular expressions")
+                    yield (".re" if regex else ".srasp" if ":=" in block else ".ltl"), block
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
@@ -256,7 +382,7 @@ def test_shipped_files(path: Path) -> None:
 
 def test_the_documentation() -> None:
     found = list(blocks())
-    assert {suffix for suffix, _ in found} == {".ltl", ".srasp"}
+    assert {suffix for suffix, _ in found} == set(FORMATTERS)
     for suffix, block in found:
         once = form(block, suffix)
         assert read(once, suffix) == read(block, suffix)
@@ -345,6 +471,44 @@ def layouts(draw: st.DrawFn, suffix: str, broken: bool) -> tuple[str, str]:
     else:
         plain = format_program(draw(programs()))
     return plain, _scrambled(draw, plain, suffix, broken)
+
+
+@st.composite
+def expressions(draw: st.DrawFn) -> str:
+    """A regular expression over `a b ( / -` in some layout: what repeats stands right after its operand."""
+    numbers = iter(range(10_000))
+
+    def gap() -> str:
+        chosen = draw(st.sampled_from(["", "", " ", "  ", "\n", "\t\n\n ", "  // c{}\n "]))
+        return chosen.replace("{}", str(next(numbers)))
+
+    def part(depth: int) -> str:
+        atoms = ["a", "b", "'('", "'/'", "-", ".", "()", "[ab]", "[^a '(' ]", "'a'", "( )"]
+        one = draw(st.sampled_from(atoms))
+        if depth and draw(st.booleans()):
+            negated = draw(st.sampled_from(["", "", "!"]))
+            one = f"({negated}({gap()}{whole(depth - 1)}{gap()}))"
+        return one + draw(st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{ 0 , 3 }", "{1,}"]))
+
+    def whole(depth: int) -> str:
+        parts = [part(depth) for _ in range(draw(st.integers(1, 4)))]
+        joined = [draw(st.sampled_from([" ", " ", "\n  ", "|", " | ", "&", " // c{}\n&"])) for _ in parts[1:]]
+        return parts[0] + "".join(
+            glue.replace("{}", str(next(numbers))) + one for glue, one in zip(joined, parts[1:], strict=True)
+        )
+
+    return whole(2)
+
+
+@pytest.mark.sweep
+@settings(max_examples=60)
+@given(expressions())
+def test_any_layout_of_an_expression(text: str) -> None:
+    text = f"alphabet: a b ( / -\n{text}"
+    once = form(text, ".re")
+    assert read(once, ".re") == read(text, ".re")
+    assert comments(once) == comments(text)
+    assert form(once, ".re") == once
 
 
 @pytest.mark.sweep

@@ -279,7 +279,7 @@ def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
     tree = build("re.lark", text, tokens, lambda index: _misfit(text, tokens, index, region))
     for node, _ in levels(tree):
         for one in node.args[:-1] if node.kind == "sequence" else ():
-            if one.kind == "not" and one.args[0].whole == one.args[0].at:
+            if one.kind == "not" and one.whole.start == one.at.start and one.args[0].whole == one.args[0].at:
                 inner = text.written(one.args[0].whole)
                 hint = f"write (!{inner}) for this alone, or !( ... ) around all that is meant"
                 raise text.error(one.at, f"what !{inner} ends with needs brackets", "", hint)
