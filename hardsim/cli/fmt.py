@@ -16,6 +16,7 @@ from hardsim.errors import InputError
 from hardsim.examples import example_names, located
 from hardsim.files import LARGEST_TEXT, Draft, is_directory, read_bytes, target_of
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
+from hardsim.lang.words import unprintable
 from hardsim.report.screen import Screen
 from hardsim.report.told import InputRead
 
@@ -62,6 +63,10 @@ def _format(current: Session, name: str) -> None:
         raise InputError(f"{OPTION} writes into the file that is read, and there is no file {name}", hint)
     data = read_bytes(place, LARGEST_TEXT, others=example_names)
     found = canonical(data, place, name)
+    hidden = unprintable(found.text.replace("\n", ""))
+    if hidden and not (request.check or request.write):
+        hint = f"Leave it out; {OPTION} rewrites the file with it."
+        raise InputError(f"{name} has {hidden} in a comment or its source:, which is not printed", hint)
     current.inputs.append(InputRead.of(name, digest(data), found.alphabet))
     changed = encoded(found.text, data)
     line = _first_change(data, changed)
@@ -96,8 +101,7 @@ def _told(result: FormatResult, request: Request) -> Telling:
 
     def tell(screen: Screen) -> None:
         if not (request.check or request.write):
-            for line in result.text.split("\n")[:-1]:
-                screen.raw(line)
+            screen.text(result.text.removesuffix("\n"))
         elif result.line is not None:
             screen.raw(f"{result.input} {said}")
 

@@ -19,7 +19,7 @@ from hardsim.lang.files import FileLine, FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
 from hardsim.lang.lines import INDENT, WIDTH, Spelt, Style, printed, spaced
 from hardsim.lang.parse import mentions_propositions, parse_text
-from hardsim.lang.regex.parse import RegexText, read_regex
+from hardsim.lang.regex.parse import RegexLayout, RegexText, read_regex
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.trees import levels
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets
@@ -29,6 +29,8 @@ from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, writ
 _COMMENT = re.compile(r"(?<!\S)//[^\n]*")
 _COMMENT_OR_SYMBOL = re.compile(r'"[^"\s]+"|//[^\n]*')
 """A comment of a C-RASP program needs no space before it."""
+_OBEYED_BLANK = re.compile("[\t\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
+"""White space that a terminal obeys, which becomes a space in comments and in the value of `source:` too."""
 _WORDS = frozenset({"accept", "reject"})
 _Item: TypeAlias = tuple[int, int, Sequence[str]]
 """Where a part of a file begins and ends, and the lines that it is printed as."""
@@ -104,10 +106,10 @@ def _crasp_spaced(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool
 
 
 def _regex_spelling(token: Lexeme, written: str) -> str:
-    """A token of a regular expression. A quoted symbol that is no word keeps its quotes, and one that would begin a
-    comment has them."""
+    """A token of a regular expression. A quoted symbol that is no word, or is the key of a header line, keeps its
+    quotes, and one that would begin a comment has them."""
     match token.kind:
-        case "SYMBOL" if WORD.fullmatch(token.value):
+        case "SYMBOL" if WORD.fullmatch(token.value) and token.value not in RegexLayout.keys:
             return token.value
         case "SYMBOL":
             return quoted(token.value) if written.startswith("'") or token.value.startswith("/") else token.value
@@ -188,7 +190,7 @@ def _whole(layout: Layout, alphabet: Alphabet, items: Sequence[_Item]) -> str:
         lines += own
         at = end
     lines += [line.strip() for line in text[at:].split("\n")[1:]]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n")) + "\n"
+    return re.sub(r"\n{3,}", "\n\n", _OBEYED_BLANK.sub(" ", "\n".join(lines)).strip("\n")) + "\n"
 
 
 def _line_end(text: str, at: int) -> int:
@@ -202,13 +204,13 @@ def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
     text, rest, at = layout.source.text, "", 0
     for line in layout.headers:
         if line.name not in (*_WORDS, "map"):
-            said = line.text if line.name == "source" else " ".join(line.text.split())
+            said = _OBEYED_BLANK.sub(" ", line.text) if line.name == "source" else " ".join(line.text.split())
             values[line.name] = f"{values.get(line.name, '')}{said}\n"
         rest += text[at : line.at.start] + "\n"
         at = _line_end(text, line.at.start)
     pattern = _COMMENT_OR_SYMBOL if isinstance(layout, CraspLayout) else _COMMENT
     found = pattern.findall(rest + text[at:])
-    return values, [comment.rstrip() for comment in found if comment.startswith("//")]
+    return values, [_OBEYED_BLANK.sub(" ", comment.rstrip()) for comment in found if comment.startswith("//")]
 
 
 # ---- files ----
@@ -260,10 +262,10 @@ def _pred(name: str, params: Sequence[str]) -> str:
 
 
 def _blanked(file: FormulaFile) -> FormulaFile:
-    """A file with blanks in conditions alike. It has no title, since a comment may come to stand in the first line when
-    the bracket before it goes."""
+    """A file with blanks in conditions alike, without what its comments and header lines say. (A comment may come to
+    stand in the first line, and so be the title, when the bracket before it goes.)"""
     blanked = [replace(one, text=" ".join(one.text.split())) for one in file.predicates]
-    return replace(file, predicates=tuple(blanked), title="")
+    return replace(file, predicates=tuple(blanked), title="", origin="")
 
 
 def canonical_program(data: bytes | str, name: str) -> Canonical:
@@ -288,8 +290,11 @@ def canonical_program(data: bytes | str, name: str) -> Canonical:
 
     def same(text: str) -> bool:
         again = parse_program(text, name)
-        beside = _beside_tree(ProgramLayout(again.source))
-        return (again, again.notes, beside) == (file, file.notes, _beside_tree(layout))
+        beside = _beside_tree(ProgramLayout(again.source)) == _beside_tree(layout)
+        return beside and (replace(again, title="", origin=""), again.notes) == (
+            replace(file, title="", origin=""),
+            file.notes,
+        )
 
     return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
 

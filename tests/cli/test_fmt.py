@@ -29,6 +29,19 @@ def test_the_canonical_form_is_printed_and_the_file_left_alone(hardsim: Cli, loo
     assert document.result == expected
 
 
+def test_a_comment_is_printed_as_it_is(hardsim: Cli, tmp_path: Path) -> None:
+    tabbed = written(tmp_path / "x.ltl", "alphabet: a\nsource: a\tb\n// \u00e9 \u00a0 a\ttab\t\nF a\n")
+    assert hardsim("fmt", tabbed).clean().out == "alphabet: a\nsource: a b\n// \u00e9 \u00a0 a tab\nF a\n"
+
+
+def test_what_a_terminal_obeys_is_written_and_not_printed(hardsim: Cli, tmp_path: Path) -> None:
+    path = written(tmp_path / "x.ltl", "alphabet: a\n// \x1b[31m\nF  a\n")
+    hardsim("fmt", path).refused("the control character (U+001B) in a comment", "--write rewrites the file with it")
+    hardsim("fmt", "-w", path).clean()
+    assert path.read_text() == "alphabet: a\n// \x1b[31m\nF a\n"
+    hardsim("fmt", "--check", path).clean()
+
+
 def test_a_shipped_name_is_printed_and_never_written(hardsim: Cli) -> None:
     before = example_file("since").read_bytes()
     assert hardsim("fmt", "since").clean().out == before.decode()

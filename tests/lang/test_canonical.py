@@ -164,6 +164,11 @@ def test_a_regular_expression(text: str, expected: str) -> None:
     assert form(head + text, ".re") == f"{head}{expected}\n"
 
 
+def test_a_symbol_that_is_a_key_keeps_its_quotes() -> None:
+    for text in ("'source' : 'a'\n", "'accept' = 'a'\n"):
+        assert form(f"alphabet: source accept a : =\n{text}", ".re").endswith(text.replace("'a'", "a"))
+
+
 def test_symbols_of_several_characters_stand_apart() -> None:
     head = "alphabet: ab cd //x\n"
     text = form(f"{head}'ab'cd(ab)'cd' // c1\n[ab 'cd']//x", ".re")
