@@ -164,6 +164,11 @@ def test_a_regular_expression(text: str, expected: str) -> None:
     assert form(head + text, ".re") == f"{head}{expected}\n"
 
 
+@pytest.mark.parametrize("text", ["O[2,4](a | b)", "F[0,3] a", "X[3](a U[1,2] b)", "G[1,1] X[2] !a", "H[0,1] F(a & b)"])
+def test_bounds_are_written_as_printers_of_trees_do(text: str) -> None:
+    assert form(LTL + text) == format_file(parse_text(LTL + text)) == f"{LTL}{text}\n"
+
+
 def test_a_symbol_that_is_a_key_keeps_its_quotes() -> None:
     for text in ("'source' : 'a'\n", "'accept' = 'a'\n"):
         assert form(f"alphabet: source accept a : =\n{text}", ".re").endswith(text.replace("'a'", "a"))
