@@ -177,8 +177,8 @@ def _can_go(
             return False
     if left < 0 or tokens[left].kind in {*_OPENERS, "COMMA"}:
         return True
-    if left in forms:
-        return level > _LOOSEST
+    if left in forms:  # the value of attention ends at a colon, others at the end
+        return level > _LOOSEST or right == len(tokens)
     before = bindings[left]
     if before is None:
         return False

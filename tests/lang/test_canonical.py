@@ -133,6 +133,7 @@ def test_a_formula(text: str, expected: str) -> None:
         ("Y := in in {}", "Y := in in { }"),
         ("Y := Q_a ? (Q_b ? 1 : 0) : (Q_b ? 0 : 1)", "Y := Q_a ? (Q_b ? 1 : 0) : Q_b ? 0 : 1"),
         ("Y := ▶[1,1] (Q_a(j) ? 1 : 0) : (Q_a ? 1 : 0)", "Y := rightmost_j[1, 1] (Q_a(j) ? 1 : 0) : Q_a ? 1 : 0"),
+        ("n := psum[j≤i] ((Q_a(j) ? 2 : 1))\nY:=n>1", "n := psum_j[j <= i] Q_a(j) ? 2 : 1\nY := n > 1"),
         ("n := psum [j≤i] (Q_a(j) & Q_b(j))\nY:=n>1", "n := psum_j[j <= i] Q_a(j) & Q_b(j)\nY := n > 1"),
         ("rel r={'a' 'b','b' 'b'}\nY:=r( in ,in)", "rel r = { 'a' 'b', 'b' 'b' }\nY := r(in, in)"),
         ("Q_a( i )\nY := Q_a", "Q_a(i)\nY := Q_a"),
