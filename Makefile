@@ -47,10 +47,11 @@ check: $(RUN) ## the main job: check everything shipped (FORMULAS, MAX_N, CHECK_
 test: $(DEV) ## all tests but the slow ones, under five minutes; at least 90 % branch coverage
 	$(PYTEST) -m "not slow" --cov
 
-lint: $(DEV) ## ruff (rules and format) and mypy --strict
+lint: $(DEV) ## ruff (rules and format), mypy --strict, and the canonical form of what is shipped
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
+	$(BIN)/hardsim fmt --check formulas
 
 bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMULAS, MAX_N, BOUND_FLAGS)
 	$(BIN)/hardsim bound --gap $(FORMULAS) --max-n $(MAX_N) $(BOUND_FLAGS)
@@ -68,14 +69,16 @@ bench-docs: $(BENCH) ## measure everything, and put the numbers into benchmarks/
 
 docs: $(DOCS) ## the documentation as a site, build/site/index.html (docs/options.md is written anew); a dead link fails
 	$(BIN)/python -m docs.site.options
+	$(BIN)/python -m docs.editor.grammars
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
 schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, anew from the classes of the results
 	$(BIN)/python -m hardsim.report.schema > docs/schema.json
 
-format: $(DEV) ## format the code and apply ruff's safe fixes
+format: $(DEV) ## format the code, apply ruff's safe fixes, and write what is shipped in its canonical form
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+	$(BIN)/hardsim fmt --write formulas
 
 clean: ## remove .venv, builds and caches
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -3,7 +3,7 @@ alphabet: ( )
 accept: () (()()) ()()((()))
 reject: ( )( ())( ()))
 
-opened = # "("
-closed = # ")"
-under = opened < closed          // more are closed than opened up to here
+opened = #"("
+closed = #")"
+under = opened < closed  // more are closed than opened up to here
 balanced = (#under == 0) && (opened == closed)

@@ -196,6 +196,8 @@ class Request:
     quiet: bool = False
     fail_fast: bool = False
     pin: bool = False
+    check: bool = False
+    write: bool = False
     written: frozenset[str] = frozenset()
 
     def options(self) -> list[ModelOptions]:

@@ -598,6 +598,21 @@ class WordsResult(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class FormatResult(Record):
+    """A file and its canonical form."""
+
+    input: InputName
+    canonical: bool
+    """Whether the file was in its canonical form."""
+    line: int | None
+    """The first line that is another in the canonical form, from 1; null: none is."""
+    written: bool
+    """Whether the file was rewritten."""
+    text: str
+    """The canonical form."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CompileResult(Record):
     """A network or a hard-attention model that was written."""
 

@@ -28,7 +28,6 @@ HELP = """Does this softmax transformer do what hard attention says, on every wo
 \b
 hardsim check since                  compile what is shipped, prove it
 hardsim check since --regime none    see plain softmax fail
-hardsim examples since > mine.ltl    a formula to change
 """
 
 HELP_ALL = """Does this softmax transformer do what hard attention says, on every word?

@@ -321,6 +321,30 @@ Examples:
   hardsim check mine.ltl
 """
 
+FMT = """Print files in their canonical form.
+
+FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a directory of them, or a shipped name;
+there may be several. A formula without a header is read as --props auto reads it.
+
+The canonical form writes every operator in its ASCII spelling (`&`, `->`, `X`, `rightmost_j`), one space around
+operators, and no quotes that are not needed. Brackets that are not needed go from formulas and .srasp programs, but for
+those that help a reader: between two different logical or temporal operators, as in `(a & b) | c`, and in `!(i = j)`
+and `(t) mod m = r`. Lines of more than 100 characters are folded. Comments, line breaks in long formulas, the order of
+lines, and one empty line where there are some stay as they are. The meaning never changes: the text is read again, and
+held against the file, before it is shown or written.
+
+With --check nothing is printed but the files that are not in their canonical form, each with the first line that would
+change, and the exit code is 1: the file and its canonical form were compared and differ. A file with a mistake is exit
+code 2, with the usual message, and is never rewritten. Examples (accept:, reject:, map:) are not judged.
+
+\b
+Examples:
+  hardsim fmt mine.ltl
+  hardsim fmt --write mine.ltl
+  hardsim fmt --check specifications/           (for continuous integration)
+  hardsim fmt --check --format github specifications/
+"""
+
 COMMANDS = {
     "check": Manual(
         "Is the compiled transformer right, word by word?",
@@ -369,4 +393,5 @@ COMMANDS = {
         {"exhaustive": 256},
     ),
     "examples": Manual("List or print what is shipped.", EXAMPLES, "name json"),
+    "fmt": Manual("Print a file in its canonical form.", FMT, f"files check write json | {SHOWN}"),
 }

@@ -95,6 +95,9 @@ fail_fast    --fail-fast                 Stop after the first failure. That is a
                                          is less than was required.
 pin          --pin                       Write a word that fails into the file. It becomes an example of one .ltl,
                                          .srasp or .cr file.
+check        --check                     Only say which files would change. The exit code is 1 if there is one.
+write        -w --write                  Rewrite the files. Each is replaced as a whole; one that is wrong, or would not
+                                         change, is left alone.
 """
 """The options by field: the names of each, what its value is called (nothing for a flag), and its help."""
 ENTRIES = [re.split(r"\s{2,}", entry) for entry in re.split(r"\n(?=\S)", MANUAL.strip())]

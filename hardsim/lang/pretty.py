@@ -75,12 +75,11 @@ def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
         case ast.Not(arg):
             return _UNARY, ["!", (arg, _UNARY)]
         case ast.Unary(op, arg):
-            bracketed = isinstance(arg, ast.Arrow | ast.Nary | ast.Binary)  # all that binds less tightly
-            return _UNARY, [op if bracketed else f"{op} ", (arg, _UNARY)]
+            return _UNARY, [_before(op, arg), (arg, _UNARY)]
         case ast.Bounded(op, least, most, args):
             bounds = f"{op}[{least}]" if op in SINGLE else f"{op}[{least},{most}]"
             if len(args) == 1:
-                return _UNARY, [f"{bounds} ", (args[0], _UNARY)]
+                return _UNARY, [_before(bounds, args[0]), (args[0], _UNARY)]
             same = isinstance(args[1], ast.Bounded) and (args[1].op, args[1].least, args[1].most) == (op, least, most)
             return _BINARY, [(args[0], _UNARY), f" {bounds} ", (args[1], _BINARY if same else _UNARY)]
         case ast.Compare(op, left, right):
@@ -113,6 +112,12 @@ def _layout(node: ast.Node) -> tuple[int, list[_Piece]]:
             return _ATOM, ["len"]
         case _:
             raise TypeError(f"not a node of the surface syntax: {node!r}")
+
+
+def _before(operator: str, arg: ast.Node) -> str:
+    """A temporal operator as it stands before its operand, which has brackets if it binds less tightly."""
+    loose = isinstance(arg, ast.Arrow | ast.Nary | ast.Binary) or (isinstance(arg, ast.Bounded) and len(arg.args) == 2)
+    return operator if loose else f"{operator} "
 
 
 def _listed(pieces: Iterable[_Piece], separator: str) -> list[_Piece]:

@@ -10,7 +10,7 @@ from hardsim.checking.certificate import VerifyResult
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.equiv import EquivResult
 from hardsim.checking.prove import ProofResult
-from hardsim.checking.result import CheckResult, CompileResult, EvalResult, OracleResult, WordsResult
+from hardsim.checking.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
 from hardsim.examples import ExampleResult
 from hardsim.records import Record, one_of
 from hardsim.report.automaton import AutomatonReport
@@ -32,6 +32,7 @@ Result: TypeAlias = (
     | AutomatonReport
     | CompileResult
     | ExampleResult
+    | FormatResult
     | BoundResult
     | CriticalResult
 )
@@ -46,6 +47,7 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "compile": (CompileResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),
+    "fmt": (FormatResult,),
 }
 """What the results of each command are."""
 RANDOM = ("check", "bound", "equiv")

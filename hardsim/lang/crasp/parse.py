@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar, Literal
 
-from hardsim.errors import Span, did_you_mean
+from hardsim.errors import Source, Span, did_you_mean
 from hardsim.lang import ast
 from hardsim.lang.arith import WORD_OPERATORS
 from hardsim.lang.ast import FormulaFile, UserPredicate
@@ -73,7 +73,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
     line, else those that occur). Raises SourceError with the place of the first mistake, where `name` is cited, and
     InputError for a bad alphabet."""
     layout = CraspLayout(source_of(text, name, "lines NAME = EXPR", 'a small program: L = #"a" == #"b"'))
-    tokens = [_Scanner(layout.source, line.body, ()).run() for line in layout.lines]
+    tokens = [crasp_tokens(layout.source, line.body) for line in layout.lines]
     symbols = _symbols(layout, tokens, alphabet)
     scope = _Scope(layout.source, symbols, predicates=layout.predicates, later=layout.places)
     lets, notes = list[ast.Let](), dict[str, None]()
@@ -130,16 +130,19 @@ def _other(name: str) -> str:
     return "n" if name != "n" else "length"
 
 
+SPELLINGS: Spellings = {
+    **{sign: COMMON[sign] for sign in ("&&", "||", "==", "!=", "<=", ">=", "<", ">", *"+-*()")},
+    **spelled("UNARY", "!"),
+    **spelled("CONDITIONAL", "if"),
+    **spelled("COLON", "else"),
+    **spelled("CONSTANT", "true", "false"),
+    **spelled("EXTREME", "min", "max"),
+    ",": COMMON[","],
+}
+
+
 class _Scanner(Scanner):
-    spellings: ClassVar[Spellings] = {
-        **{sign: COMMON[sign] for sign in ("&&", "||", "==", "!=", "<=", ">=", "<", ">", *"+-*()")},
-        **spelled("UNARY", "!"),
-        **spelled("CONDITIONAL", "if"),
-        **spelled("COLON", "else"),
-        **spelled("CONSTANT", "true", "false"),
-        **spelled("EXTREME", "min", "max"),
-        ",": COMMON[","],
-    }
+    spellings = SPELLINGS
     look_alikes: ClassVar = {
         "=": "equality is written ==, and each definition has a line of its own",
         **dict.fromkeys("&|", "and is written &&, or is written ||"),
@@ -161,6 +164,11 @@ class _Scanner(Scanner):
 
     def check_word(self, word: str, end: int) -> None:
         """Whether it is known is asked later."""
+
+
+def crasp_tokens(source: Source, region: Span) -> list[Lexeme]:
+    """The tokens of a right-hand side. Raises SourceError for a character that starts no token."""
+    return _Scanner(source, region, ()).run()
 
 
 @dataclass
@@ -207,7 +215,7 @@ class CraspLayout(Layout):
             hint = "write = instead of :=" if ":=" in text else "each definition is one line" if self.lines else ""
             raise self.error(span, "this line is no definition", expected, hint)
         name, at = match["name"], Span(*match.span("name"))
-        if name in words_of(_Scanner.spellings) or not NAME.fullmatch(name):
+        if name in words_of(SPELLINGS) or not NAME.fullmatch(name):
             raise self.error(at, f"{name} is no name", "a letter, then letters, digits and underscores")
         if match.re is _IMPORT:
             self.imports.append(at)

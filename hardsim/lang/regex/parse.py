@@ -119,17 +119,24 @@ class RegexLayout(Layout):
         """Nothing is continued here but the expression."""
 
 
-def parse_regex(
-    text: str | bytes, name: str = "<text>", props: str | None = None, alphabet: Alphabet | None = None
-) -> RegexFile:
-    """Parse a whole `.re` file and make its automaton; `name` is what errors cite. With `props` (MENTIONED) the
-    propositions of a file that declares none, and no alphabet, are those in the sets of the expression; with `alphabet`
-    that is its alphabet.
+@dataclass(frozen=True)
+class RegexText:
+    """What the text of a `.re` file says, before anything is made of it: parts, alphabet, examples, and the tokens and
+    the tree of its expression."""
 
-    Raises:
-        SourceError: with the place of the first mistake of the text, of an example that the expression contradicts, or
-            of what makes the automaton too large.
-    """
+    layout: RegexLayout
+    alphabet: Alphabet
+    examples: tuple[Example, ...]
+    tokens: tuple[Lexeme, ...]
+    expression: Raw
+
+
+def read_regex(
+    text: str | bytes, name: str = "<text>", props: str | None = None, alphabet: Alphabet | None = None
+) -> RegexText:
+    """Read a whole `.re` file; `name` is what errors cite. With `props` (MENTIONED) the propositions of a file that
+    declares none, and no alphabet, are those in the sets of the expression; with `alphabet` that is its alphabet.
+    Raises SourceError with the place of the first mistake."""
     source = source_of(text, name, "an alphabet: line and an expression", "a small file: alphabet: a b, then (ab)*")
     layout = RegexLayout(source)
     alphabet = declared_alphabet(layout, None, None) or alphabet
@@ -143,19 +150,32 @@ def parse_regex(
     if layout.expression is None:
         raise layout.error(layout.end, "missing expression", "an expression after the header, such as (ab)*")
     tokens = regex_tokens(layout, layout.expression, alphabet)
-    expression = read_expression(layout, tokens, layout.expression)
-    automaton = automaton_of(layout, expression, alphabet)
-    for example in examples:
+    return RegexText(layout, alphabet, examples, tuple(tokens), read_expression(layout, tokens, layout.expression))
+
+
+def parse_regex(
+    text: str | bytes, name: str = "<text>", props: str | None = None, alphabet: Alphabet | None = None
+) -> RegexFile:
+    """Parse a whole `.re` file and make its automaton, as `read_regex` reads it.
+
+    Raises:
+        SourceError: with the place of the first mistake of the text, of an example that the expression contradicts, or
+            of what makes the automaton too large.
+    """
+    read = read_regex(text, name, props, alphabet)
+    layout, alphabet = read.layout, read.alphabet
+    automaton = automaton_of(layout, read.expression, alphabet)
+    for example in read.examples:
         if automaton.accepts(example.word) != example.accept:
             listed, does = ("accept", "does not match") if example.accept else ("reject", "matches")
             told = f"the expression {does} '{written_word(example.word, alphabet)}', which is listed under '{listed}:'"
             raise layout.error(example.span, told, hint="correct the expression or the example")
     notes = [
         f"{sign} is {what}; the symbol is written {quoted(sign)}"
-        for sign, what in _mistakable(layout, tokens, alphabet).items()
+        for sign, what in _mistakable(layout, read.tokens, alphabet).items()
     ]
     notes += ["it matches no word (words are non-empty)"] * automaton.empty
-    return RegexFile(alphabet, expression, automaton, layout, examples, tuple(notes))
+    return RegexFile(alphabet, read.expression, automaton, layout, read.examples, tuple(notes))
 
 
 def _mentioned(source: Source, region: Span) -> Valuations:
@@ -315,7 +335,7 @@ def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
     tree = build("re.lark", text, tokens, lambda index: _misfit(text, tokens, index, region))
     for node, _ in levels(tree):
         for one in node.args[:-1] if node.kind == "sequence" else ():
-            if one.kind == "not" and one.args[0].whole == one.args[0].at:
+            if one.kind == "not" and one.whole.start == one.at.start and one.args[0].whole == one.args[0].at:
                 inner = text.written(one.args[0].whole)
                 hint = f"write (!{inner}) for this alone, or !( ... ) around all that is meant"
                 raise text.error(one.at, f"what !{inner} ends with needs brackets", "", hint)

@@ -188,6 +188,11 @@ def test_signs_are_quoted() -> None:
     assert not made.accepts("((")
 
 
+def test_a_complement_in_brackets_stands_beside_others() -> None:
+    """What is not `a`, the empty word included, and then `b`."""
+    assert accepted(automaton("(!a)b")) == {word for word in WORDS if word.endswith("b") and word[:-1] != "a"}
+
+
 def test_an_expression_may_go_on() -> None:
     assert accepted(read("ab\n// or\n  | c").automaton) == {"ab", "c"}
 

@@ -1,0 +1,108 @@
+"""`hardsim fmt`: files in their canonical form."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from itertools import zip_longest
+
+from hardsim.checking.interrupts import held
+from hardsim.checking.open import expand_paths
+from hardsim.checking.options import Request
+from hardsim.checking.result import FormatResult
+from hardsim.checking.subject import digest
+from hardsim.cli.session import Session, Telling, check_source, session
+from hardsim.errors import InputError
+from hardsim.examples import example_names, located
+from hardsim.files import LARGEST_TEXT, Draft, is_directory, read_bytes, target_of
+from hardsim.lang.canonical import FORMATTERS, canonical, encoded
+from hardsim.lang.words import unprintable
+from hardsim.report.screen import Screen
+from hardsim.report.told import InputRead
+
+OPTION = "--write"
+
+
+def command(request: Request) -> None:
+    """The command."""
+    if request.check and request.write:
+        raise InputError("--check changes no file, and --write does", "Leave out one of them.")
+    with session("fmt", request) as current:
+        check_source(request)
+        names: list[str] = []
+        for path in request.files or []:
+            with current.guard(path):
+                names += _files(path)
+        current.names = names
+        for name in names:
+            if current.over:
+                break
+            current.spare(name)
+            with current.guard(name), held():
+                _format(current, name)
+
+
+def _files(path: str) -> list[str]:
+    """A file, or those of a directory that have a canonical form.
+
+    Raises:
+        InputError: if a directory has none.
+    """
+    if not is_directory(path):
+        return [path]
+    found = [name for name in expand_paths([path]) if name.endswith(tuple(FORMATTERS))]
+    if not found:
+        raise InputError(f"{path} has no *{' or *'.join(FORMATTERS)} file", "Name the files one by one.")
+    return found
+
+
+def _format(current: Session, name: str) -> None:
+    request, place = current.request, located(name)
+    if request.write and place != name:
+        hint = f"`hardsim examples {name} > {os.path.basename(place)}` makes one of what is shipped."
+        raise InputError(f"{OPTION} writes into the file that is read, and there is no file {name}", hint)
+    data = read_bytes(place, LARGEST_TEXT, others=example_names)
+    found = canonical(data, place, name)
+    hidden = unprintable(found.text.replace("\n", ""))
+    if hidden and not (request.check or request.write):
+        hint = f"Leave it out; {OPTION} rewrites the file with it."
+        raise InputError(f"{name} has {hidden} in a comment or its source:, which is not printed", hint)
+    current.inputs.append(InputRead.of(name, digest(data), found.alphabet))
+    changed = encoded(found.text, data)
+    line = _first_change(data, changed)
+    if request.write and line is not None:
+        try:
+            with closing(Draft(target_of(name, OPTION))) as draft:
+                draft.commit(changed)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise InputError(f"{OPTION} {name}: cannot be written ({why})", "The file is as it was.") from None
+    result = FormatResult(name, line is None, line, request.write and line is not None, found.text)
+    told = _told(result, request)
+    current.show(result, told)
+    current.conclude(line is None or not request.check, undecided=False, shown=told)
+
+
+def _first_change(before: bytes, after: bytes) -> int | None:
+    """The first line that differs, from 1."""
+    pairs = zip_longest(before.splitlines(keepends=True), after.splitlines(keepends=True))
+    return next((number for number, (left, right) in enumerate(pairs, 1) if left != right), None)
+
+
+def _told(result: FormatResult, request: Request) -> Telling:
+    """How a result is told: the text, or which file changes or would."""
+    said = "is in its canonical form"
+    if result.line is not None:
+        lines = result.text.split("\n")[:-1]
+        said = f"would be changed from line {result.line} on"
+        if result.line <= len(lines):
+            said += f": {lines[result.line - 1]}"
+        said = "was rewritten" if result.written else said
+
+    def tell(screen: Screen) -> None:
+        if not (request.check or request.write):
+            screen.text(result.text.removesuffix("\n"))
+        elif result.line is not None:
+            screen.raw(f"{result.input} {said}")
+
+    return Telling(result.input, None, "", said, tell, tell)

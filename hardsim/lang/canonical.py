@@ -1,0 +1,397 @@
+"""The canonical text of files, from their tokens: comments, line breaks and all that a tree does not have stay.
+
+Normalised are the spellings of operators, blanks, quotes of symbols, indentation, and runs of blank lines; in formulas
+and S-RASP programs brackets that are not needed go too, and lines that are too long are folded (see `lines`). C-RASP
+programs keep their brackets, since other interpreters bind otherwise, and regular expressions theirs, which group.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from hardsim.errors import InputError, InvariantError, Span
+from hardsim.lang.ast import NO_SPAN, FormulaFile
+from hardsim.lang.crasp.parse import CraspLayout, crasp_tokens, parse_crasp
+from hardsim.lang.files import FileLine, FormulaLayout, Layout, ProgramLayout
+from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
+from hardsim.lang.lines import INDENT, WIDTH, Spelt, Style, printed, spaced
+from hardsim.lang.parse import mentions_propositions, parse_text
+from hardsim.lang.regex.parse import RegexLayout, RegexText, read_regex
+from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.trees import levels
+from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets
+from hardsim.lang.vocabulary import PREFIXES, SYMBOL_PREFIX, WORD, YIELDING, is_bare, quoted
+from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, written_word
+
+_COMMENT = re.compile(r"(?<!\S)//[^\n]*")
+_COMMENT_OR_SYMBOL = re.compile(r'"[^"\s]+"|//[^\n]*')
+"""A comment of a C-RASP program needs no space before it."""
+_OBEYED_BLANK = re.compile("[\t\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
+"""White space that a terminal obeys, which becomes a space in comments and in the value of `source:` too."""
+_WORDS = frozenset({"accept", "reject"})
+_Item: TypeAlias = tuple[int, int, Sequence[str]]
+"""Where a part of a file begins and ends, and the lines that it is printed as."""
+
+
+# ---- spellings ----
+
+
+def _formula_style(file: FormulaFile, names: frozenset[str]) -> Style:
+    """How formulas are printed. What is quoted or in reelay's braces loses them where it is read alike without, also in
+    a file whose propositions are those that it mentions."""
+    mentioned, text = mentions_propositions(file), file.source.text
+    atoms = _atoms(file.alphabet)
+
+    def atom(word: str) -> str:
+        known = not mentioned or not (word in YIELDING or PREFIXES.match(word) or not re.match("[a-z_]", word))
+        return word if is_bare(word) and known else quoted(word)
+
+    def spelling(token: Lexeme, written: str) -> str:
+        match token.kind:
+            case "QUOTED":
+                return atom(token.value)
+            case "WORD" if token.value in names or (mentioned and token.value.startswith(SYMBOL_PREFIX)):
+                return token.value
+            case "WORD" if token.value.startswith(SYMBOL_PREFIX):
+                return atom(token.value if token.value in atoms else token.value.removeprefix(SYMBOL_PREFIX))
+            case "WORD" if _braced(text, token.span.start):
+                return atom(token.value)
+            case "COUNT":
+                return f"#{token.value}["
+        return token.value
+
+    return Style(spelling, spaced)
+
+
+def _braced(text: str, at: int) -> bool:
+    """Whether reelay's brace stands before a word."""
+    while text[at - 1 : at].isspace():
+        at -= 1
+    return text[at - 1 : at] == "{"
+
+
+def _atoms(alphabet: Alphabet) -> frozenset[str]:
+    """What atoms of formulas are called."""
+    return frozenset(alphabet.props if isinstance(alphabet, Valuations) else alphabet)
+
+
+def _program_spelling(token: Lexeme, _written: str) -> str:
+    """A token of an S-RASP program."""
+    match token.kind:
+        case "QUOTED":
+            return quoted(token.value)
+        case "SYMBOL":
+            return SYMBOL_PREFIX + (token.value if WORD.fullmatch(token.value) else quoted(token.value))
+        case "ATTENTION" | "PSUM":
+            return f"{token.value}_j"
+    return token.value
+
+
+def _crasp_spelling(token: Lexeme, _written: str) -> str:
+    """A token of a C-RASP program."""
+    match token.kind:
+        case "QUOTED":
+            return f'"{token.value}"'
+        case "PSUM":
+            return f"#[{token.value}]" if token.value else "#"
+    return {"&": "&&", "|": "||", "=": "=="}.get(token.value, token.value)
+
+
+def _crasp_spaced(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool:
+    """Whether a space stands between two neighbours: `#"a"`, but `#[pred] "a"`."""
+    return bool(first.token.value) if first.token.kind == "PSUM" else spaced(first, second, inside, blank)
+
+
+def _regex_spelling(token: Lexeme, written: str) -> str:
+    """A token of a regular expression. A quoted symbol that is no word, or is the key of a header line, keeps its
+    quotes, and one that would begin a comment has them."""
+    match token.kind:
+        case "SYMBOL" if WORD.fullmatch(token.value) and token.value not in RegexLayout.keys:
+            return token.value
+        case "SYMBOL":
+            return quoted(token.value) if written.startswith("'") or token.value.startswith("/") else token.value
+        case "SET":
+            return f"[{token.value}"
+        case "REPEAT":
+            least, most = token.value.split(",")
+            bounds = f"{{{least}}}" if least == most else f"{{{token.value}}}"
+            return {"0,": "*", "1,": "+", "0,1": "?"}.get(token.value, bounds)
+    return token.value
+
+
+def _regex_style(long: bool) -> Style:
+    """How regular expressions are printed; whether symbols are longer than one character. A blank of the author's
+    between what stands side by side stays, since it groups for the reader, as in `000 (0 | 1)`."""
+
+    def apart(first: Spelt, second: Spelt, inside: str, blank: bool) -> bool:
+        kinds = first.token.kind, second.token.kind
+        if not {"OR", "AND"}.isdisjoint(kinds):
+            return True
+        if kinds[0] in {"LPAR", "SET", "NOT"} or kinds[1] in {"RPAR", "RSQB", "REPEAT"}:
+            return False
+        if kinds == ("SYMBOL", "SYMBOL") and (long or (first.text.endswith("'") and second.text.startswith("'"))):
+            return True
+        return blank and inside != "SET"
+
+    return Style(_regex_spelling, apart, brackets=False)
+
+
+PROGRAM_STYLE = Style(_program_spelling, spaced)
+CRASP_STYLE = Style(_crasp_spelling, _crasp_spaced, brackets=False, folds=False)
+
+
+# ---- parts of files ----
+
+
+def _header(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[str]:
+    """A header line; examples that do not fit into one line are divided."""
+    key, words = f"{line.name}:", line.text.split()
+    if line.name in _WORDS and is_sets(alphabet):
+        return [f"{key} {written_word(word, alphabet)}" for word, _ in read_words(layout.source, line.body, alphabet)]
+    if line.name in _WORDS:
+        lines, whole = [key], has_long_symbols(alphabet)
+        for word in words:
+            if not whole and lines[-1] != key and len(lines[-1]) + 1 + len(word) > WIDTH:
+                lines.append(key)
+            lines[-1] += f" {word}"
+        return lines
+    if line.name == "map":  # two spaces between pairs
+        arrows = [word == "->" for word in [*words[1:], ""]]
+        pairs = [" " * (arrow and k > 0) + word for k, (word, arrow) in enumerate(zip(words, arrows, strict=True))]
+        return [" ".join([key, *(words if has_long_symbols(alphabet) else pairs)])]
+    if line.name == "source":
+        return [f"{key} {line.text}".rstrip()]
+    return [" ".join([key, *words])]
+
+
+def _condition(head: str, text: str) -> list[str]:
+    """A `pred` line, whose condition stays as it is but for blanks."""
+    lines = []
+    for line in text.split("\n"):
+        found = _COMMENT.search(line)
+        code, comment = (line[: found.start()], found[0].rstrip()) if found else (line, "")
+        parts = [" ".join(code.split()), comment]
+        lines.append("  ".join(filter(None, parts)))
+    first, *rest = lines
+    return [f"{head} {first}".rstrip(), *(f"{' ' * INDENT}{line}".rstrip() for line in rest)]
+
+
+def _whole(layout: Layout, alphabet: Alphabet, items: Sequence[_Item]) -> str:
+    """The text of a file: its header lines and other parts, and the comments and empty lines between them."""
+    text = layout.source.text
+    headers = [(line.at.start, _line_end(text, line.at.start), _header(layout, line, alphabet))
+               for line in layout.headers]  # fmt: skip
+    lines, at = list[str](), 0
+    for start, end, own in sorted([*headers, *items]):
+        lines += [line.strip() for line in text[at:start].split("\n")[bool(at) : -1]]
+        lines += own
+        at = end
+    lines += [line.strip() for line in text[at:].split("\n")[1:]]
+    return re.sub(r"\n{3,}", "\n\n", _OBEYED_BLANK.sub(" ", "\n".join(lines)).strip("\n")) + "\n"
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
+    """What a text says besides its tree and its examples: the values of its other header lines, and its comments."""
+    values: dict[str, str] = {}
+    text, rest, at = layout.source.text, "", 0
+    for line in layout.headers:
+        if line.name not in (*_WORDS, "map"):
+            said = _OBEYED_BLANK.sub(" ", line.text) if line.name == "source" else " ".join(line.text.split())
+            values[line.name] = f"{values.get(line.name, '')}{said}\n"
+        rest += text[at : line.at.start] + "\n"
+        at = _line_end(text, line.at.start)
+    pattern = _COMMENT_OR_SYMBOL if isinstance(layout, CraspLayout) else _COMMENT
+    found = pattern.findall(rest + text[at:])
+    return values, [_OBEYED_BLANK.sub(" ", comment.rstrip()) for comment in found if comment.startswith("//")]
+
+
+# ---- files ----
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """The canonical text of a file, with `\\n` line ends, and the alphabet of the file."""
+
+    text: str
+    alphabet: Alphabet
+
+
+def canonical_formula(data: bytes | str, name: str) -> Canonical:
+    """The canonical text of an `.ltl` file; one that declares nothing is about the propositions that it mentions.
+    Raises SourceError if the file is wrong."""
+    file = parse_text(data, name, props=MENTIONED)
+    layout, source = FormulaLayout(file.source), file.source
+    names = frozenset(line.name for line in layout.definitions)
+    style, items = _formula_style(file, names), list[_Item]()
+
+    def lines(region: Span, head: str = "") -> list[str]:
+        return printed(source, region, formula_tokens(source, region, _atoms(file.alphabet), names), style, head)
+
+    for line in layout.definitions:
+        equals = source.text.index("=", line.at.end) + 1
+        if line.params:
+            start = source.text.rindex("pred", 0, line.at.start)
+            own = _condition(_pred(line.name, line.params), source.text[equals : line.body.end])
+        else:
+            start = source.text.rindex("let", 0, line.at.start)
+            own = lines(Span(equals, line.body.end), f"let {line.name} =")
+        items.append((start, line.body.end, own))
+    assert layout.formula is not None  # the file was read
+    items.append((layout.formula.start, layout.formula.end, lines(layout.formula)))
+
+    def said(one: FormulaFile, parts: FormulaLayout) -> Any:
+        return _blanked(one), one.placed, one.notes, _beside_tree(parts)
+
+    def same(text: str) -> bool:
+        again = parse_text(text, name, props=MENTIONED)
+        return bool(said(again, FormulaLayout(again.source)) == said(file, layout))
+
+    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+
+
+def _pred(name: str, params: Sequence[str]) -> str:
+    return f"pred {name}({', '.join(params)}) ="
+
+
+def _blanked(file: FormulaFile) -> FormulaFile:
+    """A file with blanks in conditions alike, without what its comments and header lines say. (A comment may come to
+    stand in the first line, and so be the title, when the bracket before it goes.)"""
+    blanked = [replace(one, text=" ".join(one.text.split())) for one in file.predicates]
+    return replace(file, predicates=tuple(blanked), title="", origin="")
+
+
+def canonical_program(data: bytes | str, name: str) -> Canonical:
+    """The canonical text of an `.srasp` file. Raises SourceError if the file is wrong."""
+    file = parse_program(data, name)
+    layout, source, items = ProgramLayout(file.source), file.source, list[_Item]()
+    declared = layout.header("alphabet")
+    symbols = () if declared is None else read_alphabet(source, declared.body)
+
+    def add(start: int, head: str, region: Span) -> None:
+        tokens = program_tokens(source, region, symbols)
+        items.append((start, region.end, printed(source, region, tokens, PROGRAM_STYLE, head)))
+
+    for span in layout.declarations:
+        add(span.start, "", span)
+    for line in layout.relations:
+        equals = source.text.index("=", line.at.end) + 1
+        add(source.text.rindex("rel", 0, line.at.start), f"rel {line.name} =", Span(equals, line.body.end))
+    for line in layout.statements:
+        called = "(i)" if "(" in source.text[line.at.end : line.body.start] else ""
+        add(line.at.start, f"{line.name}{called} :=", line.body)
+
+    def same(text: str) -> bool:
+        again = parse_program(text, name)
+        beside = _beside_tree(ProgramLayout(again.source)) == _beside_tree(layout)
+        return beside and (replace(again, title="", origin=""), again.notes) == (
+            replace(file, title="", origin=""),
+            file.notes,
+        )
+
+    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+
+
+def canonical_regex(data: bytes | str, name: str) -> Canonical:
+    """The canonical text of an `.re` file, of which no automaton is made. Raises SourceError if the file is wrong."""
+    file = read_regex(data, name, MENTIONED)
+    layout, region = file.layout, file.layout.expression
+    assert region is not None  # the file was read
+    own = printed(layout.source, region, file.tokens, _regex_style(has_long_symbols(file.alphabet)))
+
+    def said(one: RegexText) -> Any:
+        tree = [(node.kind, node.text, len(node.args)) for node, _ in levels(one.expression)]
+        return tree, _plain(one.tokens), one.alphabet, one.examples, _beside_tree(one.layout)
+
+    def same(text: str) -> bool:
+        return bool(said(read_regex(text, name, MENTIONED)) == said(file))
+
+    return _held(_whole(layout, file.alphabet, [(region.start, region.end, own)]), name, file.alphabet, same)
+
+
+def _plain(tokens: Sequence[Lexeme]) -> list[tuple[str, str]]:
+    """Tokens without their places."""
+    return [(token.kind, token.value) for token in tokens]
+
+
+def canonical_crasp(data: bytes | str, name: str) -> Canonical:
+    """The canonical text of a `.cr` file, whose lines are never folded. Raises SourceError if the file is wrong."""
+    file = parse_crasp(data, name)
+    layout, source = CraspLayout(file.source), file.source
+    text, items = source.text, list[_Item]()
+
+    def add(name_at: int, end: int, code: str) -> None:
+        """A line that begins with a keyword or with the name itself, and the comment at its end."""
+        start, last = text.rfind("\n", 0, name_at) + 1, _line_end(text, name_at)
+        items.append((start, last, ["  ".join(filter(None, [code, text[end:last].strip()]))]))
+
+    for span in layout.imports:
+        add(span.start, span.end, f"#import {layout.written(span)}")
+    for one in layout.predicates.values():
+        if one.span != NO_SPAN:
+            add(one.span.start, one.span.end, f"{_pred(one.name, one.params)} {' '.join(one.text.split())}")
+    for line in layout.lines:
+        (code,) = printed(source, line.body, crasp_tokens(source, line.body), CRASP_STYLE, f"{line.name} =")
+        add(line.at.start, line.body.end, code)
+
+    def said(one: FormulaFile, parts: CraspLayout) -> Any:
+        lines = [(line.name, _plain(crasp_tokens(one.source, line.body))) for line in parts.lines]
+        imports = [parts.written(span) for span in parts.imports]
+        return _blanked(one), lines, imports, len(one.notes), _beside_tree(parts)
+
+    def same(text: str) -> bool:
+        again = parse_crasp(text, name)
+        return bool(said(again, CraspLayout(again.source)) == said(file, layout))
+
+    return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
+
+
+def _held(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool]) -> Canonical:
+    """A text that says the same as its file. Raises InvariantError if it does not, or would not even be read."""
+    try:
+        holds = same(text)
+    except InputError:
+        holds = False
+    if not holds:
+        raise InvariantError(f"the canonical text of {name} would say something else than the file")
+    return Canonical(text, alphabet)
+
+
+FORMATTERS: Mapping[str, Callable[[bytes | str, str], Canonical]] = {
+    ".ltl": canonical_formula,
+    ".srasp": canonical_program,
+    ".re": canonical_regex,
+    ".cr": canonical_crasp,
+}
+"""What makes the canonical text of a file, by the suffix of its name: a language that is added registers here. Each
+takes the bytes and the name that errors cite, raises SourceError for what is wrong, and holds that the text which it
+returns says the same."""
+
+
+def canonical(data: bytes, place: str, name: str = "") -> Canonical:
+    """The canonical text of the bytes of a file that lies at a place; errors cite the `name` that was given for it.
+
+    Raises:
+        SourceError: if the file is wrong.
+        InputError: if the place has the suffix of no language that has a canonical form.
+    """
+    form = next((form for suffix, form in FORMATTERS.items() if place.endswith(suffix)), None)
+    if form is None:
+        hint = f"Name files that end in {', '.join([*FORMATTERS][:-1])} or {[*FORMATTERS][-1]}."
+        raise InputError(f"{name or place} has no canonical form: it is in no language that has one", hint)
+    return form(data, name or place)
+
+
+def encoded(text: str, data: bytes) -> bytes:
+    """A text as the bytes that replace others: in UTF-8 without a byte order mark, with the line ends that the first
+    line of the others has."""
+    first, end, _ = data.partition(b"\n")
+    written = text.encode("utf-8")
+    return written.replace(b"\n", b"\r\n") if end and first.endswith(b"\r") else written
