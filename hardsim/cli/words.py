@@ -25,7 +25,7 @@ def command(request: Request) -> None:
             with current.guard(one.name):
                 hold_affordable(one, request)
                 if one.refusal is not None and request.by == "oracle":
-                    show(one, None, language_meant(one, request.max_n))
+                    show(one, None, language_meant(one, request))
                 else:
                     current.each(one, lambda subject: show(subject, subject.facts, _model(current, subject)))
             if current.interrupted:

@@ -19,7 +19,7 @@ from typing import Final, Literal, cast
 
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Node, Numeric, Xor
+from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Node, Numeric, Xor, operands
 from hardsim.lang.deep import Walk, each, walked
 
 LARGEST_MODULUS = 64
@@ -33,12 +33,16 @@ ENOUGH = 2
 """Times MOST_OPERATORS, at which a formula is refused before it is known which of them its value depends on."""
 MOST_NODES = 20_000
 """Of all distinct operators: each connective is a unit of a feed-forward network."""
+MOST_LEVELS = 3 * MOST_OPERATORS
+"""Of distinct operators above each other: each attending one, with a conjunction and a disjunction before the next one
+as those within bounds have. Every layer reads all coordinates, and each level has one."""
 
 
 def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -> Core:
     """The core of a formula file, read at `at` (the file's own choice by default): the formula f read at the first
     position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts (other than
-    MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators."""
+    MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators,
+    or MOST_LEVELS of them above each other."""
     builder = _Desugarer(file)
     root = walked(builder.formula(file.formula))
     if (at or file.at) == "first":
@@ -48,6 +52,10 @@ def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -
     attending = sum(_attends(core.nodes[number]) for number in live)
     _hold_at_most(file, MOST_OPERATORS, attending, f"{attending:,} {ATTENDING}")
     _hold_at_most(file, MOST_NODES, len(live), f"{len(live):,} distinct operators")
+    heights: dict[int, int] = {}
+    for number in live:
+        heights[number] = 1 + max((heights[operand] for operand in operands(core.nodes[number])), default=0)
+    _hold_at_most(file, MOST_LEVELS, heights[root.node], f"{heights[root.node]:,} levels, each a layer or two")
     return core
 
 
