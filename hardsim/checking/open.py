@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, cast
 
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.result import Answer, Opened, Word
@@ -158,11 +158,11 @@ class Input:
         _hold_options(self.made, options)
         return self.made
 
-    def meaning(self, at: Literal["first", "last"] | None) -> Callable[[Word], Answer] | None:
+    def meaning(self, at: str | None) -> Callable[[Word], Answer] | None:
         """The semantics, of a formula read at `at` (by default where it says); None of a model."""
         if self.formula is None:
             return self.oracle
-        return Accepts(replace(self.formula, at=at or self.formula.at))
+        return Accepts(self.formula if at is None else replace(self.formula, at=cast(Any, at)))
 
     @contextmanager
     def answering(self) -> Iterator[None]:

@@ -685,7 +685,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
         let = scope.lets.get(node.text) if node.kind == "word" and not node.args else None
         if mixes_arrows(node) and MIXED_NOTE not in scope.notes:
             scope.notes = (*scope.notes, MIXED_NOTE)
-        own = let.depth if let else int(bool(node.args))
+        own = let.depth if let else int(bool(node.args) and node.kind != "mod")
         deepest = max(deepest, above + own)
         if deepest > MAX_LEVELS:
             message = f"nesting beyond {MAX_LEVELS} levels"
