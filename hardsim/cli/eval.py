@@ -59,7 +59,7 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
 
 
 def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
-    """All words by the semantics alone, of a program that has no construction."""
+    """All words by the semantics alone, of what has no construction."""
     with current.guard(given.name):
         words = [parse_word(text, given.alphabet) for text in texts]
         oracle = given.meaning(current.request.at)

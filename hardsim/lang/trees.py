@@ -46,8 +46,8 @@ class Raw:
 
 
 def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
-    """Every node of a tree, each before its operands, with how many are above it; `(t) mod m = r` is one, as `MOD(m, r, t)`
-    is. No recursion."""
+    """Every node of a tree, each before its operands, with how many are above it; `(t) mod m = r` is one
+    node, as `MOD(m, r, t)` is. No recursion."""
     stack = [(root, 0)]
     while stack:
         node, above = stack.pop()
