@@ -396,7 +396,7 @@ class Model:
             hold_affordable(given, request)
             about: Input | Subject = given
             if given.refusal is not None and request.by == "oracle":
-                facts, found = None, language_meant(given, request.max_n)
+                facts, found = None, language_meant(given, request)
             else:
                 about = subject = asked.subject()
                 facts, found = subject.facts, language(subject, request)

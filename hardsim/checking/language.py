@@ -59,13 +59,13 @@ def language(subject: Subject, request: Request) -> Iterator[Word]:
     return accepted_words(subject, all_words(subject.alphabet, request.max_n), request.by, options)
 
 
-def language_meant(given: Input, max_n: int) -> Iterator[Word]:
-    """The words that a program or a regular expression accepts by its semantics, which needs no construction.
+def language_meant(given: Input, request: Request) -> Iterator[Word]:
+    """The words that are accepted up to the length that is asked for, by the semantics: that needs no construction.
 
     Raises:
         InputError: if it maps words to words.
     """
-    oracle = given.oracle
+    oracle, max_n = given.meaning(request.at), request.max_n
     if isinstance(oracle, Members):
         return chain.from_iterable(map(oracle.automaton.words, range(1, max_n + 1)))
     if oracle is None or not isinstance(oracle((given.alphabet[0],)), bool):

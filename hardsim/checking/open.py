@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.result import Answer, Opened, Word
@@ -81,7 +81,8 @@ class Input:
     """One thing that a command was given, with the name and SHA-256 of where it came from.
 
     `formula` is there for formulas and what was compiled from them; `made` is the subject where one is given with the
-    input (a compiled formula, a model), `refusal` why a program has none: its semantics can be asked all the same.
+    input (a compiled formula, a model), `refusal` why no network is made of it: its semantics can
+    be asked all the same.
     """
 
     name: str
@@ -152,7 +153,7 @@ class Input:
         return subject if self.against is None else self.against.judging(subject)
 
     def _compiled(self, options: ModelOptions) -> Subject:
-        if self.refusal is not None:
+        if self.refusal is not None and self.formula is None:
             raise self.refusal
         if self.made is None:
             return compile_formula(self.file, options, self.sha256)
@@ -160,6 +161,12 @@ class Input:
             return _sharpened(self.made, options)
         _hold_options(self.made, options)
         return self.made
+
+    def meaning(self, at: str | None) -> Callable[[Word], Answer] | None:
+        """The semantics, of a formula read at `at` (by default where it says); None of a model."""
+        if self.formula is None:
+            return self.oracle
+        return Accepts(self.formula if at is None else replace(self.formula, at=cast(Any, at)))
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -318,8 +325,21 @@ def of_document(data: bytes, name: str) -> Input:
 
 def of_formula(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
     """A parsed formula."""
+    return _compilable(_input_of(file, sha256, name))
+
+
+def _input_of(file: FormulaFile, sha256: str, name: str | None = None) -> Input:
     source = file.source
     return Input(name or source.name, sha256, file.alphabet, "ltl", source.text, file.title, file.notes, formula=file)
+
+
+def _compilable(given: Input) -> Input:
+    """A formula, with the reason if no regime can have a construction."""
+    try:
+        desugar(given.file)
+    except Unsupported as refusal:
+        return replace(given, refusal=refusal)
+    return given
 
 
 def read_expression(
@@ -356,10 +376,10 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
 
 def _read_crasp(data: bytes, path: str, sha256: str, alphabet: str | Sequence[str] | None) -> Input:
     program = parse_crasp(data, path, alphabet)
-    given = of_formula(replace(program, oracle=CraspOracle(program)), sha256)
+    given = _input_of(replace(program, oracle=CraspOracle(program)), sha256)
     check_examples(given.file)
     try:
-        return replace(given, formula=as_formula(given.file))
+        return _compilable(replace(given, formula=as_formula(given.file)))
     except Unsupported as refusal:
         examples = tuple(example.word for example in given.file.examples)
         return replace(given, formula=None, refusal=refusal, oracle=Accepts(given.file), examples=examples)

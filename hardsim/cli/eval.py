@@ -60,12 +60,13 @@ def _texts(words: list[str], files: list[str]) -> list[Source]:
 
 
 def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
-    """All words by the semantics alone, of a program that has no construction."""
+    """All words by the semantics alone, of what has no construction."""
     with current.guard(given.name):
         words = [parse_word(text, given.alphabet) for text in texts]
-        if given.oracle is not None:
+        oracle = given.meaning(current.request.at)
+        if oracle is not None:
             current.screen.line((given.name, "bold"), "  semantics alone")
-            answers = [(word, given.oracle(word)) for word in words]
+            answers = [(word, oracle(word)) for word in words]
             print_oracle_words(current.screen, answers, given.alphabet)
             current.found.append(OracleResult(given.name, given.kind, tuple(starmap(OracleAnswer, answers))))
 

@@ -26,7 +26,7 @@ def command(request: Request) -> None:
                 hold_affordable(one, request)
                 if one.refusal is not None and request.by == "oracle":
                     current.remark(one.name, None, request.idle(one), tell=note)
-                    show(one, None, language_meant(one, request.max_n))
+                    show(one, None, language_meant(one, request))
                 else:
                     current.each(one, lambda subject: show(subject, subject.facts, _model(current, subject)))
             if current.interrupted:

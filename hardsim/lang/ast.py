@@ -12,14 +12,16 @@ the literal. `&`, `|` and `^` are n-ary and flat: an `&` below an `&`, with or w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, dataclass_transform
+from operator import eq
+from typing import Any, ClassVar, Final, Literal, TypeAlias, dataclass_transform
 
 from hardsim.errors import Source, Span
 from hardsim.lang.arith import Arith
+from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.valuations import Alphabet
 
 NO_SPAN = Span(0, 0)
@@ -66,7 +68,29 @@ class Spanned:
 
 
 class Node(Spanned):
-    """A formula, a term, or an expression of a program."""
+    """A formula, a term, or an expression of a program. Trees of any depth are compared, hashed, shown and pickled."""
+
+    compared: ClassVar[tuple[str, ...]]
+    """The fields that make nodes equal."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, eq=False, repr=False)(cls)
+        cls.compared = tuple(one.name for one in fields(cls) if one.compare)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        return self is other or all(map(eq, map(_outline, walk(self)), map(_outline, walk(other))))
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(_outline, walk(self))))
+
+    def __repr__(self) -> str:
+        return walked(_shown(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = [(type(node), {name: _marked(value) for name, value in _fields(node).items()}) for node in walk(self)]
+        return _rebuilt, (parts, [node.span for node in walk(self)])
 
     @property
     def sort(self) -> Sort:
@@ -387,6 +411,45 @@ def with_children(node: Node, parts: Sequence[Node]) -> Node:
 def _fields(node: Node) -> dict[str, Any]:
     names: tuple[str, ...] = node.__match_args__
     return {name: getattr(node, name) for name in names}
+
+
+def _marked(value: Any) -> Any:
+    """The value of a field with a mark, `...`, in place of each node."""
+    if isinstance(value, tuple):
+        return tuple(map(_marked, value))
+    return ... if isinstance(value, Node) else value
+
+
+def _outline(node: Node) -> tuple[type[Node], tuple[Any, ...]]:
+    """What a node is besides its operands. Trees are equal if the outlines of their nodes are, each before those of its
+    operands: an outline says how many there are, so none of two such lists begins the other."""
+    return type(node), tuple(_marked(getattr(node, name)) for name in node.compared)
+
+
+def _rebuilt(parts: Sequence[tuple[type[Node], Mapping[str, Any]]], spans: Sequence[Span]) -> Node:
+    """The tree of its nodes, each before its operands: read backwards, all below a node comes before it."""
+    made: list[Node] = []
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(filled, value))
+        return made.pop() if value is ... else value
+
+    for (kind, values), span in zip(reversed(parts), reversed(spans), strict=True):
+        made.append(kind(**{name: filled(value) for name, value in values.items()}, span=span))
+    return made.pop()
+
+
+def _shown(value: Any) -> Walk[str]:
+    """As Python shows what it is made of."""
+    if isinstance(value, tuple):
+        inside = yield each(map(_shown, value))
+        return f"({inside[0]},)" if len(inside) == 1 else f"({', '.join(inside)})"
+    if not isinstance(value, Node):
+        return repr(value)
+    known = _fields(value)
+    inside = yield each(map(_shown, known.values()))
+    return f"{type(value).__qualname__}({', '.join(map('='.join, zip(known, inside, strict=True)))})"
 
 
 def walk(*roots: Node, lets: Sequence[Let] = ()) -> Iterator[Node]:

@@ -221,11 +221,11 @@ class CoreBuilder:
                     members[part] = None
         if letters is not None and self.letters(letters) != self.true:
             members[self.letters(letters)] = None
-        if self.false in members or any(~lit in members for lit in members):
+        if self.false in members or len({lit.node for lit in members}) < len(members):  # a literal and its negation
             return self.false
         if len(members) < 2:
             return next(iter(members), self.true)
-        return self.lit(And(tuple(sorted(members))))
+        return self.lit(And(tuple(sorted(members, key=lambda lit: (lit.node, lit.negated)))))
 
     def either(self, lits: Iterable[Lit]) -> Lit:
         """The disjunction of any number of literals."""

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from hardsim.errors import Unsupported
 from hardsim.lang import ast
-from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Numeric, Xor
+from hardsim.lang.core import And, Core, CoreBuilder, CountOf, Edge, Letters, Lit, Node, Numeric, Xor, operands
+from hardsim.lang.deep import Walk, each, walked
 
 LARGEST_MODULUS = 64
 """Of a congruence between several counts, each of which takes one head a residue."""
@@ -27,29 +28,45 @@ LARGEST_MODULUS = 64
 MOST_OPERATORS = 1_000
 """Of those that a network attends or looks up for: each is a head or two, and proofs, estimates and certified passes
 take at least their square."""
+ATTENDING = "distinct temporal operators, comparisons and predicates"
+ENOUGH = 2
+"""Times MOST_OPERATORS, at which a formula is refused before it is known which of them its value depends on."""
 MOST_NODES = 20_000
 """Of all distinct operators: each connective is a unit of a feed-forward network."""
+MOST_LEVELS = 3 * MOST_OPERATORS
+"""Of distinct operators above each other: each attending one, with a conjunction and a disjunction before the next one
+as those within bounds have. Every layer reads all coordinates, and each level has one."""
 
 
 def desugar(file: ast.FormulaFile, at: Literal["first", "last"] | None = None) -> Core:
     """The core of a formula file, read at `at` (the file's own choice by default): the formula f read at the first
     position is `O(first & f)` at the last. Raises Unsupported for a predicate of a sum of several counts (other than
-    MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators."""
+    MOD, EVEN and ODD), and for a formula with more than MOST_OPERATORS or MOST_NODES distinct operators,
+    or MOST_LEVELS of them above each other."""
     builder = _Desugarer(file)
-    root = builder.formula(file.formula)
+    root = walked(builder.formula(file.formula))
     if (at or file.at) == "first":
         root = builder.reach("S", builder.true, builder.both([builder.lit(Edge("first")), root]))
     core = Core(builder.alphabet, tuple(builder.nodes), root, builder.mentions, file.source, builder.counted)
     live = core.live
-    attending = sum(not isinstance(core.nodes[number], Letters | Edge | And | Xor) for number in live)
-    for found, most, what in (
-        (attending, MOST_OPERATORS, "distinct temporal operators, comparisons and predicates"),
-        (len(live), MOST_NODES, "distinct operators"),
-    ):
-        if found > most:
-            message = f"this formula has {found:,} {what}, and at most {most:,} are compiled"
-            raise Unsupported(core.source, file.formula.span, message, hint="Check its parts one by one.")
+    attending = sum(_attends(core.nodes[number]) for number in live)
+    _hold_at_most(file, MOST_OPERATORS, attending, f"{attending:,} {ATTENDING}")
+    _hold_at_most(file, MOST_NODES, len(live), f"{len(live):,} distinct operators")
+    heights: dict[int, int] = {}
+    for number in live:
+        heights[number] = 1 + max((heights[operand] for operand in operands(core.nodes[number])), default=0)
+    _hold_at_most(file, MOST_LEVELS, heights[root.node], f"{heights[root.node]:,} levels, each a layer or two")
     return core
+
+
+def _attends(node: Node) -> bool:
+    return not isinstance(node, Letters | Edge | And | Xor)
+
+
+def _hold_at_most(file: ast.FormulaFile, most: int, found: int, what: str) -> None:
+    if found > most:
+        message = f"this formula has {what}, and at most {most:,} are compiled"
+        raise Unsupported(file.source, file.formula.span, message, hint="Check its parts one by one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +106,32 @@ _BINARY: Final[Mapping[ast.BinaryOp, Callable[[CoreBuilder, Lit, Lit], Lit]]] = 
 
 
 class _Desugarer(CoreBuilder):
-    """One walk over a file's trees; a tree is at most 200 levels deep, so recursion is safe."""
+    """One walk over a file's trees."""
 
     def __init__(self, file: ast.FormulaFile) -> None:
+        self.attending = 0
         super().__init__(file.alphabet)
         self.file = file
         self.definitions = file.definitions
         self.names: dict[str, Lit] = {}
         self.terms: dict[str, Linear] = {}
         self.counted: dict[CountOf, ast.Node] = {}
+        self.behind: set[int] = set()
+        """The ids of nodes of the file in which nothing looks ahead by a length or count."""
 
-    def formula(self, node: ast.Node) -> Lit:
+    def lit(self, node: Node) -> Lit:
+        """The literal of a node as it is. Raises Unsupported for far more nodes than are compiled, which the root can
+        hardly do without: what is made of them may take long."""
+        made, lit = len(self.nodes), super().lit(node)
+        if len(self.nodes) > made and _attends(node):
+            self.attending += 1
+            if self.attending > ENOUGH * MOST_OPERATORS:
+                _hold_at_most(
+                    self.file, MOST_OPERATORS, self.attending, f"over {ENOUGH * MOST_OPERATORS:,} {ATTENDING}"
+                )
+        return lit
+
+    def formula(self, node: ast.Node) -> Walk[Lit]:
         """The literal of a formula."""
         match node:
             case ast.Symbol(name):
@@ -110,30 +142,31 @@ class _Desugarer(CoreBuilder):
                 return self.mention(self.lit(Edge(which)), which, node.span, node)
             case ast.Ref(name):
                 if name not in self.names:
-                    self.names[name] = self.formula(self.definitions[name])
+                    self.names[name] = yield self.formula(self.definitions[name])
                 return self.names[name]
             case ast.Not(arg):
-                return ~self.formula(arg)
+                return ~cast("Lit", (yield self.formula(arg)))
             case ast.Nary(op, args):
-                parts = [self.formula(arg) for arg in args]
+                parts = yield each(map(self.formula, args))
                 if op == "^":
                     return reduce(self.differ, parts, self.false)
                 return self.both(parts) if op == "&" else self.either(parts)
             case ast.Arrow(op, left, right):
-                first, second = self.formula(left), self.formula(right)
+                first, second = (yield self.formula(left)), (yield self.formula(right))
                 return self.either([~first, second]) if op == "->" else ~self.differ(first, second)
             case ast.Unary(op, arg):
-                return self.mention(_UNARY[op](self, self.formula(arg)), op, node.span, node)
+                return self.mention(_UNARY[op](self, (yield self.formula(arg))), op, node.span, node)
             case ast.Binary(op, left, right):
-                return self.mention(_BINARY[op](self, self.formula(left), self.formula(right)), op, node.span, node)
+                first, second = (yield self.formula(left)), (yield self.formula(right))
+                return self.mention(_BINARY[op](self, first, second), op, node.span, node)
             case ast.Bounded():
-                return self._bounded(node, [self.formula(arg) for arg in node.args])
+                return self._bounded(node, (yield each(map(self.formula, node.args))))
             case ast.Compare(op, left, right):
-                return self._compare(node, op, self.term(left), self.term(right))
+                return self._compare(node, op, (yield self.term(left)), (yield self.term(right)))
             case ast.Congruent(term, modulus, residue):
-                return self._congruent(node, self.term(term), modulus, residue)
+                return self._congruent(node, (yield self.term(term)), modulus, residue)
             case ast.Predicate(name, params, term):
-                form = Linear({self._position: 1}) if term is None else self.term(term)
+                form = Linear({self._position: 1}) if term is None else (yield self.term(term))
                 return self._predicate(node, name, params, form)
             case _:
                 raise AssertionError(f"{node} is a term, not a formula")
@@ -163,7 +196,7 @@ class _Desugarer(CoreBuilder):
     def _position(self) -> CountOf:
         return CountOf("L", self.true)
 
-    def term(self, node: ast.Node) -> Linear:
+    def term(self, node: ast.Node) -> Walk[Linear]:
         """The linear form of a term."""
         match node:
             case ast.Integer(value):
@@ -173,19 +206,20 @@ class _Desugarer(CoreBuilder):
             case ast.Length():
                 return Linear({CountOf("", self.true): 1})
             case ast.Count(side, arg):
-                count = CountOf(side, self.formula(arg))
+                count = CountOf(side, (yield self.formula(arg)))
                 self.counted.setdefault(count, node)
                 return Linear({count: 1})
             case ast.Ref(name):
                 if name not in self.terms:
-                    self.terms[name] = self.term(self.definitions[name])
+                    self.terms[name] = yield self.term(self.definitions[name])
                 return self.terms[name]
             case ast.Sum(op, left, right):
-                return self.term(left).plus(self.term(right), 1 if op == "+" else -1)
+                start: Linear = yield self.term(left)
+                return start.plus((yield self.term(right)), 1 if op == "+" else -1)
             case ast.Signed(op, arg):
-                return Linear({}).plus(self.term(arg), 1 if op == "+" else -1)
+                return Linear({}).plus((yield self.term(arg)), 1 if op == "+" else -1)
             case ast.Product(left, right):
-                first, second = self.term(left), self.term(right)
+                first, second = (yield self.term(left)), (yield self.term(right))
                 number, other = (first, second) if not first.counts else (second, first)
                 return Linear({}).plus(other, number.constant)
             case _:
@@ -225,9 +259,24 @@ class _Desugarer(CoreBuilder):
 
     def _count_mention(self, node: ast.Node, lit: Lit) -> Lit:
         """Cite the first count that looks ahead, if there is one, else the comparison or predicate itself."""
-        for part in ast.walk(node, lets=self.file.lets):
-            if isinstance(part, ast.Length) or (isinstance(part, ast.Count) and part.side != "L"):
-                name = "len" if isinstance(part, ast.Length) else f"#{part.side}"
-                return self.mention(lit, name, part.span, node)
+        part = self._first_ahead(node)
+        if part is not None:
+            name = f"#{part.side}" if isinstance(part, ast.Count) else "len"
+            return self.mention(lit, name, part.span, node)
         operator = node.op if isinstance(node, ast.Compare) else node.name if isinstance(node, ast.Predicate) else "mod"
         return self.mention(lit, operator, node.span, node)
+
+    def _first_ahead(self, node: ast.Node) -> ast.Node | None:
+        """The first length, or count of other than the positions up to here, of a tree or of what it names. Trees and
+        definitions that have none are known from then on: no part is looked through twice."""
+        stack, passed = [node], set[int]()
+        while stack:
+            part = stack.pop()
+            if isinstance(part, ast.Length) or (isinstance(part, ast.Count) and part.side != "L"):
+                return part
+            if id(part) not in self.behind and id(part) not in passed:
+                passed.add(id(part))
+                stack.extend(reversed(ast.children(part)))
+                stack.extend([self.definitions[part.name]] if isinstance(part, ast.Ref) else [])
+        self.behind |= passed
+        return None

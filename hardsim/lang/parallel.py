@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
+from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
 from hardsim.lang.valuations import Numbering, Valuations, listed
 
@@ -191,8 +192,8 @@ class ParallelOracle:
         self._symbols: dict[str, int] = {}
         self._names: dict[str, int] = {}
         for let in file.lets:
-            self._names[let.name] = self._column(let.body)
-        self._root = self._column(file.formula)
+            self._names[let.name] = walked(self._column(let.body))
+        self._root = walked(self._column(file.formula))
 
     def symbols(self, words: Sequence[Sequence[str]]) -> Symbols:
         """Words of one length as rows of symbol numbers, in the order of the alphabet. Raises InputError for a symbol
@@ -221,7 +222,7 @@ class ParallelOracle:
 
     # ---- the steps ----
 
-    def _column(self, node: ast.Node) -> int:
+    def _column(self, node: ast.Node) -> Walk[int]:
         """The number of the step that makes the column of a formula or term."""
         match node:
             case ast.Ref(name):
@@ -234,7 +235,7 @@ class ParallelOracle:
                 return self._symbols[name]
             case _:
                 if id(node) not in self._known:
-                    self._known[id(node)] = node, self._formula(node)
+                    self._known[id(node)] = node, (yield self._formula(node))
                 return self._known[id(node)][1]
 
     def _atom(self, name: str) -> Step:
@@ -251,7 +252,7 @@ class ParallelOracle:
         self._steps.append(step)
         return len(self._steps) - 1
 
-    def _formula(self, node: ast.Node) -> int:
+    def _formula(self, node: ast.Node) -> Walk[int]:
         emit, column = self._emit, self._column
         match node:
             case ast.Truth(value):
@@ -259,38 +260,38 @@ class ParallelOracle:
             case ast.Marker(which):
                 return emit(lambda batch: batch.bits.first if which == "first" else batch.bits.last)
             case ast.Not(arg):
-                k = column(arg)
+                k = yield column(arg)
                 return emit(lambda batch: batch.bits.every ^ batch.columns[k])
             case ast.Nary(op, args):
-                function, ks = _NARY[op], [column(arg) for arg in args]
+                function, ks = _NARY[op], (yield each(map(column, args)))
                 return emit(lambda batch: reduce(function, [batch.columns[k] for k in ks]))
             case ast.Arrow(arrow, left, right):
-                i, j = column(left), column(right)
+                i, j = (yield column(left)), (yield column(right))
                 if arrow == "<->":
                     return emit(lambda batch: batch.bits.every ^ batch.columns[i] ^ batch.columns[j])
                 return emit(lambda batch: batch.bits.every ^ batch.columns[i] | batch.columns[j])
             case ast.Unary(one, arg):
-                k = column(arg)
+                k = yield column(arg)
                 unary = _UNARY[one]
                 return emit(lambda batch: unary(batch.bits, batch.columns[k]))
             case ast.Binary(two, left, right):
-                i, j = column(left), column(right)
+                i, j = (yield column(left)), (yield column(right))
                 binary = _BINARY[two]
                 return emit(lambda batch: binary(batch.bits, batch.columns[i], batch.columns[j]))
             case ast.Bounded(_, _, _, args):
-                ks = [column(arg) for arg in args]
+                ks = yield each(map(column, args))
                 return emit(lambda batch: _bounded(batch.bits, node, [batch.columns[k] for k in ks]))
             case _:
                 return self._comparison(node)
 
-    def _comparison(self, node: ast.Node) -> int:
+    def _comparison(self, node: ast.Node) -> Walk[int]:
         """A formula about integers, or a term."""
         match node:
             case ast.Compare(op, left, right):
-                compare, i, j = COMPARE[op], self._column(left), self._column(right)
+                compare, i, j = COMPARE[op], (yield self._column(left)), (yield self._column(right))
                 return self._holds(lambda batch: compare(batch.columns[i], batch.columns[j]))
             case ast.Congruent(term, modulus, residue):
-                k = self._column(term)
+                k = yield self._column(term)
                 return self._holds(lambda batch: batch.columns[k] % modulus == residue)
             case ast.Predicate("MOD", (modulus, residue), term):
                 return self._column(ast.Congruent(term or ast.Position(), modulus, residue))
@@ -300,7 +301,7 @@ class ParallelOracle:
                     known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"
                     message = f"unknown numerical predicate '{name}'"
                     raise SourceError(self.file.source, node.span, message, known)
-                k = self._column(term or ast.Position())
+                k = yield self._column(term or ast.Position())
                 return self._holds(lambda batch: _table(holds, batch.columns[k], batch.n))
             case _:
                 return self._term(node)
@@ -308,7 +309,7 @@ class ParallelOracle:
     def _holds(self, truth: Callable[[_Batch], Any]) -> int:
         return self._emit(lambda batch: batch.bits.pack(truth(batch)))
 
-    def _term(self, node: ast.Node) -> int:
+    def _term(self, node: ast.Node) -> Walk[int]:
         match node:
             case ast.Integer(value):
                 constant: Numbers = np.array([[value]], dtype=kind_for(abs(value)))
@@ -318,16 +319,16 @@ class ParallelOracle:
             case ast.Length():
                 return self._emit(lambda batch: np.array([[batch.n]]))
             case ast.Count(side, arg):
-                k = self._column(arg)
+                k = yield self._column(arg)
                 return self._emit(lambda batch: _count(side, batch.bits.unpack(batch.columns[k]).astype(np.int64)))
             case ast.Sum(op, left, right):
-                i, j, combine = self._column(left), self._column(right), total if op == "+" else difference
+                i, j, combine = (yield self._column(left)), (yield self._column(right)), _SUM[op]
                 return self._emit(lambda batch: combine(batch.columns[i], batch.columns[j]))
             case ast.Signed(op, arg):
-                k, sign = self._column(arg), -1 if op == "-" else 1
+                k, sign = (yield self._column(arg)), -1 if op == "-" else 1
                 return self._emit(lambda batch: sign * batch.columns[k])
             case ast.Product(left, right):
-                i, j = self._column(left), self._column(right)
+                i, j = (yield self._column(left)), (yield self._column(right))
                 return self._emit(lambda batch: product(batch.columns[i], batch.columns[j]))
             case _:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
@@ -365,6 +366,9 @@ def product(left: Numbers, right: Numbers) -> Numbers:
     """The same of a product."""
     found: Numbers = left.astype(kind_for(_size(left) * _size(right))) * right
     return found
+
+
+_SUM: Final[Mapping[ast.SumOp, Callable[[Numbers, Numbers], Numbers]]] = {"+": total, "-": difference}
 
 
 def _count(side: ast.CountSide, ones: Numbers) -> Numbers:

@@ -12,6 +12,7 @@ from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang import ast, vocabulary
 from hardsim.lang.arith import WORD_OPERATORS as CONDITION_WORDS
 from hardsim.lang.ast import FUTURE_NOTE, Example, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
+from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.files import FileLine, FormulaLayout, Layout, normalised
 from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, formula_tokens
 from hardsim.lang.predicate import compile_predicate
@@ -47,19 +48,18 @@ MIXED_NOTE = "-> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
 DIALECT_HINT = "strong-next: X a is false at the last position, as X[!] a is; weak-next: X a is true there, as WX a is"
 Chosen = TypeVar("Chosen", bound=Alphabet)
 
-MAX_LEVELS = 200
-"""Operators on a path from the root to a leaf after expanding `let`.
+MAX_LEVELS = 5_000
+"""Operators on a path from the root to a leaf after expanding `let`, and brackets inside each other.
 
-A chain of `&`, `|` or `^` is one level; a chain of any other operator has a level for each of its operators. Everything
-that walks trees may therefore do so recursively.
+A chain of `&`, `|` or `^` is one level; a chain of any other operator has a level for each of its operators. No
+function that walks trees is recursive (see `deep.py`), so what limits this is time: of a few seconds where something is
+said at each level of all that is below it.
 """
 
 _MENTIONED = re.compile(r"[a-z_][A-Za-z0-9_]*")
 """What is read as a proposition where none are declared."""
 _GLUED = re.compile(rf"(?:{PREFIXES.pattern})*?(?P<mentioned>{_MENTIONED.pattern})")
 """The same with as few prefix operators before it as can be, as in `GFp0`."""
-MAX_BRACKETS = 5_000
-"""Brackets inside each other, which cost no recursion: machines write more of them than a tree has levels."""
 
 _OPERAND = "a symbol, a name, a constant, a unary operator, a count or an opening bracket"
 _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "RPAR", "RSQB"})
@@ -305,7 +305,7 @@ def _definitions(layout: FormulaLayout, alphabet: Alphabet, dialect: str | None)
         raw, depth = _read(scope, line.body)
         is_term = _is_term(raw, scope)
         body = scope.term(raw) if is_term else scope.formula(raw)
-        constant = constant_of(scope, raw, scope.lets) if is_term else None
+        constant = scope.constant_of(raw) if is_term else None
         scope.lets[line.name] = Definition(is_term, depth, constant, raw.kind == "number" and not is_term)
         lets.append(Let(line.name, body, span=line.at))
     scope.current = ""
@@ -386,6 +386,8 @@ class Scope(Cited):
     notes: tuple[str, ...] = ()
     nexts: dict[bool, Span] = field(default_factory=dict)
     """The first place of a bare X (False) and of an X[!] (True)."""
+    constants: dict[Raw, int | None] = field(default_factory=dict)
+    """What is known of trees: the value of one that is an integer constant, None of another."""
 
     def __post_init__(self) -> None:
         self.symbols = frozenset(self.alphabet)
@@ -484,6 +486,18 @@ class Scope(Cited):
 
     def formula(self, raw: Raw) -> ast.Formula:
         """A formula of the surface syntax."""
+        return walked(self.as_formula(raw))
+
+    def term(self, raw: Raw) -> ast.Term:
+        """A term of the surface syntax."""
+        return walked(self.as_term(raw))
+
+    def constant_of(self, raw: Raw) -> int | None:
+        """The value of a tree of integers and of names of such, None if there is anything else in it."""
+        return constant_of(self, raw, self.lets, self.constants)
+
+    def as_formula(self, raw: Raw) -> Walk[ast.Formula]:
+        """The walk that makes a formula."""
         match raw.kind:
             case "word" | "number" | "quoted":
                 return self._atom(raw)
@@ -492,7 +506,7 @@ class Scope(Cited):
             case "constant" if raw.text in ("first", "last"):
                 return ast.Marker("first" if raw.text == "first" else "last", span=raw.at)
             case "unary" | "nary" | "binary" | "arrow":
-                return logical(raw, tuple(map(self.formula, raw.args)))
+                return logical(raw, tuple((yield each(map(self.as_formula, raw.args)))))
             case "compare":
                 return self._compare(raw)
             case "predicate":
@@ -506,7 +520,7 @@ class Scope(Cited):
         hint = f"compare it with a number, as in {self._shown(raw)} > 0"
         return self.error(raw.whole, message, "a formula", symbol_hint(self._shown(raw), self.symbols) or hint)
 
-    def _atom(self, raw: Raw) -> ast.Formula:
+    def _atom(self, raw: Raw) -> ast.Formula | Walk[ast.Formula]:
         word = raw.text
         if raw.kind == "word" and (raw.called or word in self.predicates):
             return self._predicate(raw)
@@ -524,36 +538,36 @@ class Scope(Cited):
             raise self.error(raw.at, f"unknown {self.atom} {brief(word)}", expected, hint)
         raise self.unknown(word, raw.at, self.atom if raw.kind == "quoted" else "")
 
-    def _compare(self, raw: Raw) -> ast.Formula:
+    def _compare(self, raw: Raw) -> Walk[ast.Formula]:
         left, right = raw.args
         if left.kind != "mod":
             hint = _OPERATOR_HINTS.get(raw.text, "")
-            terms = self.term(left, hint), self.term(right, hint)
+            terms = (yield self.as_term(left, hint)), (yield self.as_term(right, hint))
             return ast.Compare(cast(ast.CompareOp, raw.text), *terms, span=raw.at)
         if raw.text != "=":
             hint = f"write !({self._shown(left)} = {self._shown(right)})" if raw.text == "!=" else ""
             raise self.error(raw.at, f"{raw.text} after mod", "=", hint)
-        term = self.term(left.args[0], f"{_MOD_FORM}, with a term t")
-        return ast.Congruent(term, *self._modulus(left.args[1], right), span=left.at)
+        term = yield self.as_term(left.args[0], f"{_MOD_FORM}, with a term t")
+        return ast.Congruent(term, *(yield self._modulus(left.args[1], right)), span=left.at)
 
-    def _modulus(self, modulus: Raw, residue: Raw) -> tuple[int, int]:
+    def _modulus(self, modulus: Raw, residue: Raw) -> Walk[tuple[int, int]]:
         """The checked pair m >= 1, 0 <= r < m."""
-        m = self._constant(modulus, "the modulus")
-        r = self._constant(residue, "the remainder")
+        m = yield self._constant(modulus, "the modulus")
+        r = yield self._constant(residue, "the remainder")
         if m < 1:
             raise self.error(modulus.whole, f"the modulus is {m}", "a modulus of at least 1")
         if not 0 <= r < m:
             raise self.error(residue.whole, f"the remainder {r} never occurs", f"a remainder from 0 to {m - 1}")
         return m, r
 
-    def _constant(self, raw: Raw, what: str) -> int:
-        self.term(raw, f"{what} is an integer")
-        value = constant_of(self, raw, self.lets)
+    def _constant(self, raw: Raw, what: str) -> Walk[int]:
+        yield self.as_term(raw, f"{what} is an integer")
+        value = self.constant_of(raw)
         if value is None:
             raise self.error(raw.whole, f"{what} is not a constant: {self._shown(raw)}", "an integer")
         return value
 
-    def _predicate(self, raw: Raw) -> ast.Formula:
+    def _predicate(self, raw: Raw) -> Walk[ast.Formula]:
         name = raw.text
         if raw.kind == "word" and name not in self.predicates:
             if name in self.lets or self.symbol_of(name, raw.at) is not None:
@@ -565,14 +579,14 @@ class Scope(Cited):
             forms = "MOD(m, r) or MOD(m, r, t)" if name == "MOD" else f"{name} or {name}(t)"
             shown = f"{given} argument{'' if given == 1 else 's'}"
             raise self.error(raw.whole, f"wrong number of arguments: {name} with {shown}", forms)
-        modulus = self._modulus(raw.args[0], raw.args[1]) if name == "MOD" else ()
-        term = self.term(raw.args[-1]) if given == most else None
+        modulus = (yield self._modulus(raw.args[0], raw.args[1])) if name == "MOD" else ()
+        term = (yield self.as_term(raw.args[-1])) if given == most else None
         if modulus and term is not None:
             return ast.Congruent(term, *modulus, span=raw.at)
         return ast.Predicate(name, modulus, term, span=raw.at)
 
-    def term(self, raw: Raw, hint: str = "") -> ast.Term:
-        """A term; `hint` says what to do if this is a formula."""
+    def as_term(self, raw: Raw, hint: str = "") -> Walk[ast.Term]:
+        """The walk that makes a term; `hint` says what to do if this is a formula."""
         match raw.kind:
             case "number":
                 return ast.Integer(self.integer(raw.text, raw.at), span=raw.at)
@@ -585,9 +599,9 @@ class Scope(Cited):
                     raise self._needs_term(raw, hint)
                 return ast.Ref(raw.text, sort=ast.Sort.INT, span=raw.at)
             case "count":
-                return ast.Count(cast(ast.CountSide, raw.text), self.formula(raw.args[0]), span=raw.at)
+                return ast.Count(cast(ast.CountSide, raw.text), (yield self.as_formula(raw.args[0])), span=raw.at)
             case "sign":
-                return ast.Signed(cast(ast.SumOp, raw.text), self.term(raw.args[0], hint), span=raw.at)
+                return ast.Signed(cast(ast.SumOp, raw.text), (yield self.as_term(raw.args[0], hint)), span=raw.at)
             case "sum" | "product":
                 return self._operation(raw, hint)
             case "mod":
@@ -602,13 +616,13 @@ class Scope(Cited):
             hint = f"let {raw.text} names {self.known_atom}; for the integer write it with a sign, as in +1"
         return self.error(raw.whole, message, "a number", hint or "#L[phi] counts the positions where phi holds")
 
-    def _operation(self, raw: Raw, hint: str) -> ast.Term:
-        left, right = (self.term(arg, hint) for arg in raw.args)
-        if raw.kind == "product" and all(constant_of(self, arg, self.lets) is None for arg in raw.args):
+    def _operation(self, raw: Raw, hint: str) -> Walk[ast.Term]:
+        left, right = yield each(self.as_term(arg, hint) for arg in raw.args)
+        if raw.kind == "product" and all(self.constant_of(arg) is None for arg in raw.args):
             message = f"a product of two terms that are no integers: {self._shown(raw)}"
             hint = "terms are linear: one side of * must be an integer"
             raise self.error(raw.at, message, "an integer on one side of *", hint)
-        if abs(constant_of(self, raw, self.lets) or 0) > MAX_INTEGER:
+        if abs(self.constant_of(raw) or 0) > MAX_INTEGER:
             raise self.error(raw.at, *TOO_LARGE)
         if raw.kind == "product":
             return ast.Product(left, right, span=raw.at)
@@ -630,24 +644,33 @@ def logical(raw: Raw, args: tuple[ast.Node, ...]) -> ast.Node:
     return cast(ast.Node, make(op, *args, span=raw.at))
 
 
-def constant_of(text: Cited, raw: Raw, lets: Mapping[str, Definition]) -> int | None:
-    """The value of a tree of integers and of names of such, None if there is anything else in it. Raises SourceError
-    for a number that is too large."""
-    match raw.kind:
-        case "number":
-            return text.integer(raw.text, raw.at)
-        case "word" if not raw.called and raw.text in lets:
-            return lets[raw.text].constant
-        case "sign":
-            value = constant_of(text, raw.args[0], lets)
-            return -value if value is not None and raw.text == "-" else value
-        case "sum" | "product":
-            left, right = (constant_of(text, arg, lets) for arg in raw.args)
-            if left is None or right is None:
-                return None
-            return left * right if raw.kind == "product" else left + right if raw.text == "+" else left - right
-        case _:
-            return None
+def constant_of(
+    text: Cited, raw: Raw, lets: Mapping[str, Definition], known: dict[Raw, int | None] | None = None
+) -> int | None:
+    """The value of a tree of integers and of names of such, None if there is anything else in it; `known` has the
+    values of parts that were asked for before. Raises SourceError for a number that is too large."""
+    known = {} if known is None else known
+
+    def value(raw: Raw) -> Walk[int | None]:
+        if raw in known:
+            return known[raw]
+        found: int | None = None
+        match raw.kind:
+            case "number":
+                found = text.integer(raw.text, raw.at)
+            case "word" if not raw.called and raw.text in lets:
+                found = lets[raw.text].constant
+            case "sign":
+                one = yield value(raw.args[0])
+                found = -one if one is not None and raw.text == "-" else one
+            case "sum" | "product":
+                left, right = yield each(map(value, raw.args))
+                if left is not None and right is not None:
+                    found = left * right if raw.kind == "product" else left + right if raw.text == "+" else left - right
+        known[raw] = found
+        return found
+
+    return walked(value(raw))
 
 
 def _is_term(raw: Raw, scope: Scope) -> bool:
@@ -667,7 +690,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
     """A tree and its depth after expansion, which is at most MAX_LEVELS: the caret is at the operator or the name that
     is one level too many."""
     tokens = scope.tokens(region)
-    wrong = bracket_error(scope, tokens, scope.alphabet, MAX_BRACKETS)
+    wrong = bracket_error(scope, tokens, scope.alphabet, MAX_LEVELS)
     if wrong is not None:
         raise wrong
     root = build("ltl.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, region, whole_file))
@@ -676,7 +699,7 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
         let = scope.lets.get(node.text) if node.kind == "word" and not node.args else None
         if mixes_arrows(node) and MIXED_NOTE not in scope.notes:
             scope.notes = (*scope.notes, MIXED_NOTE)
-        own = let.depth if let else int(bool(node.args))
+        own = let.depth if let else int(bool(node.args) and node.kind != "mod")
         deepest = max(deepest, above + own)
         if deepest > MAX_LEVELS:
             message = f"nesting beyond {MAX_LEVELS} levels"

@@ -30,6 +30,7 @@ from typing import Final, Literal, TypeAlias
 from hardsim.errors import InputError, SourceError
 from hardsim.lang import ast
 from hardsim.lang.arith import COMPARISONS
+from hardsim.lang.deep import Walk, each, walked
 from hardsim.lang.predicate import BUILT_IN, NumericalPredicate, user_predicates
 from hardsim.lang.valuations import Valuations, listed
 from hardsim.lang.words import written_word
@@ -163,8 +164,8 @@ class Oracle:
         self._numbers: dict[_Key, int] = {}
         self._names: dict[str, int] = {}
         for let in file.lets:
-            self._names[let.name] = self._column(let.body)
-        self._root = self._column(file.formula)
+            self._names[let.name] = walked(self._column(let.body))
+        self._root = walked(self._column(file.formula))
 
     def truth(self, word: Sequence[str]) -> list[bool]:
         """The truth value of the formula at positions 1..n of a word (a sequence of n symbols), shape (n,). Raises
@@ -203,8 +204,8 @@ class Oracle:
     def _pointwise(self, key: str, operation: Callable[[int, int], int], left: int, right: int) -> int:
         return self._zip(key, lambda first, second: _pointwise(operation, first, second), left, right)
 
-    def _column(self, node: ast.Node) -> int:
-        """The number of the column of a formula or term; one level of recursion per level of the tree."""
+    def _column(self, node: ast.Node) -> Walk[int]:
+        """The number of the column of a formula or term."""
         match node:
             case ast.Symbol(name) if isinstance(self.file.alphabet, Valuations):
                 holds = ("holds", name)  # a position has a set of propositions, written {p,q}
@@ -222,32 +223,32 @@ class Oracle:
                     raise SourceError(self.file.source, node.span, f"the name '{name}' has no definition before it")
                 return self._names[name]
             case ast.Not(arg):
-                return self._map("!", _not, self._column(arg))
+                return self._map("!", _not, (yield self._column(arg)))
             case ast.Nary(op, args):
-                result = self._column(args[0])
+                result: int = yield self._column(args[0])
                 for arg in args[1:]:
-                    result = self._pointwise(op, _NARY[op], result, self._column(arg))
+                    result = self._pointwise(op, _NARY[op], result, (yield self._column(arg)))
                 return result
             case ast.Arrow(op, left, right):
-                return self._pointwise(op, _ARROW[op], self._column(left), self._column(right))
+                return self._pointwise(op, _ARROW[op], (yield self._column(left)), (yield self._column(right)))
             case ast.Unary(op, arg):
-                return self._map(op, _UNARY[op], self._column(arg))
+                return self._map(op, _UNARY[op], (yield self._column(arg)))
             case ast.Binary(op, left, right):
-                return self._zip(op, _BINARY[op], self._column(left), self._column(right))
+                return self._zip(op, _BINARY[op], (yield self._column(left)), (yield self._column(right)))
             case ast.Bounded(op, least, most, args):
-                numbers, meaning = [self._column(arg) for arg in args], _bounded(op, least, most)
+                numbers, meaning = (yield each(map(self._column, args))), _bounded(op, least, most)
                 key = (op, least, most, *numbers)
                 return self._emit(key, lambda word, columns: meaning([columns[k] for k in numbers]))
             case _:
                 return self._arithmetic(node)
 
-    def _arithmetic(self, node: ast.Node) -> int:
+    def _arithmetic(self, node: ast.Node) -> Walk[int]:
         """The number of the column of a formula about integers, or of a term."""
         match node:
             case ast.Compare(op, left, right):
-                return self._pointwise(op, COMPARISONS[op], self._column(left), self._column(right))
+                return self._pointwise(op, COMPARISONS[op], (yield self._column(left)), (yield self._column(right)))
             case ast.Congruent(term, modulus, residue):
-                value = self._column(term)  # `%` of Python is in [0, modulus) for negative values too
+                value = yield self._column(term)  # `%` of Python is in [0, modulus) for negative values too
                 key = ("mod", modulus, residue, value)
                 return self._emit(key, lambda word, columns: [x % modulus == residue for x in columns[value]])
             case ast.Predicate():
@@ -259,24 +260,26 @@ class Oracle:
             case ast.Length():
                 return self._emit(("len",), lambda word, columns: [len(word)] * len(word))
             case ast.Count(side, arg):
-                return self._map(f"#{side}", _COUNT[side], self._column(arg))
+                return self._map(f"#{side}", _COUNT[side], (yield self._column(arg)))
             case ast.Sum(op, left, right):
                 operation: Callable[[int, int], int] = add if op == "+" else sub
-                return self._pointwise(f"binary {op}", operation, self._column(left), self._column(right))
+                return self._pointwise(
+                    f"binary {op}", operation, (yield self._column(left)), (yield self._column(right))
+                )
             case ast.Signed(op, arg):
                 sign: Callable[[int], int] = neg if op == "-" else pos
-                return self._map(f"unary {op}", lambda term: [sign(value) for value in term], self._column(arg))
+                return self._map(f"unary {op}", lambda term: [sign(value) for value in term], (yield self._column(arg)))
             case ast.Product(left, right):
-                return self._pointwise("*", mul, self._column(left), self._column(right))
+                return self._pointwise("*", mul, (yield self._column(left)), (yield self._column(right)))
             case _:
                 raise TypeError(f"not a formula or term: {type(node).__name__}")
 
-    def _predicate(self, node: ast.Predicate) -> int:
+    def _predicate(self, node: ast.Predicate) -> Walk[int]:
         """A numerical predicate of the position, or of a term, which may be 0 or negative."""
         term = node.term or ast.Position()
         if node.name == "MOD":
             return self._column(ast.Congruent(term, *node.params))
-        value = self._column(term)
+        value = yield self._column(term)
         holds = self._predicates.get(node.name)
         if holds is None:
             known = "EVEN, ODD, MOD(m, r), PRIME, SQUARE, POW2, or a name defined by a `pred` line"

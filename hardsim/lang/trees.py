@@ -46,12 +46,13 @@ class Raw:
 
 
 def levels(root: Raw) -> Iterator[tuple[Raw, int]]:
-    """Every node of a tree, each before its operands, with how many are above it. No recursion."""
+    """Every node of a tree, each before its operands, with how many are above it; `(t) mod m = r` is one
+    node, as `MOD(m, r, t)` is. No recursion."""
     stack = [(root, 0)]
     while stack:
         node, above = stack.pop()
         yield node, above
-        stack.extend((arg, above + 1) for arg in reversed(node.args))
+        stack.extend((arg, above + (node.kind != "mod")) for arg in reversed(node.args))
 
 
 def mixes_arrows(node: Raw) -> bool:

@@ -153,3 +153,37 @@ def test_reading_that_takes_long_is_announced(hardsim: Any, tmp_path: Path, monk
 def test_temperatures_out_of_range(hardsim: Any, name: str, tau: str, where: str) -> None:
     for command in ("check", "prove"):
         hardsim(command, formulas_directory() / name, "--max-n", "3", "--tau", tau).exits(2).says(where)
+
+
+# ---- deep formulas ----
+
+
+def test_a_deep_formula_is_used_by_every_command(hardsim: Any, tmp_path: Path) -> None:
+    """5,000 negations of a are a: the half of all words that end in it."""
+    path = written(tmp_path / "deep.ltl", "alphabet: a b\n" + "!" * 5000 + "a\n")
+    plain = written(tmp_path / "plain.ltl", "alphabet: a b\na\n")
+    assert hardsim("words", path, "--max-n", "2").clean().out.split() == ["a", "aa", "ba"]
+    hardsim("equiv", path, plain, "--max-n", "4").exits(0)
+    hardsim("eval", path, "ba", "ab", "--json", tmp_path / "found.json").exits(0)
+    document = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert [word["oracle"] for word in document["results"][0]["words"]] == [True, False]
+    for command in (("check", path, "--max-n", "3"), ("prove", path, "--max-n", "3"), ("show", path)):
+        hardsim(*command).exits(0)
+    hardsim("compile", path, "-o", tmp_path / "deep.model.json").exits(0)
+    hardsim("check", tmp_path / "deep.model.json", "--max-n", "3").exits(0)
+
+
+def test_what_is_too_deep_is_refused_with_its_place(hardsim: Any, tmp_path: Path) -> None:
+    path = written(tmp_path / "deep.ltl", "alphabet: a b\n" + "!" * 5001 + "a\n")
+    hardsim("eval", path, "ab").refused("deep.ltl:2:5001: error: nesting beyond 5000 levels")
+
+
+def test_of_what_is_too_large_the_semantics_answers(hardsim: Any, tmp_path: Path) -> None:
+    """1,500 strong nexts ask for as many positions, which no word here has: the formula says `first`, which the last
+    position is in words of one symbol, and the position that is asked for counts."""
+    path = written(tmp_path / "deep.ltl", "alphabet: a b\n" + "(a & X" * 1500 + " a" + ")" * 1500 + " | first\n")
+    for options, answer in ((), "reject"), (("--at", "first"), "accept"):
+        outcome = hardsim("eval", path, "ab", *options)
+        outcome.exits(2, "semantics alone", f"{answer}").says("at most 1,000 are compiled")
+    assert hardsim("words", path, "--max-n", "2", "--by", "oracle").exits(0).out.split() == ["a", "b"]
+    hardsim("check", path).refused("at most 1,000 are compiled")

@@ -359,26 +359,26 @@ def test_a_device_without_an_end_is_refused() -> None:
 
 # ---- nesting ----
 
-DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k in range(250))]
+DOUBLING = ["alphabet: a b", "let x0 = a", *(f"let x{k + 1} = x{k} & x{k}" for k in range(5050))]
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("!" * 201 + "a", 201, "nesting beyond 200 levels"),
-        ("!" * 100_000 + "a", 201, "nesting beyond 200 levels"),
-        ("! " * 201 + "(a)", 401, "nesting beyond 200 levels"),
-        ("a & " + "!" * 200 + "a", 204, "nesting beyond 200 levels"),
+        ("!" * 5001 + "a", 5001, "nesting beyond 5000 levels"),
+        ("!" * 100_000 + "a", 5001, "nesting beyond 5000 levels"),
+        ("! " * 5001 + "(a)", 10001, "nesting beyond 5000 levels"),
+        ("a & " + "!" * 5000 + "a", 5004, "nesting beyond 5000 levels"),
         ("(" * 5001 + "a" + ")" * 5001, 5001, "brackets nested beyond 5000 levels"),
         ("(" * 100_000, 5001, "brackets nested beyond 5000 levels"),
         ("#[" * 6000, 10001, "brackets nested beyond 5000 levels"),
-        ("F(" * 1000 + "a" + ")" * 1000, 401, "nesting beyond 200 levels"),
-        ("a U " * 201 + "a", 803, "nesting beyond 200 levels"),
-        ("a -> " * 201 + "a", 1003, "nesting beyond 200 levels"),
+        ("! F(" * 3000 + "a" + ")" * 3000, 10001, "nesting beyond 5000 levels"),
+        ("a U " * 5001 + "a", 20003, "nesting beyond 5000 levels"),
+        ("a -> " * 5001 + "a", 25003, "nesting beyond 5000 levels"),
         # sums group to the left: the deepest operator, one too deep, is the first; comparing adds a level
-        ("1" + "+1" * 200 + " = pos", 2, "nesting beyond 200 levels"),
-        ("-" * 10_000 + "1 = pos", 200, "nesting beyond 200 levels"),
+        ("1" + "+1" * 5000 + " = pos", 2, "nesting beyond 5000 levels"),
+        ("-" * 10_000 + "1 = pos", 5000, "nesting beyond 5000 levels"),
     ],
 )
 def test_nesting(text: str, column: int, message: str) -> None:
@@ -397,16 +397,16 @@ def test_brackets_to_the_limit() -> None:
 
 
 def test_nesting_after_expansion() -> None:
-    parse_text("\n".join([*DOUBLING[:202], "x200"]))
+    parse_text("\n".join([*DOUBLING[:5002], "x5000"]))
     caught = raised(SourceError, parse_text, "\n".join([*DOUBLING, "x0"]), "f")
     assert str(caught).startswith(
-        "f:203:12: error: nesting beyond 200 levels: x200 has 200 levels, and 1 more are around it\n"
-        "  let x201 = x200 & x200\n"
-        "             ^^^^\n"
+        "f:5003:13: error: nesting beyond 5000 levels: x5000 has 5000 levels, and 1 more are around it\n"
+        "  let x5001 = x5000 & x5000\n"
+        "              ^^^^^\n"
     )
-    caught = raised(SourceError, parse_text, "\n".join([*DOUBLING[:152], "a | " + "!" * 50 + "x150"]), "f")
+    caught = raised(SourceError, parse_text, "\n".join([*DOUBLING[:4952], "a | " + "!" * 50 + "x4950"]), "f")
     first = str(caught).split("\n")[0]
-    assert first == "f:153:55: error: nesting beyond 200 levels: x150 has 150 levels, and 51 more are around it"
+    assert first == "f:4953:55: error: nesting beyond 5000 levels: x4950 has 4950 levels, and 51 more are around it"
 
 
 # ---- files that cannot be read ----

@@ -163,16 +163,6 @@ def test_a_let_may_name_a_term() -> None:
     assert Oracle(file).truth("abab") == [False, False, True, True]
 
 
-def test_two_hundred_nested_levels() -> None:
-    formula: ast.Formula = A
-    for _ in range(200):
-        formula = ast.Unary("Y", formula)
-    assert Oracle(wrap(formula)).truth(("a",) * 210) == [False] * 200 + [True] * 10
-    for _ in range(200):
-        formula = ast.Binary("S", ast.Not(formula), ast.Truth(False))
-    assert Oracle(wrap(formula)).truth(("a",) * 3) == [False] * 3
-
-
 def test_reading_position() -> None:
     first, last = Oracle(wrap(A, at="first")), Oracle(wrap(A))
     assert [first.accepts("ab"), first.accepts("ab", "last")] == [True, False]

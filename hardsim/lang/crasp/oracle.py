@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from hardsim.lang import ast
 from hardsim.lang.crasp.parse import CountWhere, Extremum, conditions
+from hardsim.lang.deep import Walk, each
 from hardsim.lang.semantics import Oracle
 
 
@@ -18,7 +19,7 @@ class CraspOracle(Oracle):
     def __reduce__(self) -> tuple[type[CraspOracle], tuple[ast.FormulaFile]]:
         return CraspOracle, (self.file,)
 
-    def _column(self, node: ast.Node) -> int:
+    def _column(self, node: ast.Node) -> Walk[int]:
         match node:
             case ast.Predicate(name):
                 holds = self._predicates[name]
@@ -26,7 +27,7 @@ class CraspOracle(Oracle):
                     ("predicate", name), lambda word, columns: [holds(i, len(word)) for i in range(len(word))]
                 )
             case CountWhere(name, arg):
-                related, inner = self._predicates[name], self._column(arg)
+                related, inner = self._predicates[name], (yield self._column(arg))
                 return self._emit(
                     ("#[]", name, inner),
                     lambda word, columns: [
@@ -35,9 +36,9 @@ class CraspOracle(Oracle):
                 )
             case Extremum(op, left, right):
                 choose: Callable[[int, int], int] = min if op == "min" else max
-                return self._pointwise(op, choose, self._column(left), self._column(right))
+                return self._pointwise(op, choose, (yield self._column(left)), (yield self._column(right)))
             case ast.Conditional(test, then, otherwise):
-                parts = [self._column(part) for part in (then, test, otherwise)]
+                parts = yield each(map(self._column, (then, test, otherwise)))
                 return self._emit(
                     ("if", *parts),
                     lambda word, columns: [a if x else b for a, x, b in zip(*(columns[k] for k in parts), strict=True)],

@@ -17,13 +17,13 @@ from hardsim.errors import Source, Span, did_you_mean
 from hardsim.lang import ast
 from hardsim.lang.arith import WORD_OPERATORS
 from hardsim.lang.ast import FormulaFile, UserPredicate
+from hardsim.lang.deep import Walk, each
 from hardsim.lang.files import HEADER, FileLine, Layout
 from hardsim.lang.lexer import Lexeme, Scanner, bracket_error
 from hardsim.lang.parse import (
     Definition,
     Scope,
     agreed_alphabet,
-    constant_of,
     misfit_error,
     read_examples,
     source_of,
@@ -81,7 +81,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
         raw = _tree(scope, its_tokens, line.body, notes)
         count = scope.is_count(raw)
         lets.append(ast.Let(line.name, scope.term(raw) if count else scope.formula(raw), span=line.at))
-        scope.lets[line.name] = Definition(count, 0, constant_of(scope, raw, scope.lets) if count else None)
+        scope.lets[line.name] = Definition(count, 0, scope.constant_of(raw) if count else None)
     answer = next((let.body for let in reversed(lets) if not scope.lets[let.name].is_term), None)
     if answer is None:
         raise layout.error(layout.end, "a program without a Boolean: the last one is the answer", "as in L = C > 0")
@@ -273,33 +273,39 @@ class _Scope(Scope):
             return raw.text in self.lets and self.lets[raw.text].is_term
         return raw.kind in ("number", "sum", "sign", "product", "psum", "conditional", "extreme")
 
-    def formula(self, raw: Raw) -> ast.Formula:
+    def as_formula(self, raw: Raw) -> Walk[ast.Formula]:
         """A Boolean."""
         if self.is_count(raw):
             raise self._needs_formula(raw)
-        return super().formula(raw)
+        return super().as_formula(raw)
 
-    def term(self, raw: Raw, hint: str = "") -> ast.Term:
+    def _atom(self, raw: Raw) -> ast.Formula | Walk[ast.Formula]:
+        if raw.kind == "word" and raw.text in self.predicates:
+            return self._of_position(raw)
+        return super()._atom(raw)
+
+    def as_term(self, raw: Raw, hint: str = "") -> Walk[ast.Term]:
         """A count."""
         name = raw.text
         match raw.kind:
             case "conditional":
                 then, test, otherwise = raw.args
-                return ast.Conditional(self.formula(test), self.term(then), self.term(otherwise), span=raw.at)
+                parts = (yield self.as_formula(test)), (yield self.as_term(then)), (yield self.as_term(otherwise))
+                return ast.Conditional(*parts, span=raw.at)
             case "extreme":
-                left, right = map(self.term, raw.args)
+                left, right = yield each(map(self.as_term, raw.args))
                 return Extremum("min" if name == "min" else "max", left, right, span=raw.at)
             case "psum" if not name:
-                return ast.Count("L", self.formula(raw.args[0]), span=raw.at)
+                return ast.Count("L", (yield self.as_formula(raw.args[0])), span=raw.at)
             case "psum" if name not in self.predicates or len(self.predicates[name].params) == 1:
                 message, expected = f"{name} is no predicate of i and j", "#import NAME, or pred NAME(i, j) = ..."
                 known = name in self.predicates or name not in PUBLIC
                 raise self.error(raw.at, message, expected, "" if known else self.hint(name))
             case "psum":
-                return CountWhere(name, self.formula(raw.args[0]), span=raw.at)
-        return super().term(raw, "as a count a Boolean is written 1 if X else 0")
+                return CountWhere(name, (yield self.as_formula(raw.args[0])), span=raw.at)
+        return super().as_term(raw, "as a count a Boolean is written 1 if X else 0")
 
-    def _predicate(self, raw: Raw) -> ast.Formula:
+    def _of_position(self, raw: Raw) -> ast.Formula:
         if len(self.predicates[raw.text].params) == 2:
             raise self.error(raw.at, f"{raw.text} has two arguments", "a predicate of i", f"as in #[{raw.text}] true")
         return ast.Predicate(raw.text, (), None, span=raw.at)

@@ -232,7 +232,7 @@ def test_a_note_where_the_public_interpreter_reads_something_else() -> None:
         ("L = " + " + ".join(f'(#"a" if #"a" == {k} else 0)' for k in range(7)) + " == 1", "more than 64 cases of if"),
         ('C0 = (1 if "a" else 2)\n' + "".join(f"C{k + 1} = C{k} + C{k}\n" for k in range(50)) + "L = C50 > 0",
          "a count with choices that has more than 1000 nodes"),
-        ('A0 = "a"\n' + "".join(f"A{k + 1} = #A{k} > 1\n" for k in range(150)), "nesting beyond"),
+        ('A0 = "a"\n' + "".join(f"A{k + 1} = #A{k} > 1\n" for k in range(2501)), "nesting beyond"),
     ],
 )  # fmt: skip
 def test_what_has_no_formula_still_has_a_meaning(text: str, message: str) -> None:
