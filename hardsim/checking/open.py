@@ -26,7 +26,7 @@ from hardsim.lang.crasp.formula import as_formula
 from hardsim.lang.crasp.oracle import CraspOracle
 from hardsim.lang.crasp.parse import parse_crasp
 from hardsim.lang.desugar import desugar
-from hardsim.lang.files import normalised
+from hardsim.lang.frontend import normalised
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.pretty import format_file, format_formula
 from hardsim.lang.regex.automaton import Automaton

@@ -199,15 +199,15 @@ Examples:
   hardsim eval minus.ltl -- -+-
 """
 
-WORDS = """Print the accepted words up to a length, one a line, shortest first, then in the order of the alphabet.
+WORDS = """Print the accepted words up to a length, one a line, shortest first.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, a regular
-expression (.re), or a shipped name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, or a
+shipped name; there may be several.
 
---by says whose answer counts: the formula's semantics (oracle), hard attention (hard), or the softmax network (soft,
-whose output must be exactly 1). Of a regular expression (.re), which has no network, the words are listed from its
-automaton, and no others are tried: --exhaustive limits how many there are. Several inputs or regimes get a heading
-each, as a line that starts with '# '.
+Words of one length are in the order of the alphabet. --by says whose answer counts: the formula's semantics (oracle),
+hard attention (hard), or the softmax network (soft, whose output must be exactly 1). Of a regular expression (.re),
+which has no network, the words are listed from its automaton, and no others are tried: --exhaustive limits how many
+there are. Several inputs or regimes get a heading each, as a line that starts with '# '.
 
 \b
 Examples:
@@ -240,8 +240,8 @@ Examples:
 
 SHOW = """Show the transformer that a formula is compiled into.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, a regular
-expression (.re), or a shipped name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, or a
+shipped name; there may be several.
 
 Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
 temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,

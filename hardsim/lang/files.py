@@ -141,11 +141,6 @@ class Layout(Cited, ABC):
         self.headers.append(FileLine(key, at, Span(begin, begin + max(1, len(text))), text))
 
 
-def normalised(text: str) -> str:
-    """The text without a byte order mark and with `\\n` as the only line end; spans are offsets in this."""
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-
-
 @dataclass
 class FormulaLayout(Layout):
     """The parts of an `.ltl` file; `formula` is None if missing. Raises SourceError for lines out of order, unknown or

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,10 +86,8 @@ class Cited:
         return text if len(text) <= limit else f"{text[: limit - 11]} ... {text[-6:]}"
 
 
-def bracket_error(
-    text: Cited, tokens: Sequence[Lexeme], symbols: Collection[str], most: int = sys.maxsize
-) -> SourceError | None:
-    """The error for brackets that do not match, or are nested beyond so many levels, if there are such."""
+def bracket_error(text: Cited, tokens: Sequence[Lexeme], symbols: Collection[str]) -> SourceError | None:
+    """The error for brackets that do not match, if there are such."""
     opened: list[Lexeme] = []
 
     def wrong(token: Lexeme, message: str, expected: str) -> SourceError:
@@ -99,9 +96,6 @@ def bracket_error(
     for token in tokens:
         if token.kind in CLOSING:
             opened.append(token)
-            if len(opened) > most:
-                message = f"brackets nested beyond {most} levels"
-                return text.error(token.span, message, hint="leave out brackets that are not needed")
         elif token.kind in ("RPAR", "RSQB", "RBRACE"):
             if not opened:
                 return wrong(token, f"this bracket closes nothing: {token.value}", "an operator or the end")

@@ -6,18 +6,19 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 from hardsim.errors import InputError, Source, SourceError, Span
 from hardsim.lang import ast, vocabulary
 from hardsim.lang.arith import WORD_OPERATORS as CONDITION_WORDS
-from hardsim.lang.ast import FUTURE_NOTE, Example, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
+from hardsim.lang.ast import FUTURE_NOTE, Formula, FormulaFile, Let, UserPredicate, looks_ahead_only
 from hardsim.lang.deep import Walk, each, walked
-from hardsim.lang.files import FileLine, FormulaLayout, Layout, normalised
-from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, formula_tokens
+from hardsim.lang.files import FileLine, FormulaLayout, Layout
+from hardsim.lang.frontend import declared_alphabet, examples_of, given_alphabet, normalised, source_of, tree_of_tokens
+from hardsim.lang.lexer import MAX_INTEGER, TOO_LARGE, Cited, Lexeme, formula_tokens
 from hardsim.lang.predicate import compile_predicate
-from hardsim.lang.trees import Raw, build, levels, mixes_arrows
-from hardsim.lang.valuations import MENTIONED, Alphabet, ConstraintKey, Valuations, listed
+from hardsim.lang.trees import Raw, levels, mixes_arrows
+from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, listed
 from hardsim.lang.vocabulary import (
     CONSTANTS,
     DIALECTS,
@@ -33,12 +34,8 @@ from hardsim.lang.vocabulary import (
     symbol_hint,
 )
 from hardsim.lang.words import (
-    check_alphabet,
     check_propositions,
     parse_word,
-    read_alphabet,
-    read_propositions,
-    read_words,
     segmented,
 )
 
@@ -46,10 +43,8 @@ __all__ = ["FUTURE_NOTE", "parse_expression", "parse_text", "parse_word"]
 
 MIXED_NOTE = "-> binds tighter than <->: a -> b <-> c is (a -> b) <-> c"
 DIALECT_HINT = "strong-next: X a is false at the last position, as X[!] a is; weak-next: X a is true there, as WX a is"
-Chosen = TypeVar("Chosen", bound=Alphabet)
-
 MAX_LEVELS = 5_000
-"""Operators on a path from the root to a leaf after expanding `let`, and brackets inside each other.
+"""Operators on a path from the root to a leaf after expanding `let`.
 
 A chain of `&`, `|` or `^` is one level; a chain of any other operator has a level for each of its operators. No
 function that walks trees is recursive (see `deep.py`), so what limits this is time: of a few seconds where something is
@@ -90,8 +85,7 @@ def parse_text(
     symbols = _alphabet(layout, alphabet, props)
     at = _at(layout)
     spoken = _dialect(layout, dialect)
-    lines = [line for line in layout.headers if line.name in ("accept", "reject")]
-    examples = tuple(example for line in lines for example in read_examples(layout, line, symbols))
+    examples = examples_of(layout, symbols)
     scope, lets = _definitions(layout, symbols, spoken)
     if layout.formula is None:
         raise layout.error(layout.end, "missing formula", "a formula after the header and the definitions")
@@ -135,70 +129,6 @@ def parse_expression(
     return FormulaFile(alphabet=symbols, formula=formula, notes=notes, source=source, dialect=dialect)
 
 
-def source_of(text: str | bytes, name: str, expected: str, hint: str) -> Source:
-    """The source that a text of a file makes. Raises SourceError if it is not UTF-8 and, with what is expected, if it
-    is empty."""
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise _undecodable(error, name) from None
-    source = Source(name, normalised(text))
-    if not source.text.strip():
-        raise SourceError(source, Span(0, 1), "the file is empty", expected, hint)
-    return source
-
-
-def _undecodable(error: UnicodeDecodeError, name: str) -> SourceError:
-    data, start = error.object, error.start
-    good = normalised(data[:start].decode("utf-8"))
-    rest = data[start:].split(b"\n", 1)[0].decode("utf-8", errors="replace").rstrip("\r")
-    message = f"not UTF-8: byte 0x{data[start]:02x} at offset {start}"
-    hint = "save the file as UTF-8" + (" (it looks like UTF-16)" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "")
-    return SourceError(Source(name, good + rest), Span(len(good), len(good) + 1), message, "text in UTF-8", hint)
-
-
-def read_examples(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[Example]:
-    """The words of an `accept:` or `reject:` line. Raises SourceError for foreign symbols."""
-    words = read_words(layout.source, line.body, alphabet)
-    return [Example(word, line.name == "accept", span=span) for word, span in words]
-
-
-def given_alphabet(alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None) -> Alphabet:
-    """The alphabet that is given outside a file: symbols, or propositions, or what was read before. Raises InputError
-    for both, for none, and for a bad one."""
-    if alphabet is not None and props is not None:
-        raise InputError("symbols and propositions are both given", "give the alphabet or the propositions")
-    if props is not None:
-        return check_propositions(props)
-    return alphabet if isinstance(alphabet, Valuations) else check_alphabet(alphabet or ())
-
-
-def declared_alphabet(
-    layout: Layout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
-) -> Alphabet | None:
-    """What the header says, which is what is given if that is given too; None if it says nothing. Raises SourceError
-    for both kinds of lines, and for constraints on nothing."""
-    own = layout.header("alphabet")
-    declared = layout.header("props")
-    exclusions = [line for line in layout.headers if line.name in ("one-of", "at-most-one")]
-    if declared is not None:
-        if own is not None:
-            hint = f"remove one of the two lines (alphabet: is line {layout.line_of(own.at)})"
-            raise layout.error(declared.at, "props: beside alphabet:", "one of the two", hint)
-        constraints = [(cast("ConstraintKey", line.name), line.body) for line in exclusions]
-        return agreed_alphabet(
-            layout, declared, read_propositions(layout.source, declared.body, constraints), alphabet, props
-        )
-    if exclusions:
-        first = exclusions[0]
-        hint = f"write props: {first.text}".rstrip() + " above it"
-        raise layout.error(first.at, f"{first.name}: without props:", "a line props: with all propositions", hint)
-    if own is not None:
-        return agreed_alphabet(layout, own, read_alphabet(layout.source, own.body), alphabet, props)
-    return None
-
-
 def _alphabet(
     layout: FormulaLayout, alphabet: Sequence[str] | str | None, props: Sequence[str] | str | None
 ) -> Alphabet:
@@ -223,22 +153,6 @@ def _alphabet(
 def mentions_propositions(file: FormulaFile) -> bool:
     """Whether a file was read with MENTIONED propositions: it declares neither symbols nor propositions."""
     return isinstance(file.alphabet, Valuations) and FormulaLayout(file.source).header("props") is None
-
-
-def agreed_alphabet(
-    layout: Layout,
-    line: FileLine,
-    own: Chosen,
-    alphabet: Sequence[str] | str | None,
-    props: Sequence[str] | str | None = None,
-) -> Chosen:
-    """The alphabet of the file, where none is given besides (MENTIONED is for files without one) or it is the same.
-    Raises SourceError at a line if it is another one."""
-    given = None if alphabet is None and props in (None, MENTIONED) else given_alphabet(alphabet, props)
-    if given is not None and given != own:
-        message = f"the alphabet is also given as {listed(given)}"
-        raise layout.error(line.body, message, hint="give the alphabet in one of the two places only")
-    return own
 
 
 def _mentioned(source: Source, regions: Sequence[Span], names: Collection[str]) -> Valuations:
@@ -690,10 +604,13 @@ def _read(scope: Scope, region: Span, whole_file: bool = False) -> tuple[Raw, in
     """A tree and its depth after expansion, which is at most MAX_LEVELS: the caret is at the operator or the name that
     is one level too many."""
     tokens = scope.tokens(region)
-    wrong = bracket_error(scope, tokens, scope.alphabet, MAX_LEVELS)
-    if wrong is not None:
-        raise wrong
-    root = build("ltl.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, region, whole_file))
+    root = tree_of_tokens(
+        "ltl.lark",
+        scope,
+        tokens,
+        lambda index: misfit_error(scope, tokens, index, region, whole_file),
+        scope.alphabet,
+    )
     deepest = 0
     for node, above in levels(root):
         let = scope.lets.get(node.text) if node.kind == "word" and not node.args else None

@@ -29,6 +29,9 @@ RawKind: TypeAlias = Literal[
 alone; of C-RASP alone."""
 
 
+Grammar: TypeAlias = Literal["ltl.lark", "srasp.lark", "re.lark", "crasp.lark"]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Raw:
     """A node of the grammar: `text` is the canonical operator, the word, the symbol, or the side of a count; `at` the
@@ -66,7 +69,7 @@ class _MisreadError(Exception):
 
 
 def build(
-    grammar: Literal["ltl.lark", "srasp.lark", "re.lark", "crasp.lark"],
+    grammar: Grammar,
     text: Cited,
     tokens: Sequence[Lexeme],
     misfit: Callable[[int], SourceError],

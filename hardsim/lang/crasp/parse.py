@@ -19,22 +19,18 @@ from hardsim.lang.arith import WORD_OPERATORS
 from hardsim.lang.ast import FormulaFile, UserPredicate
 from hardsim.lang.deep import Walk, each
 from hardsim.lang.files import HEADER, FileLine, Layout
-from hardsim.lang.lexer import Lexeme, Scanner, bracket_error
+from hardsim.lang.frontend import LINE_LEVELS, declared_alphabet, examples_of, source_of, tree_of_tokens
+from hardsim.lang.lexer import Lexeme, Scanner
 from hardsim.lang.parse import (
     Definition,
     Scope,
-    agreed_alphabet,
     misfit_error,
-    read_examples,
-    source_of,
 )
 from hardsim.lang.predicate import OwnPredicate, compile_predicate
-from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.trees import Raw, levels
 from hardsim.lang.vocabulary import COMMON, NAME, Spellings, name_hint, spelled, words_of
-from hardsim.lang.words import check_alphabet, read_alphabet
+from hardsim.lang.words import check_alphabet
 
-MAX_LEVELS = 100
-"""Operators on a path from the root of a right-hand side to a leaf, so that everything may walk it recursively."""
 MAX_PIECES = 200
 """Words and signs of a condition, for the same reason."""
 PUBLIC: Mapping[str, UserPredicate] = {
@@ -87,7 +83,6 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
         raise layout.error(layout.end, "a program without a Boolean: the last one is the answer", "as in L = C > 0")
     needed = {node.name for node in ast.walk(answer, lets=lets) if isinstance(node, ast.Ref)}
     used, own = tuple(let for let in lets if let.name in needed), tuple(layout.predicates.values())
-    examples = [line for line in layout.headers if line.name in ("accept", "reject")]
     return FormulaFile(
         alphabet=symbols,
         formula=answer,
@@ -95,7 +90,7 @@ def parse_crasp(text: str | bytes, name: str = "<text>", alphabet: Sequence[str]
         predicates=own,
         origin=layout.value("source"),
         title=layout.title,
-        examples=tuple(example for line in examples for example in read_examples(layout, line, symbols)),
+        examples=examples_of(layout, symbols),
         notes=tuple(notes),
         source=layout.source,
         placed=True,
@@ -106,9 +101,9 @@ def _symbols(
     layout: CraspLayout, tokens: Sequence[Sequence[Lexeme]], alphabet: Sequence[str] | str | None
 ) -> tuple[str, ...]:
     """The alphabet: what the header says, or what is given, or the symbols that occur."""
-    line = layout.header("alphabet")
-    if line is not None:
-        return agreed_alphabet(layout, line, read_alphabet(layout.source, line.body), alphabet)
+    declared = declared_alphabet(layout, alphabet, None)
+    if declared is not None:
+        return tuple(declared)
     if alphabet is not None:
         return check_alphabet(alphabet)
     occurring = tuple(dict.fromkeys(token.value for each in tokens for token in each if token.kind == "QUOTED"))
@@ -240,13 +235,11 @@ class CraspLayout(Layout):
 
 def _tree(scope: Scope, tokens: list[Lexeme], body: Span, notes: dict[str, None]) -> Raw:
     """A right-hand side; `notes` gets what the public interpreter reads otherwise."""
-    if wrong := bracket_error(scope, tokens, ()):
-        raise wrong
-    root = build("crasp.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, body, False))
+    root = tree_of_tokens(
+        "crasp.lark", scope, tokens, lambda index: misfit_error(scope, tokens, index, body, False), most=LINE_LEVELS
+    )
     following = {before.span.end: token for before, token in pairwise(tokens)}
-    for raw, above in levels(root):
-        if above > MAX_LEVELS:
-            raise scope.error(raw.at, f"nesting beyond {MAX_LEVELS} levels", hint="give a part a line of its own")
+    for raw, _ in levels(root):
         after = following.get(raw.whole.end)
         if raw.kind == "unary" and raw.whole.start == raw.at.start and after and after.kind in ("AND", "OR"):
             part, sign = scope.excerpt(raw.whole), scope.written(after.span)

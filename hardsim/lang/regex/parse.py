@@ -17,11 +17,11 @@ from typing import ClassVar
 from hardsim.errors import InputError, Source, SourceError, Span, Unsupported
 from hardsim.lang.ast import Example
 from hardsim.lang.files import HEADER, Layout
-from hardsim.lang.lexer import Cited, Lexeme, Scanner, bracket_error
-from hardsim.lang.parse import declared_alphabet, read_examples, source_of
+from hardsim.lang.frontend import declared_alphabet, examples_of, source_of, tree_of_tokens
+from hardsim.lang.lexer import Cited, Lexeme, Scanner
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.regex.construct import MOST, automaton_of
-from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.trees import Raw, levels
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets, listed, propositions_of
 from hardsim.lang.vocabulary import brief, quoted, spelled, symbol_hint
 from hardsim.lang.words import check_propositions, has_long_symbols, read_set, segmented, written_word
@@ -145,8 +145,7 @@ def read_regex(
     if alphabet is None:
         expected = "a line with all symbols, as in alphabet: a b, or with all propositions, as in props: p q"
         raise layout.error(layout.first or layout.end, "missing alphabet", expected, "add it at the top of the file")
-    lines = [line for line in layout.headers if line.name in ("accept", "reject")]
-    examples = tuple(example for line in lines for example in read_examples(layout, line, alphabet))
+    examples = examples_of(layout, alphabet)
     if layout.expression is None:
         raise layout.error(layout.end, "missing expression", "an expression after the header, such as (ab)*")
     tokens = regex_tokens(layout, layout.expression, alphabet)
@@ -330,9 +329,7 @@ def regex_tokens(text: Cited, region: Span, symbols: Alphabet) -> list[Lexeme]:
 
 def read_expression(text: Cited, tokens: Sequence[Lexeme], region: Span) -> Raw:
     """The tree of an expression. Raises SourceError for what does not fit, and where brackets are required."""
-    if wrong := bracket_error(text, tokens, ()):
-        raise wrong
-    tree = build("re.lark", text, tokens, lambda index: _misfit(text, tokens, index, region))
+    tree = tree_of_tokens("re.lark", text, tokens, lambda index: _misfit(text, tokens, index, region))
     for node, _ in levels(tree):
         for one in node.args[:-1] if node.kind == "sequence" else ():
             if one.kind == "not" and one.whole.start == one.at.start and one.args[0].whole == one.args[0].at:

@@ -13,9 +13,10 @@ from hardsim.lang import ast
 from hardsim.lang.arith import Arith, read_tree
 from hardsim.lang.ast import Sort
 from hardsim.lang.files import FileLine, ProgramLayout
-from hardsim.lang.lexer import CLOSING, MAX_INTEGER, TOO_LARGE, Cited, Lexeme, bracket_error, program_tokens
-from hardsim.lang.parse import constant_of, logical, read_examples, source_of
-from hardsim.lang.trees import Raw, build, levels
+from hardsim.lang.frontend import LINE_LEVELS, read_examples, source_of, tree_of_tokens
+from hardsim.lang.lexer import CLOSING, MAX_INTEGER, TOO_LARGE, Cited, Lexeme, program_tokens
+from hardsim.lang.parse import constant_of, logical
+from hardsim.lang.trees import Raw
 from hardsim.lang.valuations import listed
 from hardsim.lang.vocabulary import PROGRAM_VECTORS, brief, name_hint, quoted, symbol_hint
 from hardsim.lang.words import has_long_symbols, read_alphabet, read_words, unprintable
@@ -33,8 +34,6 @@ _WITH_ARTICLE = {
     Sort.RATIONAL: "a rational number",
 }
 
-MAX_LEVELS = 100
-"""Operators on a path from the root of a right-hand side to a leaf, counted as in formulas, for the same reason."""
 
 _BUILT_IN: Mapping[str, Callable[..., ast.Expression]] = {"in": ast.InputSymbol, "pos": ast.Position, "len": ast.Length}
 
@@ -553,15 +552,14 @@ class ProgramScope(Cited):
 
 def read_right_hand_side(scope: ProgramScope, tokens: Sequence[Lexeme], region: Span) -> ast.RightHandSide:
     """The right-hand side that the tokens of a region of the text make. Raises SourceError."""
-
-    def misfit(index: int) -> SourceError:
-        return bracket_error(scope, tokens, scope.symbols) or _mistake(scope, tokens, index, region)
-
-    raw = build("srasp.lark", scope, tokens, misfit)
-    for node, above in levels(raw):
-        if above > MAX_LEVELS:
-            hint = "a chain of &, | or ^ is one level; give a part of it a vector of its own"
-            raise scope.error(node.at, f"nesting beyond {MAX_LEVELS} levels", hint=hint)
+    raw = tree_of_tokens(
+        "srasp.lark",
+        scope,
+        tokens,
+        lambda index: _mistake(scope, tokens, index, region),
+        scope.symbols,
+        LINE_LEVELS,
+    )
     if raw.kind == "attention":
         return _attention(scope, raw)
     if raw.kind == "mean_j":
