@@ -176,6 +176,7 @@ def test_the_grid_has_64_temperatures_between_powers_of_two(value: Fraction) -> 
     assert [grid(k) for k in (0, 1, STEPS - 1, STEPS)] == [1, Fraction(65, 64), Fraction(127, 64), 2]
 
 
+@pytest.mark.sweep
 def test_where_the_search_begins_changes_nothing() -> None:
     for model, lengths in models(6, 29, tied=False, wanted=tieless):
         for length in lengths:

@@ -93,12 +93,14 @@ def hold(text: str, answer: Tree, longest: int) -> None:
             assert {judge(word) for judge in judges} == {bool(value(answer, word, n - 1))}, word
 
 
+@pytest.mark.sweep
 @settings(max_examples=150, deadline=None)
 @given(programs())
 def test_the_oracle_and_the_formula_say_what_the_definitions_do(program: tuple[str, Tree]) -> None:
     hold(*program, longest=6)
 
 
+@pytest.mark.sweep
 @settings(max_examples=100, deadline=None)
 @given(conditions())
 def test_predicates_are_taken_apart_by_distance_and_residue(condition: str) -> None:
@@ -272,6 +274,7 @@ def test_mistakes_come_with_what_to_do(text: str, hint: str) -> None:
     assert raised(SourceError, parse_crasp, text).hint.lower() == hint.lower()
 
 
+@pytest.mark.sweep
 def test_the_random_programs_are_not_the_same_few() -> None:
     """Many are neither always true nor always false, and have the constructions that are their point."""
     seen: Counter[str] = Counter()
