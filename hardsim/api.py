@@ -416,27 +416,28 @@ class Model:
         other: Model | str | os.PathLike[str],
         *,
         max_n: int = 8,
+        at: At | None = None,
         exhaustive: int = 2**16,
         samples: int | None = None,
         seed: int = 0,
         progress: Told | None = None,
     ) -> EquivResult:
         """Does its file say the same of every word as another one, a model or its path? Two regular expressions are
-        compared at every length, others on the words of length 1 to `max_n` and on longer examples. `progress` is told
-        how many of how many words are done.
+        compared at every length, others on the words of length 1 to `max_n` and on longer examples. Formulas are read
+        where they say, or both `at` a position. `progress` is told how many of how many words are done.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
         """
         with self._asked(locals()) as asked:
-            request, told = asked.request, _passing(progress)
+            request, told, where = asked.request, _passing(progress), asked.options.at
             wanted = "equiv takes a model, or a path,"
             given = other._input if isinstance(other, Model) else read_input(_path(other, wanted))
             for text in () if isinstance(other, Model) else given.notes:
                 asked.remark(text)
             options = EquivOptions(request.max_n, request.exhaustive, request.samples, request.seed)
             update = None if told is None else lambda n, done, total: told(done, total)
-            result = compare(Semantics.of(self._input), Semantics.of(given), options, update)
+            result = compare(Semantics.of(self._input, where), Semantics.of(given, where), options, update)
         return _whole(result, result.partial)
 
     @overload

@@ -228,7 +228,8 @@ def test_what_shipped_files_do_not_have() -> None:
     assert at("'//' & ''''", "ltl", "'//'") == SCOPES["QUOTED"]
     assert at("'//' & ''''", "ltl", "''''") == SCOPES["QUOTED"]
     assert at("GFa", "ltl", "GFa") == SCOPES["WORD"]
-    for text in ("F[0,3]", "once [ 2:4 ]", "X[3]", "G[1..2]", "U[1,4]", "◇[0,1]", "wX[2]"):
+    assert at("'a' & \"G\"", "ltl", '"G"') == SCOPES["QUOTED"]
+    for text in ("F[0,3]", "O[:3]", "once [ 2:4 ]", "X[3]", "G[1..2]", "U[1,4]", "◇[0,1]", "wX[2]"):
         assert at(f"a {text} b", "ltl", text) == SCOPES["UNARY"]
     assert at("a1F[0,3] b", "ltl", "a1F") == SCOPES["WORD"]
     assert at("{p} & q", "ltl", "{") == BRACKET
@@ -257,6 +258,8 @@ def test_regular_expressions() -> None:
         "// d": COMMENT,
     }
     assert {part: at(text, "re", part) for part in parts} == parts
+    for text_of_set in ("{}", "{p}", "{p,q}", "[{p}{p,q}]"):
+        assert at(f".*{text_of_set}", "re", text_of_set) == CLASS
     assert at(text, "re", "|") == at(text, "re", "&") == at(text, "re", "!") == SCOPES["AND"]
 
 

@@ -103,11 +103,12 @@ BOUNDED = [text for text, (_, operator) in {**FORMULAS, **YIELDING}.items() if o
 FORMULA = [
     rule("", r"^\s*(let|pred)\s+([^\W\d]\w*)", _1=KEYWORD, _2=DEFINED),
     rule(TEMPORAL, r"X\s*\[\s*!\s*\]"),
-    rule(TEMPORAL, rf"(?:{either(BOUNDED)})\s*\[\s*[0-9]+\s*(?:(?:,|:|\.\.)\s*[0-9]+\s*)?\]"),
+    rule(TEMPORAL, rf"(?:{either(BOUNDED)})\s*\[\s*(?:[0-9]+|(?=[,:.]))\s*(?:(?:,|:|\.\.)\s*[0-9]+\s*)?\]"),
     rule(FUNCTION, r"#\s*[LR]?\s*\["),
     *spelled(FORMULAS),
     *spelled(YIELDING),
     rule(BRACKET, r"[{}]"),
+    rule(SYMBOL, r'"[^"\s]+"'),
     *ATOMS,
     rule(NAME, WORD.pattern),
 ]
@@ -126,7 +127,8 @@ PROGRAM = [
 ]
 EXPRESSION = [
     rule(CLASS, r"\[\s*\^?(?:'(?:''|[^'\s])+'|[^\]'])*\]"),
-    rule(REPEAT, r"\{\s*[0-9]*\s*(?:,\s*[0-9]*\s*)?\}|[*+?]"),
+    rule(REPEAT, r"\{\s*[0-9]+\s*(?:,\s*[0-9]*\s*)?\}|[*+?]"),
+    rule(CLASS, r"\{[^{}]*\}"),
     rule(LOGICAL, r"[|&!]"),
     rule(CONSTANT, r"\."),
     rule(BRACKET, r"[()]"),

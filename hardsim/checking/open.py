@@ -473,8 +473,8 @@ class Semantics:
     examples: tuple[Word, ...] = ()
 
     @classmethod
-    def of(cls, given: Input) -> Semantics:
-        """The semantics of an input.
+    def of(cls, given: Input, at: At | None = None) -> Semantics:
+        """The semantics of an input, of a formula read at `at` (None: where it says).
 
         Raises:
             InputError: if it has none of its own (a model, a compiled formula), or does not accept words.
@@ -482,14 +482,17 @@ class Semantics:
         """
         oracle, examples = given.oracle, given.examples
         if given.regimes:
-            check_examples(given.file)
-            oracle, examples = Accepts(given.file), tuple(example.word for example in given.file.examples)
+            if examples_apply(given.file, at):
+                check_examples(given.file, at=at)
+            file = given.file if at is None else replace(given.file, at=at)
+            oracle, examples = Accepts(file), tuple(example.word for example in file.examples)
         if not isinstance(oracle, Accepts | Runs | Members):
             what = "compiled already" if given.formula is not None else KINDS[given.kind]
             told = f"{given.name} is {what}, and what is wanted here is a file that says which words are accepted"
             raise InputError(told, "Name a formula (.ltl), a program (.srasp, .cr) or a regular expression (.re).")
         if isinstance(oracle, Runs) and not oracle.program.is_acceptor:
-            told = f"{given.name} maps words to words, so it does not say which words are accepted"
+            made = "words" if given.made is None or not given.made.program.integers else "integers"
+            told = f"{given.name} maps words to {made}, so it does not say which words are accepted"
             hint = "Name a formula (.ltl), a program that accepts (.srasp, .cr) or a regular expression (.re)."
             raise InputError(told, hint)
         return cls(given.name, given.sha256, given.kind, given.alphabet, oracle, examples)
@@ -524,7 +527,8 @@ class Semantics:
             InputError: if it maps words to words, or its alphabet is another one.
         """
         if not subject.acceptor:
-            told = f"{subject.name} maps words to words, and {self.name} says which words are accepted"
+            made = "integers" if subject.program.integers else "words"
+            told = f"{subject.name} maps words to {made}, and {self.name} says which words are accepted"
             raise InputError(told, "Name what accepts words, or leave out --against.")
         self.hold_alphabet(subject.name, subject.alphabet)
         meant = self.over(subject.alphabet)

@@ -34,7 +34,8 @@ HELP_ALL = """Does this softmax transformer do what hard attention says, on ever
 
 hardsim reads formulas of linear temporal logic (.ltl), S-RASP programs (.srasp), C-RASP programs (.cr) and
 hard-attention models (.ahat.json), makes of them softmax transformers with rational weights, runs these in arithmetic
-with rigorous error bounds, and reports whether they answer exactly what hard attention answers.
+with rigorous error bounds, and reports whether they answer exactly what hard attention answers. What they
+say is compared with regular expressions (.re), too.
 
 \b
 Start here:

@@ -17,6 +17,7 @@ from hardsim.report.equiv import print_equiv, print_equiv_verdict
 def command(request: Request) -> None:
     """The command."""
     with session("equiv", request, request.seed) as current:
+        at = request.options()[0].at
         given = list(current.read())
         if current.errors:
             return
@@ -26,7 +27,7 @@ def command(request: Request) -> None:
         sides: list[Semantics] = []
         for one in given:
             with current.guard(one.name):
-                sides.append(Semantics.of(one))
+                sides.append(Semantics.of(one, at))
         if len(sides) == len(given):
             _compare(current, *sides)
 

@@ -176,8 +176,8 @@ Examples:
 
 EVAL = """Say what formula, hard attention and softmax network answer on words.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), or a shipped name;
-with -e there are only words.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a regular
+expression (.re), or a shipped name; with -e there are only words.
 
 Of a regular expression (.re) it is said which words it matches. Of a program that maps words to words the outputs are
 printed. A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the
@@ -225,7 +225,8 @@ shipped one; there are two, over the same symbols.
 No network is made: what is compared is what the files say. Of two regular expressions the automata are compared, which
 settles every length. Otherwise every word of each length up to --max-n is tried where there are at most --exhaustive;
 of longer ones structured words, words of either language and their neighbours, random words, and the examples of both
-files. How far every word was tried is printed. A formula is read where its file says (at:).
+files. How far every word was tried is printed. A formula is read where its file says (at:), or both --at a position;
+with --props auto files of nothing but a formula are read over the propositions of both.
 
 Where they differ the shortest word is printed on a line of its own, with what each says: exit code 1. If words of its
 length or of shorter ones were left out it is the shortest that was found. Where the product of two automata is too
@@ -329,9 +330,9 @@ there may be several. A formula without a header is read as --props auto reads i
 The canonical form writes every operator in its ASCII spelling (`&`, `->`, `X`, `rightmost_j`), one space around
 operators, and no quotes that are not needed. Brackets that are not needed go from formulas and .srasp programs, but for
 those that help a reader: between two different logical or temporal operators, as in `(a & b) | c`, and in `!(i = j)`
-and `(t) mod m = r`. Lines of more than 100 characters are folded. Comments, line breaks in long formulas, the order of
-lines, and one empty line where there are some stay as they are. The meaning never changes: the text is read again, and
-held against the file, before it is shown or written.
+and `(s + t) mod m = r`. Lines of more than 100 characters are folded, but those of C-RASP programs. Comments, line
+breaks in long formulas, the order of lines, and one empty line where there are some stay as they are. The meaning never
+changes: the text is read again, and held against the file, before it is shown or written.
 
 With --check nothing is printed but the files that are not in their canonical form, each with the first line that would
 change, and the exit code is 1: the file and its canonical form were compared and differ. A file with a mistake is exit
@@ -376,7 +377,7 @@ COMMANDS = {
     "equiv": Manual(
         "Do two files say the same of every word?",
         EQUIV,
-        "files max_n json | dialect exhaustive samples seed quiet",
+        "files max_n json | at props dialect exhaustive samples seed quiet",
         {"exhaustive": 2**16},
     ),
     "show": Manual(

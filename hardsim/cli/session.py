@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from time import perf_counter
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Sink
-from hardsim.lang.valuations import MENTIONED, Alphabet
+from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.words import written_word
 from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
@@ -216,12 +217,17 @@ class Session:
                 yield self._welcome(self._held(found, against))
 
     def _compared(self, name: str, names: Sequence[str]) -> Alphabet | None:
-        """The alphabet of the one that a file is compared with, if it declares none of its own and that one does."""
+        """The alphabet of the one that a file is compared with, if it declares none of its own and that one does; with
+        --props auto of two that declare none the propositions of both."""
         if self.command != "equiv" or len(names) != len({*names}) or len(names) != 2 or declares(name):
             return None
-        other = names[names.index(name) - 1]
+        other, request = names[names.index(name) - 1], self.request
         try:
-            return read_input(other, dialect=self.request.dialect).alphabet if declares(other) else None
+            if declares(other):
+                return read_input(other, dialect=request.dialect).alphabet
+            both = [read_input(one, request.props, dialect=request.dialect).alphabet for one in names]
+            found = [one.props for one in both if isinstance(one, Valuations)]
+            return Valuations(tuple(dict.fromkeys(chain.from_iterable(found)))) if len(found) == 2 else None
         except HardsimError:  # which is told where that one is read
             return None
 

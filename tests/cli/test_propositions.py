@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,18 @@ def test_both_files_that_are_compared_are_read_in_the_dialect(
     hardsim: Any, nexts: None, dialect: str, code: int
 ) -> None:
     assert hardsim("equiv", "bare.ltl", "weak.ltl", "--dialect", dialect, "--max-n", "3").code == code
+
+
+@pytest.mark.parametrize(("at", "code"), [("first", 0), ("last", 1)])
+def test_two_bare_formulas_are_compared_over_the_propositions_of_both(
+    hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.ltl").write_text("O p\n", encoding="utf-8")
+    Path("other.ltl").write_text("p & (q | !q)\n", encoding="utf-8")
+    done = hardsim("equiv", "one.ltl", "other.ltl", "--props", "auto", "--at", at, "--max-n", "2", "--json", "-")
+    assert done.code == code
+    assert [len(one["alphabet"]) for one in json.loads(done.out)["inputs"]] == [4, 4]
 
 
 def test_a_file_that_others_are_held_against_says_its_own_dialect(hardsim: Any, nexts: None) -> None:

@@ -231,6 +231,8 @@ def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:
         (("eval", "since", "a", "--against", "turns.re"), "since and turns.re have different alphabets"),
         (("check", "sort", "--against", "turns.re"), "sort maps words to words, and turns.re says which"),
         (("check", "ab_plus", "--against", "sort.srasp"), "sort.srasp maps words to words"),
+        (("check", "counts.srasp", "--against", "turns.re"), "counts.srasp maps words to integers"),
+        (("equiv", "turns.re", "counts.srasp"), "counts.srasp maps words to integers"),
         (("check", "ab_plus", "--against", "flipflop.ahat.json"), "flipflop.ahat.json is a hard-attention model"),
         (("check", "ab_plus", "--against", "none.re"), "none.re: no such file"),
         (("check", "turns.re", "--against", "turns.re"), ORACLE_ALONE),
@@ -254,6 +256,7 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     monkeypatch.chdir(turns.parent)
     written(turns.parent / "wrong.re", "alphabet: a b\n*a\n")
+    written(turns.parent / "counts.srasp", "alphabet: a b\nY(i) := count_j[1, Q_a(j)]\n")
     before = turns.read_text(encoding="utf-8")
     hardsim(*arguments).refused(told)
     assert turns.read_text(encoding="utf-8") == before
