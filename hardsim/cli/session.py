@@ -260,6 +260,8 @@ class Session:
         self.inputs.append(InputRead.of(given.name, given.sha256, given.alphabet))
         summed = given.warnings if self.command == "check" and len(self.names) > 1 else ()
         for remark in given.remarks(self.request.at):
+            if self.command == "equiv" and remark in given.warnings:
+                continue  # they are about networks
             if remark in summed:  # the end of the report says it of all
                 self.notes.append(Note(given.name, None, remark))
             else:
@@ -406,7 +408,7 @@ class Session:
 
     def _slowest(self) -> None:
         """A remark on what took longest, where there are several inputs."""
-        if self.command != "fmt" and len({one.input for one in self.outcomes}) > 1:
+        if self.command not in ("fmt", "equiv") and len({one.input for one in self.outcomes}) > 1:
             slowest, total = max(self.outcomes, key=lambda one: one.seconds), sum(one.seconds for one in self.outcomes)
             note(f"slowest: {slowest.title}, {slowest.seconds:.1f} of {total:.1f} seconds")
 

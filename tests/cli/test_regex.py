@@ -420,3 +420,12 @@ def test_options_of_networks_are_told_to_be_without_use(hardsim: Cli, turns: Pat
     outcome = hardsim(name, turns, *words, *options, "--regime", "position", "--tau", "1/n", "--single-head")
     outcome.exits(0).says("--regime, --tau, --single-head: for networks and formulas", "an oracle alone")
     assert "for networks" not in hardsim(name, turns, *words, *options).exits(0).err
+
+
+def test_equiv_says_nothing_of_networks(hardsim: Cli, tmp_path: Path) -> None:
+    # total is twice the number of a up to position i: a network cannot hold it in [-n, n]
+    text = "two(i) := Q_a(i) ? 2 : 0\ntotal(i) := psum_j[j <= i] two(j)\nY(i) := total(i) > 2\n"
+    program = written(tmp_path / "far.srasp", f"alphabet: a b\n{text}")
+    twice = written(tmp_path / "twice.re", "alphabet: a b\n.*a.*a.*\n")
+    hardsim("equiv", program, twice, "--max-n", "4").clean()
+    assert "may leave [-n, n]" in hardsim("check", program, "--max-n", "1").err
