@@ -293,8 +293,8 @@ class CertificateChecker(Claim, Costs):
         lemmas = [name for name in heads if self._lemma(node, name, i)]
         edge = (op, i) in (("Y", 1), ("X", self.n))
         told = f"the coordinate '{k}' is not what is claimed, {op}, at position {i} of {self.n}"
-        hold(lemmas or edge or op in ("and", "xor", "at least"), told)
-        also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else set()
+        hold(lemmas or edge or op in ("and", "xor", "at least", "letters"), told)
+        also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else {node} if op == "letters" else set()
         also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
         free = sorted(a for a in also | {key for key in used if isinstance(key, int)} if not self.bits[a])
         hold(len(free) + len(heads) <= TOGETHER, f"too large: the coordinate '{k}' reads too much at once")
@@ -315,6 +315,8 @@ class CertificateChecker(Claim, Costs):
             goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
             if op in ("and", "xor"):
                 goal = self.join(op, [bool(truth[a]) != b for a, b in self.lits[node]])
+            elif op == "letters":  # a clip that turns what another coordinate says of the symbol, as !p does
+                goal = truth[node]
             elif op == "predicate" and not truth[self.heads[lemmas[0]][1]["some"][0]]:
                 goal = int(self.value(*self.conditions[node], x=rest[2]))
             ends: Value = {key: (truth[key],) * 2 for key in (*free, *dict(self.known[i - 1]))} | sizes | {None: (1, 1)}

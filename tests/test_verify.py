@@ -28,7 +28,7 @@ from hardsim.lang.pretty import format_file
 from hardsim.verify import digests, verify
 from tests.certificate_definitions import false_on
 from tests.counting_strategies import counting_formulas
-from tests.hostile_certificates import CASES, made
+from tests.hostile_certificates import CASES, made, sealed
 from tests.mistakes import raised
 from tests.strategies import formulas
 
@@ -149,6 +149,28 @@ def test_since_at_the_critical_temperature() -> None:
     """The least beta for all words tends to 2 ln 4 = 2.7726 from below: 14/5 is right, 27/10 is not at length 24."""
     assert verify(made("since", "temperature", 12, beta=Fraction(14, 5))) is None
     raised(Undecided, made, "since", "temperature", 24, beta=Fraction(27, 10))
+
+
+def test_a_proposition_is_turned_by_a_clip() -> None:
+    """The one coordinate of a proposition is read as it is or, for `!p`, turned; claimed the other way it is wrong."""
+    subject = compile_formula(parse_text("props: p q\nat-most-one: p q\n!p", "turned"), ModelOptions())
+    document: dict[str, Any] = json.loads(certificate_text(certificate(subject, 3)))
+    assert verify(document) is None
+    assert false_on(document) == []
+    output, (clips,) = document["model"]["output"], [one["clips"] for one in document["model"]["layers"]]
+    assert set(clips) == {output}
+    for place, key, value in [
+        (document["meaning"]["coordinates"], output, [document["formula"]["root"][0], False]),
+        (clips[output][1][0], 2, {"[p]": "1/2"}),
+        (clips[output][1][0], 0, "1"),
+        (clips[output], 0, "1/2"),
+    ]:
+        before = place[key]
+        assert before != value
+        place[key] = value
+        assert sealed(document) is not None
+        place[key] = before
+    assert sealed(document) is None
 
 
 def check_random_certificate(formula: ast.Formula, options: ModelOptions) -> None:
