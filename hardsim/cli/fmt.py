@@ -6,7 +6,7 @@ import os
 from contextlib import closing
 from itertools import zip_longest
 
-from hardsim.checking.interrupts import held
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import expand_paths
 from hardsim.checking.options import Request
 from hardsim.checking.result import FormatResult
@@ -28,6 +28,8 @@ def command(request: Request) -> None:
     if request.check and request.write:
         raise InputError("--check changes no file, and --write does", "Leave out one of them.")
     with session("fmt", request) as current:
+        if not request.files:
+            raise InputError("nothing to read: give a file", "For example: hardsim fmt mine.ltl")
         check_source(request)
         names: list[str] = []
         for path in request.files or []:
@@ -61,8 +63,9 @@ def _format(current: Session, name: str) -> None:
     if request.write and place != name:
         hint = f"`hardsim examples {name} > {os.path.basename(place)}` makes one of what is shipped."
         raise InputError(f"{OPTION} writes into the file that is read, and there is no file {name}", hint)
-    data = read_bytes(place, LARGEST_TEXT, others=example_names)
-    found = canonical(data, place, name)
+    with interruptible():
+        data = read_bytes(place, LARGEST_TEXT, others=example_names)
+        found = canonical(data, place, name)
     hidden = unprintable(found.text.replace("\n", ""))
     if hidden and not (request.check or request.write):
         hint = f"Leave it out; {OPTION} rewrites the file with it."
