@@ -17,6 +17,8 @@ from hardsim.report.equiv import print_equiv, print_equiv_verdict
 def command(request: Request) -> None:
     """The command."""
     with session("equiv", request, request.seed) as current:
+        if not request.files:
+            raise InputError("nothing to read: give two files", "For example: hardsim equiv mine.ltl mine.re")
         at = request.options()[0].at
         given = list(current.read())
         if current.errors:

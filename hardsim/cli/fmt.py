@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from itertools import zip_longest
+from pathlib import Path
 
-from hardsim.checking.interrupts import held
-from hardsim.checking.open import expand_paths
+from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.options import Request
 from hardsim.checking.result import FormatResult
 from hardsim.checking.subject import digest
 from hardsim.cli.session import Session, Telling, check_source, session
 from hardsim.errors import InputError
 from hardsim.examples import example_names, located
-from hardsim.files import LARGEST_TEXT, Draft, is_directory, read_bytes, target_of
+from hardsim.files import LARGEST_TEXT, Draft, is_directory, names_in, read_bytes, target_of
 from hardsim.lang.canonical import FORMATTERS, canonical, encoded
 from hardsim.lang.words import unprintable
 from hardsim.report.screen import Screen
@@ -28,6 +28,8 @@ def command(request: Request) -> None:
     if request.check and request.write:
         raise InputError("--check changes no file, and --write does", "Leave out one of them.")
     with session("fmt", request) as current:
+        if not request.files:
+            raise InputError("nothing to read: give a file", "For example: hardsim fmt mine.ltl")
         check_source(request)
         names: list[str] = []
         for path in request.files or []:
@@ -50,7 +52,7 @@ def _files(path: str) -> list[str]:
     """
     if not is_directory(path):
         return [path]
-    found = [name for name in expand_paths([path]) if name.endswith(tuple(FORMATTERS))]
+    found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith(tuple(FORMATTERS)))
     if not found:
         raise InputError(f"{path} has no *{' or *'.join(FORMATTERS)} file", "Name the files one by one.")
     return found
@@ -61,8 +63,9 @@ def _format(current: Session, name: str) -> None:
     if request.write and place != name:
         hint = f"`hardsim examples {name} > {os.path.basename(place)}` makes one of what is shipped."
         raise InputError(f"{OPTION} writes into the file that is read, and there is no file {name}", hint)
-    data = read_bytes(place, LARGEST_TEXT, others=example_names)
-    found = canonical(data, place, name)
+    with interruptible():
+        data = read_bytes(place, LARGEST_TEXT, others=example_names)
+        found = canonical(data, place, name)
     hidden = unprintable(found.text.replace("\n", ""))
     if hidden and not (request.check or request.write):
         hint = f"Leave it out; {OPTION} rewrites the file with it."

@@ -44,6 +44,8 @@ MAX_INTEGER = 10**18
 TOO_LARGE = ("a number larger than 10^18", "a smaller integer")
 LARGEST_BOUND = 10_000
 """Of bounded operators, in positions."""
+LONGEST_GLUED = 1_000
+"""Characters of a word that operators may be glued to: each end of a word is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,8 @@ class Scanner(Cited, ABC):
         elif not found:
             stray = self.match(_STRAY)
             run = stray[0] if stray else self.text[self.at]
-            found = next((run[:size] for size in range(len(run), 0, -1) if run[:size] in self.look_alikes), run[0])
+            sizes = range(min(len(run), max(map(len, self.look_alikes), default=0)), 0, -1)
+            found = next((run[:size] for size in sizes if run[:size] in self.look_alikes), run[0])
             shown = found if found.isprintable() else f"U+{ord(found):04X}"
             hint = self.look_alikes.get(found, "")
         raise self.wrong(self.at + len(found), f"unknown operator {shown}", "an operator or an operand", hint)
@@ -288,7 +291,7 @@ class _FormulaScanner(Scanner):
         while prefix := vocabulary.PREFIXES.match(word, at):
             pieces.append(prefix[0])
             at = prefix.end()
-            if at == len(word) or self._is_operand(word[at:]):
+            if at == len(word) or (len(word) - at <= LONGEST_GLUED and self._is_operand(word[at:])):
                 found.append((*pieces, *([word[at:]] if at < len(word) else [])))
         if len(found) > 1:
             one, other = (" ".join(parts) for parts in found[:2])

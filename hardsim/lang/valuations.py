@@ -216,21 +216,18 @@ def _choices(part: Sequence[str], constraints: Sequence[Exclusion]) -> list[froz
     Raises:
         InputError: if there are too many on the way.
     """
-    own = [constraint for constraint in constraints if constraint.names[0] in part]
-    found = [frozenset[str]()]
+    found, left = [frozenset[str]()], set(part)
     for number, name in enumerate(part):
-        left = set(part[number + 1 :])
-        grown = [*found, *(some | {name} for some in found)]
+        left.remove(name)
+        mine = [frozenset(constraint.names) for constraint in constraints if name in constraint.names]
         # A constraint that speaks of propositions to come may still lack the one that is to hold.
-        found = [
-            some
-            for some in grown
-            if all(
-                constraint.allows(some)
-                or (not some.intersection(constraint.names) and left.intersection(constraint.names))
-                for constraint in own
-            )
+        due = [
+            frozenset(constraint.names)
+            for constraint in constraints
+            if constraint.key == "one-of" and name in constraint.names and left.isdisjoint(constraint.names)
         ]
+        without = [some for some in found if not any(some.isdisjoint(names) for names in due)]
+        found = without + [some | {name} for some in found if all(some.isdisjoint(names) for names in mine)]
         if len(found) > MOST_CONNECTED:
             told = f"the constraints leave more than {MOST_CONNECTED:,} sets of {', '.join(part[: number + 1])}"
             raise InputError(told, "leave out propositions, or say of more of them that they exclude each other")

@@ -60,6 +60,15 @@ def test_check_says_which_files_would_change(hardsim: Cli, tmp_path: Path, loose
     assert (first["canonical"], first["line"]) == (False, 3)
 
 
+def test_a_directory_stands_for_every_file_that_has_a_canonical_form(hardsim: Cli, tmp_path: Path, loose: Path) -> None:
+    others = [written(tmp_path / name, text) for name, text in (
+        ("loose.cr", 'A=#"a">1\n'), ("loose.re", "alphabet: a b\n(a|b)*\n"), ("loose.srasp", PROGRAM),
+    )]  # fmt: skip
+    written(tmp_path / "x.ahat.json", "{}")
+    outcome = hardsim("fmt", "--check", tmp_path).clean(code=1)
+    assert [line.split()[0] for line in outcome.out.splitlines()] == sorted(map(str, [loose, *others]))
+
+
 def test_what_is_missing_at_the_end_is_a_change(hardsim: Cli, tmp_path: Path) -> None:
     hardsim("fmt", "--check", written(tmp_path / "x.ltl", "alphabet: a\na")).exits(1, "from line 2 on: a")
     hardsim("fmt", "--check", written(tmp_path / "y.ltl", "alphabet: a\na\n\n")).exits(1, "from line 3 on")
@@ -100,7 +109,7 @@ def test_examples_are_not_judged(hardsim: Cli, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_formatted_is_refused(hardsim: Cli, tmp_path: Path, loose: Path) -> None:
-    hardsim("fmt").refused("nothing to read")
+    hardsim("fmt").refused("nothing to read: give a file", "hardsim fmt mine.ltl").unsaid("-e")
     hardsim("fmt", "--check", "-w", loose).refused("--check changes no file, and --write does")
     hardsim("fmt", written(tmp_path / "x.ahat.json", "{}")).refused("has no canonical form", ".ltl, .srasp, .re or .cr")
     (tmp_path / "empty").mkdir()

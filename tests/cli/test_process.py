@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,6 +145,20 @@ def test_ctrl_c_prints_what_was_found(since: Path, tmp_path: Path) -> None:
         assert awaited(lambda: words_done(tmp_path / "run"))
         running.send_signal(signal.SIGINT)
         last_words(running).exits(130, "CERTIFIED ").says("Ctrl-C", "partial").unsaid("Traceback")
+
+
+def test_ctrl_c_ends_the_formatting_of_a_long_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.ltl", f"alphabet: a b\n{'a  | ' * 200_000}b\n")
+    before = path.read_bytes()
+    with subprocess.Popen(
+        [*COMMAND, "fmt", "--write", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as running:
+        time.sleep(2)
+        running.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        last_words(running).exits(130).says("interrupted").unsaid("Traceback")
+        assert time.monotonic() - asked < 5
+    assert path.read_bytes() == before
 
 
 def test_ctrl_c_reaches_only_the_parent_of_the_processes(since: Path, tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_it_is_read_where_it_says_itself(hardsim: Cli, tmp_path: Path) -> None:
         (("equiv", "turns.re", "since"), "turns.re and since have different alphabets: a b; a b c"),
         (("equiv", "turns.re"), "two files are compared, and 1 is given"),
         (("equiv", "turns.re", "ab_plus", "since"), "two files are compared, and 3 are given"),
-        (("equiv",), "nothing to read"),
+        (("equiv",), "nothing to read: give two files"),
         (("equiv", "turns.re", "sort"), "sort maps words to words"),
         (("equiv", "turns.re", "flipflop.ahat.json"), "flipflop.ahat.json is a hard-attention model"),
         (("equiv", "turns.re", "none.re"), "none.re: no such file"),

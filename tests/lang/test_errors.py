@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -339,6 +340,20 @@ def test_a_long_name_is_not_repeated_in_full() -> None:
     error = raised(SourceError, parse_text, "alphabet: a b\n" + "x" * 100_000)
     assert "(100000 characters)" in str(error)
     assert len(str(error)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (":" * 1_000_000, "unknown operator :"),
+        ("G" * 300_000 + "z", "unknown symbol or name 'G"),
+        ("G" * 300_000 + "a", "nesting beyond 5000 levels"),
+    ],
+)
+def test_long_runs_are_refused_in_time_that_grows_with_their_length(text: str, message: str) -> None:
+    started = time.process_time()
+    assert caught(text).message.startswith(message)
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize("symbol", ["\0", "x\x1b[31m", "\x9b"])

@@ -67,6 +67,12 @@ def test_constraints_leave_exactly_the_sets_that_fulfil_them(lines: str, allowed
     assert len(set(alphabet)) == len(alphabet)
 
 
+def test_long_constraints_are_read_at_once() -> None:
+    names = [f"s{k}" for k in range(2000)]
+    assert len(Valuations(names, [Exclusion("one-of", tuple(names))])) == 2000
+    assert len(Valuations(names, [Exclusion("at-most-one", tuple(names))])) == 2001
+
+
 def test_declare_s_alphabet_of_activities_has_as_many_sets_as_activities() -> None:
     names = [f"act{number}" for number in range(58)]
     alphabet = Valuations(names, [Exclusion("one-of", tuple(names))])

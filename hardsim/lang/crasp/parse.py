@@ -226,7 +226,8 @@ class CraspLayout(Layout):
             return
         params = tuple(part.strip() for part in match["params"].split(","))
         if not len({*filter(NAME.fullmatch, params)} - WORD_OPERATORS) == len(params) < 3:
-            raise self.error(Span(*match.span("params")), "a predicate has one argument, i, or two, i and j <= i")
+            message = "a predicate has one argument, i, or two, i and j <= i"
+            raise self.error(Span(*match.span("params")), message, "different names, as in pred NAME(i, j) = ...")
         self.predicates[name] = UserPredicate(name, params, match["body"], span=body)
         compile_predicate(self.source, self.predicates[name])  # for its errors
         if len(_PIECES.findall(match["body"])) > MAX_PIECES:

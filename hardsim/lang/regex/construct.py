@@ -20,10 +20,17 @@ from hardsim.lang.valuations import Alphabet
 
 MOST = 100_000
 """Parts of an expression with each repetition written out."""
+MOST_HELD = 10_000_000
+"""Parts that the states of an automaton stand for, in all, before it is made minimal: it bounds memory and time where
+each of many states stands for many, as in (a?){9000}."""
 
 
 class _TooManyParts(Exception):
     """An expression has more than MOST parts."""
+
+
+class _TooManyHeld(Exception):
+    """The states of an automaton stand for more than MOST_HELD parts."""
 
 
 def automaton_of(text: Cited, expression: Raw, alphabet: Alphabet) -> Automaton:
@@ -42,7 +49,7 @@ def _made(text: Cited, expression: Raw, letters: SymbolClasses) -> Automaton:
     def made(node: Raw) -> Automaton:
         try:
             return known.get(id(node)) or _Parts(letters, known).automaton(node)
-        except (TooManyStates, _TooManyParts) as error:
+        except (TooManyStates, _TooManyParts, _TooManyHeld) as error:
             raise _too_large(text, node, error) from None
 
     inner = [node for node, _ in levels(expression) if node.kind == "not" or (node.kind, node.text) == ("nary", "&")]
@@ -60,6 +67,8 @@ def _too_large(text: Cited, node: Raw, error: Exception) -> SourceError:
         told = f"with its repetitions written out this has more than {MOST:,} parts"
         return text.error(node.whole, told, "", "repeat less often")
     told = f"the automaton of this has more than {MAX_STATES:,} states, the most that are made"
+    if isinstance(error, _TooManyHeld):
+        told = f"the states of the automaton of this stand for more than {MOST_HELD:,} parts of it in all"
     return text.error(node.whole, told, "", "an expression that remembers less of a word has fewer states")
 
 
@@ -72,6 +81,8 @@ class _Parts:
     known: dict[int, Automaton]
     by_letter: list[list[tuple[frozenset[int], int]]] = field(default_factory=list)
     by_nothing: list[list[int]] = field(default_factory=list)
+    held: int = 0
+    """Parts that states stand for, so far."""
 
     def automaton(self, expression: Raw) -> Automaton:
         """The minimal automaton of an expression."""
@@ -107,6 +118,9 @@ class _Parts:
                 if target not in found:
                     found.add(target)
                     left.append(target)
+        self.held += len(found)
+        if self.held > MOST_HELD:
+            raise _TooManyHeld
         return frozenset(state for state in found if self.by_letter[state] or state == end)
 
     def _part(self, node: Raw, begin: int, finish: int) -> Iterator[tuple[Raw, int, int]]:

@@ -172,6 +172,7 @@ def test_mistakes_are_shown_with_their_place(text: str, message: str, marked: st
     error = caught.value
     shown = error.source.text[error.span.start : error.span.end].strip()
     assert (error.message, shown) == (message, marked)
+    assert error.expected or error.hint
 
 
 def test_the_alphabet_is_what_occurs_or_is_given() -> None:

@@ -264,6 +264,7 @@ def test_notes() -> None:
         ("ε", "1", "is not a symbol of the alphabet", "the empty word is written ()"),
         ("(a|b)*a(a|b){20}", "1", "more than 10,000 states", "remembers less of a word"),
         ("!(.*a.{20})b", "2", "more than 10,000 states", "remembers less of a word"),
+        ("(a?){9000}", "1", "stand for more than 10,000,000 parts of it", "remembers less of a word"),
         ("(.{99}a)* & (.{100}b)* & (.{101}c)*", "1", "more than 10,000 states", "remembers less of a word"),
         ("((a{1000}){1000}){1000}", "1", "more than 100,000 parts", "repeat less often"),
     ],
