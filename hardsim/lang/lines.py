@@ -185,7 +185,7 @@ def _can_go(
     bound, infix = before
     kind = tokens[left].kind
     if not infix:
-        return level >= bound and not (kind in _PREFIXES and level < _SUM and level > _PREFIX)
+        return level >= bound and not (kind in _PREFIXES and level == _COMPARE)
     if level != bound:
         return level > bound and not _differ(level, bound) and not (kind == "MODULO" and level < _SIGNED)
     chained = kind in _RIGHT and group.operators == {tokens[left].value} and (after is None or after[0] != level)
