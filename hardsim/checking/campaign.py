@@ -60,15 +60,7 @@ from hardsim.checking.sharpening import (
 )
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
-from hardsim.checking.words import (
-    PAIRS,
-    STRUCTURED_LIMIT,
-    Effort,
-    WordPlan,
-    count_words,
-    plan_words,
-    planned_count,
-)
+from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort, WordPlan, count_words, plan_words, planned_count
 from hardsim.errors import InputError
 from hardsim.hard.exact import HardTrace
 from hardsim.program.assemble import assemble

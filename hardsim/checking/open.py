@@ -71,6 +71,8 @@ OTHER = (
     "error bounds, declared gaps and what the heads are for of the specification"
 )
 
+_DECLARING = (PROGRAM, ".json")
+"""The suffixes of files that never leave their alphabet to others."""
 _DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
 
 CHANGED = "The file was changed after it was written. Compile the formula again, and report it if that is no better."
@@ -250,7 +252,7 @@ def read_input(
     """
     place = located(path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
-    if beside is not None and alphabet is None and not declares(path):
+    if beside is not None and alphabet is None and not (place.endswith(_DECLARING) or _declared(data)):
         found = _read_beside(data, place, path, beside, dialect)
     else:
         found = _read_data(data, place, path, props=props, alphabet=alphabet, dialect=dialect)
@@ -265,10 +267,11 @@ def declares(path: str) -> bool:
     """Whether a file says its own alphabet: C-RASP programs, formulas and expressions may leave it to whoever reads
     them. InputError if it cannot be read; of what it says otherwise nothing is judged."""
     place = located(path)
-    if place.endswith((PROGRAM, ".json")):
-        return True
-    text = read_bytes(place, LARGEST_TEXT, others=example_names).decode("utf-8", "replace")
-    return _DECLARES.search(normalised(text)) is not None
+    return place.endswith(_DECLARING) or _declared(read_bytes(place, LARGEST_TEXT, others=example_names))
+
+
+def _declared(data: bytes) -> bool:
+    return _DECLARES.search(normalised(data.decode("utf-8", "replace"))) is not None
 
 
 def _read_data(

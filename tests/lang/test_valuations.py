@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from itertools import chain, combinations, permutations, product
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardsim.errors import InputError, SourceError
-from hardsim.lang.ast import FormulaFile
+from hardsim.lang.ast import Formula, FormulaFile
 from hardsim.lang.parallel import ParallelOracle
 from hardsim.lang.parse import mentions_propositions, parse_expression, parse_text
 from hardsim.lang.pretty import format_file
@@ -157,11 +158,11 @@ def test_words_of_sets_are_read_in_any_order_and_written_in_one(text: str) -> No
 
 
 @given(st.lists(st.frozensets(st.sampled_from(["p", "q", "r-1", "(", "'"])), min_size=1, max_size=6), st.randoms())
-def test_every_word_of_sets_is_read_back(word: list[frozenset[str]], rng: object) -> None:
+def test_every_word_of_sets_is_read_back(word: list[frozenset[str]], rng: Random) -> None:
     alphabet = Valuations(["p", "q", "r-1", "(", "'"])
     rows = [list(some) for some in word]
     for row in rows:
-        rng.shuffle(row)  # type: ignore[attr-defined]
+        rng.shuffle(row)
     found = parse_word("".join(f"{{{','.join(row)}}}" for row in rows), alphabet)
     assert [held(symbol) for symbol in found] == word
     assert parse_word(written_word(found, alphabet), alphabet) == found
@@ -378,8 +379,8 @@ def test_the_oracles_answer_as_the_definitions_on_all_short_words() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(formulas("pq", 3))
-def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: object) -> None:
-    file = FormulaFile(Valuations(["p", "q"]), formula)  # type: ignore[arg-type]
+def test_the_oracles_answer_as_the_definitions_on_random_formulas(formula: Formula) -> None:
+    file = FormulaFile(Valuations(["p", "q"]), formula)
     hold_meaning(file, all_words(PQ, 2))
 
 
