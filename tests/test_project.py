@@ -22,7 +22,7 @@ from tests.mistakes import raised
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
-    "errors", "lang", "theory", "network", "program", "hard", "compiling", "run", "sharpening", "proof", "checking",
+    "errors", "lang", "theory", "network", "program", "hard", "compiling", "reading", "run", "sharpening", "proof", "checking",
     "report", "cli",
 )  # fmt: skip
 # Modules outside the rooms ("" is the package itself), each with the room whose place in the line it shares.
@@ -31,7 +31,7 @@ OUTSIDE = dict.fromkeys(TOOLS, "errors") | {"api": "report", "": "report", "__ma
 # The deciders share no code: who, and what none of its imports may lead to.
 ORACLES = ("lang.semantics", "lang.srasp.interpreter", "lang.regex", "lang.crasp")
 APART: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("network", "program", "compiling", "hard"), ORACLES),
+    **dict.fromkeys(("network", "program", "compiling", "reading", "hard"), ORACLES),
     "run": (*ORACLES, "hard.parallel", "hard.exact"),
     "hard.exact": ("hard.parallel", "run"),
     "hard.parallel": ("run",),

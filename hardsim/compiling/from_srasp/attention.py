@@ -20,7 +20,7 @@ from hardsim.compiling.from_srasp.network import (
     Average,
     Boolean,
     Interval,
-    Network,
+    NetworkBuilder,
     Pair,
     ScaledInteger,
     Symbols,
@@ -58,7 +58,7 @@ class Attended:
     missing: Callable[[], Boolean]
 
 
-class Evaluator(Network):
+class Evaluator(NetworkBuilder):
     """Compiles expressions at i over the vectors known so far; each different one is compiled once.
 
     `known` is the value of every vector by name, `input` the one-hot coordinates of the input.

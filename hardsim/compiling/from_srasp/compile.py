@@ -101,7 +101,7 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Readout:
+class VectorForms:
     """How to read a vector at the end of a run: a Boolean is `measures[""]`, true above 1/2; an integer or a mean is
     `measures[""]`; a symbol is the one with the largest measure (1, the others have 0)."""
 
@@ -130,7 +130,7 @@ class Compiled:
 
     program: ast.SraspProgram
     model: Program
-    vectors: Mapping[str, Readout]
+    vectors: Mapping[str, VectorForms]
     guards: tuple[Guard, ...]
 
     @property
@@ -241,7 +241,7 @@ class _Compiler(Evaluator):
         return Compiled(
             program=self.program,
             model=self.build(next(iter(outputs.values())), symbols, isinstance(output, ScaledInteger)),
-            vectors={name: Readout(self.program.vectors[name].sort, forms) for name, forms in vectors.items()},
+            vectors={name: VectorForms(self.program.vectors[name].sort, forms) for name, forms in vectors.items()},
             guards=tuple(self.guards),
         )
 

@@ -332,7 +332,7 @@ def _canonical(score: Iterable[Pair]) -> tuple[Pair, ...]:
     return tuple((query, key) for query, key in total.items() if query.terms and key.terms)
 
 
-class Network(Builder):
+class NetworkBuilder(Builder):
     """A builder that knows values, and the operations on them."""
 
     def __init__(self, symbols: Sequence[str]) -> None:

@@ -6,7 +6,16 @@ from fractions import Fraction
 
 import pytest
 
-from hardsim.compiling.from_srasp.network import FULL, LENGTH, NATURAL, POSITIONS, Boolean, Builder, Interval, Network
+from hardsim.compiling.from_srasp.network import (
+    FULL,
+    LENGTH,
+    NATURAL,
+    POSITIONS,
+    Boolean,
+    Builder,
+    Interval,
+    NetworkBuilder,
+)
 from hardsim.hard.exact import ExactModel
 from hardsim.network.numbers import Mask
 from hardsim.program.model import Affine
@@ -77,7 +86,7 @@ def test_a_threshold_forgives_less_than_a_quarter() -> None:
 
 
 def test_gates_and_constants_are_zero_at_the_beginning() -> None:
-    network = Network("ab")
+    network = NetworkBuilder("ab")
     a = network.rounded(network.negation(network.false))
     number = network.position + network.constant(3) + network.length.scaled(-1)
     form = network.settled(network.gated(network.negation(a), number, "gated") + number, "sum")
@@ -88,7 +97,7 @@ def test_gates_and_constants_are_zero_at_the_beginning() -> None:
 
 @pytest.mark.parametrize("value", range(-5, 6))
 def test_exact_squares(value: int) -> None:
-    network = Network("ab")
+    network = NetworkBuilder("ab")
     number = network.position.scaled(2) + network.length.scaled(-1) + network.constant(value)
     square = network.exact_square(number)
     assert square is not None

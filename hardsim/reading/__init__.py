@@ -1,0 +1,1 @@
+"""Networks that others made: one module for each format."""
