@@ -1,0 +1,562 @@
+"""What is stored of a network that others made, before it is understood: tensors, a configuration, a vocabulary.
+
+A folder holds a configuration (`config.json`, Tracr's `meta.json`) beside weights: safetensors, whole or in parts with
+an index (https://github.com/huggingface/safetensors), or a PyTorch state dict, for which alone torch is needed. What
+is read of both is tracked: `Tensors.done` and `Settings.done` refuse what no reader asked for, so that nothing of a
+network is passed over in silence. Numbers are exact: weights in the dtype in which they are stored, decimals of the
+configuration as Fractions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from hashlib import sha256
+from io import BytesIO
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.errors import InputError, did_you_mean
+from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
+from hardsim.network.dense import Dense
+
+T = TypeVar("T")
+
+LARGEST_WEIGHTS = 2 * 2**30
+"""Bytes of weights that are read of one network: as float64 they take up to eight times as much memory."""
+CONFIGS = "config.json", "meta.json"
+"""Names of a configuration; the first that is there is read."""
+WHOLE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
+SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin")
+"""Endings of the names of weights."""
+VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
+SHOWN_DIGITS = 400
+"""Digits, and powers of ten, that a decimal of a configuration may have."""
+SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
+NARROW = "bfloat16", "float8_e4m3fn", "float8_e5m2"
+"""Dtypes of real numbers that numpy lacks."""
+OTHERS = "Weights and configuration are of different networks."
+FORMATS = "Convert the weights to float64, float32, float16 or bfloat16, and save them again."
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A network as it is stored."""
+
+    name: str
+    """The folder, or the file of weights, as it was given."""
+    tensors: dict[str, NDArray[Any]]
+    """In their stored dtypes; those that numpy lacks (bfloat16, float8) are those of ml_dtypes."""
+    config: dict[str, Any]
+    """The JSON of the configuration: integers are int, other numbers Fractions."""
+    config_name: str = CONFIGS[0]
+    vocabulary: tuple[str, ...] | None = None
+    """The names of tokens by id, if a vocabulary is stored."""
+    sha256: str = ""
+    """Of all files that were read, in hexadecimal digits."""
+    files: tuple[str, ...] = ()
+    """Their names, inside the folder."""
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration, to be taken setting by setting."""
+        return Settings(self.config, f"{self.name}: {self.config_name}")
+
+    @property
+    def weights(self) -> Tensors:
+        """The tensors, to be taken one by one."""
+        return Tensors(self)
+
+
+# ---- the files ----
+
+
+def is_network_folder(path: str) -> bool:
+    """Whether this is a folder with a configuration beside weights."""
+    names = set(names_in(path)) if is_directory(path) else set()
+    return bool(names.intersection(CONFIGS)) and bool(INDEX in names or any(map(is_weights_name, names)))
+
+
+def is_weights_name(name: str) -> bool:
+    """Whether a file of this name holds weights."""
+    return name.lower().endswith((*SAFE, *PICKLED))
+
+
+def read_folder(path: str) -> Stored:
+    """What a folder, or the folder around a file of weights that is named, stores of one network.
+
+    Raises:
+        InputError: if files are missing, several could be meant, or one is too large, unreadable or damaged; if torch
+            is needed and not installed.
+    """
+    folder = path if is_directory(path) else os.path.dirname(path)
+    digest = _Digest(folder)
+    if folder != path:
+        if not is_weights_name(path):
+            known = ", ".join((*SAFE, *PICKLED))
+            hint = f"Name a folder with config.json beside weights, or the file of weights ({known})."
+            raise InputError(f"{path}: neither a folder nor a file of weights", hint)
+        if not os.path.isfile(path):
+            read_bytes(path)
+    names = set(names_in(folder or "."))
+    weights = os.path.basename(path) if folder != path else _weights_of(path, names)
+    config_name = next((name for name in CONFIGS if name in names), "")
+    if not config_name:
+        hint = "A state dict does not say what network it belongs to: put the configuration beside it."
+        raise InputError(f"{path}: neither {' nor '.join(CONFIGS)} beside {weights}", hint)
+    config = digest.read_json(config_name)
+    tensors = _read_weights(digest, weights)
+    vocabulary = _vocabulary(digest, names)
+    return Stored(path, tensors, config, config_name, vocabulary, digest.hexdigest(), tuple(digest.names))
+
+
+def _weights_of(path: str, names: set[str]) -> str:
+    """The name of the weights in a folder."""
+    for name in (WHOLE, INDEX):
+        if name in names:
+            return name
+    for endings in (SAFE, (PICKLE,), PICKLED):
+        found = sorted(name for name in names if name.lower().endswith(endings))
+        if len(found) > 1:
+            raise InputError(f"{path}: which weights are meant: {', '.join(found)}?", "Name the file instead.")
+        if found:
+            return found[0]
+    hint = f"Put {WHOLE} (or a state dict, .pt) beside the configuration."
+    raise InputError(f"{path}: no weights are there", hint)
+
+
+class _Digest:
+    """Reads the files of a folder, and remembers what was read."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.names: list[str] = []
+        self._sum = sha256()
+        self._left = LARGEST_WEIGHTS
+
+    def read(self, name: str, limit: int) -> bytes:
+        """The bytes of a file."""
+        data = read_bytes(self.path(name), limit)
+        self.names.append(name)
+        self._sum.update(f"{len(name.encode())} {name} {len(data)} ".encode())
+        self._sum.update(data)
+        return data
+
+    def read_weights(self, name: str) -> bytes:
+        """The bytes of a file of weights: all of them together are limited."""
+        data = self.read(name, self._left)
+        self._left -= len(data)
+        return data
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """The JSON object in a file."""
+        return json_object(self.read(name, LARGEST_FILE), self.path(name))
+
+    def path(self, name: str) -> str:
+        """What errors call a file."""
+        return os.path.join(self.folder, name)
+
+    def hexdigest(self) -> str:
+        """The checksum of everything that was read, names included."""
+        return self._sum.hexdigest()
+
+
+def json_object(data: bytes, name: str) -> dict[str, Any]:
+    """The object that a JSON text is: integers are int, other numbers Fractions.
+
+    Raises:
+        InputError: if it is none, or a key occurs twice, or a number is none or has too many digits.
+    """
+    try:
+        text = data.decode("utf-8")
+        found = json.loads(text, parse_float=_decimal, parse_constant=_no_number, object_pairs_hook=_object)
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: not UTF-8 text", "Save it as JSON in UTF-8.") from None
+    except RecursionError:
+        raise InputError(f"{name}: brackets are nested too deeply", "Is it the file you meant?") from None
+    except ValueError as error:
+        raise InputError(f"{name}: not the JSON that is read ({error})", "Correct it, or save it again.") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{name}: a JSON object is expected", 'It begins with "{" and holds settings by name.')
+    return found
+
+
+def _decimal(text: str) -> Fraction:
+    _, _, power = text.lower().partition("e")
+    if len(text) > SHOWN_DIGITS or (power and abs(int(power)) > SHOWN_DIGITS):
+        raise ValueError(f"a number of more than {SHOWN_DIGITS} digits")
+    return Fraction(text)
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"{key!r} occurs twice")
+        found[key] = value
+    return found
+
+
+# ---- weights ----
+
+
+def _read_weights(digest: _Digest, name: str) -> dict[str, NDArray[Any]]:
+    if name == INDEX:
+        return _read_parts(digest)
+    read = _safetensors if name.lower().endswith(SAFE) else _state_dict
+    tensors = read(digest.read_weights(name), digest.path(name))
+    if not tensors:
+        raise InputError(f"{digest.path(name)}: holds no tensors", SAVE_AGAIN)
+    return tensors
+
+
+def _read_parts(digest: _Digest) -> dict[str, NDArray[Any]]:
+    """Weights in several files, with an index that says which tensor is in which."""
+    where, listed = digest.path(INDEX), digest.read_json(INDEX).get("weight_map")
+    if not isinstance(listed, dict) or not listed or not all(isinstance(part, str) for part in listed.values()):
+        raise InputError(f"{where}: weight_map with the file of each tensor is missing", SAVE_AGAIN)
+    found: dict[str, NDArray[Any]] = {}
+    for part in sorted(set(listed.values())):
+        if os.path.basename(part) != part or not part.lower().endswith(SAFE):
+            raise InputError(f"{where}: {part!r} is no safetensors file of this folder", SAVE_AGAIN)
+        tensors = _safetensors(digest.read_weights(part), digest.path(part))
+        expected = {name for name, file in listed.items() if file == part}
+        if wrong := sorted(expected ^ tensors.keys()):
+            told = "is not there" if wrong[0] in expected else f"is not listed in {INDEX}"
+            raise InputError(f"{digest.path(part)}: the tensor {wrong[0]!r} {told}", "Save the network again.")
+        found |= tensors
+    return found
+
+
+def _dtypes() -> dict[str, Any]:
+    import ml_dtypes
+
+    narrow = {"BF16": ml_dtypes.bfloat16, "F8_E4M3": ml_dtypes.float8_e4m3fn, "F8_E5M2": ml_dtypes.float8_e5m2}
+    integers = {f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)}
+    return {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": np.uint8, **integers, **narrow}
+
+
+def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
+    from safetensors import SafetensorError, deserialize
+
+    try:
+        found = deserialize(data)  # type: ignore[no-untyped-call]
+        length = struct.unpack("<Q", data[:8])[0]
+        json.loads(data[8 : 8 + length], object_pairs_hook=_object)
+    except (SafetensorError, ValueError) as error:
+        raise InputError(f"{where}: not a whole safetensors file ({error})", SAVE_AGAIN) from None
+    dtypes, tensors = _dtypes(), {}
+    for name, tensor in found:
+        if tensor["dtype"] not in dtypes:
+            raise InputError(f"{where}: the tensor {name!r} is stored as {tensor['dtype']}", FORMATS)
+        array = np.frombuffer(tensor["data"], dtype=dtypes[tensor["dtype"]]).reshape(tensor["shape"])
+        tensors[name] = array != 0 if tensor["dtype"] == "BOOL" else array
+    return tensors
+
+
+def _state_dict(data: bytes, where: str) -> dict[str, NDArray[Any]]:
+    try:
+        import torch
+    except ImportError:
+        hint = "Install torch, or save the weights with safetensors.torch.save_file(model.state_dict(), ...)."
+        raise InputError(f"{where}: a PyTorch file, and torch is not installed", hint) from None
+    save = "Save what model.state_dict() gives, with torch.save or safetensors.torch.save_file."
+    try:
+        found = torch.load(BytesIO(data), weights_only=True, map_location="cpu")
+    except Exception as error:  # torch raises many kinds; whatever it is, the file is not one that is read
+        reason = str(error).strip().split("\n")[0][:200]
+        raise InputError(f"{where}: not a file of tensors alone ({reason})", save) from None
+    if not isinstance(found, Mapping):
+        raise InputError(f"{where}: holds {type(found).__name__}, not a state dict", save)
+    for name, value in found.items():
+        if not isinstance(name, str) or not isinstance(value, torch.Tensor):
+            raise InputError(f"{where}: {name!r} is no tensor, so that this is no state dict", save)
+    return {name: _from_torch(value, name, where) for name, value in found.items()}
+
+
+def _from_torch(tensor: Any, name: str, where: str) -> NDArray[Any]:
+    import ml_dtypes
+    import torch
+
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
+        raise InputError(f"{where}: the tensor {name!r} is sparse, quantised or without numbers", FORMATS)
+    narrow: dict[Any, tuple[Any, Any]] = {
+        torch.bfloat16: (torch.int16, ml_dtypes.bfloat16),
+        torch.float8_e4m3fn: (torch.uint8, ml_dtypes.float8_e4m3fn),
+        torch.float8_e5m2: (torch.uint8, ml_dtypes.float8_e5m2),
+    }
+    plain = tensor.detach().contiguous()
+    if plain.dtype in narrow:
+        bits, dtype = narrow[plain.dtype]
+        return np.asarray(plain.view(bits).numpy()).view(dtype)
+    try:
+        return np.asarray(plain.numpy())
+    except (TypeError, RuntimeError):
+        raise InputError(f"{where}: the tensor {name!r} is stored as {plain.dtype}", FORMATS) from None
+
+
+# ---- vocabularies ----
+
+
+def _vocabulary(digest: _Digest, names: set[str]) -> tuple[str, ...] | None:
+    """The names of tokens that are stored beside the weights."""
+    found = _tokens(digest.read_json(VOCABULARY), digest.path(VOCABULARY)) if VOCABULARY in names else None
+    if TOKENIZER not in names:
+        return found
+    where = digest.path(TOKENIZER)
+    words = _word_level(json_object(read_bytes(where), where))
+    if words is None:
+        return found
+    digest.read(TOKENIZER, LARGEST_FILE)
+    tokens = _tokens(words, where)
+    if found is not None and found != tokens:
+        raise InputError(f"{where}: names other tokens than {VOCABULARY} beside it", "Remove the one that is wrong.")
+    return tokens
+
+
+def _word_level(tokenizer: dict[str, Any]) -> dict[str, Any] | None:
+    """The ids by token of a tokenizer that looks words up; None for one that does more."""
+    model = tokenizer.get("model")
+    if not isinstance(model, dict) or model.get("type") != "WordLevel" or not isinstance(model.get("vocab"), dict):
+        return None
+    if tokenizer.get("normalizer") is not None or tokenizer.get("post_processor") is not None or model.get("merges"):
+        return None
+    added = tokenizer.get("added_tokens") or []
+    if not isinstance(added, list) or not all(isinstance(token, dict) and "content" in token for token in added):
+        return None
+    return dict(model["vocab"]) | {str(token["content"]): token.get("id") for token in added}
+
+
+def _tokens(ids: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """Tokens in order of their ids, which must be 0, 1, ... up to the last."""
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in ids.values()):
+        raise InputError(f"{where}: an id of a token is no integer", "Give every token its id: 0, 1, 2 and so on.")
+    tokens = sorted(ids, key=lambda token: int(ids[token]))
+    wrong = [token for expected, token in enumerate(tokens) if ids[token] != expected]
+    if wrong or not tokens:
+        told = f"{wrong[0]!r} has the id {ids[wrong[0]]}, where {tokens.index(wrong[0])} is next" if wrong else "empty"
+        raise InputError(f"{where}: {told}", "The ids of tokens must be 0, 1, 2 and so on, each once.")
+    return tuple(tokens)
+
+
+# ---- what was used ----
+
+
+class Tensors:
+    """Tensors by name, each of which must be used.
+
+    Shapes are given as they must be, None for any size. What is taken is an exact float64 array.
+    """
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+        self._used: set[str] = set()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all tensors, in the order of the file."""
+        return tuple(self._stored.tensors)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a tensor of this name."""
+        return name in self._stored.tensors
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a tensor, which is not used by that.
+
+        Raises:
+            InputError: if there is none of this name.
+        """
+        return self._found(name, used=False).shape
+
+    def take(self, name: str, *shape: int | None, why: str = "") -> Dense:
+        """A tensor of real numbers, as float64; `why` says where an expected shape comes from.
+
+        Raises:
+            InputError: if there is none of this name, its shape is another, its dtype is not one of real numbers, or
+                an entry is not finite.
+        """
+        found = self._found(name)
+        if len(found.shape) != len(shape) or any(w not in (None, h) for w, h in zip(shape, found.shape, strict=True)):
+            told = f"the tensor {name} has the shape {_shape(found.shape)}, not {_shape(shape)}"
+            raise self.error(told + (f" ({why})" if why else ""), OTHERS)
+        if found.dtype.kind != "f" and found.dtype.name not in NARROW:
+            raise self.error(f"the tensor {name} is stored as {found.dtype.name}, which no weights are", FORMATS)
+        exact = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+        if not np.isfinite(exact).all():
+            place = tuple(int(index) for index in np.argwhere(~np.isfinite(exact))[0])
+            told = f"the tensor {name} holds {exact[place]} at {_shape(place)}"
+            raise self.error(told, "Weights must be numbers: the training of this network went wrong, or the file.")
+        return exact
+
+    def maybe(self, name: str, *shape: int | None, why: str = "") -> Dense | None:
+        """The same of a tensor that may be missing."""
+        return self.take(name, *shape, why=why) if self.has(name) else None
+
+    def check_mask(self, name: str, size: int, causal: bool = True) -> None:
+        """Make sure that a buffer, if it is there, is the mask of `size` positions that it is taken for: 1 where the
+        key is no later than the query (not `causal`: everywhere), else 0. Axes of length 1 may stand before it.
+
+        Raises:
+            InputError: if it is anything else.
+        """
+        if not self.has(name):
+            return
+        found = self._found(name).astype(np.float64)
+        expected = np.tri(size) if causal else np.ones((size, size))
+        square = found.shape[-2:] == (size, size) and found.size == size**2
+        if not square or not np.array_equal(found.reshape(size, size), expected):
+            told = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
+            raise self.error(told, "Other masks are not read: save the network without the buffer if it has no part.")
+
+    def check_filler(self, name: str) -> None:
+        """Make sure that a buffer, if it is there, is one number that hides what it is added to or put for: -10^4 or
+        less.
+
+        Raises:
+            InputError: if it is anything else.
+        """
+        if self.has(name) and not (self._found(name).size == 1 and float(self._found(name).reshape(-1)[0]) <= -1e4):
+            raise self.error(f"the buffer {name} is not one number of at most -10000", "Save the network without it.")
+
+    def done(self) -> None:
+        """Make sure that every tensor was used.
+
+        Raises:
+            InputError: that names every other one.
+        """
+        if left := [name for name in self.names if name not in self._used]:
+            told = f"{'tensors that are' if len(left) > 1 else 'a tensor that is'} not understood: {', '.join(left)}"
+            raise self.error(told, "This network computes something that is not read; nothing is left out in silence.")
+
+    def error(self, message: str, hint: str) -> InputError:
+        """An error about this network."""
+        return InputError(f"{self._stored.name}: {message}", hint)
+
+    def _found(self, name: str, used: bool = True) -> NDArray[Any]:
+        if not self.has(name):
+            hint = did_you_mean(name, self.names) or OTHERS
+            raise self.error(f"the tensor {name} is missing", hint)
+        if used:
+            self._used.add(name)
+        return self._stored.tensors[name]
+
+
+def _shape(sizes: tuple[int | None, ...]) -> str:
+    return f"[{', '.join('any' if size is None else str(size) for size in sizes)}]"
+
+
+@dataclass
+class Settings:
+    """Settings by name, each of which must be understood. null means that a setting is absent; one without a default
+    must be there."""
+
+    values: Mapping[str, Any]
+    where: str
+    """What errors call the configuration."""
+    used: set[str] = field(default_factory=set)
+
+    def has(self, key: str) -> bool:
+        """Whether a setting is there, and not null."""
+        return self.values.get(key) is not None
+
+    def integer(self, key: str, default: int | None = None, least: int = 1) -> int:
+        """An integer that is at least `least`."""
+        found = self._get(key, default, f"an integer that is at least {least}", _is_integer)
+        if found < least:
+            raise self.error(key, f"an integer that is at least {least}")
+        return int(found)
+
+    def number(self, key: str, default: Fraction | None = None) -> Fraction:
+        """A number, exactly as it is written."""
+        return Fraction(self._get(key, default, "a number", lambda value: _is_integer(value) or _is(value, Fraction)))
+
+    def truth(self, key: str, default: bool | None = None) -> bool:
+        """True or false."""
+        return bool(self._get(key, default, "true or false", lambda value: isinstance(value, bool)))
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Text."""
+        return str(self._get(key, default, "text", lambda value: isinstance(value, str)))
+
+    def choice(self, key: str, options: Mapping[str, T], default: str | None = None) -> T:
+        """What one of the names that a setting may have stands for."""
+        found = self.text(key, default)
+        if found not in options:
+            raise self.error(key, f"one of {', '.join(options)}")
+        return options[found]
+
+    def value(self, key: str) -> Any:
+        """Anything, None if it is absent."""
+        self.used.add(key)
+        return self.values.get(key)
+
+    def harmless(self, *keys: str) -> None:
+        """Settings that have no part in what a network computes, whatever they are."""
+        self.used.update(keys)
+
+    def neutral(self, key: str, *values: Any) -> None:
+        """A setting that is read only as one of these values, or absent.
+
+        Raises:
+            InputError: if it is anything else.
+        """
+        found = self.value(key)
+        if found is not None and not any(type(found) is type(value) and found == value for value in values):
+            only = ", ".join(map(shown, values)) or "null"
+            hint = f"Only networks with {only} there are read."
+            raise InputError(f"{self.where}: {key} is {shown(found)}, which is not read", hint)
+
+    def done(self) -> None:
+        """Make sure that every setting was understood, but those that are null or false.
+
+        Raises:
+            InputError: that names every other one.
+        """
+        said = [key for key, value in self.values.items() if value is not None and value is not False]
+        if left := [key for key in said if key not in self.used]:
+            told = "settings that are" if len(left) > 1 else "a setting that is"
+            hint = "If it has no part in what the network computes, remove it; nothing is left out in silence."
+            named = ", ".join(f"{key} ({shown(self.values[key])})" for key in left)
+            raise InputError(f"{self.where}: {told} not understood: {named}", hint)
+
+    def error(self, key: str, expected: str) -> InputError:
+        """The error for a setting that is not what it must be."""
+        hint = "Correct the configuration, or save the network again."
+        if key not in self.values:
+            return InputError(f"{self.where}: {key} is missing: {expected} is needed", hint)
+        return InputError(f"{self.where}: {key} is {shown(self.values[key])}: {expected} is needed", hint)
+
+    def _get(self, key: str, default: Any, expected: str, right: Callable[[Any], bool]) -> Any:
+        self.used.add(key)
+        found = self.values.get(key)
+        found = default if found is None else found
+        if found is None or not right(found):
+            raise self.error(key, expected)
+        return found
+
+
+def _is(value: Any, kind: type) -> bool:
+    return isinstance(value, kind)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def shown(value: Any) -> str:
+    """A value of JSON as an error shows it: in its own notation, cut short."""
+    if isinstance(value, Fraction):
+        return repr(float(value)) if abs(value) < 10**300 else "a very large number"
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}..."
