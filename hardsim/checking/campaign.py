@@ -25,8 +25,9 @@ from hardsim.checking.engines import (
     head_bounds,
 )
 from hardsim.checking.execution import Crew, Job, LocalCrew, Shard, processors
+from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.interrupts import held, interruptible, to_the_report
-from hardsim.checking.options import LARGEST_LENGTH
+from hardsim.checking.options import LARGEST_LENGTH, Request
 from hardsim.checking.result import (
     AUTO,
     BALL,
@@ -39,6 +40,7 @@ from hardsim.checking.result import (
     CheckResult,
     Growth,
     HeadResult,
+    JudgedLength,
     LayerResult,
     LengthResult,
     Mismatch,
@@ -58,7 +60,7 @@ from hardsim.checking.sharpening import (
     refuted_gap,
     unpacked,
 )
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import Subject, Target
 from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
 from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort, WordPlan, count_words, plan_words, planned_count
 from hardsim.errors import InputError
@@ -73,8 +75,8 @@ SHARD, SHARD_SYMBOLS = 64, 512
 long words are told of, and kept, one at a time."""
 BATCH, BATCH_SYMBOLS, BATCH_PAIRS = 4096, 2**16, 2**24
 """Words, symbols and pairs of positions that are run at once in float64, so that a check shows how far it is."""
-QUICK = 3_000_000
-"""Scores that are computed before another process would have started."""
+QUICK, QUICK_PRODUCTS = 3_000_000, 10**9
+"""Scores, and products, that are computed before another process would have started."""
 MOST_SYMBOLS = 5 * 10**7
 """Of all words that are measured before the temperature is known: each takes eight bytes, and a word sixty more."""
 ZERO = Fraction(0)
@@ -95,7 +97,8 @@ class CheckOptions:
     neighbours that differ in acceptance, and `samples` random words (by default 20 up to length 16 and 4 beyond, with
     fewer structured words there). Of a file's examples the longer ones are run too. `dps` are the decimal digits that
     balls begin with, or all that mpmath has. `engine` is the arithmetic of the network: `auto` (float64 with
-    enclosures, and balls for what that cannot decide), `float64`, `ball`, or `mpmath`, which encloses nothing.
+    enclosures, and balls for what that cannot decide), `float64`, `ball`, or `mpmath`, which encloses nothing. With
+    `words` these are tried and no others.
     """
 
     max_n: int = 8
@@ -105,6 +108,7 @@ class CheckOptions:
     dps: int | None = None
     workers: int = 1
     engine: str = AUTO
+    words: tuple[Word, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ SHORT = 16
 """The length beyond which the default effort is smaller: long words cost more and repeat the same local situations."""
 
 
-def effort(subject: Subject, options: CheckOptions, n: int) -> Effort:
+def effort(subject: Target, options: CheckOptions, n: int) -> Effort:
     """The effort at length n; words that are mapped to words have no pairs."""
     return effort_at(n, options.exhaustive, options.samples, subject.acceptor)
 
@@ -146,48 +150,76 @@ def effort_at(n: int, exhaustive: int, samples: int | None, acceptor: bool = Tru
     return Effort(exhaustive, usual if samples is None else samples, structured, pairs if acceptor else 0)
 
 
-def requested(subject: Subject, options: CheckOptions, n: int) -> int:
+def requested(subject: Target, options: CheckOptions, n: int) -> int:
     """How many words of a length are tried at most."""
+    if options.words is not None:
+        return sum(len(word) == n for word in options.words)
     if n > options.max_n:
         return len(pinned(subject, options).get(n, ()))
     seeds = sum(len(word) == n for word, _ in subject.examples) + MEMBERS * hasattr(subject.oracle, "automaton")
     return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
 
-def count_requested(subject: Subject, options: CheckOptions) -> int:
+def count_requested(subject: Target, options: CheckOptions) -> int:
     """How many words a check will try at most, over all lengths up to the longest."""
     return sum(requested(subject, options, n) for n in range(1, options.max_n + 1))
 
 
-def pinned(subject: Subject, options: CheckOptions) -> dict[int, tuple[Word, ...]]:
+def pinned(subject: Target, options: CheckOptions) -> dict[int, tuple[Word, ...]]:
     """The examples of a formula or a program that are longer than the longest length, by length: they are run whatever
     that is. Those of a network's file belong to what it was compiled from, or were held against it when it was read."""
-    if not subject.pins:
+    if not subject.pins or options.words is not None:
         return {}
     longer = dict.fromkeys(word for word, _ in subject.examples if len(word) > options.max_n)
     return {n: tuple(words) for n, words in groupby(sorted(longer, key=len), len)}
 
 
-def lengths_of(subject: Subject, options: CheckOptions) -> list[int]:
-    """The lengths of which words are tried: all up to the longest, and those of pinned words."""
+def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
+    """The lengths of which words are tried: all up to the longest, and those of pinned words; or of the words given."""
+    if options.words is not None:
+        return sorted({len(word) for word in options.words})
     return [*range(1, options.max_n + 1), *pinned(subject, options)]
 
 
-def plan_of(subject: Subject, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
+def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
     """The words of one of these lengths."""
-    if n <= options.max_n:
+    if n <= options.max_n and options.words is None:
         return words_of(subject, options, n, accepts)
-    words, possible = pinned(subject, options)[n], count_words(len(subject.alphabet), n)
+    possible = count_words(len(subject.alphabet), n)
+    if options.words is None:
+        words = pinned(subject, options)[n]
+    else:
+        words = tuple(dict.fromkeys(word for word in options.words if len(word) == n))
     return WordPlan(n, possible, len(words) == possible, words)
+
+
+def asked(request: Request, subject: Target) -> CheckOptions:
+    """Which words of a subject are tried, and how. Words of a network that others made end with its table of positions,
+    unless longer ones are asked for, which are refused.
+
+    Raises:
+        InputError: if nothing says what such a network should compute.
+    """
+    max_n = request.max_n
+    if isinstance(subject, Foreign):
+        if subject.oracle is None:
+            told = f"{subject.name} is a network that others made, and nothing says what it should compute"
+            hint = "Give --against FILE, which says which words are accepted; `hardsim eval` and `hardsim heads` show "
+            raise InputError(told, f"{hint}what it does.")
+        if subject.network.longest is not None and "max_n" not in request.written:
+            max_n = max(1, min(max_n, subject.network.longest))
+    return CheckOptions(max_n, request.exhaustive, request.samples, request.seed, request.dps, engine=request.engine)
 
 
 class Deciding:
     """Whether a subject accepts a word, for the choice of words alone. Short words, from which longer ones are made,
     are asked about at every length, and once here."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Target) -> None:
         self.subject = subject
-        self._asked = subject.oracle or HardRunner(subject).answer
+        self._asked: Callable[[Word], Any] = subject.oracle or (
+            HardRunner(subject).answer if isinstance(subject, Subject) else lambda word: None
+        )
         self._known: dict[Word, bool] = {}
 
     def __call__(self, word: Word) -> bool:
@@ -201,9 +233,7 @@ class Deciding:
         return self._known[word]
 
 
-def words_of(
-    subject: Subject, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None
-) -> WordPlan:
+def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:
     """The words of length n that are tried, which depend on nothing but the subject, the options and the answers."""
     return plan_words(
         subject.alphabet,
@@ -226,21 +256,21 @@ def interesting(examples: Iterable[Word], oracle: Any, n: int, seed: int) -> Ite
 class Chooser:
     """Chooses the words of lengths, in whatever process."""
 
-    def __init__(self, subject: Subject, options: CheckOptions) -> None:
+    def __init__(self, subject: Target, options: CheckOptions) -> None:
         self.subject, self.options, self.accepts = subject, options, Deciding(subject)
 
     def __call__(self, shard: Shard) -> WordPlan:
         return plan_of(self.subject, self.options, shard.n, self.accepts)
 
 
-def hold_affordable(subject: Subject, options: CheckOptions, lengths: Iterable[int]) -> None:
+def hold_affordable(subject: Target, options: CheckOptions, lengths: Iterable[int]) -> None:
     """Refuse a request that does not fit in memory, where all words are measured before the first is run.
 
     Raises:
         InputError: saying what fits.
     """
     symbols = 0
-    for n in () if subject.sharpness is not None else lengths:
+    for n in () if subject.one_network else lengths:
         symbols += n * requested(subject, options, n)
         if symbols > MOST_SYMBOLS:
             raise InputError(
@@ -250,13 +280,16 @@ def hold_affordable(subject: Subject, options: CheckOptions, lengths: Iterable[i
             )
 
 
-def default_workers(subject: Subject, options: CheckOptions) -> int:
+def default_workers(subject: Target, options: CheckOptions) -> int:
     """How many processes are worth starting: one for a quick check, else one for each available processor."""
+    if not isinstance(subject, Subject):
+        asked = count_requested(subject, options) * options.max_n * subject.facts.parameters
+        return 1 if asked < QUICK_PRODUCTS else processors()
     heads, total = max(1, len(subject.program.heads)), 0
     if subject.sharpness is not None:
         return 1 if count_requested(subject, options) * options.max_n * heads < 200_000 else processors()
     for n in range(1, options.max_n + 1):
-        total += requested(subject, options, n) * (len(subject.prepared((subject.alphabet[0],) * n)) + 1) ** 2
+        total += requested(subject, options, n) * (subject.positions(n) + (not subject.program.bos)) ** 2
         if total * heads >= QUICK:  # whatever the longer lengths add
             return processors()
     return 1
@@ -266,7 +299,7 @@ def default_workers(subject: Subject, options: CheckOptions) -> int:
 
 
 def check_subject(
-    subject: Subject,
+    subject: Target,
     options: CheckOptions,
     progress: Report | None = None,
     crew: Crew | None = None,
@@ -290,12 +323,14 @@ def check_subject(
     return to_the_report(campaign.run, campaign.result, stopped)
 
 
-def _validate(subject: Subject, options: CheckOptions) -> None:
+def _validate(subject: Target, options: CheckOptions) -> None:
     if options.engine not in ENGINES:
         raise InputError(f"unknown engine '{options.engine}'", hint=f"The engines are: {', '.join(ENGINES)}.")
     if options.max_n < 1:
         raise InputError(f"the largest length must be at least 1, not {options.max_n}")
-    if subject.stored is not None:
+    if isinstance(subject, Foreign):
+        subject.hold_lengths(options.max_n)
+    elif isinstance(subject, Subject) and subject.stored is not None:
         lengths = lengths_of(subject, options)
         for n in lengths:
             # A temperature depends on n alone, or on i alone: both run through all their values here.
@@ -308,7 +343,7 @@ class _Campaign:
     """The tallies of one check, by length; what is there when it is interrupted is its partial result."""
 
     def __init__(
-        self, subject: Subject, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
+        self, subject: Target, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
     ) -> None:
         self.subject, self.options, self.progress, self.crew, self.memory = subject, options, progress, crew, memory
         self.lengths = lengths_of(subject, options)
@@ -322,7 +357,7 @@ class _Campaign:
     def run(self) -> None:
         """Tally every planned word that is not in a tally yet."""
         subject, options = self.subject, self.options
-        if subject.sharpness is not None:
+        if subject.one_network or not isinstance(subject, Subject):
             self._tally(None, self._shards())
             return
 
@@ -352,7 +387,10 @@ class _Campaign:
                 if done < len(shard.words):
                     yield Shard(shard.n, shard.words[done:]) if done else shard
 
-        job = Job(Judges, (self.subject, prepared, self.options.dps, self.options.engine))
+        subject, dps, engine = self.subject, self.options.dps, self.options.engine
+        job = Job(NetworkJudge, (subject, dps, engine))
+        if isinstance(subject, Subject):
+            job = Job(Judges, (subject, prepared, dps, engine))
         with closing(self.crew.run(job, left())) as parts:
             for plan, part in parts:
                 with held():
@@ -379,20 +417,30 @@ class _Campaign:
         if self.progress is not None:
             wrong = sum(one.soft_mismatches + one.hard_mismatches for one in self.tallies.values())
             undecided, total = sum(one.undecided for one in self.tallies.values()), max(self.total, self.done)
-            done = (self.measured + self.done) // 2 if self.subject.sharpness is None else self.done
+            done = (self.measured + self.done) // 2 if not self.subject.one_network else self.done
             self.progress(Progress(n, min(done, total), total, wrong, undecided, self.before))
 
     # ---- what it amounts to ----
 
     def finished(self) -> Iterator[LengthResult]:
         """The result of every length of which a word was tried."""
+        subject = self.subject
+        if not isinstance(subject, Subject):
+            return
         for n, tally in sorted(self.tallies.items()):
-            if tally.words and self.subject.sharpness is not None:
-                yield budget_length(self.subject, tally, self.options.engine)
+            if tally.words and subject.one_network:
+                yield budget_length(subject, tally, self.options.engine)
             elif tally.words and n in self.plans:
-                yield theorem_length(self.subject, self.plans[n], tally)
+                yield theorem_length(subject, self.plans[n], tally)
 
-    def _mismatch(self, lengths: Sequence[LengthResult]) -> Mismatch | None:
+    def judged(self) -> Iterator[JudgedLength]:
+        """The same of a network that others made."""
+        if isinstance(self.subject, Foreign):
+            for _, tally in sorted(self.tallies.items()):
+                if tally.words > tally.unjudged:
+                    yield judged_length(self.subject, tally, self.options.engine)
+
+    def _mismatch(self, lengths: Sequence[Tried]) -> Mismatch | None:
         """The first mismatch of the lengths."""
         found: Mismatch | None = None
         for length in lengths:
@@ -402,14 +450,17 @@ class _Campaign:
     def _again(self, found: Mismatch | None) -> Mismatch | None:
         """A mismatch that `auto` prints, with the digits of balls."""
         subject, options = self.subject, self.options
-        if found is None or not found.refutes or subject.sharpness is None or options.engine != AUTO:
+        if found is None or not found.refutes or not subject.one_network or options.engine != AUTO:
+            return found
+        if not isinstance(subject, Subject):  # its enclosures are wide of no decision
             return found
         return settle_mismatch(found, Judge(subject, subject.program, None, options.dps, BALL).answer)
 
     def result(self, partial: bool) -> CheckResult:
         """The whole result; an interruption while a mismatch is run again leaves it as it was found."""
-        lengths = tuple(self.finished())
-        mismatch = self._mismatch(lengths)
+        lengths, judged = tuple(self.finished()), tuple(self.judged())
+        every = any(length.layers for length in lengths)
+        mismatch = self._mismatch([*lengths, *judged])
         try:
             if not partial:
                 with interruptible():
@@ -421,7 +472,8 @@ class _Campaign:
         subject, options, broken = self.subject, self.options, () if self.prepared is None else self.prepared.broken
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
-        verdict, reach = judge(lengths, mismatch, violation, options.engine, escalated, partial, options.max_n)
+        found: list[Told] = [*lengths, *judged]
+        verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, options.max_n)
         reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
         return CheckResult(
             input=subject.name,
@@ -445,6 +497,7 @@ class _Campaign:
             partial=partial,
             undecided_word=stuck,
             against=subject.against,
+            judged=judged,
         )
 
     def _violation(self, tally: Tally) -> Violation | None:
@@ -582,6 +635,24 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
     )
 
 
+def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
+    """One length of a network that others made."""
+    _, numbers = settle(tally, engine)
+    margin, possible = tally.extremes.get(MARGIN), count_words(len(subject.alphabet), tally.n)
+    return JudgedLength(
+        n=tally.n,
+        words=tally.words - tally.unjudged,
+        unjudged=tally.unjudged,
+        possible=possible,
+        exhaustive=tally.words == possible,
+        mismatches=tally.soft_mismatches,
+        undecided=tally.undecided,
+        digits=tally.digits,
+        margin=numbers.get(MARGIN),
+        margin_word=None if margin is None else margin.word,
+    )
+
+
 def _counts(subject: Subject, tally: Tally) -> dict[str, Any]:
     possible = count_words(len(subject.alphabet), tally.n)
     counts = {name: getattr(tally, name) for name in COUNTS}
@@ -703,19 +774,22 @@ def fit(what: str, points: Sequence[tuple[int, Fraction]]) -> Growth:
 
 
 def judge(
-    lengths: Sequence[LengthResult],
+    lengths: Sequence[Told],
     mismatch: Mismatch | None,
     violation: Violation | None,
     engine: str,
     escalated: int = 0,
-    partial: bool = False,
+    every: bool = False,
     max_n: int = LARGEST_LENGTH,
 ) -> tuple[Verdict, str]:
     """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
-    earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned."""
+    earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned; `every`:
+    every error bound was held too."""
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
+        if mismatch.direct:
+            what = f"it is wrong on a word of length {len(mismatch.word)}, {shortest(lengths, len(mismatch.word))}"
         found.append((mismatch.certain(engine), what))
     if violation is not None:
         found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
@@ -729,7 +803,6 @@ def judge(
     if undecided:
         total = sum(length.words for length in lengths)
         return Verdict.UNDECIDED, f"{no_answer(undecided, total)}; the others agree"
-    every = any(length.layers for length in lengths)
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
@@ -740,6 +813,12 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
     """The verdict where something contradicts a claim: a certain contradiction (True) before one that mpmath saw."""
     certain, what = max(found, key=lambda one: one[0])
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
+
+
+def shortest(lengths: Sequence[Tried], n: int) -> str:
+    """What may be said of a wrong word of length n: it is the shortest only if all shorter ones were tried."""
+    whole = {length.n for length in lengths if length.exhaustive}
+    return "the shortest: all shorter words were tried" if whole >= {*range(1, n)} else "the shortest found"
 
 
 class Tried(Protocol):
@@ -760,6 +839,14 @@ class Tried(Protocol):
     @property
     def exhaustive(self) -> bool:
         """Whether these are all."""
+
+
+class Told(Tried, Protocol):
+    """The same, with what was found."""
+
+    @property
+    def undecided(self) -> int:
+        """Words without an answer."""
 
 
 def words_tried(found: Sequence[Tried], max_n: int) -> str:

@@ -14,7 +14,7 @@ from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.parting import explained
 from hardsim.checking.prove import prove_attention, prove_subject
 from hardsim.checking.result import AUTO, UNASKED, CheckResult, Verdict
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import Subject, Target
 from hardsim.errors import Contradiction
 from hardsim.program.regimes import REGIMES
 
@@ -24,8 +24,11 @@ LONGEST_MODEL = 24
 """The same for programs, in positions of the padded word."""
 
 
+NO_PROOF = "there is no proof for networks that others made yet, so that words alone are certified"
+
+
 def check_with_proof(
-    subject: Subject,
+    subject: Target,
     options: CheckOptions,
     progress: Report | None = None,
     crew: Crew | None = None,
@@ -43,6 +46,9 @@ def check_with_proof(
         InputError: as `check_subject`.
         Contradiction: if a word contradicts a proof.
     """
+    if not isinstance(subject, Subject):
+        result = check_subject(subject, options, progress, crew, memory)
+        return replace(result, proof=UNASKED + NO_PROOF) if result.agreed and not result.partial else result
     return explained(subject, options, _combined(subject, options, progress, crew, memory))
 
 

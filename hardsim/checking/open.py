@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hardsim.checking.engines import HardRunner
+from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, lower
@@ -39,6 +40,7 @@ from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.valuations import Alphabet, Numbering, Valuations, listed, same_spelling, same_symbols, told_of
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import written_word
+from hardsim.network.dense import Network
 from hardsim.network.model import LengthTable, Schedule, Transformer
 from hardsim.network.reader import Reader
 from hardsim.network.store import Users, read_transformer, transformer_json
@@ -58,6 +60,10 @@ from hardsim.program.file import (
 from hardsim.program.model import Program
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES, regime_named
 from hardsim.program.sharpness import Budget, choose
+from hardsim.reading.folder import described, network_of
+from hardsim.reading.network_json import FORMAT as NETWORK
+from hardsim.reading.network_json import read_network_json
+from hardsim.reading.tensors import Stored, is_network_folder, is_weights_name, read_folder
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
@@ -108,6 +114,14 @@ class Input:
     """What it is held against in place of its own semantics."""
     document: str = ""
     """The JSON that a compiled formula or a model was read from."""
+    foreign: Foreign | None = None
+    """A network that others made; it has nothing that is compiled."""
+    stored: Stored | None = None
+    """What it was read from, if that was a folder."""
+    described: tuple[tuple[str, str], ...] = ()
+    """What was read of it."""
+    wants: Callable[[Word], Any] | None = None
+    """A function that says what is wanted of it."""
 
     @property
     def regimes(self) -> bool:
@@ -143,14 +157,33 @@ class Input:
             f"its accept: and reject: words were written for at: {self.file.at}, so with --at {at} they are not judged",
         )
 
+    def network(self, options: ModelOptions) -> Foreign:
+        """The network that others made, with what it is held against.
+
+        Raises:
+            InputError: if an option is for what is compiled, or a file cannot say what its outputs should be.
+        """
+        if self.foreign is None:
+            raise InvariantError(f"{self.name} is {KINDS[self.kind]}")
+        if self.wants is not None:
+            return judging(self.foreign, self.wants, named_function(self.wants))
+        found = self.foreign if options.at is None else _read_at(self.foreign, options.at)
+        return found if self.against is None else self.against.deciding(found)
+
     def compile(self, options: ModelOptions) -> Subject:
         """The subject to check: compiled with these options, or the stored network.
 
         Raises:
             SourceError: see `compile_formula`.
             Unsupported: if a program has a score for which there is no construction.
-            InputError: if an option contradicts a stored network, which was compiled with its own.
+            InputError: if an option contradicts a stored network, which was compiled with its own; if it is a network
+                that others made.
         """
+        if self.foreign is not None:
+            told = f"{self.name} is {KINDS[self.kind]}: it has no hard attention, which is what this is about"
+            raise InputError(
+                told, "For such networks there are show, eval, check --against, prove --against and heads."
+            )
         subject = self._compiled(options)
         return subject if self.against is None else self.against.judging(subject)
 
@@ -189,7 +222,22 @@ KINDS: dict[Opened, str] = {
     "srasp": "an S-RASP program",
     "ahat": "a hard-attention model",
     "re": "a regular expression",
+    "network": "a network that others made",
 }
+COMPILED = "regime beta tau single_head counting epsilon"
+"""The options of what is compiled, which have no meaning for a network that others made."""
+
+
+def named_function(function: Callable[..., Any]) -> str:
+    """What a function is called, in reports."""
+    inner = getattr(function, "function", function)
+    name = getattr(inner, "__name__", type(inner).__name__)
+    return "a function" if name == "<lambda>" else f"the function {name}"
+
+
+def _read_at(foreign: Foreign, at: At) -> Foreign:
+    network = foreign.network
+    return replace(foreign, network=replace(network, readout=replace(network.readout, at=at)))
 
 
 def _sharpened(made: Subject, options: ModelOptions) -> Subject:
@@ -251,6 +299,12 @@ def read_input(
         SourceError: if the formula or program is wrong, or an example is.
     """
     place = located(path)
+    if is_network_folder(place) or is_weights_name(place):
+        for option, value in (("--alphabet", alphabet), ("--props", props), ("--dialect", dialect)):
+            if value is not None:
+                told = f"{path} is {KINDS['network']}: {option} is for what is written in a language"
+                raise InputError(told, f"Leave out {option}.")
+        return of_stored(read_folder(place), path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
     if beside is not None and alphabet is None and not (place.endswith(_DECLARING) or _declared(data)):
         found = _read_beside(data, place, path, beside, dialect)
@@ -267,6 +321,8 @@ def declares(path: str) -> bool:
     """Whether a file says its own alphabet: C-RASP programs, formulas and expressions may leave it to whoever reads
     them. InputError if it cannot be read; of what it says otherwise nothing is judged."""
     place = located(path)
+    if is_network_folder(place) or is_weights_name(place):
+        return True
     return place.endswith(_DECLARING) or _declared(read_bytes(place, LARGEST_TEXT, others=example_names))
 
 
@@ -310,15 +366,47 @@ def _read_beside(data: bytes, place: str, name: str, alphabet: Alphabet, dialect
     return of_formula(parse.parse_text(data, name, alphabet=alphabet, dialect=dialect), sha256)
 
 
+def of_stored(stored: Stored, name: str) -> Input:
+    """A network that others made.
+
+    Raises:
+        InputError: naming what is not understood of it.
+    """
+    network, title = network_of(stored)
+    return of_network(network, name, stored.sha256, title, stored, tuple(described(stored, network)))
+
+
+def of_network(
+    network: Network,
+    name: str,
+    sha256: str,
+    title: str,
+    stored: Stored | None = None,
+    told: tuple[tuple[str, str], ...] = (),
+) -> Input:
+    """The same of a network that is understood."""
+    symbols = network.symbols
+    if not symbols:
+        hint = "Words need one token at least that does not stand before or after every word."
+        raise InputError(f"{name}: no token is left that words could be made of", hint)
+    made = Foreign(name=name, sha256=sha256, kind="network", alphabet=symbols, title=title, network=network)
+    return Input(name, sha256, symbols, "network", title=title, foreign=made, stored=stored, described=told)
+
+
 def of_document(data: bytes, name: str) -> Input:
-    """A compiled formula, or a hard-attention model.
+    """A compiled formula, a hard-attention model, or a network written down by hand.
 
     Raises:
         InputError: if it is none of them, naming the place inside the document.
     """
     sha256, document = digest(data), read_json(data, name)
-    kind = document.field("format").choice({FORMAT: FORMAT, AHAT: AHAT}.__getitem__, f"{FORMAT}, {AHAT}")
+    formats = (FORMAT, AHAT, NETWORK)
+    kind = document.field("format").choice(dict(zip(formats, formats, strict=True)).__getitem__, ", ".join(formats))
     text = data.decode("utf-8-sig")
+    if kind == NETWORK:
+        network = read_network_json(document)
+        found = of_network(network, name, sha256, "network JSON", told=tuple(described(None, network)))
+        return replace(found, text=text, document=text)
     if kind == AHAT:
         made = _of_ahat(read_ahat(document), name, sha256)
         return Input(name, sha256, made.alphabet, "ahat", text, made.title, made=made, document=text)
@@ -365,7 +453,7 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
     """
     result: list[str] = []
     for path in paths:
-        if not is_directory(path):
+        if not is_directory(path) or is_network_folder(path):
             result.append(path)
             continue
         found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith(SUFFIXES))
@@ -537,6 +625,45 @@ class Semantics:
         meant = self.over(subject.alphabet)
         examples = (*subject.examples, *((word, None) for word in meant.examples))
         return replace(subject, oracle=meant.oracle, against=self.name, examples=examples, pins=True)
+
+    def deciding(self, foreign: Foreign) -> Foreign:
+        """A network that others made, whose single output is to be above its level where this semantics accepts.
+
+        Raises:
+            InputError: if it has several outputs, or no token for a symbol.
+        """
+        network = foreign.network
+        readout = network.readout
+        if len(network.outputs) != 1 or readout.decide != "above":
+            what = "is a number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
+            told = f"{foreign.name} {what}, and {self.name} says only which words are accepted"
+            hint = "What is missing is which output says so (`output NAME:`) and how (`decide:`, `at:`). In Python: "
+            hint += "hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
+            raise InputError(told, hint)
+        symbols = list(listed_symbols(self.alphabet))
+        unknown = [symbol for symbol in symbols if symbol not in network.ids]
+        if unknown:
+            told = f"{foreign.name} has no token {unknown[0]}, which is a symbol of {self.name}"
+            hint = f"Its tokens are: {' '.join(list(network.ids)[:20])}"
+            raise InputError(told, hint)
+        at: At = "first" if readout.at == "first" else "last"
+        read = replace(readout, at=at, alphabet=tuple(symbols))
+        made = replace(foreign, network=replace(network, readout=read), alphabet=self.alphabet)
+        longest = network.longest
+        examples = tuple((word, None) for word in self.examples if longest is None or len(word) <= longest)
+        return replace(judging(made, self.oracle, self.name, accepts=True), examples=examples, pins=True)
+
+
+def listed_symbols(alphabet: Alphabet) -> Sequence[str]:
+    """All symbols of an alphabet.
+
+    Raises:
+        InputError: if they are sets of propositions, which no token of a network is.
+    """
+    if isinstance(alphabet, Valuations):
+        told = "words are over sets of propositions here, and the tokens of a network are symbols"
+        raise InputError(told, "Give a file with an alphabet: of symbols.")
+    return alphabet
 
 
 def _shown(alphabet: Alphabet) -> str:

@@ -23,10 +23,12 @@ from hardsim.records import (
     Count,
     Digest,
     Exact,
+    Lower,
     Measured,
     Natural,
     Positive,
     Record,
+    Upper,
     limits,
     one_of,
     short,
@@ -49,10 +51,12 @@ FormulaText: TypeAlias = Annotated[str | None, "A formula's text; null for anyth
 Title: TypeAlias = Annotated[str | None, "What anything else says of itself; null for a formula."]
 Reach: TypeAlias = Annotated[str, "How far the verdict reaches, in words."]
 Partial: TypeAlias = Annotated[bool, "Whether the run was interrupted."]
-Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re"]
+Opened: TypeAlias = Literal["ltl", "srasp", "ahat", "re", "network"]
 """The kinds of inputs that are opened."""
 InputKind: TypeAlias = Annotated[
-    str, one_of(*get_args(Opened)), "A formula, a program, a hard-attention model, or a regular expression."
+    str,
+    one_of(*get_args(Opened)),
+    "A formula, a program, a hard-attention model, a regular expression, or a network that others made.",
 ]
 Against: TypeAlias = Annotated[
     str | None, "The file of --against, whose semantics is the oracle in place of the input's own; null: none."
@@ -74,7 +78,7 @@ ENGINES = (AUTO, FLOAT64, BALL, MPMATH)
 """The arithmetics in which the softmax network can be run (see `checking.engines`)."""
 OBSERVED_MISMATCH = "a mismatch in mpmath (no rigorous enclosure), which is not certified"
 CERTIFY = f"--engine {BALL} certifies it, or shows that there is none"
-UNSETTLED = "hard attention undecided"
+UNSETTLED, DIRECT = "hard attention undecided", "soft/oracle"
 NOT_DECIDED = "not decided"
 UNASKED = "not asked: "
 """How a text begins that says why the prover was not asked."""
@@ -128,11 +132,17 @@ class Mismatch(Record):
     """An acceptor's output; None if none was reached or known."""
     decided: bool = True
     """Whether an answer of the network was reached; if not, `soft` means nothing."""
+    direct: bool = False
+    """Whether the network, which others made, has no hard attention and is held against the oracle itself."""
 
     @property
     @written
-    def kind(self) -> Annotated[str, one_of("soft/hard", "hard/oracle", "soft/hard and hard/oracle", UNSETTLED)]:
+    def kind(
+        self,
+    ) -> Annotated[str, one_of("soft/hard", "hard/oracle", "soft/hard and hard/oracle", UNSETTLED, DIRECT)]:
         """Which pair disagrees; where hard attention decides nothing, softmax cannot disagree with it."""
+        if self.direct:
+            return DIRECT
         pairs = [
             ("soft/hard", self.decided and settled(self.hard) and self.soft != self.hard),
             ("hard/oracle", self.oracle is not None and self.oracle != self.hard),
@@ -285,6 +295,30 @@ class LengthResult(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class JudgedLength(Record):
+    """All words tried of one length, on a network that others made."""
+
+    n: Length
+    words: Natural
+    """Words judged."""
+    unjudged: Natural
+    """Words of which nothing is wanted; they do not count as tried."""
+    possible: Possible
+    exhaustive: bool
+    """Whether these are all words of the length."""
+    mismatches: Natural
+    """Words on which the network certainly is wrong."""
+    undecided: Natural
+    """Words on which it is not certain whether it is."""
+    digits: Digits
+    margin: Lower | None
+    """At most the least distance of a judged output from a wrong answer; negative: one is wrong. None: nothing was
+    judged, or no margin was found."""
+    margin_word: Word | None
+    """The first word that may have the least margin."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Tie(Record):
     """The shortest length at which a head has a tie: of the model as it was given, before weights are added that break
     ties."""
@@ -372,7 +406,7 @@ class ModelFacts(Record):
     """Non-zero parameters."""
     temperature: str
     """An expression in n and i, or that it is Theorem 26's."""
-    at: Annotated[str, one_of("first", "last")] = "last"
+    at: Annotated[str, one_of("first", "last", "each")] = "last"
     """The position at which the answer is read."""
     regime: Regime | None = None
     """The regime that it was compiled for."""
@@ -416,7 +450,7 @@ class CheckResult(Record):
     samples: Natural | None
     """Random words per sampled length; None: 20 up to length 16, 4 beyond."""
     lengths: tuple[LengthResult, ...]
-    """What was found, length by length."""
+    """What was found, length by length; of a network that others made `judged` has it."""
     verdict: Verdict
     """How far the answer reaches; OBSERVED is what mpmath found, agreement or a mismatch, which is not certified:
     `mismatch` and `violation` say which."""
@@ -441,6 +475,8 @@ class CheckResult(Record):
     command: str | None = None
     """The command line that shows more of the word of `mismatch`, quoted for a shell."""
     against: Against = None
+    judged: tuple[JudgedLength, ...] = ()
+    """What was found of a network that others made, length by length."""
 
     @property
     def summary(self) -> str:
@@ -456,7 +492,35 @@ class CheckResult(Record):
     @written
     def words(self) -> Natural:
         """Words tried."""
-        return sum(length.words for length in self.lengths)
+        return sum(length.words for length in self.lengths) + sum(length.words for length in self.judged)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OutputEnds(Record):
+    """One output at one place, between two ends."""
+
+    output: str
+    """Its name."""
+    low: Lower | None
+    """A number that it is not below; None where none was found."""
+    high: Upper | None
+    """A number that it is not above."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PlaceOutputs(Record):
+    """What a network that others made says after one token."""
+
+    position: Natural
+    """Of all tokens that are read, from 0."""
+    token: str
+    """The token."""
+    answer: str | None
+    """What its outputs certainly say; None where they do not."""
+    wanted: str | None
+    """What is wanted; None where nothing is."""
+    outputs: tuple[OutputEnds, ...]
+    """All outputs."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -485,6 +549,10 @@ class Evaluation(Record):
     """Largest error at the end, upper end of its enclosure, or the bound if that lies in it."""
     bound: Measured | None = None
     """What theory promises of the error."""
+    places: tuple[PlaceOutputs, ...] = ()
+    """The outputs of a network that others made, at each place where it is read."""
+    right: bool | None = None
+    """Whether such a network says what is wanted; None where nothing is, or it is not decided."""
 
     @property
     def summary(self) -> str:
@@ -494,6 +562,9 @@ class Evaluation(Record):
     @property
     def mismatch(self) -> Mismatch | None:
         """The mismatch, if two of the answers differ."""
+        if self.places:
+            wrong = Mismatch(self.word, self.oracle, None, self.soft, self.output, self.decided, direct=True)
+            return wrong if self.right is False else None
         found = Mismatch(self.word, self.oracle, self.hard, self.soft, self.output, self.decided)
         return found if found.refutes else None
 
@@ -503,6 +574,8 @@ class Evaluation(Record):
         """Whether all answers are the same; None where one is missing and no two differ."""
         if self.mismatch is not None:
             return False
+        if self.places:
+            return self.right
         return True if self.decided and settled(self.hard) else None
 
 

@@ -6,6 +6,7 @@ Formulas, S-RASP programs and files of weights are subjects alike. `checking.ope
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,28 +54,73 @@ class ModelOptions:
     epsilon: Fraction | None = None
 
 
-@dataclass(frozen=True)
-class Subject:
-    """One thing to check. `sha256` is that of the input (a file's bytes, an expression's text).
-
-    `alphabet` is that of the words that are tried; `prepared` makes of such a word the one that is run (a program pads
-    it). With a `sharpness`, the budget of a regime, there is one network for every length, `stored`; else each length
-    has Theorem 26's temperature for `epsilon`, or the `schedule` that was given or came with a softmax model.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Target(ABC):
+    """One thing to check, whatever it is. `sha256` is that of the input (a file's bytes, an expression's text),
+    `alphabet` that of the words that are tried."""
 
     name: str
     sha256: str
     kind: Opened
-    program: Program
     alphabet: Alphabet
     examples: tuple[tuple[Word, Any], ...] = ()
     pins: bool = False
     """Whether it was read as a formula or program, whose examples are run whatever the longest length is."""
     title: str = ""
-    oracle: Callable[[Word], Answer] | None = None
+    oracle: Callable[[Word], Any] | None = None
     """The semantics; None for what is its own specification."""
     against: str | None = None
     """The name of the file whose semantics `oracle` is, where that is not its own."""
+
+    @property
+    def formula_text(self) -> str | None:
+        """The formula, as written; None for anything else."""
+        return self.title if self.kind == "ltl" else None
+
+    @property
+    def file_title(self) -> str | None:
+        """What anything but a formula says of itself."""
+        return None if self.kind == "ltl" else self.title
+
+    @property
+    @abstractmethod
+    def facts(self) -> ModelFacts:
+        """The network in numbers."""
+
+    @property
+    @abstractmethod
+    def acceptor(self) -> bool:
+        """Whether it accepts or rejects; otherwise it maps words to words, or to lists of integers."""
+
+    @property
+    @abstractmethod
+    def one_network(self) -> bool:
+        """Whether there is one network for every length."""
+
+    @property
+    def regime(self) -> str | None:
+        """The regime, if it has one."""
+        return None
+
+    @abstractmethod
+    def positions(self, n: int) -> int:
+        """How many positions are run for a word of n symbols."""
+
+    @abstractmethod
+    def oracles(self, words: Sequence[Word]) -> list[Any] | None:
+        """What the semantics says of words of one length, all at once if it can; None where there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject(Target):
+    """Hard attention, and the softmax network made of it.
+
+    `prepared` makes of a word the one that is run (a program pads it). With a `sharpness`, the budget of a regime,
+    there is one network for every length, `stored`; else each length has Theorem 26's temperature for `epsilon`, or the
+    `schedule` that was given or came with a softmax model.
+    """
+
+    program: Program
     prepared: Callable[[Word], Word] = tuple
     guard: Callable[[Sequence[Word], HardTrace], None] | None = None
     """Raises where the exact run of some words leaves the range that the construction covers."""
@@ -121,19 +167,18 @@ class Subject:
     # ---- what it is ----
 
     @property
-    def formula_text(self) -> str | None:
-        """The formula, as written; None for anything else."""
-        return self.title if self.kind == "ltl" else None
-
-    @property
-    def file_title(self) -> str | None:
-        """What anything but a formula says of itself."""
-        return None if self.kind == "ltl" else self.title
-
-    @property
     def acceptor(self) -> bool:
         """Whether it accepts or rejects; otherwise it maps words to words, or to lists of integers."""
         return not self.program.maps
+
+    @property
+    def one_network(self) -> bool:
+        """Whether a regime's sharpness makes one network for every length."""
+        return self.sharpness is not None
+
+    def positions(self, n: int) -> int:
+        """Those of the word as it is run, and a beginning of sequence."""
+        return len(self.prepared((self.alphabet[0],) * n)) + self.program.bos
 
     @property
     def exact(self) -> bool:

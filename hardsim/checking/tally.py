@@ -90,6 +90,8 @@ class Tally:
     soft_mismatches: int = 0
     hard_mismatches: int = 0
     undecided: int = 0
+    unjudged: int = 0
+    """Words of which nothing is wanted, which are among `words`."""
     escalated: int = 0
     digits: int = 0
     extremes: dict[Place, Extreme] = field(default_factory=dict)
@@ -158,7 +160,7 @@ class Tally:
 
     def merge(self, other: Tally, order: Sequence[str]) -> None:
         """Add the words of another tally of the same length, which come after those of this one."""
-        for name in (*COUNTS, "escalated"):
+        for name in (*COUNTS, "unjudged", "escalated"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for what, found in other.extremes.items():
             self._keep(what, found)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hardsim.checking.campaign import CheckOptions, default_workers
+from hardsim.checking.campaign import CheckOptions, asked, default_workers
 from hardsim.checking.checkpoint import Checkpoint, checkpoint_of, remembering
 from hardsim.checking.combined import check_with_proof
 from hardsim.checking.crews import Crews, crews
+from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.options import ALL, Request
 from hardsim.checking.result import AUTO, MPMATH, CheckResult, Verdict
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import Subject, Target
 from hardsim.cli.estimate import announce, bar, check_cost
 from hardsim.cli.pin import hold_pinnable, hold_placed, pin
 from hardsim.cli.session import Session, Telling, session
@@ -45,7 +47,8 @@ def command(request: Request) -> None:
         tables = current.tables(given)
         listing = Listing(current.screen, [one.name for one in given], request.regime == ALL)
         blocks = tables or not current.several(given)
-        current.all(given, _Work(current, staff, tables, None if blocks else listing, kept).check)
+        work = _Work(current, staff, tables, None if blocks else listing, kept)
+        current.all(given, work.check, work.network)
         if len(current.found) > 1 and not request.quiet:
             if blocks:
                 print_list(current.screen, current.found)
@@ -80,11 +83,14 @@ class _Work:
 
     def check(self, subject: Subject) -> None:
         """Check one subject."""
-        request = self.current.request
-        options = CheckOptions(
-            request.max_n, request.exhaustive, request.samples, request.seed, request.dps, engine=request.engine
-        )
-        self.current.precision(subject, request.max_n)
+        self.current.precision(subject, self.current.request.max_n)
+        self._run(subject, asked(self.current.request, subject))
+
+    def network(self, subject: Foreign) -> None:
+        """Check a network that others made."""
+        self._run(subject, asked(self.current.request, subject))
+
+    def _run(self, subject: Target, options: CheckOptions) -> None:
         with held(), remembering(self.kept, subject.name, subject.regime) as memory:
             result = memory.result
             if result is None:
@@ -99,7 +105,7 @@ class _Work:
                     memory.finish(result)
             if not isinstance(result, CheckResult):  # an earlier run may have left anything
                 raise TypeError(f"a {type(result).__name__} where a result of a check is kept")
-            told = self._told(result, subject)
+            told = telling(result, subject.alphabet, self.tables, self.current.request.all_lengths, self.listing)
             self.current.show(result, told)
             left = f"the result of {result.input} is partial, it stands for the words tried until now"
             undecided = result.verdict is Verdict.UNDECIDED
@@ -122,24 +128,31 @@ class _Work:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."
         return f"the verdict is {result.verdict}, and --require {wanted.value.lower()} was given. {advice}"
 
-    def _told(self, result: CheckResult, subject: Subject) -> Telling:
-        """How a result is told."""
-        mismatch, violation, alphabet = result.mismatch, result.violation, subject.alphabet
-        word = result.undecided_word if mismatch is None else mismatch.word
 
-        def full(screen: Screen) -> None:
-            if self.listing is not None:
-                self.listing.add(result, alphabet)
-            else:
-                print_check(screen, result, alphabet, self.tables, self.current.request.all_lengths)
+def telling(
+    result: CheckResult,
+    alphabet: Sequence[str],
+    tables: bool,
+    all_lengths: bool = False,
+    listing: Listing | None = None,
+) -> Telling:
+    """How the result of a check is told: a block of its own, or a row of a listing."""
+    mismatch, violation = result.mismatch, result.violation
+    word = result.undecided_word if mismatch is None else mismatch.word
 
-        return Telling(
-            input=result.input,
-            regime=result.model.regime,
-            verdict=result.verdict,
-            reach=result.reach,
-            full=full,
-            brief=partial(print_verdict, result=result, alphabet=alphabet),
-            word=violation.word if word is None and violation is not None else word,
-            alphabet=alphabet,
-        )
+    def full(screen: Screen) -> None:
+        if listing is not None:
+            listing.add(result, alphabet)
+        else:
+            print_check(screen, result, alphabet, tables, all_lengths)
+
+    return Telling(
+        input=result.input,
+        regime=result.model.regime,
+        verdict=result.verdict,
+        reach=result.reach,
+        full=full,
+        brief=partial(print_verdict, result=result, alphabet=alphabet),
+        word=violation.word if word is None and violation is not None else word,
+        alphabet=alphabet,
+    )

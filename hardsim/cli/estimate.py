@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from math import log2
 from random import Random
 from typing import TYPE_CHECKING
@@ -24,9 +23,10 @@ from rich.progress import Progress as RichProgress
 from hardsim.checking import campaign
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
 from hardsim.checking.execution import Answer, Shard
+from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.result import AUTO, FLOAT64, Word
 from hardsim.checking.sharpening import plan_length, prepare_words
-from hardsim.checking.subject import Subject
+from hardsim.checking.subject import Subject, Target
 from hardsim.checking.words import count_words
 from hardsim.cli.streams import hushed, note
 from hardsim.errors import HardsimError, Undecided
@@ -177,12 +177,17 @@ def announce_words(name: str, words: Sequence[Word], run: Callable[[Word], objec
     foretell(f"{name}: {told}:", sum(cost(len(word) ** 2) for word in words), ". Ctrl-C ends it.")
 
 
-def check_cost(subject: Subject, options: CheckOptions) -> Cost | None:
+def check_cost(subject: Target, options: CheckOptions) -> Cost | None:
     """The cost of a check; None if it is little."""
     known: list[Answer] = []
 
     def run(words: list[Word]) -> None:
         n = len(words[0])
+        if isinstance(subject, Foreign):
+            known[:] = known or [NetworkJudge(subject, options.dps, options.engine)]
+            known[0](Shard(n, tuple(words)))
+            return
+        assert isinstance(subject, Subject)
         if subject.sharpness is not None:
             known[:] = known or [campaign.Judge(subject, subject.program, None, options.dps, options.engine)]
             known[0](Shard(n, tuple(words)))
@@ -210,21 +215,17 @@ def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions
     return _words_cost(target.subject, options, run, GRID if wanted.search else 1)
 
 
-def _words_cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
+def _words_cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
     campaign.hold_affordable(subject, options, range(1, options.max_n + 1))
     with suppress(HardsimError):  # the run itself will say it, with the word
         return _cost(subject, options, run, times)
     return None
 
 
-def _positions(subject: Subject, n: int) -> int:
-    return len(subject.prepared((subject.alphabet[0],) * n)) + subject.program.bos
-
-
-def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
+def _cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> Cost | None:
     """The cost of words that are each run so many times. None if it certainly is little: a word alone costs more than
     one of a batch."""
-    max_n, positions = options.max_n, partial(_positions, subject)
+    max_n, positions = options.max_n, subject.positions
 
     def upto(n: int) -> int:
         return count_requested(subject, replace(options, max_n=n))
@@ -258,7 +259,7 @@ def _cost(subject: Subject, options: CheckOptions, run: Run, times: int = 1) -> 
     return Cost(tuple(brackets), max_n)
 
 
-def _quick(subject: Subject, max_n: int, run: Run, words: int) -> bool:
+def _quick(subject: Target, max_n: int, run: Run, words: int) -> bool:
     """Whether so many words cannot take long, as few of some length show: what a length takes once, and each of its
     words, grow with the square of the length at most."""
     for n in sorted({min(max_n, n) for n in (TIMED_LENGTHS[0], TIMED_LENGTHS[-1])}):
@@ -270,7 +271,7 @@ def _quick(subject: Subject, max_n: int, run: Run, words: int) -> bool:
     # Of a batch an eighth at least is the words' own, however noisy the clock is.
     each = max((several - warm) / max(1, len(some) - 1), several / 8 / len(some))
     most = max_n * one + words * each
-    return most * (_positions(subject, max_n) / _positions(subject, n)) ** 2 < LONG / 2
+    return most * (subject.positions(max_n) / subject.positions(n)) ** 2 < LONG / 2
 
 
 def _line(sizes: Sequence[float], seconds: Sequence[float]) -> Callable[[float], float]:
@@ -280,12 +281,12 @@ def _line(sizes: Sequence[float], seconds: Sequence[float]) -> Callable[[float],
     return lambda size: max(0.0, seconds[-1] + slope * (size - sizes[-1]))
 
 
-def _some_words(subject: Subject, n: int, most: int = 1) -> list[Word]:
+def _some_words(subject: Target, n: int, most: int = 1) -> list[Word]:
     rng = Random(n)
     return list(dict.fromkeys(tuple(rng.choice(subject.alphabet) for _ in range(n)) for _ in range(most)))
 
 
-def _batches(subject: Subject, options: CheckOptions, n: int, run: Run) -> tuple[int, float, float]:
+def _batches(subject: Target, options: CheckOptions, n: int, run: Run) -> tuple[int, float, float]:
     """A length, the seconds that any words of it take, and those that each word adds; when everything is warm."""
     words = _some_words(subject, n)
     one = min(seconds_of(run, words) for _ in range(TIMES))
@@ -368,7 +369,7 @@ def announce_model_proof(subject: Subject, min_n: int, max_n: int) -> None:
 def _size(subject: Subject, n: int) -> int:
     """What a length of a model or program costs, but for a factor and a summand: positions, where structure says enough
     of all its words at once, else the pairs of positions of every word."""
-    positions = _positions(subject, n)
+    positions = subject.positions(n)
     return positions if subject.structural else count_words(len(subject.alphabet), n) * positions**2
 
 

@@ -8,6 +8,7 @@ from itertools import starmap
 
 from hardsim.checking.campaign import CheckOptions
 from hardsim.checking.evaluate import evaluate, evaluate_together
+from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import Input
 from hardsim.checking.options import Request
@@ -19,7 +20,8 @@ from hardsim.cli.streams import note, say
 from hardsim.errors import InputError, Source
 from hardsim.files import read_stdin
 from hardsim.lang.words import parse_word
-from hardsim.report.check import NEXT_CERTIFY, model_line, print_evaluations, print_oracle_words
+from hardsim.report.check import NEXT_CERTIFY, model_line, next_arithmetic, print_evaluations, print_oracle_words
+from hardsim.report.network import print_outputs
 
 STDIN = "-"
 
@@ -38,7 +40,7 @@ def command(request: Request) -> None:
                 if one.kind == "re":  # which has no network to be missed
                     current.remark(one.name, None, request.idle(one), tell=note)
                     continue
-            current.each(one, partial(_evaluate, current, texts))
+            current.each(one, partial(_evaluate, current, texts), partial(_evaluate_network, current, texts))
 
 
 def _texts(words: list[str], files: list[str]) -> list[Source]:
@@ -69,6 +71,35 @@ def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
             answers = [(word, oracle(word)) for word in words]
             print_oracle_words(current.screen, answers, given.alphabet)
             current.found.append(OracleResult(given.name, given.kind, tuple(starmap(OracleAnswer, answers))))
+
+
+@held()
+def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -> None:
+    """All words on a network that others made; after an interruption those before it."""
+    words = [parse_word(text, subject.alphabet) for text in texts]
+    judge, engine = NetworkJudge(subject, current.request.dps, current.request.engine), current.request.engine
+    found, told = list[Evaluation](), Foresight(subject.name, "words")
+    try:
+        with interruptible():
+            for word in words:
+                found.append(judge.evaluation(word))
+                told(len(found), len(words))
+    except KeyboardInterrupt:
+        current.interrupted = True
+        say(f"interrupted: of {len(words)} words {len(found)} were evaluated")
+    partly, facts = len(found) < len(words), subject.facts
+    result = EvalResult(subject.name, "network", facts, engine, tuple(found), partly, subject.against)
+    current.found.append(result)
+    current.screen.line((subject.name, "bold"), f"  {model_line(facts)}")
+    print_outputs(current.screen, found, subject.alphabet)
+    undecided, wrong = sum(not one.decided for one in found), sum(one.right is False for one in found)
+    if undecided:
+        say(f"{subject.name}: {undecided} of {len(found)} words are undecided: {next_arithmetic(engine, foreign=True)}")
+    if wrong:
+        say(f"{subject.name}: {wrong} of {len(found)} words are not as {subject.against} wants them")
+    if wrong and engine == MPMATH:
+        say(f"OBSERVED, not certified. {NEXT_CERTIFY}")
+    current.conclude(not wrong, undecided > 0)
 
 
 @held()

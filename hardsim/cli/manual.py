@@ -356,7 +356,7 @@ COMMANDS = {
     "prove": Manual(
         "Is it right on all words up to a length?",
         PROVE,
-        f"files max_n min_n all_n certificate regime json | heads_only search {MODEL} epsilon engine dps "
+        f"files max_n min_n all_n certificate regime json | against heads_only search {MODEL} epsilon engine dps "
         f"workers pin tables {SHOWN} {INPUT}",
         {"max_n": 64},
     ),

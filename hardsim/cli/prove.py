@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from hardsim.checking import prove as proving
+from hardsim.checking.campaign import asked
 from hardsim.checking.certificate import certificate, certificate_text
+from hardsim.checking.combined import NO_PROOF, check_with_proof
+from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.options import Request
 from hardsim.checking.prove import UNUSED, ProofResult, hold_provable, plan_proof
 from hardsim.checking.result import Verdict
 from hardsim.checking.subject import Subject
-from hardsim.cli.estimate import announce_certificate, announce_model_proof, announce_proof, bar
+from hardsim.cli.check import telling
+from hardsim.cli.estimate import announce, announce_certificate, announce_model_proof, announce_proof, bar, check_cost
 from hardsim.cli.pin import hold_pinnable, hold_placed, pin
 from hardsim.cli.session import Session, Telling, session
 from hardsim.errors import InputError
@@ -36,7 +40,10 @@ def command(request: Request) -> None:
         hold_placed(request, given)
         if current.several(given) and target is not None:
             raise InputError("one certificate is of one input, and there are several", "Give one of them.")
-        current.all(given, _Work(current, current.tables(given), target).prove)
+        if request.against is not None and not given:
+            return  # what was wrong has been told
+        work = _Work(current, current.tables(given), target)
+        current.all(given, work.prove, work.network)
         if len(current.found) > 1 and not request.quiet:
             print_proofs(current.screen, current.found)
         pin(current, given)
@@ -50,9 +57,27 @@ class _Work:
     tables: bool
     target: Sink | None
 
+    def network(self, subject: Foreign) -> None:
+        """Of a network that others made nothing is proved yet: say so, and how far certified words reach."""
+        request, current = self.current.request, self.current
+        options = asked(request, subject)
+        with held():
+            current.remark(subject.name, None, NO_PROOF)
+            with bar(subject.name) as shown:
+                with interruptible():
+                    announce(subject.name, check_cost(subject, options), 1)
+                result = check_with_proof(subject, options, None if shown is None else shown.update)
+            told = telling(result, subject.alphabet, self.tables)
+            current.show(result, told)
+            left = f"the result of {result.input} is partial, it stands for the words tried until now"
+            current.conclude(result.agreed, True, left if result.partial else "", told)
+
     def prove(self, subject: Subject) -> None:
         """Prove one subject: of a formula by its heads, of a hard-attention model or program by its lengths."""
         request, regime = self.current.request, None
+        if request.against is not None:
+            told = f"{subject.name} was compiled here: a proof is about what was compiled, and not {request.against}"
+            raise InputError(told, "Leave out --against; `hardsim check --against` tries the words.")
         plan = plan_proof(subject, request)
         self.current.remark(plan.subject.name, None, plan.remark)
         if plan.by_heads:

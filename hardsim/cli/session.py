@@ -15,8 +15,9 @@ from typing import Any, cast
 import typer
 
 from hardsim.checking.engines import few_digits
+from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible, settle_signals
-from hardsim.checking.open import Input, Semantics, declares, expand_paths, read_expression, read_input
+from hardsim.checking.open import COMPILED, KINDS, Input, Semantics, declares, expand_paths, read_expression, read_input
 from hardsim.checking.options import ALL, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.subject import Subject
@@ -281,12 +282,21 @@ class Session:
 
     # ---- subjects ----
 
-    def each(self, given: Input, action: Callable[[Subject], None]) -> None:
-        """Act on an input: on a formula in every regime meant, once on anything else.
+    def each(
+        self, given: Input, action: Callable[[Subject], None], other: Callable[[Foreign], None] | None = None
+    ) -> None:
+        """Act on an input: on a formula in every regime meant, once on anything else, a network that others made by
+        the `other` action.
 
         Under `all` a regime that refuses the input is a note, unless every regime does.
         """
         options, made = self.request.options(), given.made
+        if given.foreign is not None and other is not None:
+            self.started = perf_counter()
+            with self.guard(given.name):
+                self._hold_stored(given)
+                other(given.network(options[0]))
+            return
         if given.formula is None or self.command != "bound":
             self.remark(given.name, None, self.request.idle(given), tell=note)
         if given.formula is None:
@@ -315,13 +325,28 @@ class Session:
         for different in {str(refusal): refusal for _, refusal in refusals}.values():
             self.fail(given.name, different)
 
-    def all(self, inputs: Iterable[Input], action: Callable[[Subject], None]) -> None:
+    def _hold_stored(self, given: Input) -> None:
+        """Refuse options of what is compiled for a network that others made; among several inputs say that they are for
+        the others."""
+        named = self.request.given(COMPILED).replace("_", "-")
+        if named and len(self.names) > 1:
+            self.remark(given.name, None, f"{named}: for what is compiled, and so not for this network", tell=note)
+        elif named:
+            told = f"{given.name} is {KINDS['network']}, which is taken as it is: {named} does not apply"
+            raise InputError(told, f"Leave out {named}.")
+
+    def all(
+        self,
+        inputs: Iterable[Input],
+        action: Callable[[Subject], None],
+        other: Callable[[Foreign], None] | None = None,
+    ) -> None:
         """Act on one input after the other; after an interruption, or a failure that ends the run, the others are left
         alone."""
         for given in inputs:
             if self.over:
                 break
-            self.each(given, action)
+            self.each(given, action, other)
 
     # ---- the end ----
 

@@ -1,9 +1,11 @@
-"""`hardsim show`: what a formula was compiled into, and the automaton of a regular expression."""
+"""`hardsim show`: what a formula was compiled into, the automaton of a regular expression, what was read of a
+network."""
 
 from __future__ import annotations
 
 from functools import partial
 
+from hardsim.checking.foreign import Foreign
 from hardsim.checking.open import Input
 from hardsim.checking.options import Request
 from hardsim.checking.subject import Subject
@@ -11,6 +13,7 @@ from hardsim.cli.session import Session, session
 from hardsim.cli.streams import note
 from hardsim.report.automaton import describe_automaton, print_automaton
 from hardsim.report.model import describe, print_model
+from hardsim.report.network import describe_network, print_network
 
 SHORT_LENGTH = 8
 """Bounds and precision are shown at this length and at --max-n."""
@@ -22,7 +25,7 @@ def command(request: Request) -> None:
         for given in current.read():
             automaton = describe_automaton(given, request.max_n)
             if automaton is None:
-                current.each(given, partial(_show, current, given))
+                current.each(given, partial(_show, current, given), partial(_show_network, current, given))
                 continue
             current.remark(given.name, None, request.idle(given), tell=note)
             current.found.append(automaton)
@@ -34,3 +37,9 @@ def _show(current: Session, given: Input, subject: Subject) -> None:
     report = describe(subject, sorted({min(SHORT_LENGTH, max_n), max_n}), given.warnings)
     current.found.append(report)
     print_model(current.screen, report)
+
+
+def _show_network(current: Session, given: Input, subject: Foreign) -> None:
+    report = describe_network(subject, given.described)
+    current.found.append(report)
+    print_network(current.screen, report)

@@ -33,6 +33,7 @@ from hardsim.checking.result import (
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_word
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
+from hardsim.report.network import print_judged
 from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text
 from hardsim.report.screen import GAP, Screen, columns
 from hardsim.visible import visible
@@ -63,6 +64,8 @@ def print_check(
     screen.facts([*titles(result), ("network", model_line(result.model))])
     print_shown(screen, result.shown, alphabet)
     lengths = result.lengths
+    if tables and result.judged:
+        print_judged(screen, result.judged, alphabet, all_lengths)
     if tables and lengths:
         longer = [length for length in lengths if length.n > result.max_n]  # of pinned words alone
         spans = grouped(lengths[: len(lengths) - len(longer)], all_lengths)
@@ -274,7 +277,7 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         screen.line(f"  not PROVED: {result.proof.removeprefix(UNASKED)}", hang=2)
     if result.undecided_word is not None:
         screen.word("The first of these words", result.undecided_word, alphabet)
-        screen.line(f"  {next_arithmetic(result.engine)}")
+        screen.line(f"  {next_arithmetic(result.engine, result.kind == 'network')}")
     mismatch = result.mismatch
     if mismatch is not None:
         screen.word("The shortest mismatching word" if mismatch.refutes else "The word", mismatch.word, alphabet)
@@ -307,6 +310,8 @@ def print_parting(screen: Screen, found: Parting | None, mismatch: Mismatch, spe
 
 def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = True) -> str:
     """What each says of a mismatching word; `rounds`: a network whose output shall be exactly 0 or 1."""
+    if mismatch.direct:
+        return f"wanted: {judged_text(mismatch.oracle)}; the network says: {judged_text(mismatch.soft)}"
     soft = answer_text(mismatch.soft, alphabet)
     if mismatch.output is not None:
         exactness = ", neither 0 nor 1" if rounds and mismatch.soft is None else ""
@@ -316,6 +321,13 @@ def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = Tru
         f"{oracle}hard attention: {answer_text(mismatch.hard, alphabet)}; "
         f"softmax: {soft if mismatch.decided else NOT_DECIDED}"
     )
+
+
+def judged_text(answer: Answer) -> str:
+    """What is wanted of a network, or what it says, by position where there are several."""
+    if not isinstance(answer, tuple):
+        return answer_text(answer, ())
+    return " ".join(NOTHING if one is None else str(one) for one in answer)
 
 
 def print_violation(screen: Screen, violation: Violation, alphabet: Sequence[str]) -> None:
@@ -329,10 +341,12 @@ def print_violation(screen: Screen, violation: Violation, alphabet: Sequence[str
         screen.line("  Next: if all words of the length were tried this is a defect of hardsim, please report it.")
 
 
-def next_arithmetic(engine: str) -> str:
+def next_arithmetic(engine: str, foreign: bool = False) -> str:
     """What a user can do about a word on which no answer was reached."""
     if engine == FLOAT64:
         return f"Next: float64 cannot tell on which side of a threshold a value lies; --engine {AUTO} goes on in balls."
+    if foreign:
+        return "Next: outputs are equal there, or on their threshold, or closer than ball arithmetic can tell."
     return (
         "Next: a value lies on a threshold, or closer to it than the limit of ball arithmetic can tell; a slightly "
         "different --beta or --tau moves it."
@@ -343,6 +357,8 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str:
     """What a user can do about a mismatch."""
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
+    if mismatch.direct:
+        return "Next: `hardsim eval`, with the same --against, shows the outputs on this word."
     if result.against is not None and "hard/oracle" in mismatch.kind:
         return f"Next: what was compiled says something else than {result.against}: correct one of the two."
     if not mismatch.refutes and result.model.specified:

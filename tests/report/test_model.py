@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
-from hardsim.checking.result import HeadResult
+from hardsim.checking.result import HeadResult, Opened
 from hardsim.checking.subject import Subject
 from hardsim.lang.arith import parse_arith
 from hardsim.network.numbers import Mask
@@ -48,6 +49,11 @@ MODEL = Program(
 )  # fmt: skip
 
 
+def _subject(name: str, kind: Opened, program: Program, **more: Any) -> Subject:
+    """A subject over a and b."""
+    return Subject(name=name, sha256="0" * 64, kind=kind, program=program, alphabet=("a", "b"), **more)
+
+
 def head_bounds(_: Subject, n: int) -> dict[str, HeadResult]:
     """What theory allows, here a simple number."""
     return {
@@ -62,14 +68,12 @@ def formula(monkeypatch: pytest.MonkeyPatch) -> ModelReport:
     monkeypatch.setattr("hardsim.report.model.head_bounds", head_bounds)
     budget = Budget(Fraction(4), parse_arith("1/n"))
     stored = assemble(FORMULA, budget)
-    return describe(
-        Subject("x.ltl", "0" * 64, "ltl", FORMULA, ("a", "b"), title="!O a", sharpness=budget, stored=stored), (8, 64)
-    )
+    return describe(_subject("x.ltl", "ltl", FORMULA, title="!O a", sharpness=budget, stored=stored), (8, 64))
 
 
 def model(program: Program = MODEL, warnings: Sequence[str] = ()) -> ModelReport:
     """A model, described."""
-    return describe(Subject("x.srasp", "0" * 64, "srasp", program, ("a", "b"), title="Some x"), (8,), warnings)
+    return describe(_subject("x.srasp", "srasp", program, title="Some x"), (8,), warnings)
 
 
 def lines_of(report: ModelReport) -> list[str]:

@@ -1,0 +1,368 @@
+"""Networks that others made, held against what they should compute: certified float64 on whole batches, and balls for
+the words that it cannot decide.
+
+Such a network has no hard attention and no semantics of its own. What it should say of a word is asked of a
+specification, the semantics of a file or a function; its outputs are known between two ends, and `wanted.Rule` holds
+these against that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from hardsim.checking.engines import FLOAT_DIGITS, MARGIN
+from hardsim.checking.execution import Shard
+from hardsim.checking.result import (
+    AUTO,
+    BALL,
+    FLOAT64,
+    MPMATH,
+    Answer,
+    Evaluation,
+    Mismatch,
+    ModelFacts,
+    OutputEnds,
+    PlaceOutputs,
+    Word,
+)
+from hardsim.checking.subject import Target
+from hardsim.checking.tally import Extreme, Tally, extreme, first_of
+from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hold_positions, told, unjudged
+from hardsim.errors import InputError, OutOfRange, Undecided
+from hardsim.network.dense import Network, Token
+from hardsim.run.dense_exact import DenseBalls, DenseDigits
+from hardsim.run.dense_float import DenseFloat
+from hardsim.run.float_trust import distrust
+from hardsim.run.soft import LOG_2, bounds
+
+DIGITS_OF_MPMATH = 50
+"""Decimal digits where nobody says how many."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A function from a word, a tuple of tokens as they are called where the network comes from, to what is wanted."""
+
+    function: Callable[[tuple[Token, ...]], Any]
+    tokens: Mapping[str, Token]
+
+    def __call__(self, word: Word) -> Any:
+        return self.function(tuple(self.tokens[symbol] for symbol in word))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Foreign(Target):
+    """A network that others made, and what it is held against, if that is known."""
+
+    network: Network
+    accepts: bool = False
+    """Whether what is wanted is that words are accepted or not."""
+
+    @property
+    def acceptor(self) -> bool:
+        """Whether what is wanted is a truth."""
+        return self.accepts
+
+    @property
+    def one_network(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The network in numbers."""
+        network = self.network
+        return ModelFacts(
+            layers=len(network.layers),
+            heads=len(network.heads),
+            dimension=network.dimension,
+            parameters=network.parameters,
+            temperature="1",
+            at=network.readout.at,
+            bos=bool(network.readout.before),
+        )
+
+    def positions(self, n: int) -> int:
+        """The tokens that are read."""
+        return self.network.readout.length(n)
+
+    @cached_property
+    def rule(self) -> Rule:
+        """How its outputs are judged."""
+        return Rule(self.network.outputs, self.network.readout)
+
+    def oracles(self, words: Sequence[Word]) -> list[Any] | None:
+        """What is wanted of words of one length."""
+        if self.oracle is None:
+            return None
+        many: Callable[[Sequence[Word]], list[Any]] | None = getattr(self.oracle, "many", None)
+        return [self.oracle(word) for word in words] if many is None else many(words)
+
+    def places(self, n: int, listed: bool) -> Sequence[int]:
+        """The positions, of all tokens that are read, where a word of n symbols is judged: with a list by position at
+        every symbol, else where the network is read, or at the last symbol if that is at each."""
+        readout = self.network.readout
+        if listed:
+            return range(len(readout.before), len(readout.before) + n)
+        places = readout.places(n)
+        return places if readout.at != "each" else places[-1:]
+
+    def wanted(self, words: Sequence[Word], raws: Sequence[Any], listed: bool) -> Wanted:
+        """What is wanted of the outputs at those places.
+
+        Raises:
+            InputError: if it is nothing that can be wanted, with the word.
+        """
+        judged: list[list[Judged]] = []
+        numbers: list[list[Sequence[Fraction]]] = []
+        for word, raw in zip(words, raws, strict=True):
+            if listed:
+                hold_positions(raw, word)
+            try:
+                here = [self.rule.place(one) for one in (raw if listed else [raw])]
+            except InputError as error:
+                raise InputError(f"on the word {' '.join(word)}: {error.message}", error.hint) from None
+            judged.append([one for one, _ in here])
+            numbers.append([one for _, one in here])
+        return Wanted(np.array(judged), np.array(numbers, dtype=object))
+
+    def hold_lengths(self, max_n: int) -> None:
+        """Hold that the table of positions has room for words of this length.
+
+        Raises:
+            OutOfRange: if it has not.
+        """
+        longest = self.network.longest
+        if longest is not None and max_n > longest:
+            told_of = f"{self.name}: the table of positions ends: words have at most {longest} symbols, not {max_n}"
+            raise OutOfRange(
+                told_of, f"--max-n {longest} goes as far as that." if longest > 0 else "Read less beside them."
+            )
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of the outputs of a word at its places, (1, places, outputs), and by which arithmetic."""
+
+    low: Ends
+    high: Ends
+    engine: str
+    digits: int
+
+
+class NetworkEngine:
+    """The outputs of a network, in the arithmetic of an `--engine`."""
+
+    def __init__(self, subject: Foreign, engine: str = AUTO, dps: int | None = None) -> None:
+        self.subject, self.engine = subject, engine
+        network = subject.network
+        self.floats = DenseFloat(network) if engine in (AUTO, FLOAT64) else None
+        self.digits = dps or DIGITS_OF_MPMATH
+        self.balls = DenseDigits(network, self.digits) if engine == MPMATH else None
+        self.exact = DenseBalls(network, 0 if dps is None else int(dps / LOG_2) + 1)
+
+    def enclosures(self, words: Sequence[Word], places: Sequence[int]) -> tuple[Ends, Ends] | None:
+        """Ends in float64 of the outputs on words of one length; None where float64 is not asked, or not to be
+        trusted in this process.
+
+        Raises:
+            Undecided: if float64 alone is asked for and not to be trusted.
+        """
+        if self.floats is None or (reason := distrust()) is not None:
+            if self.engine == FLOAT64 and reason is not None:
+                raise Undecided(reason)
+            return None
+        tokens = np.array([self.subject.network.read(word) for word in words], dtype=np.int64)
+        with np.errstate(all="ignore"):
+            mid, rad = self.floats.run(len(words[0]), tokens, places)
+            known = np.isfinite(mid) & np.isfinite(rad)
+            near = rad == 0
+            low = np.where(near, mid, np.nextafter(mid - rad, -inf))
+            high = np.where(near, mid, np.nextafter(mid + rad, inf))
+        return np.where(known, low, -inf), np.where(known, high, inf)
+
+    def alone(self, word: Word, places: Sequence[int], settled: Callable[[Ends, Ends], bool]) -> Found | None:
+        """The same of one word, in rationals: with as many bits as settle it, None where none do, or in mpmath."""
+        tokens = self.subject.network.read(word)
+        if self.balls is not None:
+            low, high = _ends(self.balls.run(len(word), tokens, places))
+            return Found(low, high, MPMATH, self.digits)
+        try:
+            rows, bits = self.exact.run(len(word), tokens, places, lambda rows: _settled(rows, settled))
+        except Undecided:
+            return None
+        return Found(*_ends(rows), BALL, int(bits * LOG_2))
+
+
+def _settled(rows: Sequence[Sequence[Any]], settled: Callable[[Ends, Ends], bool]) -> bool:
+    try:
+        return settled(*_ends(rows))
+    except Undecided:  # something has no bounds yet
+        return False
+
+
+def _ends(rows: Sequence[Sequence[Any]]) -> tuple[Ends, Ends]:
+    """Rational ends, (1, places, outputs)."""
+    low = np.empty((1, len(rows), len(rows[0])), dtype=object)
+    high = low.copy()
+    for place, row in enumerate(rows):
+        for index, value in enumerate(row):
+            low[0, place, index], high[0, place, index] = bounds(value)
+    return low, high
+
+
+class NetworkJudge:
+    """Tallies the words of shards: what the network says of each, held against what is wanted."""
+
+    def __init__(self, subject: Foreign, dps: int | None = None, engine: str = AUTO) -> None:
+        self.subject, self.rule = subject, subject.rule
+        self.engine = NetworkEngine(subject, engine, dps)
+
+    def __call__(self, shard: Shard) -> tuple[None, Tally]:
+        return None, self.tally(shard.words)
+
+    def tally(self, words: Sequence[Word]) -> Tally:
+        """What is found on words of one length."""
+        raws, order = self.subject.oracles(words) or [None] * len(words), self.subject.alphabet
+        total = Tally(len(words[0]))
+        for listed in (False, True):
+            chosen = [place for place, raw in enumerate(raws) if not unjudged(raw) and by_position(raw) is listed]
+            if chosen:
+                some = [words[place] for place in chosen], [raws[place] for place in chosen]
+                total.merge(self._judged(*some, listed), order)
+        total.unjudged = len(words) - total.words
+        total.words = len(words)
+        return total
+
+    def _judged(self, words: Sequence[Word], raws: Sequence[Any], listed: bool) -> Tally:
+        subject, order = self.subject, self.subject.alphabet
+        places = subject.places(len(words[0]), listed)
+        wanted = subject.wanted(words, raws, listed)
+        tally = Tally(len(words[0]), len(words))
+        left: Sequence[int] = range(len(words))
+        ends = self.engine.enclosures(words, places)
+        if ends is not None:
+            found = self.rule.compare(*ends, wanted)
+            sure = found.right | found.wrong
+            tally.digits = FLOAT_DIGITS
+            margins = extreme(1, (found.low, found.high), words, sure & np.isfinite(found.low))
+            if margins is not None:
+                tally.extremes[MARGIN] = margins
+            tally.soft_mismatches = int(found.wrong.sum())
+            for place in np.flatnonzero(found.wrong).tolist():
+                part = Found(ends[0][[place]], ends[1][[place]], FLOAT64, FLOAT_DIGITS)
+                one = self._mismatch(words[place], raws[place], part, listed)
+                tally.mismatch = first_of(tally.mismatch, one, order)
+            left = np.flatnonzero(~sure).tolist()
+        if self.engine.engine == FLOAT64:
+            tally.undecided, tally.stuck = len(left), words[left[0]] if left else None
+            return tally
+        for place in left:
+            self._alone(tally, words[place], raws[place], wanted.of([place]), listed)
+        return tally
+
+    def _alone(self, tally: Tally, word: Word, raw: Any, wanted: Wanted, listed: bool) -> None:
+        """Add one word, in the arithmetic of single words."""
+
+        def settled(low: Ends, high: Ends) -> bool:
+            found = self.rule.compare(low, high, wanted)
+            return bool(found.right[0] or found.wrong[0])
+
+        found = self.engine.alone(word, self.subject.places(len(word), listed), settled)
+        if found is None or not settled(found.low, found.high):
+            tally.undecided += 1
+            tally.stuck = tally.stuck or word
+            return
+        tally.digits = max(tally.digits, found.digits)
+        tally.escalated += found.engine == BALL
+        compared = self.rule.compare(found.low, found.high, wanted)
+        low, high = compared.low[0], compared.high[0]
+        if low > -inf:
+            margin = Extreme.of(1, (low, high), word)
+            known = tally.extremes.get(MARGIN)
+            tally.extremes[MARGIN] = margin if known is None else known.join(margin)
+        if compared.wrong[0]:
+            tally.soft_mismatches += 1
+            one = self._mismatch(word, raw, found, listed)
+            tally.mismatch = first_of(tally.mismatch, one, self.subject.alphabet)
+
+    def _mismatch(self, word: Word, raw: Any, found: Found, listed: bool) -> Mismatch:
+        said = [self.rule.answer(low, high) for low, high in zip(found.low[0], found.high[0], strict=True)]
+        wishes = [told(one) for one in (raw if listed else [raw])]
+        kept = [said[place] if wish is not None else None for place, wish in enumerate(wishes)]
+        return Mismatch(word, _answer(raw, wishes, listed), None, _answer(raw, kept, listed), direct=True)
+
+    # ---- single words ----
+
+    def evaluation(self, word: Word) -> Evaluation:
+        """Everything about one word: its outputs at every symbol, or where the network is read."""
+        subject, readout = self.subject, self.subject.network.readout
+        raws = subject.oracles([word])
+        raw = None if raws is None else raws[0]
+        listed = by_position(raw) or (raw is None and readout.at == "each")
+        places = subject.places(len(word), listed)
+        wishes: Sequence[Any] = [raw] * len(places)
+        if isinstance(raw, Sequence) and by_position(raw):
+            wishes = raw
+        wanted = subject.wanted([word], [wishes if listed else raw], listed)
+
+        def settled(low: Ends, high: Ends) -> bool:
+            compared = self.rule.compare(low, high, wanted)
+            said = [self.rule.answer(a, b) for a, b in zip(low[0], high[0], strict=True)]
+            return bool(compared.wrong[0]) or (bool(compared.right[0]) and None not in said)
+
+        ends, found = self.engine.enclosures([word], places), None
+        if ends is not None:
+            found = Found(*ends, FLOAT64, FLOAT_DIGITS)
+        if found is None or (not settled(found.low, found.high) and self.engine.engine == AUTO):
+            found = self.engine.alone(word, places, settled) or found
+        if found is None:
+            return Evaluation(word, None, None, None, 0, decided=False)
+        compared = self.rule.compare(found.low, found.high, wanted)
+        named = [str(token) for token in (*readout.before, *word, *readout.after)]
+        rows = [
+            PlaceOutputs(
+                place,
+                named[place],
+                self.rule.answer(low, high),
+                told(wish),
+                tuple(map(self._ends, subject.network.outputs, low, high)),
+            )
+            for place, wish, low, high in zip(places, wishes, found.low[0], found.high[0], strict=True)
+        ]
+        judged = not unjudged(raw)
+        right = True if compared.right[0] else False if compared.wrong[0] else None
+        said = [row.answer for row in rows]
+        return Evaluation(
+            word=word,
+            oracle=_answer(raw, [row.wanted for row in rows], listed) if judged else None,
+            hard=None,
+            soft=_answer(raw, said, listed),
+            digits=found.digits,
+            decided=right is not None if judged else None not in said,
+            margin=Fraction(compared.low[0]) if judged and -inf < compared.low[0] < inf else None,
+            places=tuple(rows),
+            right=right if judged else None,
+        )
+
+    def _ends(self, output: Token, low: Any, high: Any) -> OutputEnds:
+        return OutputEnds(str(output), *(Fraction(end) if -inf < end < inf else None for end in (low, high)))
+
+
+def _answer(raw: Any, texts: Sequence[str | None], listed: bool) -> Answer:
+    """What is said at some places as one answer: a truth alone stays one."""
+    if not listed and isinstance(raw, bool | np.bool_):
+        return {"True": True, "False": False}.get(str(texts[0]))
+    return tuple(texts)
+
+
+def judging(subject: Foreign, oracle: Callable[[Word], Any], name: str, accepts: bool = False) -> Foreign:
+    """The network, held against a specification."""
+    return replace(subject, oracle=oracle, against=name, accepts=accepts)

@@ -1,0 +1,289 @@
+"""What the outputs of a network should be at the places where a word is judged, and how sure it is that they are.
+
+Every output is known between two ends, floats or rationals. Whatever is decided follows from comparisons of these ends
+alone, so that it holds of the number between them: an output is above a level if its lower end is, the winner of an
+argmax has its lower end above every other upper end (a tie decides nothing), a number is right if neither end is
+further from what is wanted than allowed. The margin of a word is the least distance of a judged output from a wrong
+answer (negative: it is wrong), in units of the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf, isfinite
+from numbers import Rational, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.checking.result import Word
+from hardsim.errors import InputError, did_you_mean
+from hardsim.lang.words import written_word
+from hardsim.network.dense import Readout, Token
+from hardsim.run.enclosure import Booleans, floats
+
+Ends: TypeAlias = NDArray[Any]
+"""Ends of enclosures, (words, places, outputs): float64, or objects that are Fractions."""
+Judged: TypeAlias = NDArray[np.int8]
+"""What is wanted of outputs: of a comparison with a level 1 above, 0 not; of an argmax 1 may win, 0 may not; of a
+number 1; and -1 what is not judged, or takes no part."""
+NOT_JUDGED = -1
+SHOWN_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of some words of one length, (words, places, outputs)."""
+
+    judged: Judged
+    numbers: NDArray[Any]
+    """Fractions, where numbers are wanted; else 0."""
+
+    def of(self, words: Sequence[int]) -> Wanted:
+        """That of some of the words."""
+        return Wanted(self.judged[list(words)], self.numbers[list(words)])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Of words: whether everything that is judged certainly is right, whether something certainly is wrong, and bounds
+    of the margin."""
+
+    right: Booleans
+    wrong: Booleans
+    low: NDArray[Any]
+    high: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How the outputs of a network are judged."""
+
+    outputs: tuple[Token, ...]
+    readout: Readout
+
+    @cached_property
+    def _among(self) -> Booleans:
+        """The outputs that take part."""
+        among = self.readout.among
+        return np.array([among is None or output in among for output in self.outputs], dtype=np.bool_)
+
+    # ---- what is wanted ----
+
+    def place(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
+        """What is wanted of each output at a place.
+
+        Args:
+            raw: a truth, a token, a set of tokens, a number, or a mapping from outputs to truths or numbers; None where
+                nothing is judged.
+
+        Raises:
+            InputError: if it is none of what can be wanted there.
+        """
+        count = len(self.outputs)
+        judged, numbers = np.full(count, NOT_JUDGED, dtype=np.int8), [Fraction(0)] * count
+        if raw is None:
+            return judged, numbers
+        if self.readout.decide == "argmax":
+            judged[self._among] = 0
+            for token in raw if isinstance(raw, Set) else [raw]:
+                judged[self._output(token)] = 1
+            if not (judged == 1).any():
+                raise InputError("no output may win", "Name one token or more, or None where nothing is judged.")
+            return judged, numbers
+        for index, value in self._each(raw):
+            judged[index] = 1
+            if self.readout.decide == "value":
+                numbers[index] = _number(value)
+            else:
+                judged[index] = _truth(value)
+        return judged, numbers
+
+    def _each(self, raw: Any) -> list[tuple[int, Any]]:
+        """The outputs that are judged, each with what it should be."""
+        if isinstance(raw, Mapping):
+            return [(self._output(token), value) for token, value in raw.items()]
+        if isinstance(raw, Set) and self.readout.decide == "above":
+            chosen = {self._output(token) for token in raw}
+            return [(index, index in chosen) for index in range(len(self.outputs))]
+        if len(self.outputs) == 1:
+            return [(0, raw)]
+        kind = "number" if self.readout.decide == "value" else "truth"
+        told = f"the network has {len(self.outputs)} outputs, and {_text(raw)} does not say of which"
+        hint = f"Give a mapping from an output to a {kind}" + " or the set of the outputs that are above" * (
+            kind == "truth"
+        )
+        raise InputError(told, f"{hint}; or decide by argmax.")
+
+    def _output(self, token: Any) -> int:
+        same = [i for i, output in enumerate(self.outputs) if type(token) is type(output) and token == output]
+        equal = same or [i for i, output in enumerate(self.outputs) if _equal(token, output)]
+        named = equal or [i for i, output in enumerate(self.outputs) if str(output) == str(token)]
+        if not named:
+            near = did_you_mean(str(token), [str(output) for output in self.outputs])
+            shown = " ".join(str(output) for output in self.outputs[:20])
+            raise InputError(f"{_text(token)} is no output of the network{near and f'; {near}'}", f"It has: {shown}")
+        if not self._among[named[0]]:
+            raise InputError(f"{_text(token)} takes no part in the argmax", "Name one of the outputs that do.")
+        return named[0]
+
+    # ---- what is found ----
+
+    def compare(self, low: Ends, high: Ends, wanted: Wanted) -> Compared:
+        """Hold enclosures of the outputs against what is wanted."""
+        exact = low.dtype == object
+        if self.readout.decide == "argmax":
+            found = _argmax(low, high, wanted.judged, exact)
+        else:
+            by = _value if self.readout.decide == "value" else _above
+            found = by(low, high, wanted, self.readout.level, exact)
+        right, wrong, least, most = (part.reshape(len(low), -1) for part in found)
+        return Compared(right.all(axis=1), wrong.any(axis=1), least.min(axis=1), most.min(axis=1))
+
+    def answer(self, low: Sequence[Any], high: Sequence[Any]) -> str | None:
+        """What the outputs at one place certainly say, as text; None where they do not."""
+        names, level = [str(output) for output in self.outputs], self.readout.level
+        if self.readout.decide == "argmax":
+            rivals = [index for index, part in enumerate(self._among) if part]
+            best = max(rivals, key=lambda index: low[index])
+            return names[best] if all(low[best] > high[other] for other in rivals if other != best) else None
+        if self.readout.decide == "value":
+            shown = [_middle(*ends) for ends in zip(low, high, strict=True)]
+            several = [f"{name}={text}" for name, text in zip(names, shown, strict=True)]
+            return shown[0] if len(shown) == 1 else f"{{{' '.join(several)}}}"
+        if not all(a > level or b <= level for a, b in zip(low, high, strict=True)):
+            return None
+        above = [name for name, end in zip(names, low, strict=True) if end > level]
+        return str(bool(above)) if len(names) == 1 else f"{{{' '.join(above)}}}"
+
+
+def told(raw: Any) -> str | None:
+    """What is wanted at one place, as text; None where nothing is."""
+    if isinstance(raw, Mapping):
+        return f"{{{' '.join(f'{key}={value}' for key, value in raw.items())}}}"
+    if isinstance(raw, Set):
+        return f"{{{' '.join(sorted(map(str, raw)))}}}"
+    if isinstance(raw, float | Fraction):
+        return _middle(raw, raw)
+    return None if raw is None else str(raw)
+
+
+def by_position(raw: Any) -> bool:
+    """Whether what is wanted is a list by position."""
+    return isinstance(raw, list | tuple | np.ndarray)
+
+
+def unjudged(raw: Any) -> bool:
+    """Whether nothing is wanted of a word."""
+    return raw is None or (by_position(raw) and all(one is None for one in raw))
+
+
+def hold_positions(raw: Sequence[Any], word: Word) -> None:
+    """Hold that a list by position has an entry for each symbol.
+
+    Raises:
+        InputError: otherwise.
+    """
+    if len(raw) != len(word):
+        told_of = f"for the word {written_word(word, word)} of {len(word)} symbols a list of {len(raw)} was wanted"
+        raise InputError(told_of, "A list by position has an entry for each symbol, None where nothing is judged.")
+
+
+# ---- comparisons, by what is decided: right and wrong, and bounds of the margin ----
+
+
+def _above(low: Ends, high: Ends, wanted: Wanted, level: Fraction, exact: bool) -> tuple[Any, Any, Any, Any]:
+    """(words, places, outputs)."""
+    least, most = (level, level) if exact else _ends_of([level])
+    over, under = wanted.judged == 1, wanted.judged == 0
+    above, below = low > most, high <= least
+    right = np.where(over, above, np.where(under, below, True)).astype(np.bool_)
+    wrong = np.where(over, below, under & above).astype(np.bool_)
+    small = np.where(over, _down(low - most, exact), np.where(under, _down(least - high, exact), inf))
+    large = np.where(over, _up(high - least, exact), np.where(under, _up(most - low, exact), inf))
+    return right, wrong, small, large
+
+
+def _argmax(low: Ends, high: Ends, judged: Judged, exact: bool) -> tuple[Any, Any, Any, Any]:
+    """(words, places): of the outputs that may win and those that may not."""
+    may, others = judged == 1, judged == 0
+
+    def largest(ends: Ends, among: Booleans) -> Any:
+        return np.where(among, ends, -inf).max(axis=2)
+
+    asked = may.any(axis=2) & others.any(axis=2)
+    low_may, high_may, low_other, high_other = (
+        largest(low, may), largest(high, may), largest(low, others), largest(high, others)
+    )  # fmt: skip
+    right, wrong = ~asked | (low_may > high_other), asked & (low_other > high_may)
+    with np.errstate(invalid="ignore"):
+        small = np.where(asked, _down(low_may - high_other, exact), inf)
+        large = np.where(asked, _up(high_may - low_other, exact), inf)
+    return right.astype(np.bool_), wrong.astype(np.bool_), small, large
+
+
+def _value(low: Ends, high: Ends, wanted: Wanted, within: Fraction, exact: bool) -> tuple[Any, Any, Any, Any]:
+    """(words, places, outputs)."""
+    asked, shape = wanted.judged == 1, wanted.numbers.shape
+    least, most = wanted.numbers, wanted.numbers
+    small_bound, large_bound = within, within
+    if not exact:
+        least, most = (ends.reshape(shape) for ends in _ends_of(wanted.numbers.ravel().tolist()))
+        small_bound, large_bound = (ends[0] for ends in _ends_of([within]))
+    far = np.maximum(_up(high - least, exact), _up(most - low, exact))
+    zero: Any = Fraction(0) if exact else 0.0
+    near = np.maximum(np.maximum(_down(low - most, exact), _down(least - high, exact)), zero)
+    right, wrong = ~asked | (far <= small_bound), asked & (near > large_bound)
+    small = np.where(asked, _down(small_bound - far, exact), inf)
+    large = np.where(asked, _up(large_bound - near, exact), inf)
+    return right.astype(np.bool_), wrong.astype(np.bool_), small, large
+
+
+def _ends_of(values: Sequence[Fraction]) -> tuple[Any, Any]:
+    """Floats at most and at least some rationals."""
+    near, off = floats(values)
+    same = off == 0
+    return np.where(same, near, _down(near - off, False)), np.where(same, near, _up(near + off, False))
+
+
+def _down(value: Any, exact: bool) -> Any:
+    return value if exact else np.nextafter(value, -np.inf)
+
+
+def _up(value: Any, exact: bool) -> Any:
+    return value if exact else np.nextafter(value, np.inf)
+
+
+# ---- single values ----
+
+
+def _equal(token: Any, output: Token) -> bool:
+    """Whether two values are equal as Python compares them, which may be of any type."""
+    found = token == output
+    return isinstance(found, bool | np.bool_) and bool(found)
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"an output is above its level or not: {_text(value)} says neither", "Give True or False.")
+    return bool(value)
+
+
+def _number(value: Any) -> Fraction:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, Real) or not isfinite(plain):
+        raise InputError(f"a number is wanted, not {_text(value)}", "Give a finite number, or None.")
+    return Fraction(plain) if isinstance(plain, Rational) else Fraction(float(plain))
+
+
+def _text(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def _middle(low: Any, high: Any) -> str:
+    return f"{float((Fraction(low) + Fraction(high)) / 2):.{SHOWN_DIGITS}g}" if low > -inf and high < inf else "?"

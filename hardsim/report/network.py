@@ -1,0 +1,246 @@
+"""What is printed of a network that others made: what was read, its outputs on words, and how a check of it went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.result import (
+    Evaluation,
+    InputDigest,
+    InputName,
+    JudgedLength,
+    ModelFacts,
+    OutputEnds,
+    Title,
+    answer_text,
+    count,
+    plural,
+    printed_lengths,
+)
+from hardsim.lang.words import written_word
+from hardsim.network.dense import NetworkHead, NetworkLayer, Norm
+from hardsim.records import Natural, Positive, Record, one_of, short, written
+from hardsim.report.numbers import NOTHING, tried_text
+from hardsim.report.screen import Screen, columns
+
+JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=a word with it")
+OUTPUT_COLUMNS = columns("position", "<token", "<says", "<wanted", "<outputs")
+MOST_OUTPUTS = 8
+"""Outputs of a place that a table shows."""
+OUTPUT_DIGITS = 6
+RIGHT = {True: "as wanted", False: "WRONG", None: ""}
+
+
+# ---- check ----
+
+
+def print_judged(screen: Screen, lengths: Sequence[JudgedLength], alphabet: Sequence[str], every: bool) -> None:
+    """A row for each length, or some together."""
+    rows = []
+    for span in printed_lengths(lengths[-1].n, every):
+        some = [length for length in lengths if length.n in span]
+        if some:
+            rows.append(_row(some, alphabet))
+    screen.block(JUDGED_COLUMNS, rows)
+
+
+def _row(some: Sequence[JudgedLength], alphabet: Sequence[str]) -> list[str | None]:
+    first, last = some[0], some[-1]
+    known = [length for length in some if length.margin is not None]
+    least = min(known, key=lambda length: length.margin or Fraction(0), default=None)
+    word = None if least is None or least.margin_word is None else written_word(least.margin_word, alphabet)
+    return [
+        str(first.n) if len(some) == 1 else f"{first.n}-{last.n}",
+        tried_text(sum(length.words for length in some), all(length.exhaustive for length in some)),
+        count(sum(length.mismatches for length in some)),
+        count(sum(length.undecided for length in some)),
+        NOTHING if least is None else short(least.margin),
+        word or NOTHING,
+    ]
+
+
+# ---- eval ----
+
+
+def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequence[str]) -> None:
+    """The outputs on each word, a table for each."""
+    for one in found:
+        screen.raw()
+        said = "not decided" if not one.places else answer_text(one.soft, ())
+        margin = f", margin {short(one.margin)}" if one.margin is not None else ""
+        verdict = f", {RIGHT[one.right]}" if one.right is not None else ""
+        screen.raw(written_word(one.word, alphabet))
+        screen.line(f"  says {said}{verdict}{margin}")
+        wished = any(place.wanted is not None for place in one.places)
+        rows = [
+            [
+                str(place.position),
+                place.token,
+                place.answer or "?",
+                (place.wanted or NOTHING) if wished else None,
+                _outputs(place.outputs),
+            ]
+            for place in one.places
+        ]
+        if rows:
+            screen.table(OUTPUT_COLUMNS, rows)
+
+
+def _outputs(outputs: Sequence[OutputEnds]) -> str:
+    shown = [f"{one.output} {_middle(one)}" for one in outputs[:MOST_OUTPUTS]]
+    return ", ".join(shown) + (f", ... ({len(outputs)} in all)" if len(outputs) > MOST_OUTPUTS else "")
+
+
+def _middle(one: OutputEnds) -> str:
+    if one.low is None or one.high is None:
+        return "?"
+    return f"{float((one.low + one.high) / 2):.{OUTPUT_DIGITS}g}"
+
+
+# ---- show ----
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NetworkFact(Record):
+    """One thing that was read of a network."""
+
+    what: str
+    """What it is about."""
+    read: str
+    """What was read."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NetworkLayerReport(Record):
+    """One layer, in words."""
+
+    layer: Positive
+    """Its number, from 1."""
+    heads: tuple[str, ...]
+    """Each head: mask, scale, widths."""
+    mlp: str | None
+    """Hidden units and activation; null: there is none."""
+    norms: str
+    """Its norms and where they stand."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NetworkReport(Record):
+    """A network that others made: what was read, and of what it consists."""
+
+    input: InputName
+    sha256: InputDigest
+    kind: Annotated[str, one_of("network")]
+    """A network that others made."""
+    title: Title
+    model: ModelFacts
+    """The network in numbers."""
+    tokens: tuple[str, ...]
+    """The vocabulary by token id."""
+    alphabet: tuple[str, ...]
+    """The symbols of words."""
+    outputs: tuple[str, ...]
+    """The outputs."""
+    longest: Natural | None
+    """The longest word that its table of positions has room for; null: it has none."""
+    reads: str
+    """What is read of a word, and how outputs decide."""
+    facts: tuple[NetworkFact, ...]
+    """What was read."""
+    layers: tuple[NetworkLayerReport, ...]
+    """Layer by layer."""
+
+    @property
+    @written
+    def parameters(self) -> Natural:
+        """Non-zero parameters."""
+        return self.model.parameters
+
+
+def describe_network(subject: Foreign, described: Sequence[tuple[str, str]]) -> NetworkReport:
+    """The report on a network that was read."""
+    network = subject.network
+    return NetworkReport(
+        input=subject.name,
+        sha256=subject.sha256,
+        kind="network",
+        title=subject.title,
+        model=subject.facts,
+        tokens=tuple(map(str, network.tokens)),
+        alphabet=tuple(subject.alphabet),
+        outputs=tuple(map(str, network.outputs)),
+        longest=network.longest,
+        reads=reads(subject),
+        facts=tuple(NetworkFact(*pair) for pair in described),
+        layers=tuple(_layer(number, layer) for number, layer in enumerate(network.layers, start=1)),
+    )
+
+
+def reads(subject: Foreign) -> str:
+    """What is read of a word, and how outputs decide."""
+    readout = subject.network.readout
+    given = " ".join([*map(str, readout.before), "*", *map(str, readout.after)])
+    where = {"last": "the last position that is read", "first": "the first symbol", "each": "each symbol"}[readout.at]
+    among = "" if readout.among is None else f" among {' '.join(map(str, readout.among))}"
+    how = {
+        "above": f"each output above {readout.level} or not",
+        "argmax": f"the largest output{among}",
+        "value": f"the number itself, right to within {readout.level}",
+    }[readout.decide]
+    return f"{given} (the word is *), judged at {where}: {how}"
+
+
+def _layer(number: int, layer: NetworkLayer) -> NetworkLayerReport:
+    mlp = layer.mlp
+    order = "after each sum" if layer.post else "before each part"
+    norms = [norm for norm in (layer.norm_1, layer.norm_2) if norm is not None]
+    told = "none" if not norms else f"{' and '.join(dict.fromkeys(map(norm_text, norms)))}, {order}"
+    units = None if mlp is None else f"{plural(mlp.w_in.shape[1], 'hidden unit')}, {mlp.activation.value}"
+    return NetworkLayerReport(number, tuple(map(_head, layer.heads)), units, told)
+
+
+def norm_text(norm: Norm) -> str:
+    """A norm in words."""
+    kind = {"layer": "LayerNorm", "rms": "RMSNorm"}[norm.kind]
+    parts = [name for name, array in (("weight", norm.weight), ("bias", norm.bias)) if array is not None]
+    return f"{kind} (epsilon {float(norm.epsilon):g}{', ' * bool(parts)}{' and '.join(parts)})"
+
+
+def _head(head: NetworkHead) -> str:
+    mask = {"none": "sees every position", "future": "causal", "past": "sees itself and what follows"}[head.mask.value]
+    wide = f"keys of width {head.w_k.shape[1]}"
+    if head.w_v.shape[1] != head.w_k.shape[1]:
+        wide += f", values of width {head.w_v.shape[1]}"
+    return f"{head.name}: {mask}, logits times {head.scale}, {wide}"
+
+
+def print_network(screen: Screen, report: NetworkReport) -> None:
+    """What was read, then layer by layer."""
+    facts = report.model
+    size = f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}, dimension {facts.dimension}, "
+    longest = (
+        None if report.longest is None else f"the table of positions has room for {plural(report.longest, 'symbol')}"
+    )
+    lines: list[tuple[str, str | None]] = [
+        ("title", report.title),
+        ("size", f"{size}{plural(facts.parameters, 'non-zero parameter')}"),
+        ("tokens", " ".join(report.tokens)),
+        ("alphabet", " ".join(report.alphabet)),
+        ("outputs", " ".join(report.outputs)),
+        ("reads", report.reads),
+        ("longest", room and f"words of {room}, where the table of positions ends"),
+        *((fact.what, fact.read) for fact in report.facts),
+    ]
+    screen.head(report.input, lines, width=12)
+    for layer in report.layers:
+        screen.raw()
+        screen.line((f"layer {layer.layer}", "bold"), f": {plural(len(layer.heads), 'head')}")
+        screen.line(f"  norms  {layer.norms}")
+        for head in layer.heads:
+            screen.line(f"  head {head}")
+        screen.line(f"  mlp    {layer.mlp or 'none'}")
+    screen.raw()
