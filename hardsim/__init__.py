@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         Remark,
         Verdict,
         WordsResult,
+        check,
+        from_torch,
+        from_tracr,
         load,
         parse,
     )
@@ -40,6 +43,9 @@ __all__ = [
     "Verdict",
     "WordsResult",
     "__version__",
+    "check",
+    "from_torch",
+    "from_tracr",
     "load",
     "parse",
 ]

@@ -14,6 +14,9 @@
     hardsim.load("ab_plus").equiv("ab_plus.srasp")  # whether two files say the same, or the first word of one alone
     hardsim.load("a S b", alphabet="a b c")         # the text of a formula, as `-e` and `--alphabet`
 
+    net = hardsim.load("gpt2/")                     # a network that others made, held against a function of words
+    net.check(against=lambda word: [symbol.upper() for symbol in word], words=["ab", "ba"])
+
 A method takes the options of the command of its name, with the same defaults, and refuses what the command refuses, as
 `hardsim.errors.InputError`. What a command says on standard error is a warning (`hardsim.errors.Remark`). Ctrl-C is
 `hardsim.errors.Interrupted`, a KeyboardInterrupt that has what was found until then.
@@ -41,16 +44,18 @@ from hardsim.checking import critical as criticals
 from hardsim.checking import prove as proving
 from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, default_workers
+from hardsim.checking.campaign import asked as asked_of
 from hardsim.checking.certificate import certificate as certified
 from hardsim.checking.certificate import certificate_text
 from hardsim.checking.checkpoint import checkpoint_of, remembering
-from hardsim.checking.combined import check_with_proof
+from hardsim.checking.combined import NO_PROOF, check_with_proof
 from hardsim.checking.crews import crews
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.engines import few_digits
 from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
+from hardsim.checking.foreign import Asked, Foreign, NetworkJudge
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
     CRASP,
@@ -59,15 +64,19 @@ from hardsim.checking.open import (
     SUFFIXES,
     Input,
     Semantics,
+    hold_stored,
+    named_function,
     of_document,
     of_formula,
+    of_network,
+    of_stored,
     read_expression,
     read_input,
 )
 from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
-from hardsim.checking.subject import At, ModelOptions, Subject, digest
+from hardsim.checking.subject import At, ModelOptions, Subject, Target, digest
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import (
     HardsimError,
@@ -85,7 +94,13 @@ from hardsim.lang.pretty import format_formula
 from hardsim.lang.valuations import MENTIONED, Alphabet, is_proposition, listed, written_set
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
+from hardsim.network.dense import JudgedAt
 from hardsim.program.regimes import REGIMES
+from hardsim.reading.readout import reread
+from hardsim.reading.tensors import is_network_folder
+from hardsim.reading.torch import from_torch as taken_from_torch
+from hardsim.reading.tracr import from_tracr as taken_from_tracr
+from hardsim.reading.writing import save
 from hardsim.run.float_trust import reasons
 from hardsim.visible import visible
 
@@ -102,6 +117,9 @@ __all__ = [
     "Remark",
     "Verdict",
     "WordsResult",
+    "check",
+    "from_torch",
+    "from_tracr",
     "load",
     "parse",
 ]
@@ -109,6 +127,8 @@ __all__ = [
 Number: TypeAlias = int | float | Fraction | Decimal | str
 """An exact number: an integer, a fraction, a decimal, text such as `7/2` or `3.9`, or a float that is the very number
 that it prints (0.5 is, 0.1 is not)."""
+Against: TypeAlias = "str | os.PathLike[str] | Model | Callable[[tuple[Any, ...]], Any]"
+"""What a network is held against: a file, what was opened, or a function of words."""
 Told: TypeAlias = Callable[[int, int], None]
 """What is told how much of how much is done: of words, heads or lengths."""
 
@@ -244,8 +264,9 @@ class Model:
     def check(
         self,
         *,
-        against: str | os.PathLike[str] | None = None,
-        max_n: int = 8,
+        against: Against | None = None,
+        words: Iterable[str | Iterable[Any]] | None = None,
+        max_n: int | None = None,
         exhaustive: int = 1024,
         samples: int | None = None,
         seed: int = 0,
@@ -265,28 +286,37 @@ class Model:
         progress: Told | None = None,
     ) -> CheckResult:
         """Is the network right, word by word? Semantics, hard attention and softmax are compared on the words of length
-        1 to `max_n` and on longer examples of its file; `progress` is told how many of how many words are done. With
-        `against`, the path of a formula, a program or a regular expression, that file's semantics is the oracle.
+        1 to `max_n` (None: 8, or as many as its table of positions has room for) and on longer examples of its file, or
+        on the `words` that are given alone; `progress` is told how many of how many words are done. With `against`, a
+        formula, a program or a regular expression or the path of one, that semantics is the oracle.
+
+        A network that others made can be held against a function, too: of a word, a tuple of tokens, it says what is
+        wanted. That is a truth, a token, a set of tokens (those that are above, or that may win), a number, or a
+        mapping from outputs to truths or numbers; a list of these is by position, one for each symbol; None is not
+        judged. An error of the function is raised as it is.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._asked(locals()) as asked:
+        with self._asked(locals(), {"max_n": DEFAULTS["max_n"]}) as asked:
             request, given, other = asked.request, asked.given, asked.given.against
+            _hold_here(request, given.wants is not None, words is not None)
             read = [(given.name, given.sha256, given.alphabet)]
             read += [] if other is None else [(other.name, other.sha256, other.alphabet)]
             kept = checkpoint_of(request, read)
             with crews(request, asked.remark) as staff:
                 if kept is None or not kept.complete:
                     staff.join()
-                subject = asked.subject()
+                subject = asked.target()
                 asked.precision(subject, request.max_n)
-                options, update = asked.effort(request.dps), _update(progress)
+                options, update = replace(asked_of(request, subject), words=_given(words, subject)), _update(progress)
+                if options.words:
+                    options = replace(options, max_n=max(map(len, options.words)))
                 with remembering(kept, subject.name, subject.regime) as memory:
                     result = memory.result
                     if result is None:
-                        crew = staff.crew(lambda: default_workers(subject, options))
+                        crew = staff.crew(lambda: 1 if given.wants else default_workers(subject, options))
                         result = check_with_proof(subject, replace(options, workers=crew.workers), update, crew, memory)
                         if not result.partial:
                             memory.finish(result)
@@ -298,6 +328,7 @@ class Model:
     def prove(
         self,
         *,
+        against: Against | None = None,
         max_n: int | None = None,
         min_n: int = 1,
         all_n: bool = False,
@@ -315,9 +346,12 @@ class Model:
         dps: int | None = None,
         workers: int | None = None,
         progress: Told | None = None,
-    ) -> ProofResult:
+    ) -> ProofResult | CheckResult:
         """Is it right on every word of length `min_n` to `max_n` (None: 64, or as far as can be proved), or of every
         length? `progress` is told how many of how many heads, or lengths, are proved.
+
+        There is no proof for networks that others made yet: such a one is checked `against` what it should compute, and
+        the result says how far certified words reach. For nothing else there is an `against` here.
 
         `engine`, `dps` and `workers` have no use here, as on the command line.
 
@@ -329,6 +363,12 @@ class Model:
             request = asked.request
             proving.hold_provable(request)
             asked.unused(*proving.UNUSED)
+            if asked.given.foreign is not None:
+                asked.remark(NO_PROOF)
+                target_ = asked.target()
+                found = check_with_proof(target_, asked_of(request, target_), _update(progress))
+                return _whole(found, found.partial)
+            asked.compiled_alone()
             path = request.certificate
             with nullcontext() if path is None else _sink(path, "certificate", "Name a file.") as target:
                 if target is not None:
@@ -344,8 +384,8 @@ class Model:
     @_answering
     def eval(
         self,
-        *words: str | Iterable[str | Set[str]],
-        against: str | os.PathLike[str] | None = None,
+        *words: str | Iterable[Any],
+        against: Against | None = None,
         regime: str | None = None,
         beta: Number | None = None,
         tau: Number | None = None,
@@ -356,10 +396,13 @@ class Model:
         engine: str = "auto",
         dps: int | None = None,
     ) -> EvalResult:
-        """What is answered on given words, one by one: by the semantics, by hard attention, and by softmax."""
+        """What is answered on given words, one by one: by the semantics, by hard attention, and by softmax; of networks
+        that others made the outputs, place by place."""
         with self._asked(locals()) as asked:
             if not words:
                 raise InputError("no word to evaluate", "Give words: text, or sequences of symbols.")
+            if asked.given.foreign is not None:
+                return _outputs(asked, words)
             given = [_word(word, self.alphabet) for word in words]
             subject, longest = asked.subject(), max(map(len, given))
             asked.precision(subject, longest)
@@ -556,6 +599,35 @@ class Model:
             text = compiled_text(subject, asked.request.hard, asked.request.max_n)
             return Model(of_document(text.encode("utf-8", "backslashreplace"), self.name), _read=False)
 
+    # ---- how a network that others made is read ----
+
+    def read_as(
+        self,
+        *,
+        tokens: str | Sequence[Any] | None = None,
+        alphabet: str | Sequence[Any] | None = None,
+        input: str | None = None,
+        at: JudgedAt | None = None,
+        decide: str | None = None,
+    ) -> Model:
+        """A network that others made with other names of its tokens, in order of their ids; with an alphabet that words
+        are made of; with what it reads of a word (`"<bos> *"`: the word is `*`); judged `at` "last", "first" or "each"
+        symbol; deciding `"above 0"`, `"argmax"`, `"argmax of a b"` or `"value within 1/100"`. What is not given stays.
+
+        Raises:
+            hardsim.errors.InputError: if it is no such network, or has no such token.
+        """
+        with _in_python():
+            foreign = self._input.foreign
+            if foreign is None:
+                raise InputError(f"{self.name} is {KINDS[self.kind]}, and says itself how it is read")
+            names = None if tokens is None else tuple(tokens.split() if isinstance(tokens, str) else tokens)
+            symbols = None if alphabet is None else tuple(alphabet.split() if isinstance(alphabet, str) else alphabet)
+            network = reread(foreign.network, names, symbols, input, at, decide)
+            given = self._input
+            made = of_network(network, given.name, given.sha256, given.title, given.stored, given.described)
+            return Model(replace(made, text=given.text, document=given.document))
+
     # ---- as a file ----
 
     def to_json(self) -> str:
@@ -569,12 +641,17 @@ class Model:
         return self._input.document
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, which appears whole or not at all; `load` opens it if it is called `*.json`.
+        """Write it to a file, which appears whole or not at all; `load` opens it if it is called `*.json`. A network
+        that was read from a folder, or taken from a library, becomes a folder.
 
         Raises:
-            hardsim.errors.InputError: if it is not compiled, or the file cannot be written, or is the one that was
-                read.
+            hardsim.errors.InputError: if it is not compiled, or the file or folder cannot be written, or is the one
+                that was read.
         """
+        if self._input.stored is not None:
+            with _in_python():
+                save(self._input.stored, _path(path, "save takes a path,"))
+            return
         text, name = self.to_json(), _path(path, "save takes a path,")
         with _sink(name, "save", "For its text: print(model.to_json()).") as target:
             target.spare(located(self.name))
@@ -594,16 +671,20 @@ class Model:
         fault."""
         with _in_python() as remark, self._input.answering() if self._read else nullcontext():
             named = {renamed.get(name, name): value for name, value in values.items() if name != "words"}
+            against = named.get("against")
+            if not isinstance(against, str | os.PathLike):
+                named.pop("against", None)
             written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
             meant = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
             request = Request(**meant, written=frozenset(written))
             hold_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
-            if request.against is not None:
-                other = read_input(request.against, beside=given.alphabet)
-                given = replace(given, against=Semantics.of(other))
-                for text in other.notes:
+            if against is not None:
+                given, notes = _held(given, against)
+                for text in notes:
                     remark(text)
+            if given.foreign is not None:
+                hold_stored(given, request)
             yield _Asked(given, request, options, remark)
 
 
@@ -636,15 +717,96 @@ class _Asked:
             self.remark(request.idle(given))
         return given.compile(self.options)
 
-    def precision(self, subject: Subject, max_n: int) -> None:
+    def target(self) -> Target:
+        """The same, or a network that others made."""
+        return self.subject() if self.given.foreign is None else self.given.network(self.options)
+
+    def compiled_alone(self) -> None:
+        """Hold that what is compiled is held against nothing else.
+
+        Raises:
+            InputError: otherwise.
+        """
+        if self.given.against is not None:
+            told = f"{self.given.name} was compiled here: a proof is about what was compiled"
+            raise InputError(f"{told}, and not {self.given.against.name}", "Leave out against; check tries the words.")
+
+    def precision(self, subject: Target, max_n: int) -> None:
         """A remark on digits that were asked for, where they are fewer than mpmath needs."""
-        if subject.stored is not None:
+        if isinstance(subject, Subject) and subject.stored is not None:
             self.remark(few_digits(subject.stored, max_n, self.request.dps, self.request.engine))
 
     def effort(self, dps: int | None = None) -> CheckOptions:
         """Which words are tried, and how."""
         asked = self.request
         return CheckOptions(asked.max_n, asked.exhaustive, asked.samples, asked.seed, dps, engine=asked.engine)
+
+
+def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
+    """An input with what it is held against, and the remarks on that."""
+    if isinstance(against, Model):
+        return replace(given, against=Semantics.of(against._input)), ()
+    if isinstance(against, str | os.PathLike):
+        other = read_input(_path(against, "against is a path,"), beside=given.alphabet)
+        return replace(given, against=Semantics.of(other)), other.notes
+    if not callable(against):
+        kind = type(against).__name__
+        raise TypeError(f"against must be a path, a formula or program that was opened, or a function, not {kind}")
+    if given.foreign is None:
+        told = (
+            f"{given.name} is {KINDS[given.kind]}, and a function says what a network that others made should compute"
+        )
+        raise InputError(told, "Give a file: a formula, a program or a regular expression.")
+    function = against
+
+    def wanted(word: tuple[Any, ...]) -> Any:
+        try:
+            return function(word)
+        except Exception as error:  # the caller's own
+            raise _Failed(error) from None
+
+    wanted.__name__ = named_function(function).removeprefix("the function ")
+    network = given.foreign.network
+    asked = Asked(wanted, {str(token): token for token in network.tokens})
+    return replace(given, wants=asked), ()
+
+
+def _hold_here(request: Request, function: bool, words: bool) -> None:
+    """Hold that nothing is asked elsewhere, or later, of what is known here alone: a function, or a choice of words.
+
+    Raises:
+        InputError: naming the option.
+    """
+    if request.resume is not None and (function or words):
+        what = "a function" if function else "a choice of words"
+        raise InputError(f"--resume: {what} is not known to a later run", "Leave out --resume.")
+    if function and (request.backend != "local" or (request.workers or 1) > 1):
+        raise InputError("a function is asked in this process, by one worker", "Leave out --workers and --backend.")
+
+
+def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tuple[Word, ...] | None:
+    """The words that are to be tried; InputError if there are none, or one is too long."""
+    if words is None:
+        return None
+    found = tuple(dict.fromkeys(_word_of(word, subject) for word in words))
+    if not found:
+        raise InputError("words: there are none", "Give words: text, or sequences of symbols.")
+    return found
+
+
+def _word_of(word: object, subject: Target) -> Word:
+    """A word, whose tokens may be values of Python where a network calls them so."""
+    if isinstance(subject, Foreign) and not isinstance(word, str | bytes) and isinstance(word, Iterable):
+        return check_word(tuple(map(str, word)), subject.alphabet)
+    return _word(word, subject.alphabet)
+
+
+def _outputs(asked: _Asked, words: Sequence[Any]) -> EvalResult:
+    """What a network that others made says of words."""
+    subject, engine = asked.given.network(asked.options), asked.request.engine
+    judge = NetworkJudge(subject, asked.request.dps, engine)
+    found = tuple(judge.evaluation(_word_of(word, subject)) for word in words)
+    return EvalResult(subject.name, subject.kind, subject.facts, engine, found, against=subject.against)
 
 
 # ---- opening ----
@@ -655,18 +817,33 @@ def load(
     alphabet: str | Sequence[str] | None = None,
     props: str | Sequence[str] | None = None,
     dialect: str | None = None,
+    *,
+    tokens: str | Sequence[Any] | None = None,
+    input: str | None = None,
+    at: JudgedAt | None = None,
+    decide: str | None = None,
 ) -> Model:
-    """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a regular expression (`.re`), a
-    hard-attention model (`.ahat.json`) or a compiled network (`model.json`) by its path, or what is shipped by its
-    name, such as `since` (a path of that name wins); or, with an alphabet (symbols, or one text of symbols separated by
-    spaces) or propositions, the text of a formula; an alphabet is also for a C-RASP program that declares none. With
-    `props="auto"` the propositions of a formula file that declares nothing are those that it mentions. `dialect`,
-    "strong-next" or "weak-next", says what a bare X of a formula is. The text of a whole `.ltl` file is for `parse`.
+    """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a regular expression (`.re`), a hard-
+    attention model (`.ahat.json`), a compiled network (`model.json`) or a network that others made (a folder, or
+    `hardsim-network` JSON, read with `tokens`, `alphabet`, `input`, `at` and `decide` as `Model.read_as` has them)
+    by its path, or what is shipped by its name, such as `since` (a path of that name wins); or, with an alphabet
+    (symbols, or one text of symbols separated by spaces) or propositions, the text of a formula; an alphabet is also
+    for a C-RASP program that declares none. With `props="auto"` the propositions of a formula file that declares
+    nothing are those that it mentions. `dialect`, "strong-next" or "weak-next", says what a bare X of a formula is.
+    The text of a whole `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
         TypeError: if it is neither a path nor text.
     """
+    how = {"tokens": tokens, "input": input, "at": at, "decide": decide}
+    folder = isinstance(source, str | os.PathLike) and is_network_folder(located(os.fspath(source)))
+    if folder or any(value is not None for value in how.values()):
+        if props is not None or dialect is not None:
+            raise InputError("props and dialect are for formulas", "Leave them out.")
+        found = _opened(read_input(_path(source, "load takes the path of a network,")))
+        given: dict[str, Any] = {**how, "alphabet": alphabet}
+        return found.read_as(**given) if any(value is not None for value in given.values()) else found
     symbols = None if alphabet is None else _alphabet(alphabet)
     own = None if props is None else _alphabet(props, "propositions are")
     dialect = None if dialect is None else _text(dialect, "a dialect is text,")
@@ -683,6 +860,33 @@ def load(
         )
     mentioned = None if own is None else MENTIONED
     return _opened(read_input(name, props=mentioned, alphabet=symbols, dialect=dialect))
+
+
+def check(network: Model | str | os.PathLike[str], **options: Any) -> CheckResult:
+    """`Model.check` of a model, or of what its path opens."""
+    return (network if isinstance(network, Model) else load(network)).check(**options)
+
+
+def from_tracr(model: Any, program: Any) -> Model:
+    """A network that Tracr compiled from a RASP program: its `AssembledTransformerModel`, and the program, whose label
+    names the output. Words are read after Tracr's beginning of sequence, and judged at each symbol.
+
+    Raises:
+        hardsim.errors.InputError: naming what is missing or not understood.
+    """
+    with _in_python():
+        return _opened(of_stored(taken_from_tracr(model, program), "<tracr>"))
+
+
+def from_torch(module: Any, **parts: Any) -> Model:
+    """An `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, with its `embedding` and `unembedding` (modules, or
+    arrays), and `positions`, `causal`, `tokens`, `outputs` as `hardsim.reading.torch.from_torch` has them.
+
+    Raises:
+        hardsim.errors.InputError: naming what is missing or not understood.
+    """
+    with _in_python():
+        return _opened(of_stored(taken_from_torch(module, **parts), "<torch>"))
 
 
 def parse(

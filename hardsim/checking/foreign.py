@@ -37,9 +37,10 @@ from hardsim.checking.tally import Extreme, Tally, extreme, first_of
 from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hold_positions, told, unjudged
 from hardsim.errors import InputError, OutOfRange, Undecided
 from hardsim.network.dense import Network, Token
-from hardsim.run.dense_exact import DenseBalls, DenseDigits
+from hardsim.run.dense_exact import DenseBalls, DenseForward
 from hardsim.run.dense_float import DenseFloat
 from hardsim.run.float_trust import distrust
+from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import LOG_2, bounds
 
 DIGITS_OF_MPMATH = 50
@@ -165,8 +166,8 @@ class NetworkEngine:
         network = subject.network
         self.floats = DenseFloat(network) if engine in (AUTO, FLOAT64) else None
         self.digits = dps or DIGITS_OF_MPMATH
-        self.balls = DenseDigits(network, self.digits) if engine == MPMATH else None
-        self.exact = DenseBalls(network, 0 if dps is None else int(dps / LOG_2) + 1)
+        self.observed = DenseForward(network, MpArithmetic(self.digits)) if engine == MPMATH else None
+        self.exact = DenseBalls(network, least=0 if dps is None else int(dps / LOG_2) + 1)
 
     def enclosures(self, words: Sequence[Word], places: Sequence[int]) -> tuple[Ends, Ends] | None:
         """Ends in float64 of the outputs on words of one length; None where float64 is not asked, or not to be
@@ -191,8 +192,8 @@ class NetworkEngine:
     def alone(self, word: Word, places: Sequence[int], settled: Callable[[Ends, Ends], bool]) -> Found | None:
         """The same of one word, in rationals: with as many bits as settle it, None where none do, or in mpmath."""
         tokens = self.subject.network.read(word)
-        if self.balls is not None:
-            low, high = _ends(self.balls.run(len(word), tokens, places))
+        if self.observed is not None:
+            low, high = _ends(self.observed.run(len(word), tokens, places))
             return Found(low, high, MPMATH, self.digits)
         try:
             rows, bits = self.exact.run(len(word), tokens, places, lambda rows: _settled(rows, settled))

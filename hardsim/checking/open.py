@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.options import Request
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, lower
@@ -226,6 +227,18 @@ KINDS: dict[Opened, str] = {
 }
 COMPILED = "regime beta tau single_head counting epsilon"
 """The options of what is compiled, which have no meaning for a network that others made."""
+
+
+def hold_stored(given: Input, request: Request) -> None:
+    """Refuse options of what is compiled for a network that others made.
+
+    Raises:
+        InputError: naming them.
+    """
+    named = request.given(COMPILED).replace("_", "-")
+    if named:
+        told = f"{given.name} is {KINDS['network']}, which is taken as it is: {named} does not apply"
+        raise InputError(told, f"Leave out {named}.")
 
 
 def named_function(function: Callable[..., Any]) -> str:

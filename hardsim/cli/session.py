@@ -17,7 +17,16 @@ import typer
 from hardsim.checking.engines import few_digits
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible, settle_signals
-from hardsim.checking.open import COMPILED, KINDS, Input, Semantics, declares, expand_paths, read_expression, read_input
+from hardsim.checking.open import (
+    COMPILED,
+    Input,
+    Semantics,
+    declares,
+    expand_paths,
+    hold_stored,
+    read_expression,
+    read_input,
+)
 from hardsim.checking.options import ALL, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.subject import Subject
@@ -331,9 +340,8 @@ class Session:
         named = self.request.given(COMPILED).replace("_", "-")
         if named and len(self.names) > 1:
             self.remark(given.name, None, f"{named}: for what is compiled, and so not for this network", tell=note)
-        elif named:
-            told = f"{given.name} is {KINDS['network']}, which is taken as it is: {named} does not apply"
-            raise InputError(told, f"Leave out {named}.")
+        else:
+            hold_stored(given, self.request)
 
     def all(
         self,

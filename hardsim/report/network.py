@@ -222,9 +222,7 @@ def print_network(screen: Screen, report: NetworkReport) -> None:
     """What was read, then layer by layer."""
     facts = report.model
     size = f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}, dimension {facts.dimension}, "
-    longest = (
-        None if report.longest is None else f"the table of positions has room for {plural(report.longest, 'symbol')}"
-    )
+    room = None if report.longest is None else plural(report.longest, "symbol")
     lines: list[tuple[str, str | None]] = [
         ("title", report.title),
         ("size", f"{size}{plural(facts.parameters, 'non-zero parameter')}"),
