@@ -837,8 +837,7 @@ def load(
         TypeError: if it is neither a path nor text.
     """
     how = {"tokens": tokens, "input": input, "at": at, "decide": decide}
-    folder = isinstance(source, str | os.PathLike) and is_network_folder(located(os.fspath(source)))
-    if folder or any(value is not None for value in how.values()):
+    if _is_folder(source) or any(value is not None for value in how.values()):
         if props is not None or dialect is not None:
             raise InputError("props and dialect are for formulas", "Leave them out.")
         found = _opened(read_input(_path(source, "load takes the path of a network,")))
@@ -860,6 +859,15 @@ def load(
         )
     mentioned = None if own is None else MENTIONED
     return _opened(read_input(name, props=mentioned, alphabet=symbols, dialect=dialect))
+
+
+def _is_folder(source: object) -> bool:
+    """Whether this is the path of a folder that holds a network."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    with suppress(ValueError, OSError):  # the text of a formula need not be a path that there can be
+        return is_network_folder(located(os.fspath(source)))
+    return False
 
 
 def check(network: Model | str | os.PathLike[str], **options: Any) -> CheckResult:
