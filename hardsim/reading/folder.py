@@ -20,7 +20,7 @@ SHOWN_TOKENS = 20
 
 
 @dataclass(frozen=True)
-class Format:
+class StoredFormat:
     """A way in which networks are stored."""
 
     title: str
@@ -29,8 +29,8 @@ class Format:
     read: Callable[[Stored], Network]
 
 
-FORMATS: tuple[Format, ...] = (
-    Format(
+FORMATS: tuple[StoredFormat, ...] = (
+    StoredFormat(
         "Hugging Face GPT-2",
         lambda stored: stored.config.get("model_type") == huggingface.MODEL_TYPE,
         huggingface.read_gpt2,
