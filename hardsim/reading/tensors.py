@@ -73,6 +73,20 @@ class Stored:
         """The tensors, to be taken one by one."""
         return Tensors(self)
 
+    def tokens(self, count: int) -> tuple[str, ...]:
+        """What `count` tokens are called: as the vocabulary says, else their ids.
+
+        Raises:
+            InputError: if the vocabulary has another size.
+        """
+        if self.vocabulary is None:
+            return tuple(map(str, range(count)))
+        if len(self.vocabulary) != count:
+            told = f"the vocabulary names {len(self.vocabulary)} tokens, and the network has {count}"
+            hint = f"Name every token, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
+            raise InputError(f"{self.name}: {told}", hint)
+        return self.vocabulary
+
 
 # ---- the files ----
 

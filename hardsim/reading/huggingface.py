@@ -1,0 +1,234 @@
+"""Hugging Face GPT-2, as `save_pretrained` writes it.
+
+Source: transformers, `models/gpt2/modeling_gpt2.py` (Radford et al. 2019, "Language models are unsupervised multitask
+learners"): pre-norm blocks, `Conv1D` layers (y = x W + b, W of shape [in, out]), q, k and v side by side in `c_attn`,
+causal masks, scores divided by sqrt(d / heads), a final norm, and an unembedding that is the embedding or of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hardsim.network.dense import (
+    Activation,
+    Dense,
+    Mlp,
+    Network,
+    NetworkHead,
+    NetworkLayer,
+    Norm,
+    Readout,
+    ScoreScale,
+    Token,
+)
+from hardsim.network.numbers import Mask
+from hardsim.reading.tensors import Settings, Stored, Tensors
+
+MODEL_TYPE = "gpt2"
+ACTIVATIONS = {
+    "gelu": Activation.GELU,
+    "gelu_python": Activation.GELU,
+    "gelu_new": Activation.GELU_NEW,
+    "gelu_pytorch_tanh": Activation.GELU_NEW,
+    "gelu_python_tanh": Activation.GELU_NEW,
+    "gelu_accurate": Activation.GELU_NEW,
+    "relu": Activation.RELU,
+    "silu": Activation.SILU,
+    "swish": Activation.SILU,
+}
+"""Those of transformers that are these very functions (`gelu_fast` has a rounded constant, `quick_gelu` is another)."""
+TRAINING = (
+    "attn_pdrop", "embd_pdrop", "resid_pdrop", "classifier_dropout", "hidden_dropout", "summary_type",
+    "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout", "initializer_range",
+    "gradient_checkpointing", "finetuning_task",
+)  # fmt: skip
+"""Settings of training, and of a head whose tensors would be refused."""
+RUNNING = (
+    "architectures", "transformers_version", "dtype", "torch_dtype", "use_bfloat16", "torchscript", "use_cache",
+    "bos_token_id", "eos_token_id", "sep_token_id", "decoder_start_token_id", "tokenizer_class", "task_specific_params",
+    "output_attentions", "output_hidden_states", "output_past", "return_dict", "return_dict_in_generate",
+    "output_scores", "chunk_size_feed_forward", "reorder_and_upcast_attn", "_name_or_path", "_commit_hash",
+    "_attn_implementation", "attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal",
+    "is_decoder", "tf_legacy_loss", "prefix", "label2id", "predict_special_tokens",
+)  # fmt: skip
+"""Settings of how it is run and what it is called: in real numbers they change nothing."""
+GENERATING = (
+    "max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty",
+    "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty", "no_repeat_ngram_size",
+    "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "forced_bos_token_id",
+    "forced_eos_token_id", "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens",
+    "begin_suppress_tokens",
+)  # fmt: skip
+"""Settings of how text is drawn from its outputs."""
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """V, the rows of the position table, d, the hidden units of an MLP, and how many layers and heads there are."""
+
+    vocabulary: int
+    rows: int
+    width: int
+    hidden: int
+    layers: int
+    heads: int
+
+    @property
+    def key(self) -> int:
+        """The width of keys and values."""
+        return self.width // self.heads
+
+
+def read_gpt2(stored: Stored) -> Network:
+    """The network in a folder of `GPT2LMHeadModel`, `GPT2ForSequenceClassification`, `GPT2ForTokenClassification`, or
+    `GPT2Model` (whose unembedding is its embedding, as it is in the language model around it).
+
+    A language model is judged by the largest of its outputs at each position, a classifier of sequences at the last
+    one; with one label, or with several that do not exclude each other, by whether an output is above 0.
+
+    Raises:
+        InputError: if a tensor or a setting is missing, wrong or not understood.
+    """
+    settings, weights = stored.settings, stored.weights
+    settings.choice("model_type", {MODEL_TYPE: MODEL_TYPE})
+    sizes = _sizes(settings)
+    start = "transformer." if weights.has("transformer.wte.weight") else ""
+    norm = _norms(settings, weights, start, sizes)
+    activation = settings.choice("activation_function", ACTIVATIONS, "gelu_new")
+    scaled, by_layer = (
+        settings.truth("scale_attn_weights", True),
+        settings.truth("scale_attn_by_inverse_layer_idx", False),
+    )
+    layers = []
+    for layer in range(sizes.layers):
+        name = f"{start}h.{layer}."
+        factor = Fraction(1, layer + 1) if by_layer else Fraction(1)
+        scale = ScoreScale(factor, sizes.key if scaled else 1)
+        heads, b_o = _attention(weights, f"{name}attn.", layer, sizes, scale)
+        mlp = _mlp(weights, f"{name}mlp.", activation, sizes)
+        layers.append(NetworkLayer(heads, mlp, b_o, norm(f"h.{layer}.ln_1"), norm(f"h.{layer}.ln_2")))
+    embedding = weights.take(f"{start}wte.weight", sizes.vocabulary, sizes.width, why="vocab_size, n_embd")
+    positions = weights.take(f"{start}wpe.weight", sizes.rows, sizes.width, why="n_positions, n_embd")
+    tokens = stored.tokens(sizes.vocabulary)
+    unembedding, bias, outputs, readout = _head(settings, weights, embedding, tokens)
+    final = norm("ln_f")
+    _refuse_others(settings)
+    weights.done()
+    return Network(tokens, embedding, positions, tuple(layers), final, unembedding.T, bias, outputs, readout)
+
+
+def _sizes(settings: Settings) -> _Sizes:
+    """The sizes, each by its own name or that of all models."""
+
+    def size(name: str, other: str, least: int = 1) -> int:
+        known = name if settings.has(name) or not settings.has(other) else other
+        found = settings.integer(known, least=least)
+        settings.neutral(other, found)
+        return found
+
+    width, heads = size("n_embd", "hidden_size"), size("n_head", "num_attention_heads")
+    if width % heads:
+        raise settings.error("n_head", f"a divisor of n_embd, {width},")
+    rows = size("n_positions", "max_position_embeddings")
+    settings.neutral("n_ctx", rows)
+    vocabulary, hidden = settings.integer("vocab_size"), settings.integer("n_inner", 4 * width)
+    return _Sizes(vocabulary, rows, width, hidden, size("n_layer", "num_hidden_layers", 0), heads)
+
+
+def _norms(settings: Settings, weights: Tensors, start: str, sizes: _Sizes) -> Callable[[str], Norm]:
+    epsilon = settings.number("layer_norm_epsilon", Fraction(1, 100000))
+    if epsilon < 0:
+        raise settings.error("layer_norm_epsilon", "a number that is at least 0")
+
+    def norm(name: str) -> Norm:
+        weight, bias = (weights.take(f"{start}{name}.{part}", sizes.width) for part in ("weight", "bias"))
+        return Norm("layer", epsilon, weight, bias)
+
+    return norm
+
+
+def _attention(
+    weights: Tensors, name: str, layer: int, sizes: _Sizes, scale: ScoreScale
+) -> tuple[tuple[NetworkHead, ...], Dense]:
+    """The heads of a layer, and the bias that is added once for all of them."""
+    width, key = sizes.width, sizes.key
+    joint = weights.take(f"{name}c_attn.weight", width, 3 * width, why="n_embd, 3 n_embd")
+    joint_bias = weights.take(f"{name}c_attn.bias", 3 * width)
+    w_o = weights.take(f"{name}c_proj.weight", width, width)
+    weights.check_mask(f"{name}bias", sizes.rows)
+    weights.check_filler(f"{name}masked_bias")
+    heads = []
+    for head in range(sizes.heads):
+        parts = [slice(third * width + head * key, third * width + (head + 1) * key) for third in range(3)]
+        w_q, w_k, w_v = (joint[:, part] for part in parts)
+        b_q, b_k, b_v = (joint_bias[part] for part in parts)
+        out = w_o[head * key : (head + 1) * key]
+        heads.append(NetworkHead(f"L{layer}H{head}", Mask.FUTURE, scale, w_q, w_k, w_v, out, b_q, b_k, b_v))
+    return tuple(heads), weights.take(f"{name}c_proj.bias", width)
+
+
+def _mlp(weights: Tensors, name: str, activation: Activation, sizes: _Sizes) -> Mlp:
+    width, hidden, why = sizes.width, sizes.hidden, "n_inner, or 4 n_embd"
+    return Mlp(
+        activation,
+        weights.take(f"{name}c_fc.weight", width, hidden, why=why),
+        weights.take(f"{name}c_proj.weight", hidden, width, why=why),
+        weights.take(f"{name}c_fc.bias", hidden),
+        weights.take(f"{name}c_proj.bias", width),
+    )
+
+
+def _head(
+    settings: Settings, weights: Tensors, embedding: Dense, tokens: tuple[Token, ...]
+) -> tuple[Dense, Dense | None, tuple[Token, ...], Readout]:
+    """The unembedding [outputs, d], its bias, what outputs are called, and how they are judged."""
+    built, width = str(settings.value("architectures")), embedding.shape[1]
+    tied, pad = settings.truth("tie_word_embeddings", True), settings.value("pad_token_id")
+    if weights.has("score.weight") or "SequenceClassification" in built:
+        found = weights.take("score.weight", None, width)
+        labels = _labels(settings, len(found))
+        several = len(labels) > 1 and settings.value("problem_type") != "multi_label_classification"
+        # The library judges the last token that is no padding, wherever that stands.
+        padded = isinstance(pad, int) and 0 <= pad < len(tokens)
+        alphabet = tuple(token for number, token in enumerate(tokens) if number != pad) if padded else None
+        return found, None, labels, Readout(decide="argmax" if several else "above", alphabet=alphabet)
+    if weights.has("classifier.weight") or "TokenClassification" in built:
+        found = weights.take("classifier.weight", None, width)
+        labels, bias = _labels(settings, len(found)), weights.take("classifier.bias", len(found))
+        return found, bias, labels, Readout(at="each", decide="argmax" if len(labels) > 1 else "above")
+    own = weights.maybe("lm_head.weight", *embedding.shape)
+    if own is None and not tied:
+        hint = "Save the whole language model, or state that its unembedding is its embedding."
+        raise weights.error("lm_head.weight is missing, and tie_word_embeddings is false", hint)
+    if own is not None and tied and not np.array_equal(own, embedding):
+        hint = "Set tie_word_embeddings to false if the network has an unembedding of its own."
+        raise weights.error("lm_head.weight is not wte.weight, and tie_word_embeddings says that it is", hint)
+    return embedding if own is None else own, None, tokens, Readout(at="each", decide="argmax")
+
+
+def _labels(settings: Settings, count: int) -> tuple[Token, ...]:
+    """What the outputs of a classifier are called."""
+    named = settings.value("id2label")
+    for key in ("num_labels", "_num_labels"):
+        settings.neutral(key, count)
+    if named is None:
+        return tuple(map(str, range(count)))
+    keys = list(map(str, range(count)))
+    right = isinstance(named, dict) and named.keys() == set(keys) and all(isinstance(t, str) for t in named.values())
+    if not right or len(set(named.values())) < count:
+        raise settings.error("id2label", f"an object with {count} different labels, by the outputs 0 to {count - 1},")
+    return tuple(named[key] for key in keys)
+
+
+def _refuse_others(settings: Settings) -> None:
+    """Refuse what changes the function that is computed, and whatever else is not known to leave it as it is."""
+    settings.harmless(*TRAINING, *RUNNING, *GENERATING, "pad_token_id", "id2label", "num_labels", "_num_labels")
+    settings.harmless("problem_type")
+    settings.neutral("pruned_heads", {})
+    for key in ("add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"):
+        settings.neutral(key, False)
+    settings.done()
