@@ -65,7 +65,6 @@ from hardsim.checking.open import (
     Input,
     Semantics,
     hold_stored,
-    named_function,
     of_document,
     of_formula,
     of_network,
@@ -765,7 +764,7 @@ def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
         except Exception as error:  # the caller's own
             raise _Failed(error) from None
 
-    wanted.__name__ = named_function(function).removeprefix("the function ")
+    wanted.__name__ = getattr(function, "__name__", type(function).__name__)
     network = given.foreign.network
     asked = Asked(wanted, {str(token): token for token in network.tokens})
     return replace(given, wants=asked), ()

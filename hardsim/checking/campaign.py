@@ -437,7 +437,7 @@ class _Campaign:
         """The same of a network that others made."""
         if isinstance(self.subject, Foreign):
             for _, tally in sorted(self.tallies.items()):
-                if tally.words > tally.unjudged:
+                if tally.words:
                     yield judged_length(self.subject, tally, self.options.engine)
 
     def _mismatch(self, lengths: Sequence[Tried]) -> Mismatch | None:
@@ -459,7 +459,7 @@ class _Campaign:
     def result(self, partial: bool) -> CheckResult:
         """The whole result; an interruption while a mismatch is run again leaves it as it was found."""
         lengths, judged = tuple(self.finished()), tuple(self.judged())
-        every = any(length.layers for length in lengths)
+        every, some = any(length.layers for length in lengths), any(tally.unjudged for tally in self.tallies.values())
         mismatch = self._mismatch([*lengths, *judged])
         try:
             if not partial:
@@ -473,7 +473,7 @@ class _Campaign:
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         found: list[Told] = [*lengths, *judged]
-        verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, options.max_n)
+        verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, some, options.max_n)
         reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
         return CheckResult(
             input=subject.name,
@@ -780,11 +780,12 @@ def judge(
     engine: str,
     escalated: int = 0,
     every: bool = False,
+    judged: bool = False,
     max_n: int = LARGEST_LENGTH,
 ) -> tuple[Verdict, str]:
     """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
     earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned; `every`:
-    every error bound was held too."""
+    every error bound was held too; `judged`: some words are not judged, and not among those tried."""
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
@@ -795,7 +796,7 @@ def judge(
         found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
     if found:
         return contradiction(found)
-    if not lengths:
+    if not any(length.words for length in lengths):
         return Verdict.UNDECIDED, "no word was tried"
     if mismatch is not None:
         return Verdict.UNDECIDED, NO_ANSWER
@@ -806,7 +807,8 @@ def judge(
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
-    return verdict, f"{words_tried(lengths, max_n)}, {HOW[engine]}{in_balls}{claim}"
+    tried = words_tried(lengths, max_n, "judged word" if judged else "word")
+    return verdict, f"{tried}, {HOW[engine]}{in_balls}{claim}"
 
 
 def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
@@ -849,20 +851,20 @@ class Told(Tried, Protocol):
         """Words without an answer."""
 
 
-def words_tried(found: Sequence[Tried], max_n: int) -> str:
+def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word") -> str:
     """All words up to some length, how many of the longer ones, and those that are pinned."""
     lengths, longer = [length for length in found if length.n <= max_n], [one for one in found if one.n > max_n]
     known = zip(lengths, count(1), strict=False)
     whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
     parts: list[str] = []
     if whole:
-        parts.append(f"all {sum(length.words for length in lengths[:whole]):,} words up to length {whole}")
+        parts.append(f"all {sum(length.words for length in lengths[:whole]):,} {noun}s up to length {whole}")
     rest = lengths[whole:]
     if rest:
         possible = sum(length.possible for length in rest)
         span = f"length {rest[0].n}" if len(rest) == 1 else f"lengths {rest[0].n} to {rest[-1].n}"
         shown = f"{possible:,}" if possible < 10**12 else f"about 10^{Decimal(possible).adjusted()}"
-        parts.append(f"{sum(length.words for length in rest):,} of {shown} words of {span}")
+        parts.append(f"{sum(length.words for length in rest):,} of {shown} {noun}s of {span}")
     if longer:
         up_to = "up to " if len(longer) > 1 else ""
         words = plural(sum(length.words for length in longer), "pinned word")

@@ -386,7 +386,7 @@ def of_stored(stored: Stored, name: str) -> Input:
         InputError: naming what is not understood of it.
     """
     network, title = network_of(stored)
-    return of_network(network, name, stored.sha256, title, stored, tuple(described(stored, network)))
+    return of_network(network, name, stored.sha256, title, stored, tuple(described(stored, network, title)))
 
 
 def of_network(
@@ -418,7 +418,7 @@ def of_document(data: bytes, name: str) -> Input:
     text = data.decode("utf-8-sig")
     if kind == NETWORK:
         network = read_network_json(document)
-        found = of_network(network, name, sha256, "network JSON", told=tuple(described(None, network)))
+        found = of_network(network, name, sha256, "network JSON", told=())
         return replace(found, text=text, document=text)
     if kind == AHAT:
         made = _of_ahat(read_ahat(document), name, sha256)

@@ -20,6 +20,7 @@ from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_output, written_word
 from hardsim.program.regimes import REGIMES
 from hardsim.records import (
+    NOTHING,
     Count,
     Digest,
     Exact,
@@ -752,6 +753,13 @@ def answer_text(answer: Answer, alphabet: Sequence[str]) -> str:
     return "undecided" if answer is None else "accept" if answer else "reject"
 
 
+def judged_text(answer: Answer) -> str:
+    """What is wanted of a network that others made, or what it says, by position where there are several."""
+    if not isinstance(answer, tuple):
+        return answer_text(answer, ())
+    return " ".join(NOTHING if one is None else str(one) for one in answer)
+
+
 def word_summary(word: Word) -> str:
     """A word in a summary: its beginning, if it is long."""
     text = written_word(word, word)
@@ -770,6 +778,9 @@ def verdict_summary(verdict: str, name: str, reach: str, word: Word | None = Non
 
 def answers_summary(found: Mismatch | Evaluation) -> str:
     """What each says of a word."""
+    if (found.direct if isinstance(found, Mismatch) else bool(found.places)) and found.decided:
+        wanted = "" if found.oracle is None else f"wanted {judged_text(found.oracle)}, "
+        return f"{wanted}the network says {judged_text(found.soft)}"
     told = {"oracle": found.oracle, "hard": found.hard, "soft": found.soft}
     texts = {who: _told(answer) for who, answer in told.items() if answer is not None or who != "oracle"}
     if not found.decided:

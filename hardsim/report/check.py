@@ -28,6 +28,7 @@ from hardsim.checking.result import (
     Verdict,
     Violation,
     Word,
+    judged_text,
     printed_lengths,
 )
 from hardsim.lang.pretty import shortened
@@ -321,13 +322,6 @@ def answers(mismatch: Mismatch, alphabet: Sequence[str] = (), rounds: bool = Tru
         f"{oracle}hard attention: {answer_text(mismatch.hard, alphabet)}; "
         f"softmax: {soft if mismatch.decided else NOT_DECIDED}"
     )
-
-
-def judged_text(answer: Answer) -> str:
-    """What is wanted of a network, or what it says, by position where there are several."""
-    if not isinstance(answer, tuple):
-        return answer_text(answer, ())
-    return " ".join(NOTHING if one is None else str(one) for one in answer)
 
 
 def print_violation(screen: Screen, violation: Violation, alphabet: Sequence[str]) -> None:

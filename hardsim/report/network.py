@@ -16,8 +16,8 @@ from hardsim.checking.result import (
     ModelFacts,
     OutputEnds,
     Title,
-    answer_text,
     count,
+    judged_text,
     plural,
     printed_lengths,
 )
@@ -70,7 +70,7 @@ def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequenc
     """The outputs on each word, a table for each."""
     for one in found:
         screen.raw()
-        said = "not decided" if not one.places else answer_text(one.soft, ())
+        said = "not decided" if not one.places else judged_text(one.soft)
         margin = f", margin {short(one.margin)}" if one.margin is not None else ""
         verdict = f", {RIGHT[one.right]}" if one.right is not None else ""
         screen.raw(written_word(one.word, alphabet))
@@ -224,7 +224,6 @@ def print_network(screen: Screen, report: NetworkReport) -> None:
     size = f"{plural(facts.layers, 'layer')}, {plural(facts.heads, 'head')}, dimension {facts.dimension}, "
     room = None if report.longest is None else plural(report.longest, "symbol")
     lines: list[tuple[str, str | None]] = [
-        ("title", report.title),
         ("size", f"{size}{plural(facts.parameters, 'non-zero parameter')}"),
         ("tokens", " ".join(report.tokens)),
         ("alphabet", " ".join(report.alphabet)),
