@@ -18,7 +18,7 @@ from math import inf, isfinite
 from types import SimpleNamespace
 from typing import Any
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
 from hardsim.errors import Undecided
 from hardsim.network.numbers import Rational
@@ -63,6 +63,31 @@ class BallArithmetic:
         """An enclosure of e^logit."""
         number: arb = ball(logit) if is_exact(logit) else logit
         return number.exp()
+
+    def sqrt(self, value: arb) -> arb:
+        """The square root: no number where the ball holds a negative one."""
+        return value.sqrt()
+
+    def erf(self, value: arb) -> arb:
+        """The error function."""
+        return value.erf()
+
+    def tanh(self, value: arb) -> arb:
+        """The hyperbolic tangent."""
+        return value.tanh()
+
+    def pi(self) -> arb:
+        """The circle's number."""
+        return arb.pi()
+
+    def matrix(self, rows: Sequence[Sequence[Any]]) -> arb_mat:
+        """What `product` takes: at least one row and one column of numbers, integers or floats."""
+        return arb_mat(rows)
+
+    def product(self, left: arb_mat, right: arb_mat) -> list[list[arb]]:
+        """The rows of the product of two matrices."""
+        found: list[list[arb]] = (left * right).tolist()
+        return found
 
     def total(self, numbers: Sequence[arb]) -> arb:
         """The sum."""

@@ -78,6 +78,31 @@ class MpArithmetic:
         """e^logit."""
         return self.context.exp(self.number(logit) if is_exact(logit) else logit)
 
+    def sqrt(self, value: Any) -> Any:
+        """The square root of a number that is not negative."""
+        return self.context.sqrt(value)
+
+    def erf(self, value: Any) -> Any:
+        """The error function."""
+        return self.context.erf(value)
+
+    def tanh(self, value: Any) -> Any:
+        """The hyperbolic tangent."""
+        return self.context.tanh(value)
+
+    def pi(self) -> Any:
+        """The circle's number."""
+        return self.context.mpf(self.context.pi)
+
+    def matrix(self, rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """What `product` takes: at least one row and one column of numbers, integers or floats."""
+        return [[self.context.mpf(value) for value in row] for row in rows]
+
+    def product(self, left: list[list[Any]], right: list[list[Any]]) -> list[list[Any]]:
+        """The rows of the product of two matrices, each entry rounded once."""
+        columns = list(zip(*right, strict=True))
+        return [[self.context.fdot(row, column) for column in columns] for row in left]
+
     def total(self, numbers: Sequence[Any]) -> Any:
         """The correctly rounded sum."""
         return self.context.fsum(numbers)

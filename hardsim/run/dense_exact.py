@@ -1,0 +1,235 @@
+"""A dense network on one word, once against a number type: balls, which are theorems, or mpmath.
+
+Every weight enters as what it is: a float64 is a dyadic rational, a Fraction is enclosed or rounded once; the square
+roots in scales and norms, pi in gelu_new, exp, erf and tanh are the arithmetic's own. Numbers have to be computed with
+inside the arithmetic's `precision()`, as python-flint has one precision for the whole process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias
+
+from hardsim.errors import Undecided
+from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm
+from hardsim.network.numbers import Mask, Rational
+from hardsim.run.arithmetic import Arithmetic
+from hardsim.run.ball import BallArithmetic
+
+Row: TypeAlias = list[Any]
+"""Numbers of the arithmetic."""
+BITS, LIMIT_BITS = 96, 4096
+"""Of the first attempt, and at which a word is given up."""
+
+
+class DenseArithmetic(Arithmetic[Any], Protocol):
+    """What a dense network asks of a number type besides."""
+
+    def sqrt(self, value: Any) -> Any:
+        """The square root."""
+
+    def erf(self, value: Any) -> Any:
+        """The error function."""
+
+    def tanh(self, value: Any) -> Any:
+        """The hyperbolic tangent."""
+
+    def pi(self) -> Any:
+        """The circle's number."""
+
+    def matrix(self, rows: Sequence[Sequence[Any]]) -> Any:
+        """What `product` takes."""
+
+    def product(self, left: Any, right: Any) -> list[Row]:
+        """The rows of a matrix product."""
+
+
+class DenseForward:
+    """A network ready to run in one arithmetic."""
+
+    def __init__(self, network: Network, arithmetic: DenseArithmetic) -> None:
+        self.network, self.arithmetic = network, arithmetic
+        self._matrices: dict[int, Any] = {}
+
+    def run(self, n: int, tokens: Sequence[int], places: Sequence[int]) -> list[Row]:
+        """The outputs of a word of n symbols, of which `tokens` are read, at some of their positions (from 0)."""
+        with self.arithmetic.precision():
+            x = self._embedded(n, tokens)
+            last = len(self.network.layers) - 1
+            for number, layer in enumerate(self.network.layers):
+                x = self._layer(layer, x, places if number == last else range(len(x)))
+            if last < 0:
+                x = [x[place] for place in places]
+            x = self._normed(self.network.final, x)
+            return self._linear(x, self.network.unembedding, self.network.unembedding_bias)
+
+    def attention(self, n: int, tokens: Sequence[int]) -> Iterator[tuple[int, NetworkHead, list[Row]]]:
+        """For each head the number of its layer from 0, the head, and by query the logits of all keys, with their
+        scale; None where a key is not seen."""
+        with self.arithmetic.precision():
+            x = self._embedded(n, tokens)
+        for number, layer in enumerate(self.network.layers):
+            for head in layer.heads:
+                with self.arithmetic.precision():
+                    y = x if layer.post else self._normed(layer.norm_1, x)
+                    found = self._logits(head, y, range(len(y)))
+                yield number, head, found
+            with self.arithmetic.precision():
+                x = self._layer(layer, x, range(len(x)))
+
+    # ---- parts ----
+
+    def _embedded(self, n: int, tokens: Sequence[int]) -> list[Row]:
+        rows = self._exact(self.network.embedding)
+        x = [rows[token] for token in tokens]
+        encoding = self.network.encoding(n)
+        if encoding is None:
+            return x
+        number = self._number
+        return [_plus(row, map(number, added)) for row, added in zip(x, encoding.tolist(), strict=True)]
+
+    def _layer(self, layer: NetworkLayer, x: list[Row], places: Sequence[int]) -> list[Row]:
+        read, x = x, [x[place] for place in places]
+        if layer.attends:
+            y = read if layer.post else self._normed(layer.norm_1, read)
+            x = _sums(x, self._attended(layer, y, places))
+            x = self._normed(layer.norm_1, x) if layer.post else x
+        if layer.mlp is not None:
+            x = _sums(x, self._mlp(layer.mlp, x if layer.post else self._normed(layer.norm_2, x)))
+            x = self._normed(layer.norm_2, x) if layer.post else x
+        return x
+
+    def _attended(self, layer: NetworkLayer, y: list[Row], places: Sequence[int]) -> list[Row]:
+        start = [self._number(0)] * self.network.dimension if layer.b_o is None else self._exact(layer.b_o[None, :])[0]
+        found = [start for _ in places]
+        for head in layer.heads:
+            weights = [self._shares(row) for row in self._logits(head, y, places)]
+            values = self._linear(y, head.w_v, head.b_v)
+            means = self.arithmetic.product(self.arithmetic.matrix(weights), self.arithmetic.matrix(values))
+            found = _sums(found, self._linear(means, head.w_o, None))
+        return found
+
+    def _logits(self, head: NetworkHead, y: list[Row], places: Sequence[int]) -> list[Row]:
+        """By query at the places, with None where a key is not seen."""
+        scale = self._number(head.scale.factor) / self.arithmetic.sqrt(self._number(head.scale.root))
+        queries = self._linear([y[place] for place in places], head.w_q, head.b_q)
+        keys = self._linear(y, head.w_k, head.b_k)
+        scores = self.arithmetic.product(
+            self.arithmetic.matrix([[scale * value for value in row] for row in queries]),
+            self.arithmetic.matrix(list(zip(*keys, strict=True))),
+        )
+        return [
+            [score if sees(head.mask, place, key) else None for key, score in enumerate(row)]
+            for place, row in zip(places, scores, strict=True)
+        ]
+
+    def _shares(self, logits: Row) -> Row:
+        """The softmax of the logits of the keys that are seen, 0 elsewhere."""
+        seen = [logit for logit in logits if logit is not None]
+        # Any reference is right; the largest midpoint keeps the exponentials small.
+        top = max(seen, key=lambda logit: self.arithmetic.approximate(logit)[0])
+        powers = [None if logit is None else self.arithmetic.exp(logit - top) for logit in logits]
+        total = self.arithmetic.total([power for power in powers if power is not None])
+        return [0 if power is None else power / total for power in powers]
+
+    def _mlp(self, mlp: Mlp, y: list[Row]) -> list[Row]:
+        f = self._activation(mlp.activation)
+        entered = self._linear(y, mlp.w_in, mlp.b_in)
+        return self._linear([[f(value) for value in row] for row in entered], mlp.w_out, mlp.b_out)
+
+    def _activation(self, activation: Activation) -> Callable[[Any], Any]:
+        arithmetic, one, half = self.arithmetic, self._number(1), self._number(Fraction(1, 2))
+        match activation:
+            case Activation.RELU:
+                return arithmetic.relu
+            case Activation.SILU:
+                return lambda x: x / (one + arithmetic.exp(-x))
+            case Activation.GELU:
+                root = arithmetic.sqrt(half)
+                return lambda x: half * x * (one + arithmetic.erf(root * x))
+            case Activation.GELU_NEW:
+                factor = arithmetic.sqrt(self._number(2) / arithmetic.pi())
+                cubic = self._number(Fraction(44715, 1_000_000))
+                return lambda x: half * x * (one + arithmetic.tanh(factor * (x + cubic * x * x * x)))
+
+    def _normed(self, norm: Norm | None, x: list[Row]) -> list[Row]:
+        if norm is None:
+            return x
+        arithmetic, d, epsilon = self.arithmetic, self._number(self.network.dimension), self._number(norm.epsilon)
+        weight, bias = (None if part is None else self._exact(part[None, :])[0] for part in (norm.weight, norm.bias))
+        found = []
+        for row in x:
+            if norm.kind == "layer":
+                mean = arithmetic.total(row) / d
+                row = [value - mean for value in row]
+            root = arithmetic.sqrt(arithmetic.total([value * value for value in row]) / d + epsilon)
+            row = [value / root for value in row]
+            row = row if weight is None else [a * b for a, b in zip(row, weight, strict=True)]
+            found.append(row if bias is None else _plus(row, bias))
+        return found
+
+    def _linear(self, x: list[Row], weight: Dense, bias: Dense | None) -> list[Row]:
+        if id(weight) not in self._matrices:
+            entries = self._exact(weight) if weight.dtype == object else weight.tolist()  # floats are taken as they are
+            self._matrices[id(weight)] = self.arithmetic.matrix(entries)
+        found = self.arithmetic.product(self.arithmetic.matrix(x), self._matrices[id(weight)])
+        if bias is None:
+            return found
+        added = self._exact(bias[None, :])[0]
+        return [_plus(row, added) for row in found]
+
+    def _exact(self, array: Dense) -> list[Row]:
+        """The rows of an array of weights."""
+        return [[self._number(value) for value in row] for row in array.tolist()]
+
+    def _number(self, value: float | Rational) -> Any:
+        return self.arithmetic.number(Fraction(value) if isinstance(value, float) else value)
+
+
+def sees(mask: Mask, query: int, key: int) -> bool:
+    """Whether a query sees a key."""
+    return mask is Mask.NONE or query == key or (key < query) == (mask is Mask.FUTURE)
+
+
+def _plus(left: Row, right: Any) -> Row:
+    return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def _sums(left: list[Row], right: list[Row]) -> list[Row]:
+    return [_plus(a, b) for a, b in zip(left, right, strict=True)]
+
+
+class DenseBalls:
+    """A network in balls, with as many bits as an answer needs: 96, then twice as many until it is settled."""
+
+    def __init__(self, network: Network, limit: int = LIMIT_BITS) -> None:
+        self.network, self.limit = network, limit
+        self._passes: dict[int, DenseForward] = {}
+
+    def run(
+        self, n: int, tokens: Sequence[int], places: Sequence[int], settled: Callable[[list[Row]], bool]
+    ) -> tuple[list[Row], int]:
+        """The outputs at the places, and with how many bits. `settled` is asked at the precision of the pass.
+
+        Raises:
+            Undecided: if `settled` is not content at the limit.
+        """
+        bits = min(BITS, self.limit)
+        while True:
+            forward = self._passes.setdefault(bits, DenseForward(self.network, BallArithmetic(bits)))
+            rows = forward.run(n, tokens, places)
+            with forward.arithmetic.precision():
+                if settled(rows):
+                    return rows, bits
+            if bits >= self.limit:
+                raise Undecided(self._message(tokens))
+            bits = min(2 * bits, self.limit)
+
+    def _message(self, tokens: Sequence[int]) -> str:
+        named = [str(self.network.tokens[token]) for token in tokens]
+        shown = " ".join(named[:40]) + (f" ... ({len(named)} tokens)" if len(named) > 40 else "")
+        return (
+            f"{shown} is undecided: with {self.limit:,} bits, the limit of the ball arithmetic, it is not certain what "
+            "the outputs say. Some value lies on its threshold, or two outputs are equal"
+        )

@@ -1,0 +1,108 @@
+"""Random dense networks of every kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, ScoreScale
+from hardsim.network.numbers import Mask
+
+SEEN = (Mask.FUTURE, Mask.NONE, Mask.PAST)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a random network is like: `weights` are Fractions, or floats of so many bits; `size` scales all weights and
+    `cold` the scores."""
+
+    d: int = 8
+    layers: int = 2
+    heads: int = 2
+    k: int = 4
+    mlp: int = 12
+    vocabulary: int = 4
+    rows: int | None = 24
+    outputs: int = 3
+    norm: Literal["layer", "rms"] | None = "layer"
+    post: bool = False
+    activation: Activation = Activation.GELU_NEW
+    biases: bool = True
+    mask: Mask = Mask.FUTURE
+    fractions: bool = False
+    dtype: Any = np.float32
+    size: float = 1.0
+    cold: int = 1
+    epsilon: Fraction = Fraction(1, 100_000)
+
+
+class Maker:
+    """Arrays of a shape, from a seed."""
+
+    def __init__(self, shape: Shape, seed: int) -> None:
+        self.shape, self.rng = shape, np.random.default_rng(seed)
+
+    def array(self, *size: int, spread: float = 1.0) -> Dense:
+        """Random weights."""
+        if self.shape.fractions:
+            numbers = self.rng.integers(-7, 8, size=size)
+            found = np.empty(size, dtype=object)
+            found.ravel()[:] = [Fraction(int(number), 7) * Fraction(spread) for number in numbers.ravel()]
+            return found
+        return (self.rng.normal(size=size) * spread * self.shape.size).astype(self.shape.dtype).astype(np.float64)
+
+    def bias(self, *size: int) -> Dense | None:
+        """Random biases, if there are any."""
+        return self.array(*size, spread=0.2) if self.shape.biases else None
+
+    def norm(self) -> Norm | None:
+        """A norm, if there is one."""
+        if self.shape.norm is None:
+            return None
+        bare = self.rng.random() < 0.2
+        weight = None if bare else self.array(self.shape.d)
+        return Norm(self.shape.norm, self.shape.epsilon, weight, None if bare else self.bias(self.shape.d))
+
+    def head(self, name: str) -> NetworkHead:
+        """A head with values one wider than keys."""
+        d, k = self.shape.d, self.shape.k
+        v = k + 1
+        w_q, w_k = self.array(d, k, spread=d**-0.5), self.array(d, k, spread=d**-0.5)
+        w_v, w_o = self.array(d, v, spread=d**-0.5), self.array(v, d, spread=v**-0.5)
+        biases = self.bias(k), self.bias(k), self.bias(v)
+        scale = ScoreScale(Fraction(self.shape.cold), k)
+        return NetworkHead(name, self.shape.mask, scale, w_q, w_k, w_v, w_o, *biases)
+
+    def layer(self, number: int) -> NetworkLayer:
+        """A layer."""
+        shape = self.shape
+        d, width = shape.d, shape.mlp
+        mlp = None
+        if width:
+            w_in, w_out = self.array(d, width, spread=d**-0.5), self.array(width, d, spread=width**-0.5)
+            mlp = Mlp(shape.activation, w_in, w_out, self.bias(width), self.bias(d))
+        heads = tuple(self.head(f"{number}.{place}") for place in range(shape.heads))
+        return NetworkLayer(heads, mlp, self.bias(d), self.norm(), self.norm(), shape.post)
+
+    def network(self) -> Network:
+        """The network."""
+        shape = self.shape
+        positions = self.array(shape.rows, shape.d, spread=0.5) if shape.rows is not None else ()
+        return Network(
+            tokens=tuple(f"t{place}" for place in range(shape.vocabulary)),
+            embedding=self.array(shape.vocabulary, shape.d),
+            positions=positions,
+            layers=tuple(map(self.layer, range(shape.layers))),
+            final=self.norm(),
+            unembedding=self.array(shape.d, shape.outputs),
+            unembedding_bias=self.bias(shape.outputs),
+            outputs=tuple(f"o{place}" for place in range(shape.outputs)),
+        )
+
+
+def made(shape: Shape | None = None, seed: int = 0, **changes: Any) -> Network:
+    """A random network."""
+    return Maker(replace(shape or Shape(), **changes), seed).network()
