@@ -752,9 +752,7 @@ def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
         kind = type(against).__name__
         raise TypeError(f"against must be a path, a formula or program that was opened, or a function, not {kind}")
     if given.foreign is None:
-        told = (
-            f"{given.name} is {KINDS[given.kind]}, and a function says what a network that others made should compute"
-        )
+        told = f"{given.name} is {KINDS[given.kind]}: functions say what networks that others made should compute"
         raise InputError(told, "Give a file: a formula, a program or a regular expression.")
     function = against
 

@@ -15,6 +15,7 @@ from hardsim.examples import ExampleResult
 from hardsim.records import Record, one_of
 from hardsim.report.automaton import AutomatonReport
 from hardsim.report.model import ModelReport
+from hardsim.report.network import NetworkReport
 from hardsim.report.told import Failure, InputRead, Note, NotRun
 from hardsim.version import __version__
 
@@ -30,6 +31,7 @@ Result: TypeAlias = (
     | EquivResult
     | ModelReport
     | AutomatonReport
+    | NetworkReport
     | CompileResult
     | ExampleResult
     | FormatResult
@@ -38,12 +40,12 @@ Result: TypeAlias = (
 )
 RESULTS: dict[str, tuple[type[Record], ...]] = {
     "check": (CheckResult,),
-    "prove": (ProofResult,),
+    "prove": (ProofResult, CheckResult),
     "verify": (VerifyResult,),
     "eval": (EvalResult, OracleResult),
     "words": (WordsResult,),
     "equiv": (EquivResult,),
-    "show": (ModelReport, AutomatonReport),
+    "show": (ModelReport, AutomatonReport, NetworkReport),
     "compile": (CompileResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),

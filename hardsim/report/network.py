@@ -23,7 +23,7 @@ from hardsim.checking.result import (
 )
 from hardsim.lang.words import written_word
 from hardsim.network.dense import NetworkHead, NetworkLayer, Norm
-from hardsim.records import Natural, Positive, Record, one_of, short, written
+from hardsim.records import Natural, Positive, Record, one_of, short
 from hardsim.report.numbers import NOTHING, tried_text
 from hardsim.report.screen import Screen, columns
 
@@ -153,12 +153,6 @@ class NetworkReport(Record):
     """What was read."""
     layers: tuple[NetworkLayerReport, ...]
     """Layer by layer."""
-
-    @property
-    @written
-    def parameters(self) -> Natural:
-        """Non-zero parameters."""
-        return self.model.parameters
 
 
 def describe_network(subject: Foreign, described: Sequence[tuple[str, str]]) -> NetworkReport:
