@@ -56,6 +56,8 @@ RUNNING = (
     "is_decoder", "tf_legacy_loss", "prefix", "label2id", "predict_special_tokens",
 )  # fmt: skip
 """Settings of how it is run and what it is called: in real numbers they change nothing."""
+READ_LATER = "pad_token_id", "id2label", "num_labels", "_num_labels", "problem_type", "tie_word_embeddings"
+"""Settings of the head."""
 GENERATING = (
     "max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty",
     "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty", "no_repeat_ngram_size",
@@ -103,6 +105,7 @@ def read_gpt2(stored: Stored) -> Network:
         settings.truth("scale_attn_weights", True),
         settings.truth("scale_attn_by_inverse_layer_idx", False),
     )
+    _refuse_others(settings)
     layers = []
     for layer in range(sizes.layers):
         name = f"{start}h.{layer}."
@@ -116,7 +119,6 @@ def read_gpt2(stored: Stored) -> Network:
     tokens = stored.tokens(sizes.vocabulary)
     unembedding, bias, outputs, readout = _head(settings, weights, embedding, tokens)
     final = norm("ln_f")
-    _refuse_others(settings)
     weights.done()
     return Network(tokens, embedding, positions, tuple(layers), final, unembedding.T, bias, outputs, readout)
 
@@ -226,8 +228,7 @@ def _labels(settings: Settings, count: int) -> tuple[Token, ...]:
 
 def _refuse_others(settings: Settings) -> None:
     """Refuse what changes the function that is computed, and whatever else is not known to leave it as it is."""
-    settings.harmless(*TRAINING, *RUNNING, *GENERATING, "pad_token_id", "id2label", "num_labels", "_num_labels")
-    settings.harmless("problem_type")
+    settings.harmless(*TRAINING, *RUNNING, *GENERATING, *READ_LATER)
     settings.neutral("pruned_heads", {})
     for key in ("add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"):
         settings.neutral(key, False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
@@ -419,7 +419,8 @@ class Tensors:
 
     def check_mask(self, name: str, size: int, causal: bool = True) -> None:
         """Make sure that a buffer, if it is there, is the mask of `size` positions that it is taken for: 1 where the
-        key is no later than the query (not `causal`: everywhere), else 0. Axes of length 1 may stand before it.
+        key is no later than the query (not `causal`: everywhere), else 0. Axes of length 1 may stand before it. One
+        without entries is made anew where it is used, and says nothing.
 
         Raises:
             InputError: if it is anything else.
@@ -428,6 +429,8 @@ class Tensors:
             return
         found = self._found(name).astype(np.float64)
         expected = np.tri(size) if causal else np.ones((size, size))
+        if not found.size:
+            return
         square = found.shape[-2:] == (size, size) and found.size == size**2
         if not square or not np.array_equal(found.reshape(size, size), expected):
             told = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
@@ -504,10 +507,14 @@ class Settings:
         return str(self._get(key, default, "text", lambda value: isinstance(value, str)))
 
     def choice(self, key: str, options: Mapping[str, T], default: str | None = None) -> T:
-        """What one of the names that a setting may have stands for."""
+        """What one of the names that a setting may have stands for.
+
+        Raises:
+            InputError: for any other, and for a value that is no text.
+        """
         found = self.text(key, default)
         if found not in options:
-            raise self.error(key, f"one of {', '.join(options)}")
+            raise self._unread(key, found, options)
         return options[found]
 
     def value(self, key: str) -> Any:
@@ -527,9 +534,7 @@ class Settings:
         """
         found = self.value(key)
         if found is not None and not any(type(found) is type(value) and found == value for value in values):
-            only = ", ".join(map(shown, values)) or "null"
-            hint = f"Only networks with {only} there are read."
-            raise InputError(f"{self.where}: {key} is {shown(found)}, which is not read", hint)
+            raise self._unread(key, found, values)
 
     def done(self) -> None:
         """Make sure that every setting was understood, but those that are null or false.
@@ -550,6 +555,10 @@ class Settings:
         if key not in self.values:
             return InputError(f"{self.where}: {key} is missing: {expected} is needed", hint)
         return InputError(f"{self.where}: {key} is {shown(self.values[key])}: {expected} is needed", hint)
+
+    def _unread(self, key: str, found: Any, read: Iterable[Any]) -> InputError:
+        only = ", ".join(map(shown, read)) or "null"
+        return InputError(f"{self.where}: {key} is {shown(found)}, which is not read", f"Read there is only {only}.")
 
     def _get(self, key: str, default: Any, expected: str, right: Callable[[Any], bool]) -> Any:
         self.used.add(key)

@@ -1,0 +1,276 @@
+"""TransformerLens: a state dict beside the configuration as `config.json`.
+
+Sources: `HookedTransformer` of versions 1 to 3 (`components/`: weights by head, `blocks.L.attn.W_Q` [heads, d, k]), and
+the `TransformerBridge` and `NativeModel` of version 4 (`model_bridge/sources/native/model.py`), which name the same
+`nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. They differ
+in what `use_attn_scale: false` means (scores that are not divided; in version 4 they are divided by sqrt(d_head) all the
+same), in `final_rms` without norms (no norm; in version 4 RMSNorm at the end), and in their buffers for masks. All are
+pre-norm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import Literal, TypeAlias
+
+from hardsim.network.dense import (
+    Activation,
+    Dense,
+    Mlp,
+    Network,
+    NetworkHead,
+    NetworkLayer,
+    Norm,
+    Readout,
+    ScoreScale,
+)
+from hardsim.network.numbers import Mask
+from hardsim.reading.tensors import Settings, Stored, Tensors
+
+ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,
+    "gelu_new": Activation.GELU_NEW,
+    "gelu_pytorch_tanh": Activation.GELU_NEW,
+    "silu": Activation.SILU,
+    "swish": Activation.SILU,
+}
+"""`gelu_fast` has a rounded constant; `solu` and what ends in `_ln` look at several hidden units at once."""
+NormType: TypeAlias = tuple[Literal["layer", "rms"], bool]
+"""The kind of a norm, and whether it has parameters."""
+NORMS: dict[str, NormType] = {
+    "LN": ("layer", True),
+    "LNPre": ("layer", False),
+    "RMS": ("rms", True),
+    "RMSPre": ("rms", False),
+}
+NATIVE_ARCHITECTURE = "TransformerLensNative"
+"""What version 4 calls the architecture of networks of its own."""
+HARMLESS = (
+    # what it is called, and how it was made
+    "model_name", "original_architecture", "from_checkpoint", "checkpoint_index", "checkpoint_label_type",
+    "checkpoint_value", "init_mode", "seed", "initializer_range", "init_weights", "n_params",
+    # how words become tokens: tokens are given here
+    "tokenizer_name", "tokenizer_prepends_bos", "tokenizer_appends_eos", "default_prepend_bos", "default_padding_side",
+    "decoder_start_token_id", "trust_remote_code",
+    # how it is run: in real numbers these change nothing
+    "device", "n_devices", "dtype", "attn_implementation", "use_attn_result", "use_split_qkv_input", "use_hook_mlp_in",
+    "use_attn_in", "use_hook_tokens", "ungroup_grouped_query_attention", "split_attention_weights", "uses_rms_norm",
+    "layer_norm_folding",
+    # the state dict holds an unembedding in any case
+    "tie_word_embeddings",
+    # parts of what is refused: rotary positions, local attention, experts, lengths beyond those of training
+    "rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor", "rotary_adjacent_pairs",
+    "rotary_interleaved_cos_sin", "qk_norm_after_rope", "use_NTK_by_parts_rope", "NTK_by_parts_low_freq_factor",
+    "NTK_by_parts_high_freq_factor", "NTK_by_parts_factor", "NTK_original_ctx_len", "use_yarn_rope", "yarn_factor",
+    "yarn_attention_factor", "yarn_beta_fast", "yarn_beta_slow", "yarn_original_max_position_embeddings",
+    "yarn_truncate", "yarn_global_attn_only", "use_dynamic_ntk_rope", "window_size", "attn_types", "norm_topk_prob",
+    "train_seq_length",
+)  # fmt: skip
+OFF = (
+    "use_local_attn", "parallel_attn_mlp", "gated_mlp", "use_normalization_before_and_after", "post_embedding_ln",
+    "use_qk_norm", "load_in_4bit", "rmsnorm_uses_offset", "use_attention_sinks", "use_logn_attn",
+    "scale_embedding", "is_audio_model", "is_visual_model", "is_stateful", "is_multimodal",
+)  # fmt: skip
+"""What is read only where it is off; so is everything that is not named here."""
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    vocabulary: int
+    outputs: int
+    rows: int
+    width: int
+    key: int
+    heads: int
+    layers: int
+    hidden: int
+    """Units of an MLP; 0: there is none."""
+
+
+@dataclass(frozen=True)
+class _Names:
+    """How tensors are called. `native`: as in version 4, layers as `nn.Linear` has them."""
+
+    native: bool
+    embedding: str
+    positions: str
+    layer: str
+    hidden: tuple[str, str]
+    final: str
+    unembedding: str
+    unembedding_bias: str
+
+
+HOOKED = _Names(
+    False, "embed.W_E", "pos_embed.W_pos", "blocks.{}.", ("in", "out"), "ln_final", "unembed.W_U", "unembed.b_U"
+)
+BRIDGE = _Names(
+    True, "embed.weight", "pos_embed.weight", "blocks.{}.", ("in", "out"), "ln_final", "unembed.weight", "unembed.bias"
+)
+NATIVE = _Names(
+    True, "tok_embed.weight", "pos.weight", "layers.{}.", ("fc_in", "fc_out"), "ln_out", "head.weight", "head.bias"
+)
+
+
+def is_transformerlens(stored: Stored) -> bool:
+    """Whether the names of its tensors, or of its settings, are those of TransformerLens."""
+    named = any(names.embedding in stored.tensors for names in (HOOKED, BRIDGE, NATIVE))
+    return "model_type" not in stored.config and (named or {"d_model", "n_layers", "n_ctx"} <= stored.config.keys())
+
+
+def read_transformerlens(stored: Stored) -> Network:
+    """The network in a TransformerLens state dict, of whichever version.
+
+    With one output it is an acceptor, judged at the last position; else the largest output at each position counts.
+
+    Raises:
+        InputError: if a tensor or a setting is missing, wrong or not understood.
+    """
+    settings, weights = stored.settings, stored.weights
+    names = next((names for names in (BRIDGE, NATIVE) if weights.has(names.embedding)), HOOKED)
+    sizes = _sizes(settings)
+    settings.choice("positional_embedding_type", {"standard": None}, "standard")
+    masks = {"causal": Mask.FUTURE, "bidirectional": Mask.NONE}
+    mask, kind = settings.choice("attention_dir", masks, "causal"), _norm_type(settings)
+    epsilon, final_rms = settings.number("eps", Fraction(1, 100000)), settings.truth("final_rms", False)
+    if epsilon < 0:
+        raise settings.error("eps", "a number that is at least 0")
+    _refuse_others(settings, names, sizes)
+
+    def norm(name: str, kind: NormType | None) -> Norm | None:
+        return None if kind is None else _norm(weights, name, kind, names, epsilon, sizes.width)
+
+    activation = settings.choice("act_fn", ACTIVATIONS) if sizes.hidden else None
+    layers = []
+    for layer in range(sizes.layers):
+        start = names.layer.format(layer)
+        heads, b_o = _attention(weights, names, layer, sizes, mask, _scale(settings, names, sizes, layer))
+        before = norm(f"{start}ln1", kind), norm(f"{start}ln2", kind if sizes.hidden else None)
+        mlp = None if activation is None else _mlp(weights, f"{start}mlp.", names, activation, sizes)
+        layers.append(NetworkLayer(heads, mlp, b_o, *before))
+    if final_rms:
+        kind = ("rms", kind[1]) if kind is not None else ("rms", True) if names.native else None
+    final = norm(names.final, kind)
+    embedding = weights.take(names.embedding, sizes.vocabulary, sizes.width, why="d_vocab, d_model")
+    positions = weights.take(names.positions, sizes.rows, sizes.width, why="n_ctx, d_model")
+    shape = (sizes.outputs, sizes.width) if names.native else (sizes.width, sizes.outputs)
+    unembedding = weights.take(names.unembedding, *shape, why="d_vocab_out, or d_vocab, and d_model")
+    bias = weights.maybe(names.unembedding_bias, sizes.outputs)
+    weights.done()
+    tokens = stored.tokens(sizes.vocabulary)
+    outputs = tokens if sizes.outputs == sizes.vocabulary else tuple(map(str, range(sizes.outputs)))
+    readout = Readout() if sizes.outputs == 1 else Readout(at="each", decide="argmax")
+    unembedding = unembedding.T if names.native else unembedding
+    return Network(tokens, embedding, positions, tuple(layers), final, unembedding, bias, outputs, readout)
+
+
+def _sizes(settings: Settings) -> _Sizes:
+    """The sizes; -1 means one that follows from others."""
+
+    def size(key: str, default: int) -> int:
+        return default if settings.value(key) in (None, -1) else settings.integer(key)
+
+    width, key = settings.integer("d_model"), settings.integer("d_head")
+    if width % key and settings.value("n_heads") in (None, -1):
+        raise settings.error("n_heads", "an integer that is at least 1")
+    vocabulary, hidden = settings.integer("d_vocab"), size("d_mlp", 4 * width)
+    return _Sizes(
+        vocabulary=vocabulary,
+        outputs=size("d_vocab_out", vocabulary),
+        rows=settings.integer("n_ctx"),
+        width=width,
+        key=key,
+        heads=size("n_heads", width // key),
+        layers=settings.integer("n_layers", least=0),
+        hidden=0 if settings.truth("attn_only", False) else hidden,
+    )
+
+
+def _norm_type(settings: Settings) -> NormType | None:
+    """The norms of layers: null means none, and "LN" is meant where nothing is said."""
+    if "normalization_type" in settings.values and settings.value("normalization_type") is None:
+        return None
+    return settings.choice("normalization_type", NORMS, "LN")
+
+
+def _norm(weights: Tensors, name: str, kind: NormType, names: _Names, epsilon: Fraction, width: int) -> Norm:
+    which, trained = kind
+    weight, bias = ("weight", "bias") if names.native else ("w", "b")
+    return Norm(
+        which,
+        epsilon,
+        weights.take(f"{name}.{weight}", width) if trained else None,
+        weights.take(f"{name}.{bias}", width) if trained and which == "layer" else None,
+    )
+
+
+def _scale(settings: Settings, names: _Names, sizes: _Sizes, layer: int) -> ScoreScale:
+    """What scores are multiplied by: the setting is what they are divided by."""
+    stored, used = settings.number("attn_scale", Fraction(-1)), settings.truth("use_attn_scale", True)
+    inverse = settings.truth("scale_attn_by_inverse_layer_idx", False)
+    if inverse and names.native:
+        settings.neutral("scale_attn_by_inverse_layer_idx", False)  # version 4 takes the setting and does not use it
+    factor = Fraction(1, layer + 1) if inverse else Fraction(1)
+    if stored != -1 and not 0 < stored < 10**300:
+        raise settings.error("attn_scale", "a positive number, or -1 for sqrt(d_head),")
+    # The library writes the rounded sqrt(d_head) into its configuration where nothing else was asked for.
+    if stored == -1 or float(stored) == sqrt(sizes.key) or (names.native and not used):
+        return ScoreScale(factor, sizes.key if used or names.native else 1)
+    return ScoreScale(factor / stored if used else factor)
+
+
+def _attention(
+    weights: Tensors, names: _Names, layer: int, sizes: _Sizes, mask: Mask, scale: ScoreScale
+) -> tuple[tuple[NetworkHead, ...], Dense]:
+    """The heads of a layer, and the bias that is added once for all of them."""
+    name, heads, width, key = f"{names.layer.format(layer)}attn.", sizes.heads, sizes.width, sizes.key
+
+    def joint(letter: str) -> tuple[Dense, Dense]:
+        """Of all heads: [heads, d, k] and [heads, k]."""
+        if not names.native:
+            return weights.take(f"{name}W_{letter}", heads, width, key), weights.take(f"{name}b_{letter}", heads, key)
+        matrix = weights.take(f"{name}{letter.lower()}.weight", heads * key, width)
+        bias = weights.take(f"{name}{letter.lower()}.bias", heads * key)
+        return matrix.reshape(heads, key, width).transpose(0, 2, 1), bias.reshape(heads, key)
+
+    (w_q, b_q), (w_k, b_k), (w_v, b_v) = map(joint, "QKV")
+    if names.native:
+        w_o = weights.take(f"{name}o.weight", width, heads * key).T.reshape(heads, key, width)
+        b_o = weights.take(f"{name}o.bias", width)
+    else:
+        w_o, b_o = weights.take(f"{name}W_O", heads, key, width), weights.take(f"{name}b_O", width)
+        weights.check_mask(f"{name}mask", sizes.rows)  # it is stored, and not applied, where attention is bidirectional
+        weights.check_filler(f"{name}IGNORE")
+    return tuple(
+        NetworkHead(f"L{layer}H{h}", mask, scale, w_q[h], w_k[h], w_v[h], w_o[h], b_q[h], b_k[h], b_v[h])
+        for h in range(heads)
+    ), b_o
+
+
+def _mlp(weights: Tensors, name: str, names: _Names, activation: Activation, sizes: _Sizes) -> Mlp:
+    width, hidden = sizes.width, sizes.hidden
+
+    def half(part: str, rows: int, columns: int) -> tuple[Dense, Dense]:
+        if not names.native:
+            return weights.take(f"{name}W_{part}", rows, columns), weights.take(f"{name}b_{part}", columns)
+        return weights.take(f"{name}{part}.weight", columns, rows).T, weights.take(f"{name}{part}.bias", columns)
+
+    (w_in, b_in), (w_out, b_out) = half(names.hidden[0], width, hidden), half(names.hidden[1], hidden, width)
+    return Mlp(activation, w_in, w_out, b_in, b_out)
+
+
+def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
+    """Refuse what changes the function that is computed, and whatever else is not known to leave it as it is."""
+    settings.harmless(*HARMLESS, "act_fn", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx")
+    settings.neutral("architecture", NATIVE_ARCHITECTURE)
+    # As many keys as heads are no groups; only version 4 has the same names for both.
+    settings.neutral("n_key_value_heads", *([sizes.heads] if names.native else []))
+    for key in OFF:
+        settings.neutral(key, False)
+    for key in ("attn_scores_soft_cap", "output_logits_soft_cap"):
+        if settings.number(key, Fraction(-1)) > 0:
+            settings.neutral(key, Fraction(-1))
+    settings.done()
