@@ -1,0 +1,139 @@
+"""How a network is read, as a specification writes it: `input: <bos> *`, `at: each`, `decide: argmax of 0 1`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, get_args
+
+from hardsim.errors import InputError, did_you_mean
+from hardsim.network.dense import JudgedAt, Network, Readout, Token
+
+Wrong = Callable[[str, str], InputError]
+"""The error for a message and a hint, with the place of what is wrong."""
+WORD = "*"
+DECIDE = "above X, argmax, argmax of TOKENS, value within E"
+_RATIONAL = re.compile(r"-?[0-9]{1,300}([.][0-9]{1,300}|/0*[1-9][0-9]{0,300})?", re.ASCII)
+
+
+def readout_of(
+    input: str | None,
+    at: str | None,
+    decide: str | None,
+    tokens: Sequence[Token],
+    outputs: Sequence[Token],
+    base: Readout,
+    error: Wrong = InputError,
+) -> Readout:
+    """A readout with what is given in place of what `base` says.
+
+    Args:
+        input: what is read of a word, tokens around one `*`.
+        at: last, first or each.
+        decide: one of DECIDE.
+
+    Raises:
+        InputError: made by `error`, saying what is wrong and what can be written.
+    """
+    found = base
+    if input is not None:
+        parts = input.split()
+        if parts.count(WORD) != 1:
+            raise error(f"input {input!r} has {parts.count(WORD)} times the word {WORD}", "Write <bos> *, say.")
+        place = parts.index(WORD)
+        before, after = (tuple(one_of(name, tokens, "token", error) for name in part) for part in _around(parts, place))
+        found = replace(found, before=before, after=after)
+    if at is not None:
+        if at not in get_args(JudgedAt):
+            near = did_you_mean(at, get_args(JudgedAt))
+            raise error(f"at {at!r} is none of last, first, each", near or "Write one of them.")
+        where: Any = at
+        found = replace(found, at=where)
+    return found if decide is None else _deciding(decide, outputs, found, error)
+
+
+def _around(parts: Sequence[str], place: int) -> tuple[Sequence[str], Sequence[str]]:
+    return parts[:place], parts[place + 1 :]
+
+
+def _deciding(decide: str, outputs: Sequence[Token], found: Readout, error: Wrong) -> Readout:
+    match decide.split():
+        case ["argmax"]:
+            return replace(found, decide="argmax", among=None)
+        case ["argmax", "of", first, *others]:
+            among = tuple(one_of(name, outputs, "output", error) for name in (first, *others))
+            return replace(found, decide="argmax", among=among)
+        case ["above", level] if _RATIONAL.fullmatch(level):
+            return replace(found, decide="above", level=Fraction(level), among=None)
+        case ["value", "within", level] if _RATIONAL.fullmatch(level) and Fraction(level) >= 0:
+            return replace(found, decide="value", level=Fraction(level), among=None)
+    raise error(f"decide {decide!r} is none of: {DECIDE}", "X and E are numbers such as 0, 0.5 or 1/200.")
+
+
+def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
+    """The token of a name.
+
+    Raises:
+        InputError: made by `error`, if there is none.
+    """
+    for one in among:
+        if str(one) == name:
+            return one
+    known = [str(one) for one in among]
+    near = did_you_mean(name, known)
+    raise error(f"{name!r} is no {what} of the network{near and f'; {near}'}", f"It has: {' '.join(known[:20])}")
+
+
+def reread(
+    network: Network,
+    tokens: Sequence[Token] | None = None,
+    alphabet: Sequence[Token] | None = None,
+    input: str | None = None,
+    at: str | None = None,
+    decide: str | None = None,
+) -> Network:
+    """The same network with other names of its tokens (and of its outputs, where these are the tokens), and read in
+    another way; see `hardsim.api.Model.read_as`.
+
+    Raises:
+        InputError: naming what does not fit.
+    """
+    found = network
+    if tokens is not None:
+        named = hold_tokens(tokens, len(network.tokens), InputError)
+        changed = dict(zip(map(str, network.tokens), named, strict=True))
+        readout = network.readout
+        before, after = (tuple(changed[str(one)] for one in part) for part in (readout.before, readout.after))
+        symbols = None if readout.alphabet is None else tuple(changed[str(one)] for one in readout.alphabet)
+        same = network.outputs == network.tokens
+        among = tuple(changed[str(one)] for one in readout.among) if same and readout.among else readout.among
+        readout = replace(readout, before=before, after=after, alphabet=symbols, among=among)
+        found = replace(network, tokens=named, outputs=named if same else network.outputs, readout=readout)
+    readout = readout_of(input, at, decide, found.tokens, found.outputs, found.readout)
+    if alphabet is not None:
+        if not alphabet or len(set(map(str, alphabet))) < len(alphabet):
+            raise InputError("an alphabet has at least one symbol, and each once", "Name some of the tokens.")
+        chosen = tuple(one_of(str(one), found.tokens, "token", InputError) for one in alphabet)
+        readout = replace(readout, alphabet=chosen)
+    return replace(found, readout=readout)
+
+
+def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong) -> tuple[Token, ...]:
+    """A vocabulary of so many tokens, each of which has a name of its own that can be written.
+
+    Raises:
+        InputError: made by `error`, saying what is wrong.
+    """
+    if len(tokens) != count:
+        raise error(
+            f"{len(tokens)} tokens were named, and the vocabulary has {count}", "Name them in order of their ids."
+        )
+    names = [str(one) for one in tokens]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise error(f"the token {name!r} is named twice", "Give each token a name of its own.")
+        if name.split() != [name] or not name.isprintable():
+            raise error(f"the token {name!r} cannot be written in a word", "Names have no white space.")
+    return tuple(tokens)
