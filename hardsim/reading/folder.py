@@ -11,7 +11,7 @@ import numpy as np
 from hardsim.errors import InputError
 from hardsim.network.dense import Network, Norm
 from hardsim.network.numbers import Mask
-from hardsim.reading import huggingface, transformerlens
+from hardsim.reading import huggingface, tracr, transformerlens
 from hardsim.reading.tensors import Stored, shown
 
 MASKS = {Mask.NONE: "none", Mask.FUTURE: "causal (key <= query)", Mask.PAST: "past (key >= query)"}
@@ -35,6 +35,7 @@ FORMATS: tuple[StoredFormat, ...] = (
         lambda stored: stored.config.get("model_type") == huggingface.MODEL_TYPE,
         huggingface.read_gpt2,
     ),
+    StoredFormat("Tracr", tracr.is_tracr, tracr.read_tracr),
     StoredFormat("TransformerLens", transformerlens.is_transformerlens, transformerlens.read_transformerlens),
 )
 

@@ -3,7 +3,7 @@
 Sources: `HookedTransformer` of versions 1 to 3 (`components/`: weights by head, `blocks.L.attn.W_Q` [heads, d, k]), and
 the `TransformerBridge` and `NativeModel` of version 4 (`model_bridge/sources/native/model.py`), which name the same
 `nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. They differ
-in what `use_attn_scale: false` means (scores that are not divided; in version 4 they are divided by sqrt(d_head) all the
+in what `use_attn_scale: false` means (scores are not divided; in version 4 they are divided by sqrt(d_head) all the
 same), in `final_rms` without norms (no norm; in version 4 RMSNorm at the end), and in their buffers for masks. All are
 pre-norm.
 """
