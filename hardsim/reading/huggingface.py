@@ -29,6 +29,11 @@ from hardsim.network.numbers import Mask
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 MODEL_TYPE = "gpt2"
+SAID = (
+    "activation_function", "layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
+    "tie_word_embeddings",
+)  # fmt: skip
+"""Settings that decide what is computed, beyond sizes."""
 ACTIVATIONS = {
     "gelu": Activation.GELU,
     "gelu_python": Activation.GELU,
@@ -41,10 +46,11 @@ ACTIVATIONS = {
     "swish": Activation.SILU,
 }
 """Those of transformers that are these very functions (`gelu_fast` has a rounded constant, `quick_gelu` is another)."""
+DROPOUTS = "attn_pdrop", "embd_pdrop", "resid_pdrop", "classifier_dropout", "hidden_dropout"
+"""Dropouts: they are for training, and have no part in evaluation."""
 TRAINING = (
-    "attn_pdrop", "embd_pdrop", "resid_pdrop", "classifier_dropout", "hidden_dropout", "summary_type",
-    "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout", "initializer_range",
-    "gradient_checkpointing", "finetuning_task",
+    *DROPOUTS, "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels",
+    "summary_first_dropout", "initializer_range", "gradient_checkpointing", "finetuning_task",
 )  # fmt: skip
 """Settings of training, and of a head whose tensors would be refused."""
 RUNNING = (

@@ -2,10 +2,10 @@
 
 Sources: `HookedTransformer` of versions 1 to 3 (`components/`: weights by head, `blocks.L.attn.W_Q` [heads, d, k]), and
 the `TransformerBridge` and `NativeModel` of version 4 (`model_bridge/sources/native/model.py`), which name the same
-`nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. They differ
-in what `use_attn_scale: false` means (scores that are not divided; in version 4 they are divided by sqrt(d_head) all the
-same), in `final_rms` without norms (no norm; in version 4 RMSNorm at the end), and in their buffers for masks. All are
-pre-norm.
+`nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. All are
+pre-norm. They differ in what `use_attn_scale: false` means (scores that are not divided; in version 4 they are divided
+by sqrt(d_head) all the same), in `final_rms` without norms (no norm; in version 4 RMSNorm at the end), and in their
+buffers for masks.
 """
 
 from __future__ import annotations
@@ -48,6 +48,11 @@ NORMS: dict[str, NormType] = {
 }
 NATIVE_ARCHITECTURE = "TransformerLensNative"
 """What version 4 calls the architecture of networks of its own."""
+SAID = (
+    "act_fn", "normalization_type", "eps", "attention_dir", "use_attn_scale", "attn_scale",
+    "scale_attn_by_inverse_layer_idx", "attn_only", "final_rms",
+)  # fmt: skip
+"""Settings that decide what is computed, beyond sizes."""
 HARMLESS = (
     # what it is called, and how it was made
     "model_name", "original_architecture", "from_checkpoint", "checkpoint_index", "checkpoint_label_type",
