@@ -68,7 +68,7 @@ def described(stored: Stored | None, network: Network, title: str) -> list[tuple
     """What was read, as labels and texts, beyond what the network says of itself; None: it was no folder."""
     rows = [("format", title)] if stored is None else _stored(stored, title)
     tied = np.array_equal(network.unembedding, network.embedding.T)
-    bias = network.unembedding_bias
+    biased = network.unembedding_bias is not None and bool(network.unembedding_bias.any())
     return [
         *rows,
         ("parameters", f"{network.parameters:,} that are not 0"),
@@ -76,7 +76,7 @@ def described(stored: Stored | None, network: Network, title: str) -> list[tuple
         ("positions", _positions(network)),
         (
             "unembedding",
-            ("the embedding" if tied else "its own") + (", with a bias" if bias is not None and bias.any() else ""),
+            ("the embedding" if tied else "its own") + (", with a bias" if biased else ""),
         ),
     ]
 

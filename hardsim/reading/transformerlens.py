@@ -135,7 +135,7 @@ def read_transformerlens(stored: Stored) -> Network:
         InputError: if a tensor or a setting is missing, wrong or not understood.
     """
     settings, weights = stored.settings, stored.weights
-    names = next((names for names in (BRIDGE, NATIVE) if weights.has(names.embedding)), HOOKED)
+    names = _names(weights)
     sizes = _sizes(settings)
     settings.choice("positional_embedding_type", {"standard": None}, "standard")
     masks = {"causal": Mask.FUTURE, "bidirectional": Mask.NONE}
@@ -170,6 +170,13 @@ def read_transformerlens(stored: Stored) -> Network:
     readout = Readout() if sizes.outputs == 1 else Readout(at="each", decide="argmax")
     unembedding = unembedding.T if names.native else unembedding
     return Network(tokens, embedding, positions, tuple(layers), final, unembedding, bias, outputs, readout)
+
+
+def _names(weights: Tensors) -> _Names:
+    """How the tensors are called, told by any of them: so one that is missing is named as it would be called."""
+    if any(name.startswith(("layers.", NATIVE.embedding, NATIVE.positions)) for name in weights.names):
+        return NATIVE
+    return BRIDGE if any(name.endswith((BRIDGE.embedding, ".attn.q.weight")) for name in weights.names) else HOOKED
 
 
 def _sizes(settings: Settings) -> _Sizes:
