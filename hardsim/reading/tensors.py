@@ -343,7 +343,10 @@ def _word_level(tokenizer: dict[str, Any]) -> dict[str, Any] | None:
     model = tokenizer.get("model")
     if not isinstance(model, dict) or model.get("type") != "WordLevel" or not isinstance(model.get("vocab"), dict):
         return None
-    if tokenizer.get("normalizer") is not None or tokenizer.get("post_processor") is not None or model.get("merges"):
+    after = tokenizer.get("post_processor")
+    # transformers 5 writes a template that adds nothing where there is none.
+    adds = after is not None and not (isinstance(after, dict) and after.get("special_tokens") == {})
+    if tokenizer.get("normalizer") is not None or adds or model.get("merges"):
         return None
     added = tokenizer.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(token, dict) and "content" in token for token in added):

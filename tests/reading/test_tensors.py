@@ -300,6 +300,8 @@ def test_a_tokenizer_that_looks_words_up_names_tokens(tmp_path: Path) -> None:
     found = read_folder(str(tmp_path))
     assert found.vocabulary == ("a", "b", "<pad>")
     assert "tokenizer.json" in found.files
+    file.write_text(tokenizer(post_processor={"type": "TemplateProcessing", "special_tokens": {}}))
+    assert read_folder(str(tmp_path)).vocabulary == ("a", "b")
     file.write_text(tokenizer(added_tokens=[{"id": 7, "content": "<pad>"}]))
     refused(tmp_path, "'<pad>' has the id 7, where 2 is next")
     file.write_text(tokenizer())
@@ -311,7 +313,8 @@ def test_a_tokenizer_that_looks_words_up_names_tokens(tmp_path: Path) -> None:
     "changes",
     [
         {"normalizer": {"type": "Lowercase"}},
-        {"post_processor": {"type": "TemplateProcessing"}},
+        {"post_processor": {"type": "TemplateProcessing", "special_tokens": {"<bos>": {"ids": [0]}}}},
+        {"post_processor": {"type": "BertProcessing", "sep": ["a", 0]}},
         {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}},
         {"model": None},
         {"added_tokens": 3},
