@@ -59,7 +59,8 @@ RUNNING = (
     "output_attentions", "output_hidden_states", "output_past", "return_dict", "return_dict_in_generate",
     "output_scores", "chunk_size_feed_forward", "reorder_and_upcast_attn", "_name_or_path", "_commit_hash",
     "_attn_implementation", "attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal",
-    "is_decoder", "tf_legacy_loss", "prefix", "label2id", "predict_special_tokens",
+    "is_decoder", "tf_legacy_loss", "loss_type", "unk_token_id", "mask_token_id", "prefix", "label2id",
+    "predict_special_tokens",
 )  # fmt: skip
 """Settings of how it is run and what it is called: in real numbers they change nothing."""
 READ_LATER = "pad_token_id", "id2label", "num_labels", "_num_labels", "problem_type", "tie_word_embeddings"
@@ -104,7 +105,7 @@ def read_gpt2(stored: Stored) -> Network:
     settings, weights = stored.settings, stored.weights
     settings.choice("model_type", {MODEL_TYPE: MODEL_TYPE})
     sizes = _sizes(settings)
-    start = "transformer." if weights.has("transformer.wte.weight") else ""
+    start = "transformer." if any(name.startswith("transformer.") for name in weights.names) else ""
     norm = _norms(settings, weights, start, sizes)
     activation = settings.choice("activation_function", ACTIVATIONS, "gelu_new")
     scaled, by_layer = (

@@ -430,12 +430,12 @@ class Tensors:
         """
         if not self.has(name):
             return
-        found = self._found(name).astype(np.float64)
-        expected = np.tri(size) if causal else np.ones((size, size))
+        found = self._found(name)
         if not found.size:
             return
         square = found.shape[-2:] == (size, size) and found.size == size**2
-        if not square or not np.array_equal(found.reshape(size, size), expected):
+        last = 0 if causal else size
+        if not square or not np.array_equal(self._buffer(name).reshape(size, size), np.tri(size, k=last)):
             told = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
             raise self.error(told, "Other masks are not read: save the network without the buffer if it has no part.")
 
@@ -446,7 +446,7 @@ class Tensors:
         Raises:
             InputError: if it is anything else.
         """
-        if self.has(name) and not (self._found(name).size == 1 and float(self._found(name).reshape(-1)[0]) <= -1e4):
+        if self.has(name) and not (self._found(name).size == 1 and self._buffer(name).item() <= -1e4):
             raise self.error(f"the buffer {name} is not one number of at most -10000", "Save the network without it.")
 
     def done(self) -> None:
@@ -462,6 +462,13 @@ class Tensors:
     def error(self, message: str, hint: str) -> InputError:
         """An error about this network."""
         return InputError(f"{self._stored.name}: {message}", hint)
+
+    def _buffer(self, name: str) -> Dense:
+        """A tensor that is no weight, as float64."""
+        found = self._found(name)
+        if found.dtype.kind == "c":
+            raise self.error(f"the buffer {name} is stored as {found.dtype.name}", "Save the network without it.")
+        return found.astype(np.float64)
 
     def _found(self, name: str, used: bool = True) -> NDArray[Any]:
         if not self.has(name):

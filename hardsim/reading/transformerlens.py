@@ -15,6 +15,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Literal, TypeAlias
 
+from hardsim.errors import InputError
 from hardsim.network.dense import (
     Activation,
     Dense,
@@ -27,7 +28,7 @@ from hardsim.network.dense import (
     ScoreScale,
 )
 from hardsim.network.numbers import Mask
-from hardsim.reading.tensors import Settings, Stored, Tensors
+from hardsim.reading.tensors import Settings, Stored, Tensors, shown
 
 ACTIVATIONS = {
     "relu": Activation.RELU,
@@ -277,7 +278,12 @@ def _mlp(weights: Tensors, name: str, names: _Names, activation: Activation, siz
 def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
     """Refuse what changes the function that is computed, and whatever else is not known to leave it as it is."""
     settings.harmless(*HARMLESS, "act_fn", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx")
-    settings.neutral("architecture", NATIVE_ARCHITECTURE)
+    if settings.value("architecture") not in (None, NATIVE_ARCHITECTURE):
+        # The bridge names the layers of other models alike, and keeps them the way round that they had.
+        told = f"architecture is {shown(settings.value('architecture'))}, a model of Hugging Face inside a bridge"
+        raise InputError(
+            f"{settings.where}: {told}", "Save that model itself with save_pretrained, and name its folder."
+        )
     # As many keys as heads are no groups; only version 4 has the same names for both.
     settings.neutral("n_key_value_heads", *([sizes.heads] if names.native else []))
     for key in OFF:

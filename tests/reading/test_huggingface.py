@@ -286,8 +286,11 @@ def test_other_tensors_are_refused() -> None:
 
 
 def test_a_missing_tensor_is_named() -> None:
-    for name in stored().tensors:
-        refused(changed(stored(), lambda arrays, name=name: arrays.pop(name)), "is missing")  # type: ignore[misc]
+    for found in (stored(), stored("gpt2-own-head"), bare(stored())):
+        for name in found.tensors:
+            arrays = {other: array for other, array in found.tensors.items() if other != name}
+            said = f"lm_head.weight is missing|the tensor {name} is missing"
+            refused(replace(found, tensors=arrays), said)
 
 
 def test_an_unembedding_is_tied_or_its_own() -> None:

@@ -389,6 +389,8 @@ def test_a_mask_must_be_one() -> None:
     wrong: list[NDArray[Any]] = [causal.T, causal * 2, np.ones((3, 3)), np.tri(4), causal.reshape(9), causal[..., None]]
     for array in (*wrong, np.tri(3, k=-1), causal.reshape(1, 9)):
         raised(InputError, tracked(m=array).check_mask, "m", 3, match="the buffer m is not the causal mask of 3")
+    raised(InputError, tracked(m=causal).check_mask, "m", 10**30, match="not the causal mask of")
+    raised(InputError, tracked(m=causal.astype(complex)).check_mask, "m", 3, match="stored as complex128")
     raised(InputError, tracked(m=causal).check_mask, "m", 3, False, match="not the full mask of 3 positions")
 
 

@@ -221,7 +221,7 @@ def test_which_folders_are_meant() -> None:
         ({"relative_attention_num_buckets": 4}, "not understood: relative_attention_num_buckets"),
         ({"attn_scores_soft_cap": Fraction(5)}, r"attn_scores_soft_cap is 5\.0, which is not read"),
         ({"output_logits_soft_cap": 30}, "output_logits_soft_cap is 30, which is not read"),
-        ({"architecture": "GPT2LMHeadModel"}, 'architecture is "GPT2LMHeadModel", which is not read'),
+        ({"architecture": "GPT2LMHeadModel"}, 'architecture is "GPT2LMHeadModel", a model of Hugging Face'),
         ({"attn_scale": 0}, "attn_scale is 0: a positive number"),
         ({"attn_scale": Fraction(-2)}, r"attn_scale is -2\.0: a positive number"),
         ({"attn_scale": "sqrt"}, 'attn_scale is "sqrt": a number'),
