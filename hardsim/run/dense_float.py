@@ -81,7 +81,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite, isqrt
+from math import isfinite, isqrt, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -186,6 +186,15 @@ def stretch(matrix: Floats) -> float:
     return found if isfinite(found) else float("inf")
 
 
+def mapped(x: Floats, weight: Floats, bias: Floats | None) -> Floats:
+    """The midpoints of a linear map of vectors, in one product for all of them."""
+    *before, d = x.shape
+    found: Floats = x.reshape(prod(before), d) @ weight
+    if bias is not None:
+        found += bias
+    return found.reshape(*before, weight.shape[1])
+
+
 class LinearMap:
     """`x W + b` (see the module). With `fine` radii of single coordinates can be had."""
 
@@ -211,10 +220,7 @@ class LinearMap:
 
     def middle(self, x: Floats) -> Floats:
         """The midpoints for vectors x."""
-        found: Floats = x.reshape(-1, x.shape[-1]) @ self.weight
-        if self.bias is not None:
-            found += self.bias
-        return found.reshape(*x.shape[:-1], -1)
+        return mapped(x, self.weight, self.bias)
 
     def length(self, length: Floats, size: Floats) -> Floats:
         """How long the error is, of vectors of length `size` with errors of this length, or less."""
@@ -231,7 +237,7 @@ class LinearMap:
         """Radii of all coordinates from the slack of vectors x; both may be the largest of several vectors, then x
         without sign."""
         assert self.size is not None
-        found: Floats = (loose.reshape(-1, loose.shape[-1]) @ self.size).reshape(*loose.shape[:-1], -1)
+        found = mapped(loose, self.size, None)
         if self.off is not None:
             found += (np.abs(x) @ self.off) * (GROW * GROW)
         found += self.base
@@ -639,14 +645,6 @@ class FloatAttention:
         if self.out.off is not None:
             fixed += (size * 2) @ self.out.off[values]
         return apart @ columns, fixed
-
-
-def mapped(x: Floats, weight: Floats, bias: Floats | None) -> Floats:
-    """The midpoints of a linear map of vectors."""
-    found: Floats = x.reshape(-1, x.shape[-1]) @ weight
-    if bias is not None:
-        found += bias
-    return found.reshape(*x.shape[:-1], -1)
 
 
 def mean_factor(slip: Floats) -> Floats:

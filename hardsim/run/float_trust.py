@@ -16,7 +16,7 @@ from typing import Any
 BITS = 90
 """Bits of the balls that exp is held against."""
 HIGHEST, LARGE = 709.7, 2.0**1023
-"""Up to where exp is held against them, and what it is beyond: e^709.7 is above 2^1023 and below 2^1024."""
+"""Up to where exp is held against them, and what it is beyond: e^709.7 lies between 2^1023 and 2^1024."""
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100)
 """Lengths of arrays: numpy takes other code for what is left over by its vectors."""
 _heard: dict[str, None] = {}
@@ -126,5 +126,5 @@ def _points() -> Any:
     powers = -np.log(2) * np.arange(1, 1022, 9.0)  # where the power of two changes
     small = -np.linspace(708.4, 745.2, 120)
     none = np.array([-0.0, -745.13, -745.14, -746.0, -1e4, -1e300, -np.inf])
-    high = np.concatenate([-near, -spread, -powers, [709.5, HIGHEST, 710.0, 800.0, 1e300, np.inf]])
+    high = np.concatenate([-near, -spread, -powers, [709.5, 709.783, 710.0, 800.0, 1e300, np.inf]])
     return np.concatenate([near, spread, powers, np.nextafter(powers, 0), small, none, high])
