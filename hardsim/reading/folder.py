@@ -10,7 +10,7 @@ import numpy as np
 
 from hardsim.errors import InputError
 from hardsim.network.dense import Network
-from hardsim.reading import huggingface, tracr, transformerlens
+from hardsim.reading import huggingface, torch, tracr, transformerlens
 from hardsim.reading.tensors import Stored, shown
 
 
@@ -32,6 +32,7 @@ class StoredFormat:
 
 FORMATS: tuple[StoredFormat, ...] = (
     StoredFormat("Tracr", tracr.is_tracr, tracr.read_tracr),
+    StoredFormat("PyTorch encoder", torch.is_torch, torch.read_torch),
     StoredFormat(
         "Hugging Face GPT-2",
         lambda stored: stored.config.get("model_type") == huggingface.MODEL_TYPE,
