@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import save_file
 
 from hardsim.api import Model
 from hardsim.checking.open import of_network
@@ -47,3 +50,34 @@ def mean_of_a(
 def model_of(network: Network, name: str = "net") -> Model:
     """The network as if it had been read."""
     return Model(of_network(network, name, "0" * 64, "by hand"))
+
+
+def hooked_folder(path: Path, bias: float, rows: int = 12, outputs: int = 1) -> Path:
+    """The network of `mean_of_a` over a, b and pad, as TransformerLens stores it; all but one of several outputs are
+    -9 everywhere."""
+    path.mkdir(parents=True)
+    head = "blocks.0.attn."
+    tensors = {
+        "embed.W_E": [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]],
+        "pos_embed.W_pos": [[0.0, 0.0]] * rows,
+        head + "W_Q": [[[0.0], [0.0]]],
+        head + "W_K": [[[0.0], [0.0]]],
+        head + "W_V": [[[1.0], [0.0]]],
+        head + "W_O": [[[0.0, 1.0]]],
+        head + "b_Q": [[0.0]],
+        head + "b_K": [[0.0]],
+        head + "b_V": [[0.0]],
+        head + "b_O": [0.0, 0.0],
+        "unembed.W_U": [[0.0] * outputs, [1.0] + [0.0] * (outputs - 1)],
+        "unembed.b_U": [bias] + [-9.0] * (outputs - 1),
+    }
+    save_file(
+        {name: np.array(rows_of, dtype=np.float32) for name, rows_of in tensors.items()}, path / "model.safetensors"
+    )
+    config = {
+        "n_layers": 1, "d_model": 2, "n_ctx": rows, "d_head": 1, "n_heads": 1, "attn_only": True, "d_vocab": 3,
+        "d_vocab_out": outputs, "normalization_type": None, "act_fn": "relu", "attention_dir": "causal",
+    }  # fmt: skip
+    (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (path / "vocab.json").write_text(json.dumps({"a": 0, "b": 1, "pad": 2}), encoding="utf-8")
+    return path

@@ -1,0 +1,181 @@
+"""All commands on networks that others made: the network here accepts where at least half of the symbols are a."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli, interrupt, written
+from tests.foreign import hooked_folder
+
+TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
+ROOM = 12
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    return hooked_folder(tmp_path / "net", TIE, ROOM)
+
+
+@pytest.fixture
+def most(tmp_path: Path) -> Path:
+    return written(tmp_path / "most.ltl", "alphabet: a b\n#L[a] >= #L[b]\n")
+
+
+@pytest.fixture
+def more(tmp_path: Path) -> Path:
+    return written(tmp_path / "more.ltl", "alphabet: a b\n#L[a] > #L[b]\n")
+
+
+def test_check_holds_it_against_a_formula(hardsim: Cli, net: Path, most: Path) -> None:
+    hardsim("check", net, "--against", most).clean(
+        f"CERTIFIED {net} held against {most}: all 510 words up to length 8, in float64 with rigorous error bounds",
+        "not PROVED: there is no proof for networks that others made yet",
+    )
+    weights = net / "model.safetensors"
+    hardsim("check", weights, "--against", most, "--max-n", "3").exits(0, "all 14 words up to length 3")
+
+
+def test_a_wrong_word_is_printed_and_the_code_is_1(hardsim: Cli, net: Path, more: Path) -> None:
+    hardsim("check", net, "--against", more).exits(
+        1,
+        "REFUTED", "it is wrong on a word of length 2, the shortest: all shorter words were tried",
+        "The shortest mismatching word, on a line of its own: ab", "wanted: reject; the network says: accept",
+    )  # fmt: skip
+    hardsim("check", net, "--against", more, "-q").exits(1, "wanted: reject; the network says: accept")
+
+
+def test_the_json_of_a_check_meets_the_schema(hardsim: Cli, net: Path, more: Path) -> None:
+    found = hardsim("check", net, "--against", more, "--max-n", "2", "--json", "-").result
+    assert (found["kind"], found["verdict"], found["lengths"], found["words"]) == ("network", "REFUTED", [], 6)
+    assert found["mismatch"] == {
+        "kind": "soft/oracle", "word": ["a", "b"], "oracle": False, "hard": None, "soft": True, "output": None,
+        "decided": True, "direct": True,
+    }  # fmt: skip
+    one, two = found["judged"]
+    assert (one["n"], one["words"], one["exhaustive"], one["mismatches"], one["unjudged"]) == (1, 2, True, 0, 0)
+    # The share of ab is 1/2: above the level by 1/1024, where it should be below it.
+    assert (two["mismatches"], two["margin_word"]) == (2, ["a", "b"])
+    assert two["margin"] == pytest.approx(-1 / 1024, abs=1e-12)
+
+
+def test_without_a_specification_nothing_is_judged(hardsim: Cli, net: Path) -> None:
+    for command in ("check", "prove"):
+        hardsim(command, net).refused("nothing says what it should compute", "--against FILE", "`hardsim heads`")
+
+
+def test_prove_says_that_it_has_no_proof_and_how_far_words_reach(
+    hardsim: Cli, net: Path, most: Path, more: Path
+) -> None:
+    found = hardsim("prove", net, "--against", most).exits(3, "CERTIFIED", "and 73 of 6,144 words of lengths 11 to 12")
+    found.says(
+        "there is no proof for networks that others made yet, so that words alone are certified"
+    )
+    hardsim("prove", net, "--against", more).exits(1, "REFUTED")
+    hardsim("prove", most, "--against", most).refused("was compiled here: a proof is about what was compiled")
+    result = hardsim("prove", net, "--against", most, "--max-n", "2", "--json", "-").result
+    assert (result["verdict"], result["words"]) == ("CERTIFIED", 6)
+
+
+def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, more: Path) -> None:
+    hardsim("eval", net, "a b b").clean("says False", "0 -0.16569")
+    hardsim("eval", net, "abb", "--against", most).clean("says reject, as wanted, margin 0.166")
+    hardsim("eval", net, "ab", "--against", more).exits(1, "says accept, WRONG").says("1 of 1 words are not as")
+    found = hardsim("eval", net, "a b b", "--json", "-").result
+    (place,) = found["words"][0]["places"]
+    assert (place["position"], place["token"], place["answer"], place["wanted"]) == (2, "b", "False", None)
+    (output,) = place["outputs"]
+    assert output["low"] <= 1 / 3 + TIE <= output["high"] <= output["low"] + 1e-12
+
+
+def test_show_says_what_was_read(hardsim: Cli, net: Path) -> None:
+    hardsim("show", net).clean("TransformerLens", "12, all used", "causal", "a b pad", "words of 12 symbols")
+    found = hardsim("show", net, "--json", "-").result
+    assert (found["tokens"], found["longest"], found["kind"]) == (["a", "b", "pad"], ROOM, "network")
+
+
+def test_the_default_length_ends_with_the_table_of_positions(hardsim: Cli, tmp_path: Path, most: Path) -> None:
+    short = hooked_folder(tmp_path / "short", TIE, 3)
+    hardsim("check", short, "--against", most).clean("all 14 words up to length 3")
+    hardsim("check", short, "--against", most, "--max-n", "4").refused(
+        f"{short}: the table of positions ends: words have at most 3 symbols, not 4", "--max-n 3 goes as far as that."
+    )
+    hardsim("eval", short, "a a a a").refused("words have at most 3 symbols, not 4")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--tau", "1"), ("--beta", "4"), ("--regime", "temperature"), ("--counting", "sign"), ("--epsilon", "1/4")],
+)
+def test_options_of_what_is_compiled_are_refused(hardsim: Cli, net: Path, most: Path, option: tuple[str, str]) -> None:
+    hardsim("check", net, "--against", most, *option).refused(f"taken as it is: {option[0]} does not apply")
+    mixed = hardsim("check", net, most, "--against", most, "--max-n", "3", *option)
+    assert mixed.code in (0, 2)  # an epsilon is no option of formulas either, and a note says so
+    mixed.says(f"{option[0]}: for what is compiled, and so not for this network")
+
+
+def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path: Path) -> None:
+    hardsim("bound", net).refused("it has no hard attention, which is what this is about", "heads")
+    hardsim("words", net, "--max-n", "2").refused("it has no hard attention")
+    hardsim("equiv", net, "since").refused("a network that others made")
+    hardsim("compile", net, "-o", tmp_path / "x.json").refused("is a directory")
+
+
+def test_several_outputs_need_to_be_told_apart(hardsim: Cli, tmp_path: Path, most: Path) -> None:
+    two = hooked_folder(tmp_path / "two", TIE, outputs=2)
+    hardsim("check", two, "--against", most).refused("has 2 outputs", "output NAME:", "decide:")
+    hardsim("eval", two, "a b").clean("position token says outputs")
+
+
+def test_a_symbol_without_a_token_is_refused(hardsim: Cli, net: Path, tmp_path: Path) -> None:
+    other = written(tmp_path / "c.ltl", "alphabet: a b c\nO a\n")
+    hardsim("check", net, "--against", other).refused("has no token c, which is a symbol of")
+    sets = written(tmp_path / "sets.ltl", "props: a b\nO a\n")
+    hardsim("check", net, "--against", sets).refused("sets of propositions")
+
+
+def test_a_folder_of_folders_is_no_network(hardsim: Cli, net: Path, most: Path) -> None:
+    hardsim("check", net.parent, "--max-n", "2").exits(0, "most.ltl")  # the files in it alone
+    (net / "config.json").unlink()
+    hardsim("check", net, "--against", most).refused(f"{net} has no *.ltl")
+
+
+def test_several_inputs_are_all_run(hardsim: Cli, net: Path, tmp_path: Path, most: Path, more: Path) -> None:
+    found = hardsim("check", net, most, "--against", most, "--max-n", "4").exits(0, "2 results: 2 CERTIFIED")
+    found.prints(str(net))
+    (tmp_path / "bad").mkdir()
+    written(tmp_path / "bad" / "config.json", "{")
+    (tmp_path / "bad" / "model.safetensors").write_bytes(b"")
+    hardsim("check", tmp_path / "bad", net, "--against", more, "--max-n", "2").exits(1, "REFUTED").says("bad")
+
+
+def test_a_run_can_be_resumed(
+    hardsim: Cli, net: Path, most: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    monkeypatch.setattr("hardsim.checking.checkpoint.INTERVAL", 0.0)
+    with monkeypatch.context() as patch:
+        interrupt(patch, "hardsim.checking.foreign.NetworkJudge.tally", after=5)
+        hardsim("check", net, "--against", most, "--resume", kept).exits(130, "PARTIAL")
+    again = hardsim("check", net, "--against", most, "--resume", kept, "--json", "-")
+    whole = hardsim("check", net, "--against", most, "--json", "-")
+    assert (again.code, again.json["results"]) == (0, whole.json["results"])
+    other = json.loads((net / "config.json").read_text())
+    (net / "config.json").write_text(json.dumps(other, indent=1))
+    hardsim("check", net, "--against", most, "--resume", kept).refused("was changed since")
+
+
+def test_workers_find_the_same(hardsim: Cli, net: Path, most: Path) -> None:
+    alone, two = (
+        hardsim("check", net, "--against", most, "--max-n", "9", "--workers", count, "--json", "-").json["results"]
+        for count in ("1", "2")
+    )
+    assert alone == two
+
+
+@pytest.mark.parametrize("engine", ["float64", "ball", "mpmath"])
+def test_engines(hardsim: Cli, net: Path, most: Path, engine: str) -> None:
+    verdict = "OBSERVED" if engine == "mpmath" else "CERTIFIED"
+    hardsim("check", net, "--against", most, "--engine", engine, "--max-n", "5").exits(0, verdict, "all 62 words")
