@@ -1,11 +1,11 @@
-"""What the heads of a network that others made do: where each attends on the words tried, and how hard softmax is there.
+"""What the heads of a network that others made do: where each attends on the words tried, and how hard it is there.
 
 A query that sees one key alone says nothing and is left out. Of every other query the logits (in nats: with their
 scale) are known in certified float64 up to a radius rho, so the argmax is certain where the largest logit exceeds every
 other by more than 2 rho; elsewhere several keys are not told apart, and the query has a tie. A pattern holds at a query
-if the argmax is certain and is where the pattern says; `uniform` holds if every weight certainly is within 1 % of 1 / m,
-of m keys that are seen. Of the patterns the one that holds at most queries is the head's, of equals (in short words
-several say the same) the first of `PATTERNS`; one that holds at less than half of the queries is none.
+if the argmax is certain and is where the pattern says; `uniform` holds if every weight certainly is within 1 % of 1/m,
+relatively, of m keys that are seen. Of the patterns the one that holds at most queries is the head's, of equals (in
+short words several say the same) the first of `PATTERNS`; one that holds at less than half of the queries is none.
 
 Where a pattern names no position that is seen (the previous one of the first, the nearest of a class where none is) it
 means the first position, under a mask that hides what came before the last one: that is what heads fall back to.
@@ -26,7 +26,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from hardsim.checking.campaign import CheckOptions, Deciding, Progress, Report, count_requested, plan_of
+from hardsim.checking.campaign import CheckOptions, Deciding, Progress, Report, lengths_of, plan_of, requested
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, to_the_report
 from hardsim.checking.result import (
@@ -46,7 +46,7 @@ from hardsim.checking.result import (
 from hardsim.errors import Undecided
 from hardsim.network.dense import Dense, Network, NetworkHead
 from hardsim.network.numbers import Mask
-from hardsim.records import Lower, Natural, Positive, Record, one_of, short, written
+from hardsim.records import Lower, Natural, Record, one_of, short, written
 from hardsim.run.dense_float import FLOOR, DenseFloat, visible
 from hardsim.run.enclosure import EXP_ERROR, Booleans, Floats, Integers, U, gamma, growth, outward
 from hardsim.run.float_trust import distrust
@@ -145,7 +145,7 @@ class HeadPattern(Record):
     gap: HeadLeast | None
     """The least distance of the two largest logits, in nats, where the argmax is certain; None: nowhere."""
     weight: HeadLeast | None
-    """The least weight of the largest logit, with that of all that are not told apart from it; None: no query counts."""
+    """The least weight of the largest logit, with all that are not told apart from it; None: no query counts."""
     ties: Natural
     """Queries whose argmax is not certain: float64 does not tell several keys apart."""
     exact_ties: Natural
@@ -275,7 +275,7 @@ def evidence(pattern: str, mask: Mask, tokens: Integers, argmax: Integers, size:
 
 
 @dataclass(frozen=True)
-class Rows:
+class HeadRows:
     """What is known of the queries of one head on some words of one length, all (words, m)."""
 
     argmax: Integers
@@ -291,7 +291,7 @@ class Rows:
     """(words, m, m): the keys that are not told apart from the largest."""
 
 
-def rows(logits: Floats, slip: Floats, seen: Booleans) -> Rows:
+def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
     """What logits (words, m, m), -inf where nothing is seen, within `slip` (words, m), say of their queries.
 
     With w_j = exp(l_j - max l) as computed, (the exponent not below FLOOR, which makes sums larger), and e = growth(2
@@ -318,16 +318,16 @@ def rows(logits: Floats, slip: Floats, seen: Booleans) -> Rows:
         each = seen.sum(axis=1) / total
         most, least = weights.max(axis=2) * each, np.where(seen, weights, np.inf).min(axis=2) * each
         even = (most * (1 + 2 * loss) <= 1 + EVEN) & (least * (1 - 2 * loss) >= 1 - EVEN) & (loss < 1)
-    return Rows(argmax, gap > 0, gap, np.where(near.sum(axis=2) == seen.sum(axis=1), 1.0, weight), even, near)
+    return HeadRows(argmax, gap > 0, gap, np.where(near.sum(axis=2) == seen.sum(axis=1), 1.0, weight), even, near)
 
 
 # ---- what is alike ----
 
 
 class Alike:
-    """Which keys a head certainly reads the same of: equal tokens at equal positions, in those coordinates that its
-    keys are made of, at the first layer; at later ones in all coordinates, if every earlier head sees every position,
-    so that equal vectors stay equal."""
+    """Which keys a head certainly reads the same of: all where its queries, or keys, are made of nothing; at the first
+    layer equal tokens at equal positions, in those coordinates that its keys are made of; at later ones in all
+    coordinates, if every earlier head sees every position, so that equal vectors stay equal."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -335,6 +335,9 @@ class Alike:
     def kinds(self, layer: int, head: NetworkHead, n: int, tokens: Integers) -> Integers | None:
         """A number for each position, (words, m): where it is the same what is read is the same. None: unknown."""
         network = self.network
+        asks = head.w_q.any() or (head.b_q is not None and head.b_q.any())
+        if not (asks and head.w_k.any()):
+            return np.zeros(tokens.shape, dtype=np.int64)
         earlier = [other for one in network.layers[:layer] for other in one.heads]
         if any(other.mask is not Mask.NONE for other in earlier):
             return None
@@ -414,7 +417,7 @@ class HeadTally:
                 at = pointed(pattern, self.head.mask, tokens, start, members)
                 self.held[pattern] += int(((argmax == at) & (argmax >= 0)).sum())
 
-    def add(self, n: int, words: Sequence[Word], found: Rows, counted: Booleans, alike: Integers | None) -> None:
+    def add(self, n: int, words: Sequence[Word], found: HeadRows, counted: Booleans, alike: Integers | None) -> None:
         """Count gaps, weights and ties, of the queries that count, (m,)."""
         here = self.lengths.setdefault(n, LengthTally())
         here.queries += len(words) * int(counted.sum())
@@ -507,12 +510,12 @@ class _Heads:
         self.tried: dict[int, HeadsLength] = {}
         self.kept: list[_Kept] | None = []
         self.room = REMEMBERED
-        self.total = count_requested(subject, options)
+        self.total = sum(requested(subject, options, n) for n in lengths_of(subject, options))
 
     def run(self) -> None:
         """Try every planned word."""
         accepts = Deciding(self.subject)
-        for n in range(1, self.options.max_n + 1):
+        for n in lengths_of(self.subject, self.options):
             plan = plan_of(self.subject, self.options, n, accepts)
             self.tried[n] = HeadsLength(n, 0, plan.possible, plan.exhaustive)
             for words in _batches(plan.words, self._size(n)):
@@ -527,7 +530,7 @@ class _Heads:
         network = self.subject.network
         tokens = np.array([network.read(word) for word in words], dtype=np.int64)
         places = np.arange(tokens.shape[1])
-        found: list[tuple[HeadTally, Rows, Booleans, Integers | None]] = []
+        found: list[tuple[HeadTally, HeadRows, Booleans, Integers | None]] = []
         for tally, (layer, head, logits, slip) in zip(self.tallies, self.floats.attention(n, tokens), strict=True):
             seen = visible(head.mask, places, places)
             counted = seen.sum(axis=1) > 1
