@@ -55,6 +55,8 @@ CELLS = 2**19
 """Numbers in an array of a batch of words: four megabytes."""
 REMEMBERED = 2**22
 """Queries, of all heads, that are kept until classes are inferred from them."""
+MOST_PRODUCTS = 20_000
+"""Products of rationals that are computed for a length, to know which keys are equal."""
 EVEN = 0.01
 """How far the weights of a uniform head may be from the same, relatively."""
 
@@ -325,15 +327,15 @@ def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
 
 
 class Alike:
-    """Which keys a head certainly reads the same of: all where its queries, or keys, are made of nothing; at the first
-    layer equal tokens at equal positions, in those coordinates that its keys are made of; at later ones in all
-    coordinates, if every earlier head sees every position, so that equal vectors stay equal."""
+    """Which keys certainly are the same to a head: all where its queries, or keys, are made of nothing; at the first
+    layer, without a norm before it, those made of equal vectors; at later ones those of equal tokens at equal
+    positions, if every earlier head sees every position, so that equal vectors stay equal."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
 
     def kinds(self, layer: int, head: NetworkHead, n: int, tokens: Integers) -> Integers | None:
-        """A number for each position, (words, m): where it is the same what is read is the same. None: unknown."""
+        """A number for each position, (words, m): where it is the same the keys are the same. None: unknown."""
         network = self.network
         asks = head.w_q.any() or (head.b_q is not None and head.b_q.any())
         if not (asks and head.w_k.any()):
@@ -341,16 +343,26 @@ class Alike:
         earlier = [other for one in network.layers[:layer] for other in one.heads]
         if any(other.mask is not Mask.NONE for other in earlier):
             return None
-        here = network.layers[layer]
-        bare = layer == 0 and (here.post or here.norm_1 is None)
-        read = [k for k, row in enumerate(head.w_k) if row.any()] if bare else slice(None)
+        here, encoding = network.layers[layer], network.encoding(n)
         some, which = np.unique(tokens, return_inverse=True)
-        own = classes(network.embedding[some][:, read])[which.reshape(tokens.shape)]
-        encoding = network.encoding(n)
-        if encoding is None:
-            return own
-        places = classes(encoding[:, read])
-        return own * (int(places.max()) + 1) + places[None, :]
+        own, places = network.embedding[some], np.zeros((tokens.shape[1], 0)) if encoding is None else encoding
+        if layer == 0 and (here.post or here.norm_1 is None):
+            own, places = made_of(own, head.w_k), places if encoding is None else made_of(places, head.w_k)
+        numbers = classes(places)
+        return classes(own)[which.reshape(tokens.shape)] * (int(numbers.max()) + 1) + numbers[None, :]
+
+
+def made_of(vectors: Dense, weight: Dense) -> Dense:
+    """The product, exactly, if that is little work; otherwise the coordinates that it is made of."""
+    used = [k for k, row in enumerate(weight) if row.any()]
+    vectors, weight = vectors[:, used], weight[used]
+    if np.count_nonzero(vectors) * weight.shape[1] > MOST_PRODUCTS:
+        return vectors
+    found = np.full((len(vectors), weight.shape[1]), Fraction(0), dtype=object)
+    exact = np.array([[Fraction(value) for value in row] for row in weight.tolist()], dtype=object)
+    for place, k in np.argwhere(vectors != 0).tolist():
+        found[place] += Fraction(vectors[place, k]) * exact[k]
+    return found
 
 
 def classes(vectors: Dense) -> Integers:

@@ -4,6 +4,7 @@ are the token and the position, one-hot."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import exp
@@ -268,17 +269,17 @@ def test_a_uniform_head_has_ties_everywhere() -> None:
     assert found.weight.value == 1
 
 
-@pytest.mark.parametrize(("distance", "holds"), [(0.0199, 4), (0.0201, 2)])
 def test_keys_of_nothing_are_all_the_same() -> None:
     """In whatever layer."""
-    silent = NetworkHead("made", Mask.FUTURE, ScoreScale(), np.eye(8), np.zeros((8, 8)), *head(ALIKE).arrays[2:4])
+    silent = replace(head(ALIKE), w_q=np.eye(8), w_k=np.zeros((8, 8)))
     first, second = found_of(network([head(ALIKE)], [silent])).heads
     assert (second.ties, second.exact_ties) == (queries_upto(4), queries_upto(4))
     assert (first.ties, first.exact_ties) == (queries_upto(4), 0)
-    biased = NetworkHead("made", Mask.FUTURE, ScoreScale(), np.zeros((8, 8)), ALIKE, *silent.arrays[2:4], np.ones(8))
+    biased = replace(head(ALIKE), w_q=np.zeros((8, 8)), b_q=np.ones(8))
     assert found_of(network([head(ALIKE)], [biased])).heads[1].exact_ties == 0
 
 
+@pytest.mark.parametrize(("distance", "holds"), [(0.0199, 4), (0.0201, 2)])
 def test_uniform_within_one_percent(distance: float, holds: int) -> None:
     """Of two logits at this distance the larger weight is 1/2 (1 + tanh(distance / 2)), and tanh(0.01) is about 0.01.
     Of the words of two symbols aa and bb have a tie."""
@@ -299,8 +300,7 @@ def tied(norm: Norm | None = None, more: Sequence[NetworkHead] = (), mask: Mask 
     score = lambda q, t, k, u: 3.0 * (t != "" and u == "a")  # noqa: E731
     matrix = bilinear(score, "ab")
     blind = np.array([1.0] * 2 + [0.0] * ROWS)
-    looks = head(matrix * blind, mask)
-    looks = NetworkHead("made", mask, ScoreScale(), matrix, np.diag(blind), looks.w_v, looks.w_o)
+    looks = replace(head(matrix, mask), w_k=np.diag(blind))
     layers = [more, [looks]] if more else [[looks]]
     return found_of(network(*layers, norm=norm), 3).heads[-1]
 
@@ -407,9 +407,7 @@ def test_a_word_of_one_position_says_nothing() -> None:
 def test_rows_that_overflow_are_ties() -> None:
     score = lambda q, t, k, u: 1e200 * (t != "" and u == "a")  # noqa: E731
     made = network([head(bilinear(score, "ab"))])
-    large = NetworkHead(
-        "made", Mask.FUTURE, ScoreScale(), made.heads[0].w_q, np.eye(8) * 1e200, *made.heads[0].arrays[2:4]
-    )
+    large = replace(made.heads[0], w_k=np.eye(8) * 1e200)
     found = only(network([large]), 2)
     assert found.ties == found.queries == 4
     assert (found.pattern, found.exact_ties) == (NONE, 0)
