@@ -43,7 +43,7 @@ from hardsim.checking import bound as bounds
 from hardsim.checking import critical as criticals
 from hardsim.checking import prove as proving
 from hardsim.checking.bound import BoundOptions, BoundResult, bound_report, bound_subject
-from hardsim.checking.campaign import CheckOptions, Progress, default_workers
+from hardsim.checking.campaign import CheckOptions, Progress, default_workers, tried_of
 from hardsim.checking.campaign import asked as asked_of
 from hardsim.checking.certificate import certificate as certified
 from hardsim.checking.certificate import certificate_text
@@ -56,6 +56,7 @@ from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.foreign import Asked, Foreign, NetworkJudge
+from hardsim.checking.heads import HeadsResult, heads_of
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
     CRASP,
@@ -65,6 +66,7 @@ from hardsim.checking.open import (
     Input,
     Semantics,
     hold_stored,
+    network_alone,
     of_document,
     of_formula,
     of_network,
@@ -110,6 +112,7 @@ __all__ = [
     "CriticalResult",
     "EquivResult",
     "EvalResult",
+    "HeadsResult",
     "InputError",
     "Interrupted",
     "Model",
@@ -599,7 +602,35 @@ class Model:
             text = compiled_text(subject, asked.request.hard, asked.request.max_n)
             return Model(of_document(text.encode("utf-8", "backslashreplace"), self.name), _read=False)
 
-    # ---- how a network that others made is read ----
+    # ---- networks that others made ----
+
+    @_answering
+    def heads(
+        self,
+        *,
+        words: Iterable[str | Iterable[Any]] | None = None,
+        max_n: int | None = None,
+        exhaustive: int = 1024,
+        samples: int | None = None,
+        seed: int = 0,
+        progress: Told | None = None,
+    ) -> HeadsResult:
+        """Where each head of a network that others made attends, and how hard: on the words of length 1 to `max_n`
+        (None: 8, or as many as its table of positions has room for), or on the `words` that are given alone, in
+        certified float64. `progress` is told how many of how many words are done.
+
+        Raises:
+            hardsim.errors.InputError: if it is no such network.
+            hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
+            hardsim.errors.Undecided: if float64 is not to be trusted in this process.
+        """
+        with self._asked(locals(), {"max_n": DEFAULTS["max_n"]}) as asked:
+            subject = network_alone(asked.given, asked.request)
+            options = replace(tried_of(asked.request, subject), words=_given(words, subject))
+            if options.words:
+                options = replace(options, max_n=max(map(len, options.words)))
+            result = heads_of(subject, options, _update(progress))
+        return _whole(result, result.partial)
 
     def read_as(
         self,
