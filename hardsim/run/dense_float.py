@@ -356,7 +356,7 @@ def tail_table() -> TailTable:
     table, worst = np.zeros((TERMS, PIECES + 1)), 0.0
     half = 1 / 16
     with ctx.workprec(TABLE_BITS):
-        ctx_cap, ctx.cap = ctx.cap, TERMS + 1
+        cap, ctx.cap = ctx.cap, TERMS + 1
         try:
             beyond = _above((arb(PIECES) / 8 / arb(2).sqrt()).erfc() / 2)
             for piece in range(PIECES):
@@ -368,9 +368,8 @@ def tail_table() -> TailTable:
                 slips = [_above(exact[k] - arb(table[k, piece].item())) for k in range(TERMS)]
                 remainder = max(map(_above, over)) * half**TERMS
                 worst = max(worst, remainder + _horner_error(np.abs(table[:, piece]).tolist(), slips, half))
-            beyond = float(((arb(PIECES) / 8 / arb(2).sqrt()).erfc() / 2).upper()) * (1 + 2.0**-20)
         finally:
-            ctx.cap = ctx_cap
+            ctx.cap = cap
     return TailTable(table, max(worst, beyond) * (1 + 2.0**-20))
 
 
@@ -401,9 +400,11 @@ def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
         x[~np.isfinite(x)] = np.nan  # else an overflow would pass for a large number
     match activation:
         case Activation.RELU:
+            length = given.length
             if given.each is not None:
                 np.copyto(given.each, 0.0, where=x <= -given.each)
-            return Vectors(np.maximum(x, 0.0, out=x), given.length, given.each)
+                length = np.minimum(length, lengths(given.each))
+            return Vectors(np.maximum(x, 0.0, out=x), length, given.each)
         case Activation.SILU:
             y = np.negative(x)
             np.exp(y, out=y)

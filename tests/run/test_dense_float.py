@@ -94,7 +94,7 @@ def test_enclosures_hold_of_every_kind(norm: Any, fine: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(300))
 def test_enclosures_hold_of_random_shapes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shape = Shape(
