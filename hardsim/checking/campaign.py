@@ -194,20 +194,24 @@ def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[W
 
 
 def asked(request: Request, subject: Target) -> CheckOptions:
-    """Which words of a subject are tried, and how. Words of a network that others made end with its table of positions,
-    unless longer ones are asked for, which are refused.
+    """Which words of a subject are tried, and how.
 
     Raises:
-        InputError: if nothing says what such a network should compute.
+        InputError: if nothing says what a network that others made should compute.
     """
+    if isinstance(subject, Foreign) and subject.oracle is None:
+        told = f"{subject.name} is a network that others made, and nothing says what it should compute"
+        hint = "Give --against FILE, which says which words are accepted; `hardsim eval` and `hardsim heads` show what "
+        raise InputError(told, f"{hint}it does.")
+    return tried_of(request, subject)
+
+
+def tried_of(request: Request, subject: Target) -> CheckOptions:
+    """The same, of what is not judged. Words of a network that others made end with its table of positions, unless
+    longer ones are asked for, which are refused."""
     max_n = request.max_n
-    if isinstance(subject, Foreign):
-        if subject.oracle is None:
-            told = f"{subject.name} is a network that others made, and nothing says what it should compute"
-            hint = "Give --against FILE, which says which words are accepted; `hardsim eval` and `hardsim heads` show "
-            raise InputError(told, f"{hint}what it does.")
-        if subject.network.longest is not None and "max_n" not in request.written:
-            max_n = max(1, min(max_n, subject.network.longest))
+    if isinstance(subject, Foreign) and subject.network.longest is not None and "max_n" not in request.written:
+        max_n = max(1, min(max_n, subject.network.longest))
     return CheckOptions(max_n, request.exhaustive, request.samples, request.seed, request.dps, engine=request.engine)
 
 

@@ -241,6 +241,21 @@ def hold_stored(given: Input, request: Request) -> None:
         raise InputError(told, f"Leave out {named}.")
 
 
+def network_alone(given: Input, request: Request) -> Foreign:
+    """A network that others made, read as was asked for.
+
+    Raises:
+        InputError: if it is none, or an option is for what is compiled.
+    """
+    if given.foreign is None:
+        told = (
+            f"{given.name} is {KINDS[given.kind]}, whose heads are declared: heads are found of networks that others "
+        )
+        raise InputError(f"{told}made", "`hardsim show` says what each of its heads is for.")
+    hold_stored(given, request)
+    return given.network(request.options()[0])
+
+
 def named_function(function: Callable[..., Any]) -> str:
     """What a function is called, in reports."""
     inner = getattr(function, "function", function)

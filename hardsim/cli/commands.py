@@ -26,8 +26,7 @@ from hardsim.visible import visible
 HELP = """Does this softmax transformer do what hard attention says, on every word?
 
 \b
-hardsim check since                  compile what is shipped, prove it
-hardsim check since --regime none    see plain softmax fail
+hardsim check since    compile what is shipped, prove it
 """
 
 HELP_ALL = """Does this softmax transformer do what hard attention says, on every word?

@@ -257,6 +257,37 @@ Examples:
   hardsim show flipflop.ltl --regime causal-position --single-head
 """
 
+HEADS = """Show where the heads of a network that others made attend, and how hard.
+
+DIR is a folder or file of such a network; there may be several. What the heads of a compiled transformer are for is
+declared, and `hardsim show` prints it.
+
+The network is run on the words that `check` would try, in float64 with rigorous error bounds. A query is a position of
+a word, as a head looks from it at all that it sees; one that sees a single position says nothing and does not count.
+Positions count from 0, with all tokens that are read.
+
+Printed is, for each head, a pattern, and at how many of the queries it holds (all, or the share of them): uniform
+(every weight is within 1 % of 1/m, of m positions that are seen); or the largest logit certainly is that of the
+position itself, the previous, the next, the first or the last position, the first symbol of the word, or the nearest
+position, at or before, before, at or after, or after it, whose token is of a class, which is inferred from the words.
+Where there is no such position the first one is meant, or under a mask that hides the past the last. A pattern that
+holds at less than half of the queries is none.
+
+Beside it stand the least gap of the two largest logits, in nats, where it is certain which is the largest; the least
+weight of the largest logit, with all that are not told apart from it: near 1 the head is as good as hard; and ties,
+the queries where float64 does not tell the largest logits apart. Below follows the first tie of each head. A head with
+a pattern at all queries and a large gap has a hard reading; one with exact ties has an average of several positions at
+best. --json has gaps and ties length by length.
+
+The exit code is 0 whatever the heads do, and 3 where float64 is not to be trusted.
+
+\b
+Examples:
+  hardsim heads gpt2/
+  hardsim heads gpt2/ --max-n 20 --json heads.json
+  hardsim heads one/ other/ --exhaustive 100000
+"""
+
 COMPILE = """Write the compiled transformer as JSON with exact rationals.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json), or a shipped name.
@@ -383,6 +414,7 @@ COMMANDS = {
     "show": Manual(
         "What was the formula compiled into?", SHOW, f"files regime max_n json | {MODEL} {INPUT}", {"max_n": 64}
     ),
+    "heads": Manual("Where do the heads of a network attend, and how hard?", HEADS, f"files max_n json | {TRIED}"),
     "compile": Manual(
         "Write the transformer to a file.", COMPILE, f"file output regime hard | {MODEL} epsilon max_n {INPUT}"
     ),

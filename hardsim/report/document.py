@@ -9,6 +9,7 @@ from hardsim.checking.bound import BoundResult
 from hardsim.checking.certificate import VerifyResult
 from hardsim.checking.critical import CriticalResult
 from hardsim.checking.equiv import EquivResult
+from hardsim.checking.heads import HeadsResult
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import CheckResult, CompileResult, EvalResult, FormatResult, OracleResult, WordsResult
 from hardsim.examples import ExampleResult
@@ -37,6 +38,7 @@ Result: TypeAlias = (
     | FormatResult
     | BoundResult
     | CriticalResult
+    | HeadsResult
 )
 RESULTS: dict[str, tuple[type[Record], ...]] = {
     "check": (CheckResult,),
@@ -46,13 +48,14 @@ RESULTS: dict[str, tuple[type[Record], ...]] = {
     "words": (WordsResult,),
     "equiv": (EquivResult,),
     "show": (ModelReport, AutomatonReport, NetworkReport),
+    "heads": (HeadsResult,),
     "compile": (CompileResult,),
     "examples": (ExampleResult,),
     "bound": (BoundResult, CriticalResult),
     "fmt": (FormatResult,),
 }
 """What the results of each command are."""
-RANDOM = ("check", "bound", "equiv")
+RANDOM = ("check", "bound", "equiv", "heads")
 """The commands with random choices, and so with a seed."""
 
 

@@ -1,0 +1,631 @@
+"""What the heads of a network that others made do: where each attends on the words tried, and how hard it is there.
+
+A query that sees one key alone says nothing and is left out. Of every other query the logits (in nats: with their
+scale) are known in certified float64 up to a radius rho, so the argmax is certain where the largest logit exceeds every
+other by more than 2 rho; elsewhere several keys are not told apart, and the query has a tie. A pattern holds at a query
+if the argmax is certain and is where the pattern says; `uniform` holds if every weight certainly is within 1 % of 1/m,
+relatively, of m keys that are seen. Of the patterns the one that holds at most queries is the head's, of equals (in
+short words several say the same) the first of `PATTERNS`; one that holds at less than half of the queries is none.
+
+Where a pattern names no position that is seen (the previous one of the first, the nearest of a class where none is) it
+means the first position, under a mask that hides what came before the last one: that is what heads fall back to.
+
+A class is inferred. Say that a head attends to position a at query q. Looking back from q to a, the token at a was
+attended and those on the way were passed over. A token is of the class if it is attended more often than it is passed
+over; a position that heads fall back to is no evidence that its token was attended. The evidence is that of the first
+`REMEMBERED` queries, shortest words first, which at the usual effort are all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from hardsim.checking.campaign import CheckOptions, Deciding, Progress, Report, lengths_of, plan_of, requested
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.interrupts import held, to_the_report
+from hardsim.checking.result import (
+    InputDigest,
+    InputKind,
+    InputName,
+    LayerNumber,
+    Length,
+    ModelFacts,
+    Partial,
+    Possible,
+    Seed,
+    Title,
+    Word,
+    count,
+)
+from hardsim.errors import Undecided
+from hardsim.network.dense import Dense, Network, NetworkHead
+from hardsim.network.numbers import Mask
+from hardsim.records import Lower, Natural, Record, one_of, short, written
+from hardsim.run.dense_float import FLOOR, DenseFloat, visible
+from hardsim.run.enclosure import EXP_ERROR, Booleans, Floats, Integers, U, gamma, growth, outward
+from hardsim.run.float_trust import distrust
+
+CELLS = 2**19
+"""Numbers in an array of a batch of words: four megabytes."""
+REMEMBERED = 2**22
+"""Queries, of all heads, that are kept until classes are inferred from them."""
+MOST_PRODUCTS = 20_000
+"""Products of rationals that are computed for a length, to know which keys are equal."""
+EVEN = 0.01
+"""How far the weights of a uniform head may be from the same, relatively."""
+
+UNIFORM, ITSELF, PREVIOUS, FIRST, FIRST_SYMBOL = (
+    "uniform",
+    "itself",
+    "previous position",
+    "first position",
+    "first symbol",
+)
+NEXT, LAST = "next position", "last position"
+AT_OR_BEFORE, BEFORE, AT_OR_AFTER, AFTER = (
+    "nearest at or before",
+    "nearest before",
+    "nearest at or after",
+    "nearest after",
+)
+NONE = "none"
+NEAREST = (AT_OR_BEFORE, BEFORE, AT_OR_AFTER, AFTER)
+PATTERNS = (UNIFORM, ITSELF, PREVIOUS, FIRST, FIRST_SYMBOL, NEXT, LAST, *NEAREST, NONE)
+"""Simplest first."""
+HIDDEN = {
+    Mask.NONE: (),
+    Mask.FUTURE: (NEXT, LAST, AT_OR_AFTER, AFTER),
+    Mask.PAST: (PREVIOUS, FIRST, AT_OR_BEFORE, BEFORE),
+}
+"""Patterns that a mask leaves nothing of."""
+
+PatternName: TypeAlias = Annotated[str, one_of(*PATTERNS)]
+Place: TypeAlias = Annotated[Natural, "A position among all tokens that are read, from 0."]
+
+
+# ---- the result ----
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadTie(Record):
+    """A query whose largest logits float64 does not tell apart."""
+
+    word: Word
+    """The first word tried, of the shortest, that has one."""
+    query: Place
+    keys: tuple[int, ...]
+    """The positions whose logits are not told apart."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadLeast(Record):
+    """A least number, and where it occurs first."""
+
+    value: Lower
+    """At most the least number."""
+    word: Word
+    """The word."""
+    query: Place
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadLength(Record):
+    """One head on all words tried of one length."""
+
+    n: Length
+    queries: Natural
+    """Queries that see two keys or more."""
+    ties: Natural
+    """Queries whose argmax is not certain."""
+    gap: Lower | None
+    """At most the least distance of the two largest logits, in nats; None: no argmax is certain."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadPattern(Record):
+    """What one head does on the words tried."""
+
+    layer: LayerNumber
+    name: str
+    """The head's name."""
+    mask: Annotated[str, one_of(*(mask.value for mask in Mask))]
+    """Which keys are hidden from it: none, those of the future, or those of the past."""
+    pattern: PatternName
+    """Where it attends; none: no pattern holds at half of the queries."""
+    tokens: tuple[str, ...] | None
+    """The class of tokens whose nearest is attended; None: the pattern has none."""
+    queries: Natural
+    """Queries that see two keys or more."""
+    holds: Natural
+    """Queries at which the pattern certainly holds; 0 where there is none."""
+    gap: HeadLeast | None
+    """The least distance of the two largest logits, in nats, where the argmax is certain; None: nowhere."""
+    weight: HeadLeast | None
+    """The least weight of the largest logit, with all that are not told apart from it; None: no query counts."""
+    ties: Natural
+    """Queries whose argmax is not certain: float64 does not tell several keys apart."""
+    exact_ties: Natural
+    """Of these, the queries whose largest logits certainly are equal: what the head reads of the keys is the same. Of
+    other ties it is not known whether they are exact."""
+    tie: HeadTie | None
+    """The first tie; None: there is none."""
+    lengths: tuple[HeadLength, ...]
+    """Length by length."""
+
+    @property
+    @written
+    def always(self) -> bool:
+        """Whether the pattern holds at every query that counts."""
+        return self.pattern != NONE and self.holds == self.queries
+
+    @property
+    def summary(self) -> str:
+        """The pattern and where it holds."""
+        least = "" if self.gap is None else f" gap={short(self.gap.value)}"
+        return f"layer={self.layer} head={self.name!r} {self.pattern}: {self.holds} of {self.queries}{least}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadsLength(Record):
+    """The words tried of one length."""
+
+    n: Length
+    words: Natural
+    """Words tried."""
+    possible: Possible
+    exhaustive: bool
+    """Whether these are all words of the length."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadsResult(Record):
+    """What the heads of a network that others made do, over the words tried."""
+
+    input: InputName
+    sha256: InputDigest
+    kind: InputKind
+    title: Title
+    model: ModelFacts
+    """The network in numbers."""
+    seed: Seed
+    words: Natural
+    """Words tried."""
+    partial: Partial
+    tried: tuple[HeadsLength, ...]
+    """Length by length."""
+    heads: tuple[HeadPattern, ...]
+    """All heads, layer by layer."""
+
+    @property
+    def summary(self) -> str:
+        """How many heads, and on how many words."""
+        always = sum(head.always for head in self.heads)
+        return f"{self.input!r} heads={len(self.heads)} always={always} words={count(self.words)}"
+
+
+# ---- where patterns point ----
+
+
+def fallback(mask: Mask, m: int) -> int:
+    """Where a head attends that finds nothing of what it looks for."""
+    return m - 1 if mask is Mask.PAST else 0
+
+
+def pointed(pattern: str, mask: Mask, tokens: Integers, start: int, members: Booleans) -> Integers:
+    """Where a pattern points from each query, (words, m), of words whose first symbol stands at `start`; -1: nowhere.
+    `members`, by token id, are the class."""
+    words, m = tokens.shape
+    places, nothing = np.arange(m), fallback(mask, m)
+    if pattern in NEAREST:
+        return nearest(pattern, members[tokens], nothing)
+    found = {
+        ITSELF: places,
+        PREVIOUS: np.where(places > 0, places - 1, nothing),
+        FIRST: np.zeros(m, dtype=np.int64),
+        FIRST_SYMBOL: np.full(m, start),
+        NEXT: np.where(places < m - 1, places + 1, nothing),
+        LAST: np.full(m, m - 1),
+    }[pattern]
+    seen = visible(mask, places, places)[places, found]
+    return np.broadcast_to(np.where(seen, found, -1), (words, m))
+
+
+def nearest(pattern: str, here: Booleans, nothing: int) -> Integers:
+    """The nearest position that is `here`, (words, m), or `nothing`."""
+    m = here.shape[1]
+    places = np.arange(m)
+    if pattern in (AT_OR_BEFORE, BEFORE):
+        found = np.maximum.accumulate(np.where(here, places, -1), axis=1)
+        if pattern == BEFORE:
+            found = np.concatenate([np.full((len(here), 1), -1), found[:, :-1]], axis=1)
+        return np.where(found < 0, nothing, found)
+    found = np.minimum.accumulate(np.where(here, places, m)[:, ::-1], axis=1)[:, ::-1]
+    if pattern == AFTER:
+        found = np.concatenate([found[:, 1:], np.full((len(here), 1), m)], axis=1)
+    return np.where(found == m, nothing, found)
+
+
+def evidence(pattern: str, mask: Mask, tokens: Integers, argmax: Integers, size: int) -> Integers:
+    """How often each of `size` tokens was attended, less how often it was passed over, by a head that looks for the
+    nearest of a class; `argmax` is (words, m), -1 where it says nothing."""
+    words, m = tokens.shape
+    places = np.arange(m)[None, :]
+    back = pattern in (AT_OR_BEFORE, BEFORE)
+    beside = pattern in (BEFORE, AFTER)
+    gone = (argmax >= 0) & ((argmax <= places - beside) if back else (argmax >= places + beside))
+    low = argmax + 1 if back else places + beside
+    high = places + (not beside) if back else argmax
+    row = np.broadcast_to(np.arange(words)[:, None] * (m + 1), (words, m))
+    changes = np.zeros(words * (m + 1), dtype=np.int64)
+    for ends, sign in ((low, 1), (high, -1)):
+        index = (row + np.broadcast_to(ends, (words, m)))[gone]
+        changes += sign * np.bincount(index, minlength=len(changes))
+    passed = changes.reshape(words, m + 1).cumsum(axis=1)[:, :m]
+    attended = np.zeros(words * (m + 1), dtype=np.int64)
+    attended += np.bincount((row + argmax)[gone & (argmax != fallback(mask, m))], minlength=len(attended))
+    balance = attended.reshape(words, m + 1)[:, :m] - passed
+    return np.rint(np.bincount(tokens.ravel(), balance.ravel(), size)).astype(np.int64)
+
+
+# ---- one head on a batch ----
+
+
+@dataclass(frozen=True)
+class HeadRows:
+    """What is known of the queries of one head on some words of one length, all (words, m)."""
+
+    argmax: Integers
+    """The position with the largest logit."""
+    certain: Booleans
+    gap: Floats
+    """At most the distance of the two largest logits."""
+    weight: Floats
+    """At most the weight of all keys that are not told apart from the largest."""
+    even: Booleans
+    """Whether all weights certainly are within EVEN of the same."""
+    near: Booleans
+    """(words, m, m): the keys that are not told apart from the largest."""
+
+
+def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
+    """What logits (words, m, m), -inf where nothing is seen, within `slip` (words, m), say of their queries.
+
+    With w_j = exp(l_j - max l) as computed, (the exponent not below FLOOR, which makes sums larger), and e = growth(2
+    slip + 4 u |FLOOR|) + EXP_ERROR, each w_j that is not cut off is off by a share of e, each sum and quotient of m of
+    them by 2 e + gamma(m + 4): `loss` below, while e is small.
+    """
+    m = logits.shape[2]
+    argmax = logits.argmax(axis=2)
+    top = np.take_along_axis(logits, argmax[:, :, None], 2)
+    with np.errstate(all="ignore"):
+        # A difference is rounded once, and so is what the radii leave of it.
+        less = np.nextafter(np.nextafter(top - logits, -np.inf) - 2 * slip[:, :, None], -np.inf)
+        near = seen & ~(less > 0)
+        np.put_along_axis(near, argmax[:, :, None], True, 2)
+        np.put_along_axis(less, argmax[:, :, None], np.inf, 2)
+        gap = less.min(axis=2)
+        weights = np.where(seen, np.exp(np.maximum(logits - top, FLOOR)), 0.0)
+        total = weights.sum(axis=2)
+        step = outward(growth(2 * slip + 4 * U * -FLOOR) + EXP_ERROR)
+        loss = np.where(step < 0.01, outward(3 * step + gamma(m + 8)), 1.0)
+        share = np.where(near, weights, 0.0).sum(axis=2) / total
+        # A sum over what is near may be rounded up to the whole.
+        weight = np.maximum(np.minimum(share, 1.0) * (1 - loss) - 4 * U, 0.0)
+        each = seen.sum(axis=1) / total
+        most, least = weights.max(axis=2) * each, np.where(seen, weights, np.inf).min(axis=2) * each
+        even = (most * (1 + 2 * loss) <= 1 + EVEN) & (least * (1 - 2 * loss) >= 1 - EVEN) & (loss < 1)
+    return HeadRows(argmax, gap > 0, gap, np.where(near.sum(axis=2) == seen.sum(axis=1), 1.0, weight), even, near)
+
+
+# ---- what is alike ----
+
+
+class Alike:
+    """Which keys certainly are the same to a head: all where its queries, or keys, are made of nothing; at the first
+    layer, without a norm before it, those made of equal vectors; at later ones those of equal tokens at equal
+    positions, if every earlier head sees every position, so that equal vectors stay equal."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+
+    def kinds(self, layer: int, head: NetworkHead, n: int, tokens: Integers) -> Integers | None:
+        """A number for each position, (words, m): where it is the same the keys are the same. None: unknown."""
+        network = self.network
+        asks = head.w_q.any() or (head.b_q is not None and head.b_q.any())
+        if not (asks and head.w_k.any()):
+            return np.zeros(tokens.shape, dtype=np.int64)
+        earlier = [other for one in network.layers[:layer] for other in one.heads]
+        if any(other.mask is not Mask.NONE for other in earlier):
+            return None
+        here, encoding = network.layers[layer], network.encoding(n)
+        some, which = np.unique(tokens, return_inverse=True)
+        own, places = network.embedding[some], np.zeros((tokens.shape[1], 0)) if encoding is None else encoding
+        if layer == 0 and (here.post or here.norm_1 is None):
+            own, places = made_of(own, head.w_k), places if encoding is None else made_of(places, head.w_k)
+        numbers = classes(places)
+        return classes(own)[which.reshape(tokens.shape)] * (int(numbers.max()) + 1) + numbers[None, :]
+
+
+def made_of(vectors: Dense, weight: Dense) -> Dense:
+    """The product, exactly, if that is little work; otherwise the coordinates that it is made of."""
+    used = [k for k, row in enumerate(weight) if row.any()]
+    vectors, weight = vectors[:, used], weight[used]
+    if np.count_nonzero(vectors) * weight.shape[1] > MOST_PRODUCTS:
+        return vectors
+    found = np.full((len(vectors), weight.shape[1]), Fraction(0), dtype=object)
+    exact = np.array([[Fraction(value) for value in row] for row in weight.tolist()], dtype=object)
+    for place, k in np.argwhere(vectors != 0).tolist():
+        found[place] += Fraction(vectors[place, k]) * exact[k]
+    return found
+
+
+def classes(vectors: Dense) -> Integers:
+    """A number for each row; equal rows have the same."""
+    numbers: dict[tuple[object, ...], int] = {}
+    return np.array([numbers.setdefault(tuple(row), len(numbers)) for row in vectors.tolist()], dtype=np.int64)
+
+
+# ---- tallies ----
+
+
+@dataclass
+class LengthTally:
+    """What is counted of one head on words of one length."""
+
+    queries: int = 0
+    ties: int = 0
+    gap: float = np.inf
+
+
+@dataclass
+class HeadTally:
+    """What is counted of one head."""
+
+    layer: int
+    head: NetworkHead
+    size: int
+    """Tokens of the vocabulary."""
+    patterns: tuple[str, ...]
+    lengths: dict[int, LengthTally] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
+    exact: int = 0
+    gap: tuple[float, Word, int] | None = None
+    weight: tuple[float, Word, int] | None = None
+    tie: HeadTie | None = None
+    seen: dict[str, Integers] = field(default_factory=dict)
+    """Evidence of classes."""
+    members: dict[str, Booleans] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.held = dict.fromkeys(self.patterns, 0)
+        self.seen = {one: np.zeros(self.size, dtype=np.int64) for one in self.patterns if one in NEAREST}
+
+    @property
+    def queries(self) -> int:
+        """Queries that count."""
+        return sum(one.queries for one in self.lengths.values())
+
+    def learn(self, tokens: Integers, argmax: Integers) -> None:
+        """Take in evidence of classes."""
+        for pattern, found in self.seen.items():
+            found += evidence(pattern, self.head.mask, tokens, argmax, self.size)
+
+    def infer(self) -> None:
+        """Settle the classes; one of no token is none."""
+        self.members = {pattern: found > 0 for pattern, found in self.seen.items()}
+
+    def hold(self, tokens: Integers, argmax: Integers, start: int) -> None:
+        """Count where each pattern holds; the classes are settled."""
+        nobody = np.zeros(self.size, dtype=np.bool_)
+        for pattern in self.patterns:
+            members = self.members.get(pattern, nobody)
+            if pattern != UNIFORM and (pattern not in NEAREST or members.any()):
+                at = pointed(pattern, self.head.mask, tokens, start, members)
+                self.held[pattern] += int(((argmax == at) & (argmax >= 0)).sum())
+
+    def add(self, n: int, words: Sequence[Word], found: HeadRows, counted: Booleans, alike: Integers | None) -> None:
+        """Count gaps, weights and ties, of the queries that count, (m,)."""
+        here = self.lengths.setdefault(n, LengthTally())
+        here.queries += len(words) * int(counted.sum())
+        sure = found.certain & counted
+        gap = least(np.where(sure, found.gap, np.inf), words)
+        if gap is not None:
+            here.gap = min(here.gap, gap[0])
+            self.gap = gap if self.gap is None or gap[0] < self.gap[0] else self.gap
+        weight = least(np.where(counted, found.weight, np.inf), words)
+        if weight is not None and (self.weight is None or weight[0] < self.weight[0]):
+            self.weight = weight
+        self.held[UNIFORM] += int((found.even & counted).sum())
+        loose = ~found.certain & counted
+        here.ties += int(loose.sum())
+        if alike is not None and loose.any():
+            low = np.where(found.near, alike[:, None, :], np.iinfo(np.int64).max).min(axis=2)
+            high = np.where(found.near, alike[:, None, :], -1).max(axis=2)
+            self.exact += int((loose & (low == high)).sum())
+        if self.tie is None and loose.any():
+            word, query = np.argwhere(loose)[0].tolist()
+            keys = np.flatnonzero(found.near[word, query]).tolist()
+            self.tie = HeadTie(words[word], query, tuple(keys))
+
+    def result(self, tokens: Sequence[str]) -> HeadPattern:
+        """What was found."""
+        pattern = max(self.patterns, key=lambda one: self.held[one])
+        queries, holds = self.queries, self.held[pattern]
+        if queries == 0 or 2 * holds < queries:
+            pattern, holds = NONE, 0
+        chosen = None
+        if pattern in NEAREST:
+            chosen = tuple(token for token, member in zip(tokens, self.members[pattern], strict=True) if member)
+        rows = [
+            HeadLength(n, one.queries, one.ties, Fraction(one.gap) if np.isfinite(one.gap) else None)
+            for n, one in sorted(self.lengths.items())
+        ]
+        return HeadPattern(
+            layer=self.layer + 1,
+            name=self.head.name,
+            mask=self.head.mask.value,
+            pattern=pattern,
+            tokens=chosen,
+            queries=queries,
+            holds=holds,
+            gap=_least(self.gap),
+            weight=_least(self.weight),
+            ties=sum(one.ties for one in self.lengths.values()),
+            exact_ties=self.exact,
+            tie=self.tie,
+            lengths=tuple(rows),
+        )
+
+
+def _least(found: tuple[float, Word, int] | None) -> HeadLeast | None:
+    return None if found is None else HeadLeast(Fraction(found[0]), found[1], found[2])
+
+
+def least(values: Floats, words: Sequence[Word]) -> tuple[float, Word, int] | None:
+    """The least of the finite numbers, (words, m), with its word and position; None: there are none."""
+    flat = int(values.argmin())
+    word, query = divmod(flat, values.shape[1])
+    value = float(values[word, query])
+    return (value, words[word], query) if np.isfinite(value) else None
+
+
+# ---- all heads ----
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What is remembered of a batch until classes are inferred: its tokens, and the argmax of each head."""
+
+    tokens: Integers
+    argmax: Sequence[Integers]
+
+
+class _Heads:
+    """The tallies of all heads; what is there when it is interrupted is a partial result."""
+
+    def __init__(self, subject: Foreign, options: CheckOptions, progress: Report | None) -> None:
+        self.subject, self.options, self.progress = subject, options, progress
+        network = subject.network
+        self.floats, self.alike = DenseFloat(network), Alike(network)
+        self.start, self.tallies = len(network.readout.before), list[HeadTally]()
+        for number, layer in enumerate(network.layers):
+            for head in layer.heads:
+                hidden = (*HIDDEN[head.mask], *([] if self.start else [FIRST_SYMBOL]), NONE)
+                usable = tuple(one for one in PATTERNS if one not in hidden)
+                self.tallies.append(HeadTally(number, head, len(network.tokens), usable))
+        self.tried: dict[int, HeadsLength] = {}
+        self.kept: list[_Kept] | None = []
+        self.room = REMEMBERED
+        self.total = sum(requested(subject, options, n) for n in lengths_of(subject, options))
+
+    def run(self) -> None:
+        """Try every planned word."""
+        accepts = Deciding(self.subject)
+        for n in lengths_of(self.subject, self.options):
+            plan = plan_of(self.subject, self.options, n, accepts)
+            self.tried[n] = HeadsLength(n, 0, plan.possible, plan.exhaustive)
+            for words in _batches(plan.words, self._size(n)):
+                self._batch(n, words)
+
+    def _size(self, n: int) -> int:
+        """How many words of a length are run together."""
+        m, network = self.subject.positions(n), self.subject.network
+        return max(1, CELLS // (m * max(m, network.dimension)))
+
+    def _batch(self, n: int, words: Sequence[Word]) -> None:
+        network = self.subject.network
+        tokens = np.array([network.read(word) for word in words], dtype=np.int64)
+        places = np.arange(tokens.shape[1])
+        found: list[tuple[HeadTally, HeadRows, Booleans, Integers | None]] = []
+        for tally, (layer, head, logits, slip) in zip(self.tallies, self.floats.attention(n, tokens), strict=True):
+            seen = visible(head.mask, places, places)
+            counted = seen.sum(axis=1) > 1
+            one = rows(logits, slip, seen)
+            loose = bool((~one.certain & counted).any())
+            alike = self.alike.kinds(layer, head, n, tokens) if loose else None
+            found.append((tally, one, counted, alike))
+        with held():
+            said = []
+            for tally, one, counted, alike in found:
+                tally.add(n, words, one, counted, alike)
+                said.append(np.where(one.certain & counted, one.argmax, -1))
+            self._remember(_Kept(tokens, said))
+            before = self.tried[n]
+            self.tried[n] = HeadsLength(n, before.words + len(words), before.possible, before.exhaustive)
+        if self.progress is not None:
+            self.progress(Progress(n, sum(one.words for one in self.tried.values()), self.total, 0))
+
+    def _remember(self, batch: _Kept) -> None:
+        if self.kept is None:
+            self._hold(batch)
+            return
+        self.kept.append(batch)
+        self.room -= batch.tokens.size * max(1, len(self.tallies))
+        for tally, argmax in zip(self.tallies, batch.argmax, strict=True):
+            tally.learn(batch.tokens, argmax)
+        if self.room < 0:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Infer the classes, and count what was remembered."""
+        kept, self.kept = self.kept or [], None
+        for tally in self.tallies:
+            tally.infer()
+        for batch in kept:
+            self._hold(batch)
+
+    def _hold(self, batch: _Kept) -> None:
+        for tally, argmax in zip(self.tallies, batch.argmax, strict=True):
+            tally.hold(batch.tokens, argmax, self.start)
+
+    def result(self, partial: bool) -> HeadsResult:
+        """What was found."""
+        if self.kept is not None:
+            self._settle()
+        subject, network = self.subject, self.subject.network
+        tried = tuple(one for one in self.tried.values() if one.words)
+        if partial:  # the last length may be cut short
+            tried = tuple(
+                HeadsLength(one.n, one.words, one.possible, one.exhaustive and one.words == one.possible)
+                for one in tried
+            )
+        return HeadsResult(
+            input=subject.name,
+            sha256=subject.sha256,
+            kind=subject.kind,
+            title=subject.title,
+            model=subject.facts,
+            seed=self.options.seed,
+            words=sum(one.words for one in tried),
+            partial=partial,
+            tried=tried,
+            heads=tuple(tally.result(tuple(map(str, network.tokens))) for tally in self.tallies),
+        )
+
+
+def _batches(words: Iterable[Word], size: int) -> Iterator[tuple[Word, ...]]:
+    left = iter(words)
+    while some := tuple(islice(left, size)):
+        yield some
+
+
+def heads_of(subject: Foreign, options: CheckOptions, progress: Report | None = None) -> HeadsResult:
+    """What each head of a network that others made does on the words of length 1 to `options.max_n`, in certified
+    float64. A KeyboardInterrupt ends it early with a result that is marked partial.
+
+    Raises:
+        OutOfRange: if the table of positions ends before the longest word.
+        Undecided: if float64 is not to be trusted in this process.
+    """
+    subject.hold_lengths(options.max_n)
+    reason = distrust()
+    if reason is not None:
+        raise Undecided(reason)
+    work = _Heads(subject, options, progress)
+    return to_the_report(work.run, work.result)

@@ -1,0 +1,39 @@
+"""`hardsim heads`: what the heads of a network that others made do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hardsim.checking.campaign import Progress, tried_of
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.heads import heads_of
+from hardsim.checking.interrupts import held
+from hardsim.checking.open import network_alone
+from hardsim.checking.options import Request
+from hardsim.cli.estimate import Bar, bar
+from hardsim.cli.session import Session, session
+from hardsim.report.heads import print_heads
+
+
+def command(request: Request) -> None:
+    """The command."""
+    with session("heads", request, request.seed) as current:
+        for given in current.read():
+            if current.over:
+                break
+            with current.guard(given.name):
+                _show(current, network_alone(given, request))
+
+
+@held()
+def _show(current: Session, subject: Foreign) -> None:
+    with bar(subject.name) as shown:
+        result = heads_of(subject, tried_of(current.request, subject), _progress(shown))
+    current.found.append(result)
+    print_heads(current.screen, result, subject.alphabet)
+    left = f"the report on {subject.name} is partial, it stands for the words tried until now"
+    current.conclude(True, False, left * result.partial)
+
+
+def _progress(shown: Bar | None) -> Callable[[Progress], None] | None:
+    return None if shown is None else lambda at: shown.at_length(at.n, at.done, at.total)

@@ -1,0 +1,79 @@
+"""What is printed of the heads of a network that others made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hardsim.checking.heads import NONE, HeadPattern, HeadsResult
+from hardsim.checking.result import count, plural
+from hardsim.records import short
+from hardsim.report.numbers import NOTHING, output_text
+from hardsim.report.screen import Screen, columns
+
+HEAD_COLUMNS = columns("layer", "<head", "~attends to", "at", "queries", "least\ngap", "least\nweight", "ties")
+MOST_KEYS = 8
+"""Positions of a tie that are listed."""
+
+
+def print_heads(screen: Screen, result: HeadsResult, alphabet: Sequence[str]) -> None:
+    """A row for each head, then the first tie of each that has one."""
+    whole = [one for one in result.tried if one.exhaustive]
+    reach = f"all up to length {len(whole)}" if whole and len(whole) == whole[-1].n else ""
+    longest = f"of length 1 to {result.tried[-1].n}" if result.tried else ""
+    told = ", ".join(filter(None, [f"{plural(result.words, 'word')} {longest}".rstrip(), reach]))
+    screen.head(
+        result.input,
+        [
+            ("words", told + ("; interrupted, the rest was not tried" if result.partial else "")),
+            ("queries", "those that see two positions or more; positions count from 0, with all that is read"),
+            ("gap", "of the two largest logits, in nats, where it is certain which is the largest"),
+            ("weight", "of the largest logit, with all that are not told apart from it"),
+        ],
+    )
+    if not result.heads:
+        screen.line("  it has no heads")
+    screen.block(HEAD_COLUMNS, [_row(head) for head in result.heads])
+    for head in result.heads:
+        _print_tie(screen, head, alphabet)
+    screen.raw()
+
+
+def pattern_text(head: HeadPattern) -> str:
+    """Where a head attends, in words."""
+    if head.tokens is None:
+        return head.pattern
+    return f"{head.pattern}: {' '.join(head.tokens)}"
+
+
+def share_text(head: HeadPattern) -> str:
+    """At how many of the queries the pattern holds; rounded down, so that what is not all never reads so."""
+    if head.pattern == NONE:
+        return NOTHING
+    return "all" if head.always else f"{1000 * head.holds // head.queries / 10:.1f}%"
+
+
+def _row(head: HeadPattern) -> list[str | None]:
+    return [
+        str(head.layer),
+        head.name,
+        pattern_text(head),
+        share_text(head),
+        count(head.queries),
+        NOTHING if head.gap is None else short(head.gap.value),
+        NOTHING if head.weight is None else output_text(head.weight.value),
+        count(head.ties),
+    ]
+
+
+def _print_tie(screen: Screen, head: HeadPattern, alphabet: Sequence[str]) -> None:
+    if head.tie is None:
+        return
+    others = head.ties - head.exact_ties
+    kinds = [f"{count(head.exact_ties)} of them exact"] if head.exact_ties else []
+    kinds += [f"{count(others)} not told apart by float64, exact or not"] if others else []
+    keys = ", ".join(map(str, head.tie.keys[:MOST_KEYS]))
+    more = f", ... ({len(head.tie.keys)} in all)" if len(head.tie.keys) > MOST_KEYS else ""
+    screen.raw()
+    ties = f"ties at {count(head.ties)} of {count(head.queries)} queries"
+    screen.line((f"layer {head.layer}, head {head.name}", "bold"), f": {ties} ({', '.join(kinds)})")
+    screen.word(f"  first at position {head.tie.query}, between {keys}{more}, of the word", head.tie.word, alphabet)
