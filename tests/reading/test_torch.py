@@ -1,0 +1,374 @@
+"""Encoders of PyTorch: outputs as PyTorch computes them, and everything that is refused."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import hardsim
+from hardsim.errors import InputError
+from hardsim.network.dense import Activation, Network, Norm, Readout, ScoreScale
+from hardsim.network.numbers import Mask
+from hardsim.reading.folder import network_of
+from hardsim.reading.tensors import Stored, read_folder
+from hardsim.reading.torch import from_torch, read_torch
+from tests.mistakes import raised
+from tests.reading.folders import DATA, difference, library_outputs
+
+FOLDERS = "torch-post", "torch-pre", "torch-layer", "torch-bare"
+LINEAR = 1e-5
+"""How far float32 outputs may be from real ones, relative to the largest."""
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def stored(name: str = "torch-post") -> Stored:
+    """A state dict that PyTorch wrote."""
+    return read_folder(str(DATA / name))
+
+
+def changed(name: str, tensors: Change = dict, config: Change = dict) -> Stored:
+    """The same with copies of its tensors and its configuration that are changed in place."""
+    found = stored(name)
+    arrays, settings = dict(found.tensors), dict(found.config)
+    tensors(arrays)
+    config(settings)
+    return replace(found, tensors=arrays, config=settings)
+
+
+def configured(name: str = "torch-post", /, **settings: Any) -> Network:
+    """The network with other settings."""
+    return read_torch(changed(name, config=lambda config: config.update(settings)))
+
+
+def with_table(network: Network) -> Network:
+    """The same with a table of positions: of zeros, if it has none."""
+    if isinstance(network.positions, np.ndarray):
+        return network
+    return replace(network, positions=np.zeros((10, network.dimension)))
+
+
+# ---- what is computed ----
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_outputs_are_those_of_pytorch(name: str) -> None:
+    network, title = network_of(stored(name))
+    assert title == "PyTorch encoder"
+    for ids, expected in library_outputs(name):
+        assert difference(with_table(network), ids, expected) < LINEAR
+
+
+def test_norms_after_each_step() -> None:
+    network = read_torch(stored())
+    assert (network.dimension, network.longest, network.final) == (6, 10, None)
+    assert [layer.post for layer in network.layers] == [True, True]
+    assert [head.name for head in network.heads] == ["L0H0", "L0H1", "L1H0", "L1H1"]
+    assert {(head.mask, head.scale) for head in network.heads} == {(Mask.NONE, ScoreScale(Fraction(1), 3))}
+    first = network.layers[0]
+    assert first.mlp is not None
+    assert first.norm_1 is not None
+    assert (first.mlp.activation, first.norm_1.epsilon) == (Activation.RELU, Fraction(1, 100000))
+    assert network.tokens == network.outputs == ("0", "1", "2", "3", "4")
+    assert network.readout == Readout(at="each", decide="argmax")
+
+
+def test_norms_before_each_step_and_no_biases() -> None:
+    network = read_torch(stored("torch-pre"))
+    assert network.positions == ()
+    assert np.array_equal(network.unembedding, network.embedding.T)
+    first = network.layers[0]
+    assert (first.post, first.b_o, network.heads[0].b_q, network.heads[0].mask) == (False, None, None, Mask.FUTURE)
+    assert first.norm_1 is not None
+    assert first.norm_1.bias is None
+    assert network.final is not None
+    # What is written as 0.001 is 1/1000, the final norm has its own.
+    assert (first.norm_1.epsilon, network.final.epsilon) == (Fraction(1, 1000), Fraction(1, 100000))
+
+
+def test_one_layer_under_other_names() -> None:
+    network = read_torch(stored("torch-layer"))
+    assert network.tokens == ("<s>", "a", "b", 1, 0.5)
+    assert network.outputs == ("yes",)
+    assert network.readout == Readout(before=("<s>",), level=Fraction(1, 4))
+    assert network.symbols == ("a", "b", "1", "0.5")
+
+
+def test_norms_without_weights() -> None:
+    network = read_torch(stored("torch-bare"))
+    assert network.layers[1].norm_2 == Norm("layer", Fraction(1, 100000))
+    assert network.final == Norm("rms", Fraction(1, 4))
+    assert network.outputs == ("0", "1", "2")
+
+
+def test_one_output_is_above_0_at_the_last_position() -> None:
+    network = configured("torch-layer", decide=None, outputs=None, input=None)
+    assert (network.readout, network.outputs) == (Readout(), ("0",))
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"nhead": None}, "nhead is null: an integer that is at least 1 is needed"),
+        ({"nhead": 4}, "nhead is 4: a divisor of the width 6 of the encoder is needed"),
+        ({"causal": None}, "causal is null: true or false is needed"),
+        ({"norm_first": None}, "norm_first is null: true or false is needed"),
+        ({"activation": None}, "activation is null: text is needed"),
+        ({"activation": "elu"}, 'activation is "elu", which is not read'),
+        ({"norm": "batch"}, 'norm is "batch", which is not read'),
+        ({"final_norm": "batch"}, 'final_norm is "batch", which is not read'),
+        ({"final_norm_eps": Fraction(1, 10)}, "final_norm_eps is 0.1, which is not read"),
+        ({"layer_norm_eps": -1}, "layer_norm_eps is -1: a number that is at least 0 is needed"),
+        ({"final_norm": "layer", "final_norm_eps": -1}, "final_norm_eps is -1: a number that is at least 0"),
+        ({"num_layers": 3}, "num_layers is 3, which is not read"),
+        ({"d_model": 8}, "d_model is 8, which is not read"),
+        ({"dim_feedforward": 8}, "dim_feedforward is 8, which is not read"),
+        ({"rotary": True}, r"a setting that is not understood: rotary \(true\)"),
+        ({"encoder": "decoder"}, "no tensor is called decoder.layers.0.self_attn.in_proj_weight"),
+        ({"embedding": "tok.weight"}, "the tensor tok.weight is missing"),
+        ({"positions": "pos"}, "the tensor pos is missing"),
+        ({"unembedding_bias": "encoder.layers.0.linear1.bias"}, r"has the shape \[7\], not \[5\]"),
+        ({"tokens": ["a", "b"]}, "2 tokens were named, and the vocabulary has 5"),
+        ({"tokens": "abcde"}, 'tokens is "abcde": an array of texts, numbers or truths is needed'),
+        ({"outputs": ["a", "b", "c", "d", "d"]}, "the output 'd' is named twice"),
+        ({"outputs": ["a"]}, "1 outputs were named, and the network has 5"),
+        ({"decide": "argmax of 7"}, "'7' is no output of the network"),
+        ({"input": "<bos> *"}, "'<bos>' is no token of the network"),
+        ({"at": "end"}, "at 'end' is none of last, first, each"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings: dict[str, Any], match: str) -> None:
+    assert raised(InputError, configured, **settings, match=match).hint
+
+
+PLACE = "encoder.layers.1."
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda t: t.pop(PLACE + "linear1.bias"), "the tensor encoder.layers.1.linear1.bias is missing"),
+        (lambda t: t.pop(PLACE + "norm2.weight"), "the tensor encoder.layers.1.norm2.weight is missing"),
+        (lambda t: t.pop(PLACE + "norm1.bias"), "the tensor encoder.layers.1.norm1.bias is missing"),
+        (lambda t: t.pop("encoder.layers.0.linear2.weight"), "the tensor encoder.layers.0.linear2.weight is missing"),
+        (
+            lambda t: t.update({PLACE + "self_attn.bias_k": t[PLACE + "norm1.bias"]}),
+            "not understood: .*self_attn.bias_k",
+        ),
+        (lambda t: t.update({"encoder.layers.3.norm1.bias": t[PLACE + "norm1.bias"]}), "encoder.layers.2.* is missing"),
+        (
+            lambda t: t.update({"old.self_attn.in_proj_weight": np.zeros((18, 6))}),
+            "encoders begin with 'encoder.', 'old.'",
+        ),
+        (lambda t: t.update({"positions.weight": np.zeros((10, 5))}), r"\[10, 5\], not \[10, 6\]"),
+        (lambda t: t.update({"positions.weight": np.zeros((2, 5, 6))}), r"\[2, 5, 6\], not \[any, 6\]"),
+        (
+            lambda t: t.update({"embedding.weight": np.zeros((6, 5))}),
+            r"\[6, 5\], not \[any, 6\] \(the width of the enco",
+        ),
+        (lambda t: t.update({"unembedding.weight": np.zeros((6, 5))}), r"\[6, 5\], not \[any, 6\]"),
+        (lambda t: [t.pop(name) for name in list(t) if "in_proj_weight" in name], "so that there is no encoder"),
+    ],
+)
+def test_a_wrong_tensor_is_named(change: Change, match: str) -> None:
+    assert raised(InputError, read_torch, changed("torch-post", tensors=change), match=match).hint
+
+
+def test_a_vocabulary_beside_it_says_the_same() -> None:
+    named = replace(stored("torch-layer"), vocabulary=("<s>", "a", "b", "1", "0.5"))
+    assert read_torch(named).tokens == ("<s>", "a", "b", 1, 0.5)
+    other = replace(named, vocabulary=("<s>", "b", "a", "1", "0.5"))
+    raised(InputError, read_torch, other, match="what the vocabulary beside it names")
+    assert read_torch(replace(stored(), vocabulary=tuple("abcde"))).tokens == tuple("abcde")
+
+
+# ---- from Python ----
+
+
+@pytest.fixture
+def torch() -> Any:
+    """The library."""
+    return pytest.importorskip("torch")
+
+
+def layer_of(torch: Any, **how: Any) -> Any:
+    return torch.nn.TransformerEncoderLayer(4, 2, 8, **{"dropout": 0.0, **how})
+
+
+def swapped(layer: Any, **parts: Any) -> Any:
+    """A layer with other parts."""
+    for name, part in parts.items():
+        setattr(layer, name, part)
+    return layer
+
+
+def encoder_of(torch: Any, change: Callable[[Any], object] = id, norm: Any = None) -> Any:
+    """Two layers, of which the second is changed."""
+    made = torch.nn.TransformerEncoder(layer_of(torch), 2, norm=norm, enable_nested_tensor=False)
+    change(made.layers[1])
+    return made
+
+
+def hooked(module: Any) -> Any:
+    module.linear2.register_forward_hook(lambda *_: None)
+    return module
+
+
+def attention(torch: Any, **how: Any) -> Any:
+    return torch.nn.MultiheadAttention(4, 2, **how)
+
+
+REFUSED: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda t: t.nn.TransformerEncoderLayer(4, 2, 8), "the layer.dropout is on"),
+    (lambda t: swapped(layer_of(t), self_attn=attention(t, dropout=0.1)), "self_attn has its dropout on"),
+    (lambda t: swapped(layer_of(t), self_attn=attention(t, add_bias_kv=True)), "self_attn has add_bias_kv"),
+    (lambda t: swapped(layer_of(t), self_attn=attention(t, add_zero_attn=True)), "self_attn has add_zero_attn"),
+    (lambda t: swapped(layer_of(t), self_attn=attention(t, kdim=5)), "self_attn has kdim"),
+    (lambda t: swapped(layer_of(t), self_attn=attention(t, vdim=5)), "self_attn has vdim"),
+    (lambda t: swapped(layer_of(t), norm1=t.nn.Identity()), "the layer.norm1 is a Identity"),
+    (lambda t: swapped(layer_of(t), norm1=t.nn.LayerNorm(4, eps=1.0)), "norm1 and the layer.norm2 differ"),
+    (lambda t: swapped(layer_of(t), norm1=t.nn.LayerNorm((2, 4))), r"norm1 is over \(2, 4\), not the 4 coordinates"),
+    (lambda t: swapped(layer_of(t), linear1=t.nn.Bilinear(4, 4, 8)), "the layer.linear1 is a Bilinear"),
+    (lambda t: swapped(layer_of(t), more=t.nn.Linear(4, 4)), "the layer has the module more"),
+    (lambda t: swapped(layer_of(t), activation=t.nn.SiLU()), "is silu, and was relu when the layer was made"),
+    (lambda t: layer_of(t, activation=lambda x: x), "activation is <lambda>, which is not understood"),
+    (lambda t: layer_of(t, activation=t.nn.LeakyReLU()), "activation is LeakyReLU, which is not understood"),
+    (lambda t: layer_of(t, activation=t.tanh), "activation is tanh, which is not understood"),
+    (lambda t: hooked(layer_of(t)), "linear2 has hooks, or a forward of its own"),
+    (lambda t: swapped(layer_of(t), forward=print), "has hooks, or a forward of its own"),
+    (lambda t: layer_of(t, device="meta"), "self_attn.in_proj_weight of the encoder: a tensor that is no plain array"),
+    (lambda t: type("Mine", (t.nn.TransformerEncoderLayer,), {})(4, 2, 8), "the module is a Mine"),
+    (lambda t: t.nn.TransformerDecoderLayer(4, 2), "the module is a TransformerDecoderLayer"),
+    (lambda t: t.nn.Transformer(4, 2, 1, 1, 8), "the module is a Transformer"),
+    (lambda t: "encoder", "the module is a str"),
+    (
+        lambda t: encoder_of(t, lambda one: setattr(one, "norm_first", True)),
+        "layers.1 has norm_first True, and layers.0",
+    ),
+    (
+        lambda t: encoder_of(t, lambda one: setattr(one.self_attn, "num_heads", 1)),
+        "layers.1 has nhead 1, and layers.0 2",
+    ),
+    (lambda t: encoder_of(t, norm=t.nn.BatchNorm1d(4)), "norm is a BatchNorm1d"),
+    (lambda t: encoder_of(t, norm=t.nn.RMSNorm(4)), "norm has no eps, so that it depends on the number format"),
+    (lambda t: swapped(encoder_of(t), head=t.nn.Linear(4, 4)), "the encoder has the module head"),
+    (lambda t: t.nn.TransformerEncoder(layer_of(t), 0, enable_nested_tensor=False), "the encoder has no layers"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("make", "match"), REFUSED)
+def test_a_module_that_is_not_understood(torch: Any, make: Callable[[Any], Any], match: str) -> None:
+    module = make(torch)
+    assert raised(InputError, from_torch, module, np.eye(4), np.eye(4), match=match).hint
+
+
+@pytest.mark.slow
+def test_what_stands_around_an_encoder(torch: Any) -> None:
+    layer, linear = layer_of(torch), torch.nn.Linear
+    refused = partial(raised, InputError, from_torch, layer)
+    assert "Give embedding=" in str(refused(match="the embedding is missing").hint)
+    assert "Give unembedding=" in str(refused(np.eye(4), match="the unembedding is missing").hint)
+    refused(np.eye(4), np.eye(4), causal=1, match="causal is 1")
+    refused(torch.nn.Embedding(3, 4, max_norm=1.0), np.eye(4), match="the embedding has max_norm 1.0")
+    refused(torch.nn.Sequential(linear(4, 4)), np.eye(4), match="the embedding is a Sequential")
+    refused(linear(3, 4), np.eye(4), match="the embedding is an nn.Linear with a bias")
+    refused(np.eye(4), np.eye(4), linear(9, 4), match="the positions is a Linear")
+    refused(np.eye(4), np.eye(4), tokens=[None] * 4, match="tokens: None is neither text nor a number")
+    embedding, unembedding = linear(3, 4, bias=False), linear(4, 2)
+    network = read_torch(
+        from_torch(layer, embedding, unembedding, torch.zeros(1, 9, 4), tokens="a b c", outputs=[1, 0.5])
+    )
+    assert np.array_equal(network.embedding, embedding.weight.detach().numpy().T)
+    assert np.array_equal(network.unembedding, unembedding.weight.detach().numpy().T)
+    assert network.unembedding_bias is not None
+    assert np.array_equal(network.unembedding_bias, unembedding.bias.detach().numpy())
+    assert (network.tokens, network.outputs, network.longest) == (("a", "b", "c"), (1, 0.5), 9)
+
+
+def drawn(torch: Any, seed: int, dtype: str) -> tuple[Any, dict[str, Any], Callable[[list[int], Any], NDArray[Any]]]:
+    """A random encoder, what stands around it, and what they compute together in a dtype."""
+    draw, nn = random.Random(seed), torch.nn
+    functional = nn.functional
+    torch.manual_seed(seed)
+    heads, activations = draw.choice([1, 2, 3]), ["relu", "gelu", functional.relu, functional.gelu, functional.silu]
+    activations += [torch.relu, nn.ReLU(), nn.GELU(), nn.GELU("tanh"), nn.SiLU()]
+    activations.append(partial(functional.gelu, approximate="tanh"))
+    width, first = heads * draw.choice([2, 4]), draw.choice([True, False])
+    how = {"norm_first": first, "bias": draw.random() < 0.7, "layer_norm_eps": draw.choice([1e-5, 1e-6, 0.125])}
+    flat = draw.choice([True, False])
+    layer = nn.TransformerEncoderLayer(width, heads, 7, 0.1, draw.choice(activations), batch_first=flat, **how)
+    norms = [nn.LayerNorm(width), nn.LayerNorm(width, bias=False), nn.LayerNorm(width, elementwise_affine=False)]
+    norm = draw.choice([None, None, *norms, nn.RMSNorm(width, eps=1e-3)])
+    single = draw.random() < 0.2
+    module = layer if single else nn.TransformerEncoder(layer, draw.choice([1, 2, 3]), norm, enable_nested_tensor=False)
+    around = nn.ModuleDict({"embedding": nn.Embedding(5, width, padding_idx=draw.choice([None, 0]))})
+    around["unembedding"] = nn.Linear(width, draw.choice([1, 3, 5]), bias=draw.random() < 0.5)
+    if draw.random() < 0.7:
+        around["positions"] = nn.Embedding(10, width)
+    whole, causal = nn.ModuleList([module, around]).eval(), draw.choice([True, False])
+    with torch.no_grad():
+        for parameter in whole.parameters():
+            parameter.copy_(torch.randn_like(parameter) / 2)
+    whole.to(getattr(torch, dtype))
+
+    def run(ids: list[int], kind: Any) -> NDArray[Any]:
+        whole.to(kind)
+        x = around["embedding"](torch.tensor(ids))[None]
+        if "positions" in around:
+            x = x + around["positions"](torch.arange(len(ids)))
+        mask = nn.Transformer.generate_square_subsequent_mask(len(ids)).to(kind) if causal else None
+        y = module(x if flat else x.transpose(0, 1), mask)
+        found = around["unembedding"](y if flat else y.transpose(0, 1))[0]
+        return np.asarray(found.detach().numpy())
+
+    return module, {**dict(around), "causal": causal}, run
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("seed", range(60))
+def test_random_encoders(torch: Any, tmp_path: Path, seed: int, dtype: str) -> None:
+    """What is taken from Python, saved and loaded computes what PyTorch computes, whatever the encoder is like."""
+    module, around, run = drawn(torch, seed, dtype)
+    hardsim.from_torch(module, **around).save(tmp_path / "net")
+    network = read_torch(read_folder(str(tmp_path / "net")))
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)  # it takes the tanh form of gelu for the other one
+    try:
+        for ids in ([4], [0, 1, 2], [3, 1, 4, 0, 2, 2, 0, 1, 4, 3]):
+            assert difference(with_table(network), ids, run(ids, torch.float64)) < 1e-12
+            assert difference(with_table(network), ids, run(ids, torch.float32)) < LINEAR
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ending", [".pt", ".safetensors"])
+def test_a_state_dict_as_it_is_saved(torch: Any, tmp_path: Path, ending: str) -> None:
+    """bfloat16 and all: the numbers are those of the file."""
+    weights, config = DATA / "torch-pre" / "model.safetensors", (DATA / "torch-pre" / "config.json").read_text()
+    state = pytest.importorskip("safetensors.torch").load_file(weights)
+    (tmp_path / "config.json").write_text(config)
+    if ending == ".pt":
+        torch.save(state, tmp_path / "weights.pt")
+    else:
+        pytest.importorskip("safetensors.torch").save_file(state, tmp_path / "weights.safetensors")
+    network = read_torch(read_folder(str(tmp_path)))
+    for one, other in zip(network.arrays, read_torch(stored("torch-pre")).arrays, strict=True):
+        assert np.array_equal(one, other)
