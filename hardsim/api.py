@@ -14,8 +14,8 @@
     hardsim.load("ab_plus").equiv("ab_plus.srasp")  # whether two files say the same, or the first word of one alone
     hardsim.load("a S b", alphabet="a b c")         # the text of a formula, as `-e` and `--alphabet`
 
-    net = hardsim.load("gpt2/")                     # a network that others made, held against a function of words
-    net.check(against=lambda word: [symbol.upper() for symbol in word], words=["ab", "ba"])
+A network that others made is opened by its folder, as `hardsim.load("gpt2/")`, or made by `from_torch` or `from_tracr`,
+and held against a function of words: `check(against=function, words=...)`.
 
 A method takes the options of the command of its name, with the same defaults, and refuses what the command refuses, as
 `hardsim.errors.InputError`. What a command says on standard error is a warning (`hardsim.errors.Remark`). Ctrl-C is
@@ -85,6 +85,7 @@ from hardsim.errors import (
     Interrupted,
     Remark,
     SourceError,
+    Undecided,
     WorkerFailure,
     did_you_mean,
 )
@@ -268,7 +269,7 @@ class Model:
         *,
         against: Against | None = None,
         words: Iterable[str | Iterable[Any]] | None = None,
-        max_n: int | None = None,
+        max_n: int = 8,
         exhaustive: int = 1024,
         samples: int | None = None,
         seed: int = 0,
@@ -288,7 +289,7 @@ class Model:
         progress: Told | None = None,
     ) -> CheckResult:
         """Is the network right, word by word? Semantics, hard attention and softmax are compared on the words of length
-        1 to `max_n` (None: 8, or as many as its table of positions has room for) and on longer examples of its file, or
+        1 to `max_n` (by default no further than its table of positions has room) and on longer examples of its file, or
         on the `words` that are given alone; `progress` is told how many of how many words are done. With `against`, a
         formula, a program or a regular expression or the path of one, that semantics is the oracle.
 
@@ -301,7 +302,7 @@ class Model:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
             hardsim.errors.WorkerFailure: if workers are lost again and again.
         """
-        with self._asked(locals(), {"max_n": DEFAULTS["max_n"]}) as asked:
+        with self._asked(locals()) as asked:
             request, given, other = asked.request, asked.given, asked.given.against
             _hold_here(request, given.wants is not None, words is not None)
             read = [(given.name, given.sha256, given.alphabet)]
@@ -348,17 +349,18 @@ class Model:
         dps: int | None = None,
         workers: int | None = None,
         progress: Told | None = None,
-    ) -> ProofResult | CheckResult:
+    ) -> ProofResult:
         """Is it right on every word of length `min_n` to `max_n` (None: 64, or as far as can be proved), or of every
         length? `progress` is told how many of how many heads, or lengths, are proved.
 
         There is no proof for networks that others made yet: such a one is checked `against` what it should compute, and
-        the result says how far certified words reach. For nothing else there is an `against` here.
+        Undecided says how far certified words reach. For nothing else there is an `against` here.
 
         `engine`, `dps` and `workers` have no use here, as on the command line.
 
         Raises:
-            hardsim.errors.Undecided: if there is a proof, but the checker of certificates does not follow it.
+            hardsim.errors.Undecided: if there is a proof, but the checker of certificates does not follow it; for a
+                network that others made.
             KeyboardInterrupt: at Ctrl-C before there is a verdict; Interrupted, with a result, after.
         """
         with self._asked(locals(), {"max_n": PROVED_TO}) as asked:
@@ -366,10 +368,9 @@ class Model:
             proving.hold_provable(request)
             asked.unused(*proving.UNUSED)
             if asked.given.foreign is not None:
-                asked.remark(NO_PROOF)
-                target_ = asked.target()
-                found = check_with_proof(target_, asked_of(request, target_), _update(progress))
-                return _whole(found, found.partial)
+                network = asked.target()
+                found = check_with_proof(network, asked_of(request, network), _update(progress))
+                raise Undecided(f"{NO_PROOF}: {_whole(found, found.partial).summary}")
             asked.compiled_alone()
             path = request.certificate
             with nullcontext() if path is None else _sink(path, "certificate", "Name a file.") as target:
@@ -705,8 +706,9 @@ class Model:
             if not isinstance(against, str | os.PathLike):
                 named.pop("against", None)
             written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
+            asked_for = {name for name in written if name != "max_n" or named[name] != DEFAULTS[name]}
             meant = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
-            request = Request(**meant, written=frozenset(written))
+            request = Request(**meant, written=frozenset(asked_for))
             hold_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
             if against is not None:
@@ -816,7 +818,13 @@ def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tupl
     """The words that are to be tried; InputError if there are none, or one is too long."""
     if words is None:
         return None
-    found = tuple(dict.fromkeys(_word_of(word, subject) for word in words))
+    kind = type(words).__name__
+    if isinstance(words, str | bytes) or not isinstance(words, Iterable):
+        raise TypeError(f"words must be a list of words, not a value of type {kind}")
+    try:
+        found = tuple(dict.fromkeys(_word_of(word, subject) for word in words))
+    except TypeError as error:
+        raise TypeError(f"words must be words: in this {kind} {error}") from None
     if not found:
         raise InputError("words: there are none", "Give words: text, or sequences of symbols.")
     return found

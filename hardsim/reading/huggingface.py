@@ -29,6 +29,11 @@ from hardsim.network.numbers import Mask
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 MODEL_TYPE = "gpt2"
+SAID = (
+    "activation_function", "layer_norm_epsilon", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
+    "tie_word_embeddings",
+)  # fmt: skip
+"""Settings that decide what is computed, beyond sizes."""
 ACTIVATIONS = {
     "gelu": Activation.GELU,
     "gelu_python": Activation.GELU,
@@ -41,10 +46,11 @@ ACTIVATIONS = {
     "swish": Activation.SILU,
 }
 """Those of transformers that are these very functions (`gelu_fast` has a rounded constant, `quick_gelu` is another)."""
+DROPOUTS = "attn_pdrop", "embd_pdrop", "resid_pdrop", "classifier_dropout", "hidden_dropout"
+"""Dropouts: they are for training, and have no part in evaluation."""
 TRAINING = (
-    "attn_pdrop", "embd_pdrop", "resid_pdrop", "classifier_dropout", "hidden_dropout", "summary_type",
-    "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout", "initializer_range",
-    "gradient_checkpointing", "finetuning_task",
+    *DROPOUTS, "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels",
+    "summary_first_dropout", "initializer_range", "gradient_checkpointing", "finetuning_task",
 )  # fmt: skip
 """Settings of training, and of a head whose tensors would be refused."""
 RUNNING = (
@@ -53,7 +59,8 @@ RUNNING = (
     "output_attentions", "output_hidden_states", "output_past", "return_dict", "return_dict_in_generate",
     "output_scores", "chunk_size_feed_forward", "reorder_and_upcast_attn", "_name_or_path", "_commit_hash",
     "_attn_implementation", "attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal",
-    "is_decoder", "tf_legacy_loss", "prefix", "label2id", "predict_special_tokens",
+    "is_decoder", "tf_legacy_loss", "loss_type", "unk_token_id", "mask_token_id", "prefix", "label2id",
+    "predict_special_tokens",
 )  # fmt: skip
 """Settings of how it is run and what it is called: in real numbers they change nothing."""
 READ_LATER = "pad_token_id", "id2label", "num_labels", "_num_labels", "problem_type", "tie_word_embeddings"
@@ -98,7 +105,7 @@ def read_gpt2(stored: Stored) -> Network:
     settings, weights = stored.settings, stored.weights
     settings.choice("model_type", {MODEL_TYPE: MODEL_TYPE})
     sizes = _sizes(settings)
-    start = "transformer." if weights.has("transformer.wte.weight") else ""
+    start = "transformer." if any(name.startswith("transformer.") for name in weights.names) else ""
     norm = _norms(settings, weights, start, sizes)
     activation = settings.choice("activation_function", ACTIVATIONS, "gelu_new")
     scaled, by_layer = (

@@ -120,20 +120,21 @@ def reread(
     return replace(found, readout=readout)
 
 
-def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong) -> tuple[Token, ...]:
-    """A vocabulary of so many tokens, each of which has a name of its own that can be written.
+def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "token") -> tuple[Token, ...]:
+    """A vocabulary of so many tokens (or outputs: `what`), each of which has a name of its own that can be written.
 
     Raises:
         InputError: made by `error`, saying what is wrong.
     """
     if len(tokens) != count:
+        whole = "vocabulary" if what == "token" else "network"
         raise error(
-            f"{len(tokens)} tokens were named, and the vocabulary has {count}", "Name them in order of their ids."
+            f"{len(tokens)} {what}s were named, and the {whole} has {count}", "Name them in order of their ids."
         )
     names = [str(one) for one in tokens]
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise error(f"the token {name!r} is named twice", "Give each token a name of its own.")
+            raise error(f"the {what} {name!r} is named twice", f"Give each {what} a name of its own.")
         if name.split() != [name] or not name.isprintable():
-            raise error(f"the token {name!r} cannot be written in a word", "Names have no white space.")
+            raise error(f"the {what} {name!r} cannot be written in a word", "Names have no white space.")
     return tuple(tokens)

@@ -343,7 +343,10 @@ def _word_level(tokenizer: dict[str, Any]) -> dict[str, Any] | None:
     model = tokenizer.get("model")
     if not isinstance(model, dict) or model.get("type") != "WordLevel" or not isinstance(model.get("vocab"), dict):
         return None
-    if tokenizer.get("normalizer") is not None or tokenizer.get("post_processor") is not None or model.get("merges"):
+    after = tokenizer.get("post_processor")
+    # transformers 5 writes a template that adds nothing where there is none.
+    adds = after is not None and not (isinstance(after, dict) and after.get("special_tokens") == {})
+    if tokenizer.get("normalizer") is not None or adds or model.get("merges"):
         return None
     added = tokenizer.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(token, dict) and "content" in token for token in added):
@@ -427,12 +430,12 @@ class Tensors:
         """
         if not self.has(name):
             return
-        found = self._found(name).astype(np.float64)
-        expected = np.tri(size) if causal else np.ones((size, size))
+        found = self._found(name)
         if not found.size:
             return
         square = found.shape[-2:] == (size, size) and found.size == size**2
-        if not square or not np.array_equal(found.reshape(size, size), expected):
+        last = 0 if causal else size
+        if not square or not np.array_equal(self._buffer(name).reshape(size, size), np.tri(size, k=last)):
             told = f"the buffer {name} is not the {'causal' if causal else 'full'} mask of {size} positions"
             raise self.error(told, "Other masks are not read: save the network without the buffer if it has no part.")
 
@@ -443,7 +446,7 @@ class Tensors:
         Raises:
             InputError: if it is anything else.
         """
-        if self.has(name) and not (self._found(name).size == 1 and float(self._found(name).reshape(-1)[0]) <= -1e4):
+        if self.has(name) and not (self._found(name).size == 1 and self._buffer(name).item() <= -1e4):
             raise self.error(f"the buffer {name} is not one number of at most -10000", "Save the network without it.")
 
     def done(self) -> None:
@@ -459,6 +462,13 @@ class Tensors:
     def error(self, message: str, hint: str) -> InputError:
         """An error about this network."""
         return InputError(f"{self._stored.name}: {message}", hint)
+
+    def _buffer(self, name: str) -> Dense:
+        """A tensor that is no weight, as float64."""
+        found = self._found(name)
+        if found.dtype.kind == "c":
+            raise self.error(f"the buffer {name} is stored as {found.dtype.name}", "Save the network without it.")
+        return found.astype(np.float64)
 
     def _found(self, name: str, used: bool = True) -> NDArray[Any]:
         if not self.has(name):

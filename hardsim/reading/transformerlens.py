@@ -2,10 +2,10 @@
 
 Sources: `HookedTransformer` of versions 1 to 3 (`components/`: weights by head, `blocks.L.attn.W_Q` [heads, d, k]), and
 the `TransformerBridge` and `NativeModel` of version 4 (`model_bridge/sources/native/model.py`), which name the same
-`nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. They differ
-in what `use_attn_scale: false` means (scores that are not divided; in version 4 they are divided by sqrt(d_head) all the
-same), in `final_rms` without norms (no norm; in version 4 RMSNorm at the end), and in their buffers for masks. All are
-pre-norm.
+`nn.Linear` layers (weights [out, in]) in two ways: `blocks.L.attn.q.weight` and `layers.L.attn.q.weight`. All are
+pre-norm. They differ in what `use_attn_scale: false` means (scores that are not divided; in version 4 they are divided
+by sqrt(d_head) all the same), in `final_rms` without norms (no norm; in version 4 RMSNorm at the end), and in their
+buffers for masks.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Literal, TypeAlias
 
+from hardsim.errors import InputError
 from hardsim.network.dense import (
     Activation,
     Dense,
@@ -27,7 +28,7 @@ from hardsim.network.dense import (
     ScoreScale,
 )
 from hardsim.network.numbers import Mask
-from hardsim.reading.tensors import Settings, Stored, Tensors
+from hardsim.reading.tensors import Settings, Stored, Tensors, shown
 
 ACTIVATIONS = {
     "relu": Activation.RELU,
@@ -48,6 +49,11 @@ NORMS: dict[str, NormType] = {
 }
 NATIVE_ARCHITECTURE = "TransformerLensNative"
 """What version 4 calls the architecture of networks of its own."""
+SAID = (
+    "act_fn", "normalization_type", "eps", "attention_dir", "use_attn_scale", "attn_scale",
+    "scale_attn_by_inverse_layer_idx", "attn_only", "final_rms",
+)  # fmt: skip
+"""Settings that decide what is computed, beyond sizes."""
 HARMLESS = (
     # what it is called, and how it was made
     "model_name", "original_architecture", "from_checkpoint", "checkpoint_index", "checkpoint_label_type",
@@ -130,7 +136,7 @@ def read_transformerlens(stored: Stored) -> Network:
         InputError: if a tensor or a setting is missing, wrong or not understood.
     """
     settings, weights = stored.settings, stored.weights
-    names = next((names for names in (BRIDGE, NATIVE) if weights.has(names.embedding)), HOOKED)
+    names = _names(weights)
     sizes = _sizes(settings)
     settings.choice("positional_embedding_type", {"standard": None}, "standard")
     masks = {"causal": Mask.FUTURE, "bidirectional": Mask.NONE}
@@ -165,6 +171,13 @@ def read_transformerlens(stored: Stored) -> Network:
     readout = Readout() if sizes.outputs == 1 else Readout(at="each", decide="argmax")
     unembedding = unembedding.T if names.native else unembedding
     return Network(tokens, embedding, positions, tuple(layers), final, unembedding, bias, outputs, readout)
+
+
+def _names(weights: Tensors) -> _Names:
+    """How the tensors are called, told by any of them: so one that is missing is named as it would be called."""
+    if any(name.startswith(("layers.", NATIVE.embedding, NATIVE.positions)) for name in weights.names):
+        return NATIVE
+    return BRIDGE if any(name.endswith((BRIDGE.embedding, ".attn.q.weight")) for name in weights.names) else HOOKED
 
 
 def _sizes(settings: Settings) -> _Sizes:
@@ -265,7 +278,12 @@ def _mlp(weights: Tensors, name: str, names: _Names, activation: Activation, siz
 def _refuse_others(settings: Settings, names: _Names, sizes: _Sizes) -> None:
     """Refuse what changes the function that is computed, and whatever else is not known to leave it as it is."""
     settings.harmless(*HARMLESS, "act_fn", "attn_scale", "use_attn_scale", "scale_attn_by_inverse_layer_idx")
-    settings.neutral("architecture", NATIVE_ARCHITECTURE)
+    if settings.value("architecture") not in (None, NATIVE_ARCHITECTURE):
+        # The bridge names the layers of other models alike, and keeps them the way round that they had.
+        told = f"architecture is {shown(settings.value('architecture'))}, a model of Hugging Face inside a bridge"
+        raise InputError(
+            f"{settings.where}: {told}", "Save that model itself with save_pretrained, and name its folder."
+        )
     # As many keys as heads are no groups; only version 4 has the same names for both.
     settings.neutral("n_key_value_heads", *([sizes.heads] if names.native else []))
     for key in OFF:

@@ -75,8 +75,9 @@ class DenseForward:
                     y = x if layer.post else self._normed(layer.norm_1, x)
                     found = self._logits(head, y, range(len(y)))
                 yield number, head, found
-            with self.arithmetic.precision():
-                x = self._layer(layer, x, range(len(x)))
+            if number + 1 < len(self.network.layers):
+                with self.arithmetic.precision():
+                    x = self._layer(layer, x, range(len(x)))
 
     # ---- parts ----
 
@@ -201,7 +202,8 @@ def _sums(left: list[Row], right: list[Row]) -> list[Row]:
 
 
 class DenseBalls:
-    """A network in balls, with as many bits as an answer needs: 96, then twice as many until it is settled."""
+    """A network in balls, with as many bits as an answer needs: 96, then twice as many until it is settled, up to
+    `limit`."""
 
     def __init__(self, network: Network, limit: int = LIMIT_BITS) -> None:
         self.network, self.limit = network, limit

@@ -1,20 +1,31 @@
-"""Certified float64 of a dense network: batches of words, midpoints and radii, all that is rounded accounted for.
+"""Certified float64 of a dense network: batches of words, midpoints, and bounds of all that is rounded.
 
-Notation and the model of rounding are `enclosure`'s. A residual stream is a pair of arrays, one row a position of a
-word: true values differ from `mid` by at most `rad`. Every bound below is our own derivation from that model; `g_k` is
-gamma(k). A radius that comes out of a step has been multiplied by GROW or more after its last product of two computed
-numbers, or is only added to before it is read, and each reader multiplies by GROW, so that 2^22 roundings of relative
-size u are covered; ETA is added wherever a product may have underflowed. What overflows is infinite or NaN: no
-comparison below lets such a number pass for a finite one, and at the end an output whose midpoint or radius is not
-finite gets the radius infinity.
+Notation and the model of rounding are `enclosure`'s; g_k is gamma(k), |x| the array of sizes, ||x|| a Euclidean length,
+and s(W) the largest singular value of a matrix. Every bound below is our own derivation from that model. Of the error
+of a vector its Euclidean length is bounded: a linear map makes it larger by s(W), where bounds of single coordinates
+grow by the row sums of |W|, in a dense matrix sqrt(d) times as fast. A sparse network (a compiled one) is run with
+bounds of single coordinates besides, `fine`, since most of its matrices' entries are 0, and each step takes the
+smaller of the two.
 
-Linear maps. Of x with radius r, x W + b is off by at most r |W| + g_(d + 1) (|x| |W| + |b|), so by slack |W| + g |b|
-with slack = r + g_(d + 6) |x|: two matrix products. Weights that float64 does not hold have a radius R, which adds
-(|x| + r) R. Where slack underflows (by at most 2^-1021 a coordinate), ETA times the column sums of |W| is more.
+A bound that a step makes has been multiplied by GROW or more after its last product of two computed numbers, or is only
+added to before it is read, and each reader multiplies by GROW, so that 2^22 roundings of relative size u are covered.
+ETA is added wherever a product may have underflowed, LEAST_LENGTH wherever a square may have. What overflows is
+infinite or NaN: no comparison below lets such a number pass for a finite one, and an output whose midpoint or radius is
+not finite gets the radius infinity.
 
-Scores. With q' = fl(s q), a row of logits is off by at most rho := |q'| . max_j(r_k + g |k|) + r_q' . max_j(|k| + r_k),
-where the largest over all positions of the word stand for every key: no array of radii of the scores is made. The
-queries' radius r_q is slack |W_Q| and a constant, so r_q . B is slack . (|W_Q| B): no radii of queries are made either.
+Linear maps. With the error e of x, x W + b as computed is off by e W and by at most g_(d + 1) (|x| |W| + |b|). In
+single coordinates that is slack |W| + g |b| with slack = |e| + g_(d + 6) |x|; in length s(W) ||e|| + g ||x|| ||W|| + g
+||b|| with ||W|| the root of the sum of squares (of each column, for one coordinate). Weights that float64 does not hold
+have a radius R, which adds (|x| + |e|) R. Where slack underflows, by at most 2^-1021 a coordinate, ETA times the column
+sums of |W| is more.
+
+Singular values. s(A)^2 = s(A^T A) <= s(B) + g ||A||^2 for B, the computed A^T A; so on with B, scaled by powers of 2;
+the last one is bounded by ||B||. With k squarings that is at most n^(1 / 2^(k + 1)) s(A) for n columns, and rounding.
+
+Scores. With q' = fl(s q), a row of logits is off by at most rho := ||e_q|| max_j(||k_j|| + ||e_k||) + ||q'|| (max
+||e_k|| + g max ||k_j||), where the largest over all positions of the word stand for every key: no array of bounds of
+the scores is made. In single coordinates likewise |q'| . max_j(|e_k| + g |k|) + |e_q| . max_j(|k| + |e_k|); there |e_q|
+is slack |W_Q| and a constant, so |e_q| . B is slack . (|W_Q| B).
 
 Softmax. Let M be the row's largest computed logit, d_j = fl(l_j - M), w_j = fl(exp(max(d_j, FLOOR))). With W_j =
 e^(l*_j - M) for the true logits l*, w_j = W_j (1 + t_j) + a_j. Where j is visible and d_j >= FLOOR, |t_j| <= tau =
@@ -30,23 +41,31 @@ of each other in any case, so the factor is at most 1, and 1 where rho >= 1 or i
 add at most the largest of them; the two sums of m products and their quotient g_(2 m + 6) max |v|. A computed logit
 overflows only where rho >= 1, since rho >= u |q'| . |k|.
 
-That radius is factor_i spread_c + constant_c at query i and coordinate c, so its product with |W_O| is one of a column
-and a row for each head: no product of the size of the residual stream.
+In length the same holds with ||v - mean of v||, which has at most the mean square of ||v||: in the place of D stands 2
+max ||v||, and the rounding is at most g_(2 m + 6) max ||v||. In single coordinates the bound is factor_i D_c +
+constant_c at query i and coordinate c, so its product with |W_O| is one of a column and a row for each head.
 
 Norms. With c = x - mean, s = sqrt(mean c^2 + epsilon) as computed, and g = g_(d + 8): the computed mean is off by at
-most row := mean r + g mean |x|, where mean |x| <= |mean| + s (1 + u), since the mean of |c| is at most the root of that
-of c^2; c by r_c = r + row + u |c|. The true s is the length of the vector (c / sqrt d, sqrt epsilon), so it moves by no
-more than that of r_c / sqrt d, at most rms(r) + row + u s; rounding adds g s (sums of squares have no cancellation).
-With sigma the sum of these two,
+most mean |e| + g mean |x|, where mean |x| <= |mean| + s (1 + u), since the mean of |c| is at most the root of that of
+c^2; c by that and u |c|. To subtract the mean is a projection, so the error of c has at most the length L = ||e|| +
+sqrt(d) g (|mean| + 3 s). The true s is the length of the vector (c / sqrt d, sqrt epsilon), so it moves by at most L /
+sqrt d, and rounding adds g s (sums of squares have no cancellation): sigma is the sum. The map c -> c / s has a
+symmetric derivative with eigenvalues 1 / s and epsilon / s^3, both at most 1 / s, so on the way from the computed to
+the true vector
 
-    |c* / s* - c / s| = |(c* - c) + (c / s)(s - s*)| / s* <= (r_c + |c / s| sigma) / (s - sigma)   if s > sigma.
+    ||c* / s* - c / s|| <= L / (s - sigma)   if s > sigma,
+
+and rounding adds g ||c / s|| <= g sqrt(d) (1 + g). A weight multiplies by at most its largest entry. In single
+coordinates,
+
+    |c* / s* - c / s| = |(c* - c) + (c / s)(s - s*)| / s* <= (|e_c| + |c / s| sigma) / (s - sigma).
 
 Squares that underflow are harmless where mean c^2 + epsilon >= 2^-900; elsewhere, and if s <= sigma, there is no bound.
-Without the mean (`rms`), c = x and row = 0.
+Without the mean (`rms`), c = x.
 
 Activations. f is Lipschitz with the constant STEEPEST (a test proves it for each f, with 2^-10 to spare), and at the
 midpoint the computed value is off by at most c |x| + ETA / 1024; so that the radius is STEEPEST r + c |x| for r >= ETA,
-which linear maps give. The constants c:
+which linear maps give, and the same holds of lengths. The constants c:
 silu, x / (1 + e^-x): e^-x is right to EXP_ERROR, the sum and the quotient to u: c = EXP_ERROR + 4 u. Where e^-x
 overflows, x < -709, the result is -0 and the true one below ETA / 1024; where it underflows, it is beside 1.
 gelu_new, x / (1 + e^z), z = -x (A + B x^2) with A = 2 sqrt(2 / pi), B = 0.044715 A: z has relative error at most h =
@@ -62,12 +81,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import isfinite, isqrt
+from math import isfinite, isqrt, prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, ScoreScale
+from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Norm, ScoreScale, entries
 from hardsim.network.numbers import Mask
 from hardsim.run.enclosure import (
     ETA,
@@ -90,6 +109,11 @@ FLOOR = -100.0
 and at -inf."""
 LEFT_OUT = 2.0**-110
 LEAST_VARIANCE = 2.0**-900
+LEAST_LENGTH = 2.0**-500
+"""More than what is lost of a length where squares underflow."""
+SQUARINGS = 5
+"""Of a matrix whose largest singular value is bounded: n columns make the bound too large by at most the 64th root of
+n."""
 STEEPEST = {Activation.RELU: 1.0, Activation.SILU: 1.101, Activation.GELU: 1.13, Activation.GELU_NEW: 1.131}
 """At least the largest slope of each activation plus 2^-10 (relu: 1)."""
 CELLS = 2**16
@@ -98,12 +122,26 @@ ROWS = 64
 """Queries whose scores are made at once: under a mask they are not asked about keys that none of them sees."""
 KEPT = 4
 """Lengths whose positions are remembered."""
-PIECES, TERMS = 70, 9
+PIECES, TERMS = 70, 10
 """Of the table of the normal distribution: pieces of width 1/8, coefficients of each."""
 TABLE_BITS = 128
 
 Enclosure: TypeAlias = tuple[Floats, Floats]
 """Midpoints and radii."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Vectors in the last axis. True ones differ from `mid` by vectors whose Euclidean length is at most `length`, of
+    shape (..., 1), and in each coordinate by at most `each`, if that is known."""
+
+    mid: Floats
+    length: Floats
+    each: Floats | None = None
+
+    def at(self, index: Any) -> Vectors:
+        """Some of them: an index of the axes before the last."""
+        return Vectors(self.mid[index], self.length[index], None if self.each is None else self.each[index])
 
 
 def enclosed(array: Dense) -> tuple[Floats, Floats | None]:
@@ -122,88 +160,168 @@ def slack(x: Floats, rad: Floats) -> Floats:
     return found
 
 
-class LinearMap:
-    """`x W + b` with its radius (see the module)."""
+def lengths(x: Floats) -> Floats:
+    """At least the Euclidean length of each vector, the last axis, which becomes 1. (The constant is for squares that
+    underflow.)"""
+    found: Floats = np.sqrt(np.einsum("...i,...i->...", x, x))[..., None]
+    found *= GROW
+    found += LEAST_LENGTH
+    return found
 
-    def __init__(self, weight: Dense, bias: Dense | None) -> None:
+
+def stretch(matrix: Floats) -> float:
+    """At least the largest singular value of a matrix, and little more (see the module)."""
+    if not matrix.size or not matrix.any():
+        return 0.0
+    a = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
+    steps = []
+    for _ in range(SQUARINGS):
+        _, exponent = np.frexp(np.abs(a).max())
+        a = np.ldexp(a, -exponent)
+        steps.append((int(exponent), gamma(len(a) + 8) * float(np.sum(a * a)) * GROW))
+        a = a.T @ a
+    found = float(np.sqrt(np.sum(a * a))) * GROW
+    for exponent, off in reversed(steps):
+        found = float(np.ldexp((found + off) ** 0.5, exponent)) * GROW
+    return found if isfinite(found) else float("inf")
+
+
+def mapped(x: Floats, weight: Floats, bias: Floats | None) -> Floats:
+    """The midpoints of a linear map of vectors, in one product for all of them."""
+    *before, d = x.shape
+    found: Floats = x.reshape(prod(before), d) @ weight
+    if bias is not None:
+        found += bias
+    return found.reshape(*before, weight.shape[1])
+
+
+class LinearMap:
+    """`x W + b` (see the module). With `fine` radii of single coordinates can be had."""
+
+    def __init__(self, weight: Dense, bias: Dense | None, fine: bool) -> None:
         self.weight, self.off = enclosed(weight)
+        d = len(self.weight)
         size = np.abs(self.weight) if self.off is None else np.abs(self.weight) + self.off
-        self.size: Floats = size * (GROW * GROW)
         self.bias: Floats | None = None
-        base = ETA * self.size.sum(axis=0)
+        base = ETA * size.sum(axis=0)
         if bias is not None:
             self.bias, off = enclosed(bias)
-            base = base + gamma(len(weight) + 6) * np.abs(self.bias) + (0 if off is None else off)
+            base = base + gamma(d + 6) * np.abs(self.bias) + (0 if off is None else off)
         self.base: Floats = outward(base)
         """At least ETA."""
+        self.size: Floats | None = size * (GROW * GROW) if fine else None
+        column, lost = lengths(size.T)[:, 0] * GROW, 0.0 if self.off is None else lengths(self.off.T)[:, 0]
+        self._column: Floats = column
+        self._own: Floats = (gamma(d + 6) * column + lost) * GROW
+        self._stretch = stretch(self.weight) + (0.0 if self.off is None else _whole(self.off))
+        self._stretch *= GROW
+        self._share = _whole(self._own)
+        self._base = _whole(self.base)
 
     def middle(self, x: Floats) -> Floats:
-        """The midpoints for rows x."""
-        found: Floats = x @ self.weight
-        if self.bias is not None:
-            found += self.bias
+        """The midpoints for vectors x."""
+        return mapped(x, self.weight, self.bias)
+
+    def length(self, length: Floats, size: Floats) -> Floats:
+        """How long the error is, of vectors of length `size` with errors of this length, or less."""
+        return length * self._stretch + size * self._share + self._base
+
+    def columns(self, length: Floats, size: Floats) -> Floats:
+        """Radii of all coordinates from the same."""
+        found = length * self._column
+        found += size * self._own
+        found += self.base
         return found
 
     def radius(self, x: Floats, loose: Floats) -> Floats:
-        """The radii, with `loose` the slack of x; both may be the largest of several rows, then x without sign."""
-        found: Floats = loose @ self.size
+        """Radii of all coordinates from the slack of vectors x; both may be the largest of several vectors, then x
+        without sign."""
+        assert self.size is not None
+        found = mapped(loose, self.size, None)
         if self.off is not None:
             found += (np.abs(x) @ self.off) * (GROW * GROW)
         found += self.base
         return found
 
-    def __call__(self, x: Floats, rad: Floats) -> Enclosure:
-        return self.middle(x), self.radius(x, slack(x, rad))
+    def __call__(self, x: Vectors, size: Floats) -> Vectors:
+        """Of vectors of at most that length."""
+        mid, length = self.middle(x.mid), self.length(x.length, size)
+        if x.each is None:
+            return Vectors(mid, length)
+        each = np.minimum(self.radius(x.mid, slack(x.mid, x.each)), self.columns(x.length, size))
+        return Vectors(mid, np.minimum(length, lengths(each)), each)
+
+    def outputs(self, x: Vectors) -> Enclosure:
+        """Midpoints and radii of all coordinates."""
+        size = lengths(x.mid)
+        found = self(x, size)
+        return found.mid, self.columns(x.length, size) if found.each is None else found.each
+
+
+def _whole(array: Floats) -> float:
+    """At least the Euclidean length of all entries."""
+    return float(lengths(array.reshape(-1))[0]) * GROW
 
 
 class FloatNorm:
-    """A norm of rows (see the module)."""
+    """A norm of vectors (see the module)."""
 
     def __init__(self, norm: Norm) -> None:
         self.centred = norm.kind == "layer"
         near, off = rounded(norm.epsilon)
         self.epsilon = near if isfinite(off) else float("inf")
         self.weight = self.size = self.off = self.bias = None
+        self.largest, self.lost = GROW, 0.0
         base: Any = 0.0
         if norm.weight is not None:
             self.weight, self.off = enclosed(norm.weight)
             self.size = np.abs(self.weight) if self.off is None else np.abs(self.weight) + self.off
             base = base + ETA * self.size
+            self.largest = float(self.size.max()) * GROW
+            self.lost = 0.0 if self.off is None else float(self.off.max()) * GROW
         if norm.bias is not None:
             self.bias, off_bias = enclosed(norm.bias)
             base = base + 4 * U * np.abs(self.bias) + (0 if off_bias is None else off_bias)
         self.base: Any = outward(base + ETA)
+        self._base = _whole(np.atleast_1d(self.base))
 
-    def __call__(self, x: Floats, rad: Floats) -> Enclosure:
-        """New arrays of the same shape."""
-        d = x.shape[-1]
-        share = gamma(d + 8)
-        c, about = x, 0.0
+    def __call__(self, x: Vectors) -> Vectors:
+        """New arrays."""
+        d = x.mid.shape[-1]
+        root, share = d**0.5 * GROW, gamma(d + 8)
+        c, about = x.mid, 0.0
         if self.centred:
-            mean = np.einsum("ij->i", x)[:, None] / d
-            c, about = x - mean, np.abs(mean)
-        variance = np.einsum("ij,ij->i", c, c)[:, None] / d + self.epsilon
+            mean = np.einsum("...i->...", c)[..., None] / d
+            c, about = c - mean, np.abs(mean)
+        variance = np.einsum("...i,...i->...", c, c)[..., None] / d + self.epsilon
         s = np.sqrt(variance)
-        row: Any = np.einsum("ij->i", rad)[:, None] / d + share * (about + 2 * s) if self.centred else 0.0
-        # Squares below 2^-1022 are missing in what is under the root.
-        sigma = (np.sqrt(np.einsum("ij,ij->i", rad, rad)[:, None] / d) + row + 2 * share * s) * GROW + 2.0**-500
+        length = (x.length + root * share * (about + 4 * s)) * GROW
+        sigma = (length / (d**0.5) + share * s) * GROW
         room = s - sigma
         sound = (variance >= LEAST_VARIANCE) & (variance < np.inf) & (room > 0)
         inverse = np.where(sound, GROW / room, np.inf)
         y = c / s
-        found = np.abs(y)
-        found *= ((sigma + 2 * U * s) * inverse + 6 * U) * GROW
-        found += rad * inverse
-        found += row * inverse
+        around = (length * inverse + (share + 8 * U) * root) * self.largest + self.lost * root + self._base
+        each = None if x.each is None else self._each(y, x.each, s, sigma, inverse, about)
         if self.weight is not None:
-            found *= self.size
-            if self.off is not None:
-                found += np.abs(y) * self.off * GROW
             y *= self.weight
         if self.bias is not None:
             y += self.bias
+        return Vectors(y, around) if each is None else Vectors(y, np.minimum(around, lengths(each)), each)
+
+    def _each(self, y: Floats, rad: Floats, s: Floats, sigma: Floats, inverse: Floats, about: Any) -> Floats:
+        d = y.shape[-1]
+        row: Any = np.einsum("...i->...", rad)[..., None] / d + gamma(d + 8) * (about + 2 * s) if self.centred else 0.0
+        found: Floats = np.abs(y)
+        found *= ((sigma + 2 * U * s) * inverse + 8 * U) * GROW
+        found += rad * inverse
+        found += row * inverse
+        if self.size is not None:
+            found *= self.size
+        if self.off is not None:
+            found += np.abs(y) * self.off * GROW
         found += self.base
-        return y, found
+        return found
 
 
 @dataclass(frozen=True)
@@ -211,9 +329,9 @@ class TailTable:
     """Q(a) = erfc(a / sqrt 2) / 2 for a >= 0 as polynomials in the distance from the middle of each piece, the
     coefficients of a power in a row; beyond the last piece 0. `error` bounds |computed - Q| everywhere.
 
-    A piece is a Taylor polynomial with Lagrange's remainder, the derivative enclosed by a ball over the piece. In
-    Horner's scheme p <- fl(c_k + fl(delta p)) an error e of p becomes at most |delta| e + 3 u |delta p| + u |new p| +
-    what c_k is off (delta is rounded, so is the product, and the sum); 2^-20 more covers what is quadratic in u.
+    A piece is a Taylor polynomial with Lagrange's remainder, the derivative enclosed by balls over its eighths.
+    In Horner's scheme p <- fl(c_k + fl(delta p)) an error e of p becomes at most |delta| e + 3 u |delta p| + u |new p|
+    + what c_k is off (delta is rounded, so is the product, and the sum); 2^-20 more covers what is quadratic in u.
     """
 
     coefficients: Floats
@@ -238,20 +356,20 @@ def tail_table() -> TailTable:
     table, worst = np.zeros((TERMS, PIECES + 1)), 0.0
     half = 1 / 16
     with ctx.workprec(TABLE_BITS):
-        ctx_cap, ctx.cap = ctx.cap, TERMS + 1
+        cap, ctx.cap = ctx.cap, TERMS + 1
         try:
             beyond = _above((arb(PIECES) / 8 / arb(2).sqrt()).erfc() / 2)
             for piece in range(PIECES):
                 centre = arb(2 * piece + 1) / 16
                 exact = (arb_series([centre, 1]) / arb(2).sqrt()).erfc() / 2
-                over = (arb_series([arb(centre, half), 1]) / arb(2).sqrt()).erfc() / 2
+                parts = [arb(16 * piece + 2 * part + 1) / 128 for part in range(8)]
+                over = [(arb_series([arb(part, half / 8), 1]) / arb(2).sqrt()).erfc()[TERMS] / 2 for part in parts]
                 table[:, piece] = [float(exact[k].mid()) for k in range(TERMS)]
                 slips = [_above(exact[k] - arb(table[k, piece].item())) for k in range(TERMS)]
-                remainder = _above(over[TERMS]) * half**TERMS
+                remainder = max(map(_above, over)) * half**TERMS
                 worst = max(worst, remainder + _horner_error(np.abs(table[:, piece]).tolist(), slips, half))
-            beyond = float(((arb(PIECES) / 8 / arb(2).sqrt()).erfc() / 2).upper()) * (1 + 2.0**-20)
         finally:
-            ctx.cap = ctx_cap
+            ctx.cap = cap
     return TailTable(table, max(worst, beyond) * (1 + 2.0**-20))
 
 
@@ -274,14 +392,19 @@ A_NEW, B_NEW = 1.5957691216057308, 0.07135481627260025
 """2 sqrt(2 / pi), and 0.044715 times that: right to 2 u (a test holds them against balls)."""
 
 
-def activate(activation: Activation, x: Floats, rad: Floats) -> Enclosure:
-    """The activation of `x`, off by `rad` >= ETA; both arrays are used up."""
+def activate(activation: Activation, given: Vectors, size: Floats) -> Vectors:
+    """The activation of vectors of at most the length `size`, with radii of at least ETA; their arrays are used up. The
+    length does not grow, but for a share of 2^-40."""
+    x = given.mid
     if not isfinite(float(x.sum())):
         x[~np.isfinite(x)] = np.nan  # else an overflow would pass for a large number
     match activation:
         case Activation.RELU:
-            np.copyto(rad, 0.0, where=x <= -rad)
-            return np.maximum(x, 0.0, out=x), rad
+            length = given.length
+            if given.each is not None:
+                np.copyto(given.each, 0.0, where=x <= -given.each)
+                length = np.minimum(length, lengths(given.each))
+            return Vectors(np.maximum(x, 0.0, out=x), length, given.each)
         case Activation.SILU:
             y = np.negative(x)
             np.exp(y, out=y)
@@ -298,17 +421,21 @@ def activate(activation: Activation, x: Floats, rad: Floats) -> Enclosure:
             np.divide(x, y, out=y)
             relative = EXP_ERROR + 4 * U + gamma(8)
         case Activation.GELU:
-            table, size = tail_table(), np.abs(x)
-            tail = table(size)
-            tail *= size
+            table, around = tail_table(), np.abs(x)
+            tail = table(around)
+            tail *= around
             y = np.maximum(x, 0.0)
             y -= tail
             relative = table.error + 3 * U
+    relative *= GROW
+    length = given.length * STEEPEST[activation] + size * relative
+    if given.each is None:
+        return Vectors(y, length)
     np.abs(x, out=x)
-    x *= relative * GROW
-    rad *= STEEPEST[activation]
-    rad += x
-    return y, rad
+    x *= relative
+    given.each[...] *= STEEPEST[activation]
+    given.each[...] += x
+    return Vectors(y, length, given.each)
 
 
 def scale_of(scale: ScoreScale) -> tuple[float, float]:
@@ -359,10 +486,12 @@ def visible(mask: Mask, queries: Integers, keys: Integers) -> Booleans:
 
 
 class FloatHead:
-    """Where a head's queries, keys and values stand among those of its layer, and its scale."""
+    """Where a head's queries, keys and values stand among those of its layer, the maps that make them, its scale."""
 
-    def __init__(self, head: NetworkHead, query: int, key: int) -> None:
+    def __init__(self, head: NetworkHead, query: int, key: int, fine: bool) -> None:
         self.head = head
+        self.q, self.k = LinearMap(head.w_q, head.b_q, fine), LinearMap(head.w_k, head.b_k, fine)
+        self.v = LinearMap(head.w_v, head.b_v, fine)
         k, v = head.w_q.shape[1], head.w_v.shape[1]
         self.query, self.key = slice(query, query + k), slice(key, key + k)
         self.value = slice(key + k, key + k + v)
@@ -372,114 +501,151 @@ class FloatHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What all queries of a layer share: the keys and values (words, positions, columns); by word and column (words,
-    columns) the largest size of an entry, its largest radius, and how far entries are apart."""
+class Entered:
+    """What the queries of a layer share: the vectors that the heads read, and of each word (words, 1) their largest
+    length and the largest of their errors; keys and values (words, positions, columns); where it is known in single
+    coordinates, the slack of the vectors."""
 
-    columns: Floats
+    read: Vectors
     size: Floats
-    radius: Floats
-    spread: Floats
+    most: Floats
+    off: Floats
+    columns: Floats
+    loose: Floats | None
+
+    def largest(self, columns: slice) -> Floats:
+        """The largest length of a key or value of each word, (words, 1)."""
+        found: Floats = lengths(self.columns[:, :, columns]).max(axis=1)
+        return found
+
+    def coordinates(self, part: LinearMap, columns: slice) -> tuple[Floats, Floats, Floats]:
+        """By word and coordinate the largest size of keys or values, their largest radius, and how far they are
+        apart."""
+        assert self.loose is not None
+        found = self.columns[:, :, columns]
+        high, low = found.max(axis=1), found.min(axis=1)
+        radius = part.radius(np.abs(self.read.mid).max(axis=1), self.loose.max(axis=1))
+        return np.maximum(np.abs(high), np.abs(low)), radius, (high - low) * GROW
 
 
 class FloatAttention:
     """The heads of a layer."""
 
-    def __init__(self, layer: NetworkLayer, d: int) -> None:
+    def __init__(self, layer: NetworkLayer, d: int, fine: bool) -> None:
         self.heads: list[FloatHead] = []
         query = key = 0
         for head in layer.heads:
-            self.heads.append(FloatHead(head, query, key))
+            self.heads.append(FloatHead(head, query, key, fine))
             query, key = self.heads[-1].query.stop, self.heads[-1].value_one.stop
-        self.b_o = None if layer.b_o is None else LinearMap(np.zeros((0, d)), layer.b_o)
-        if not layer.heads:
-            return
-        self.queries = LinearMap(*beside([(head.w_q, head.b_q) for head in layer.heads]))
+        w_o = np.concatenate([np.zeros((0, d)), *(head.w_o for head in layer.heads)])
+        self.out = LinearMap(w_o, layer.b_o, fine)
         nothing, one = np.zeros((d, 1)), np.ones(1)
-        parts = [
-            part
-            for head in layer.heads
-            for part in ((head.w_k, head.b_k), (head.w_v, head.b_v), (nothing, one))
-        ]  # fmt: skip
-        self.seen = LinearMap(*beside(parts))
-        self.out = LinearMap(np.concatenate([head.w_o for head in layer.heads]), layer.b_o)
+        self._queries = beside([(head.w_q, head.b_q) for head in layer.heads])
+        self._entered = beside(
+            [
+                part
+                for head in layer.heads
+                for part in ((head.w_k, head.b_k), (head.w_v, head.b_v), (nothing, one))
+            ]
+        )  # fmt: skip
 
-    def shared(self, y: Floats, loose: Floats) -> Seen:
-        """Keys and values of vectors y (words, positions, d) with their slack."""
-        words, m, d = y.shape
-        columns = self.seen.middle(y.reshape(-1, d)).reshape(words, m, -1)
-        largest = np.abs(y).max(axis=1) if self.seen.off is not None else y[:, 0]
-        radius = self.seen.radius(largest, loose.max(axis=1))
-        high, low = columns.max(axis=1), columns.min(axis=1)
-        return Seen(columns, np.maximum(np.abs(high), np.abs(low)), radius, high - low)
+    def enter(self, y: Vectors) -> Entered:
+        """Keys and values of vectors (words, positions, d)."""
+        size = lengths(y.mid)
+        loose = None if y.each is None else slack(y.mid, y.each)
+        columns = mapped(y.mid, *self._entered)
+        return Entered(y, size, size.max(axis=1), y.length.max(axis=1), columns, loose)
 
-    def logits(self, part: FloatHead, q: Floats, keys: slice, seen: Seen) -> Floats:
-        """The scores of scaled queries q (words, rows, k) for some keys, (words, rows, keys)."""
-        found: Floats = q @ seen.columns[:, keys, part.key].transpose(0, 2, 1)
+    def queries(self, entered: Entered, part: FloatHead, at: Any) -> Floats:
+        """The scaled queries of some positions, (words, positions, k)."""
+        weight, bias = self._queries
+        found = mapped(entered.read.mid[at], weight[:, part.query], None if bias is None else bias[part.query])
+        found *= part.scale
         return found
 
-    def slip(self, part: FloatHead, q: Floats, y: Floats, loose: Floats, seen: Seen) -> Floats:
-        """How far the logits of each query may be off, (words, rows): rho of the module. q are the scaled queries, made
-        of y with the slack `loose`.
+    def slip(self, part: FloatHead, q: Floats, entered: Entered, at: Any) -> Floats:
+        """How far the logits of each query may be off, (words, queries): rho of the module. q are the scaled queries,
+        made at the positions `at`.
 
-        With r_q the radius of the queries before they are scaled, that of q is at most |s| (1 + e) r_q + (e + 2 u) |q|
+        With r_q the error of the queries before they are scaled, that of q is at most |s| (1 + e) r_q + (e + 2 u) |q|
         + ETA, for a scale s off by a share e.
         """
-        k = q.shape[-1]
-        size, radius = seen.size[:, part.key], seen.radius[:, part.key]
-        each = size + radius
-        here = radius + gamma(k + 4) * size + (part.scale_error + 4 * U) * each + ETA
-        columns = self.queries.size[:, part.query]
+        k, share = q.shape[-1], part.scale_error + 4 * U
         factor = abs(part.scale) * (1 + part.scale_error) * (GROW * GROW)
-        through = (each @ columns.T) * factor
-        fixed = (each @ self.queries.base[part.query])[:, None] * factor + ETA * (1 + each.sum(axis=1, keepdims=True))
-        found = (np.abs(q) @ here[:, :, None])[:, :, 0] + (loose @ through[:, :, None])[:, :, 0] + fixed
-        if self.queries.off is not None:
-            weights = (each @ self.queries.off[:, part.query].T) * factor
-            found += (np.abs(y) @ weights[:, :, None])[:, :, 0]
-        return outward(found)
+        size, off = entered.largest(part.key)[:, None], part.k.length(entered.off, entered.most)[:, None]
+        long = lengths(q)
+        own = part.q.length(entered.read.length[at], entered.size[at]) * factor + share * long + LEAST_LENGTH
+        found = (own * (size + off) + long * (off + gamma(k + 4) * size))[:, :, 0]
+        if entered.loose is None:
+            return outward(found)
+        assert part.q.size is not None
+        coordinates, radius, _ = entered.coordinates(part.k, part.key)
+        each = coordinates + radius
+        here = radius + gamma(k + 4) * coordinates + share * each + ETA
+        through = (each @ part.q.size.T) * factor
+        fixed = (each @ part.q.base)[:, None] * factor + ETA * (1 + each.sum(axis=1, keepdims=True))
+        fine = (np.abs(q) @ here[:, :, None])[:, :, 0] + (entered.loose[at] @ through[:, :, None])[:, :, 0] + fixed
+        if part.q.off is not None:
+            weights = (each @ part.q.off.T) * factor
+            fine += (np.abs(entered.read.mid[at]) @ weights[:, :, None])[:, :, 0]
+        return outward(np.minimum(found, fine))
 
-    def __call__(self, y: Floats, rad: Floats, places: Integers | None) -> Enclosure:
-        """What the heads add at the places, (words, places, d), from vectors y at all positions."""
-        words, m, d = y.shape
-        if not self.heads:
-            assert self.b_o is not None
-            assert self.b_o.bias is not None
-            count = m if places is None else len(places)
-            shape = (words, count, d)
-            return np.broadcast_to(self.b_o.bias, shape), np.broadcast_to(self.b_o.base, shape)
-        loose = slack(y, rad)
-        seen = self.shared(y, loose)
-        if places is not None:
-            y, loose = y[:, places], loose[:, places]
+    def __call__(self, y: Vectors, places: Integers | None) -> Vectors:
+        """What the heads add at the places, (words, places, d), from vectors at all positions."""
+        words, m, d = y.mid.shape
         queries = np.arange(m) if places is None else places
-        rows = len(queries)
-        q_all = self.queries.middle(y.reshape(-1, d)).reshape(words, rows, -1)
-        attended = np.empty((words, rows, self.out.weight.shape[0]))
+        at = (slice(None), slice(None) if places is None else places)
+        rows, width = len(queries), len(self.out.weight)
+        attended = np.empty((words, rows, width))
         factors = np.empty((words, rows, len(self.heads)))
-        ways = np.empty((words, len(self.heads), d))
+        errors = np.zeros((words, rows, 1))
+        most = np.zeros((words, 1))
+        fine: list[Floats] = []
         fixed: Any = self.out.base
+        entered = self.enter(y) if self.heads else None
         asked = {part.head.mask: looks(part.head.mask, queries, m) for part in self.heads}
         start = 0
         for number, part in enumerate(self.heads):
-            q = q_all[:, :, part.query] * part.scale
-            factors[:, :, number] = mean_factor(self.slip(part, q, y, loose, seen))
+            assert entered is not None
+            q = self.queries(entered, part, at)
+            factors[:, :, number] = mean_factor(self.slip(part, q, entered, at))
             values = slice(start, start + part.value.stop - part.value.start)
             start = values.stop
             for look in asked[part.head.mask]:
-                weights = exponentials(self.logits(part, q[:, look.rows], look.keys, seen), look.hidden)
-                total = weights @ seen.columns[:, look.keys, part.value_one]
+                keys = entered.columns[:, look.keys, part.key].transpose(0, 2, 1)
+                weights = exponentials(q[:, look.rows] @ keys, look.hidden)
+                total = weights @ entered.columns[:, look.keys, part.value_one]
                 np.divide(total[:, :, :-1], total[:, :, -1:], out=attended[:, look.rows, values])
-            columns = self.out.size[values]
-            ways[:, number] = (seen.spread[:, part.value] * GROW) @ columns
-            # A value is at most `size`, an attended one a share of u larger: its slack for W_O.
-            size = seen.size[:, part.value]
-            constant = seen.radius[:, part.value] + (gamma(2 * m + 6) + gamma(len(self.out.weight) + 8)) * size + ETA
-            fixed = fixed + (constant * GROW) @ columns
-            if self.out.off is not None:
-                fixed = fixed + (size * 2) @ self.out.off[values]
-        mid = self.out.middle(attended.reshape(words * rows, -1)).reshape(words, rows, d)
-        return mid, factors @ ways + fixed[:, None, :]
+            size, spread = entered.largest(part.value), 2 * entered.largest(part.value)
+            if entered.loose is not None:
+                coordinates, radius, apart = entered.coordinates(part.v, part.value)
+                spread = np.minimum(spread, lengths(apart))
+                way, constant = self._ways(values, coordinates, radius, apart, m)
+                fine.append(way)
+                fixed = fixed + constant
+            constant = part.v.length(entered.off, entered.most) + gamma(2 * m + 6) * size + LEAST_LENGTH
+            errors += (factors[:, :, number, None] * spread[:, None] + constant[:, None]) ** 2
+            most = most + size**2
+        errors = np.sqrt(errors) * GROW + LEAST_LENGTH
+        size = (np.sqrt(most) * (GROW * GROW) + LEAST_LENGTH)[:, None]
+        mid, length = self.out.middle(attended), self.out.length(errors, size)
+        if y.each is None:
+            return Vectors(mid, length)
+        each = np.broadcast_to(fixed, (words, d))[:, None, :]
+        each = each + factors @ np.stack(fine, axis=1) if fine else np.repeat(each, rows, axis=1)
+        each = np.minimum(each, self.out.columns(errors, size))
+        return Vectors(mid, np.minimum(length, lengths(each)), each)
+
+    def _ways(self, values: slice, size: Floats, radius: Floats, apart: Floats, m: int) -> tuple[Floats, Floats]:
+        """What the factors of a head are multiplied by and what is added, by word and coordinate of the output."""
+        assert self.out.size is not None
+        columns = self.out.size[values]
+        # A value is at most `size`, an attended one a share of u larger: its slack for W_O.
+        constant = radius + (gamma(2 * m + 6) + gamma(len(self.out.weight) + 8)) * size + ETA
+        fixed = (constant * GROW) @ columns
+        if self.out.off is not None:
+            fixed += (size * 2) @ self.out.off[values]
+        return apart @ columns, fixed
 
 
 def mean_factor(slip: Floats) -> Floats:
@@ -499,90 +665,95 @@ def exponentials(logits: Floats, hidden: Floats | None) -> Floats:
     return found
 
 
-def beside(parts: Sequence[tuple[Dense, Dense | None]]) -> tuple[Dense, Dense | None]:
-    """Matrices side by side, and their biases."""
-    weight = np.concatenate([weight for weight, _ in parts], axis=1)
+def beside(parts: Sequence[tuple[Dense, Dense | None]]) -> tuple[Floats, Floats | None]:
+    """The midpoints of matrices side by side, and of their biases."""
+    if not parts:
+        return np.zeros((0, 0)), None
+    weight = np.concatenate([enclosed(weight)[0] for weight, _ in parts], axis=1)
     if all(bias is None for _, bias in parts):
         return weight, None
-    filled = [np.zeros(weight.shape[1]) if bias is None else bias for weight, bias in parts]
+    filled = [np.zeros(weight.shape[1]) if bias is None else enclosed(bias)[0] for weight, bias in parts]
     return weight, np.concatenate(filled)
 
 
 class FloatMlp:
     """An MLP."""
 
-    def __init__(self, mlp: Mlp) -> None:
+    def __init__(self, mlp: Mlp, fine: bool) -> None:
         self.activation = mlp.activation
-        self.enter, self.leave = LinearMap(mlp.w_in, mlp.b_in), LinearMap(mlp.w_out, mlp.b_out)
+        self.enter, self.leave = LinearMap(mlp.w_in, mlp.b_in, fine), LinearMap(mlp.w_out, mlp.b_out, fine)
 
-    def __call__(self, y: Floats, rad: Floats) -> Enclosure:
-        return self.leave(*activate(self.activation, *self.enter(y, rad)))
+    def __call__(self, y: Vectors) -> Vectors:
+        hidden = self.enter(y, lengths(y.mid))
+        size = lengths(hidden.mid)
+        return self.leave(activate(self.activation, hidden, size), size * GROW)
 
 
 class FloatLayer:
     """A layer: what it makes of the residual stream (words, positions, d)."""
 
-    def __init__(self, layer: NetworkLayer, d: int) -> None:
+    def __init__(self, layer: NetworkLayer, d: int, fine: bool) -> None:
         self.post = layer.post
-        self.attention = FloatAttention(layer, d) if layer.attends else None
-        self.mlp = None if layer.mlp is None else FloatMlp(layer.mlp)
+        self.attention = FloatAttention(layer, d, fine) if layer.attends else None
+        self.mlp = None if layer.mlp is None else FloatMlp(layer.mlp, fine)
         self.norms = [None if norm is None else FloatNorm(norm) for norm in (layer.norm_1, layer.norm_2)]
-        self.width = max([d, *([] if layer.mlp is None else [layer.mlp.w_in.shape[1]])])
+        self.width: int = max([d, *([] if layer.mlp is None else [layer.mlp.w_in.shape[1]])])
 
-    def entering(self, x: Floats, rad: Floats) -> Enclosure:
+    def entering(self, x: Vectors) -> Vectors:
         """What the heads read."""
-        return (x, rad) if self.post else normed(self.norms[0], x, rad)
+        return x if self.post else normed(self.norms[0], x)
 
-    def __call__(self, x: Floats, rad: Floats, places: Integers | None = None) -> Enclosure:
+    def __call__(self, x: Vectors, places: Integers | None = None) -> Vectors:
         """The residual stream after the layer, at the places alone if they are given."""
+        here = x if places is None else x.at((slice(None), places))
         if self.attention is not None:
-            added = self.attention(*self.entering(x, rad), places)
-            if places is not None:
-                x, rad = x[:, places], rad[:, places]
-            x, rad = summed(x, rad, *added)
+            here = summed(here, self.attention(self.entering(x), places))
             if self.post:
-                x, rad = normed(self.norms[0], x, rad)
-        elif places is not None:
-            x, rad = x[:, places], rad[:, places]
-        if self.mlp is None:
-            return x, rad
-        shape = x.shape
-        x, rad = x.reshape(-1, shape[-1]), rad.reshape(-1, shape[-1])
-        entering = (x, rad) if self.post else normed(self.norms[1], x, rad)
-        x, rad = summed(x, rad, *self.mlp(*entering))
-        if self.post:
-            x, rad = normed(self.norms[1], x, rad)
-        return x.reshape(shape), rad.reshape(shape)
+                here = normed(self.norms[0], here)
+        if self.mlp is not None:
+            here = summed(here, self.mlp(here if self.post else normed(self.norms[1], here)))
+            if self.post:
+                here = normed(self.norms[1], here)
+        return here
 
 
-def normed(norm: FloatNorm | None, x: Floats, rad: Floats) -> Enclosure:
-    """A norm of vectors in the last axis; the same arrays if there is none."""
-    if norm is None:
-        return x, rad
-    y, found = norm(x.reshape(-1, x.shape[-1]), rad.reshape(-1, x.shape[-1]))
-    return y.reshape(x.shape), found.reshape(x.shape)
+def normed(norm: FloatNorm | None, x: Vectors) -> Vectors:
+    """After a norm, if there is one."""
+    return x if norm is None else norm(x)
 
 
-def summed(x: Floats, rad: Floats, added: Floats, off: Floats) -> Enclosure:
-    """The sum; `off` is at least ETA, which covers an underflow."""
-    mid = x + added
-    found = np.abs(mid)
-    found *= 2 * U
-    found += rad
-    found += off
-    return mid, found
+def summed(x: Vectors, added: Vectors) -> Vectors:
+    """The sum; the errors of what is added are at least ETA, which covers an underflow."""
+    mid = x.mid + added.mid
+    length = x.length + added.length + 2 * U * lengths(mid)
+    if x.each is None or added.each is None:
+        return Vectors(mid, length)
+    each = np.abs(mid)
+    each *= 2 * U
+    each += x.each
+    each += added.each
+    return Vectors(mid, np.minimum(length, lengths(each)), each)
+
+
+def is_sparse(network: Network) -> bool:
+    """Whether less than half of the entries of a network's matrices are other than 0, as in compiled ones: then radii
+    of single coordinates are worth their cost."""
+    matrices = [array for layer in network.layers for array in layer.arrays if array is not None and array.ndim == 2]
+    return 2 * sum(map(entries, matrices)) < sum(array.size for array in matrices)
 
 
 class DenseFloat:
     """A dense network in certified float64, for batches of words of one length; whoever believes it has asked
-    `float_trust.distrust()`."""
+    `float_trust.distrust()`. `fine`: radii of single coordinates are kept (None: if the network `is_sparse`)."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, fine: bool | None = None) -> None:
         self.network = network
+        self.fine = is_sparse(network) if fine is None else fine
         self._embedding, self._embedding_rad = enclosed(network.embedding)
-        self._layers = [FloatLayer(layer, network.dimension) for layer in network.layers]
-        self._final = None if network.final is None else FloatNorm(network.final)
-        self._unembedding = LinearMap(network.unembedding, network.unembedding_bias)
+        with np.errstate(all="ignore"):
+            self._layers = [FloatLayer(layer, network.dimension, self.fine) for layer in network.layers]
+            self._final = None if network.final is None else FloatNorm(network.final)
+            self._unembedding = LinearMap(network.unembedding, network.unembedding_bias, self.fine)
         self._width: int = max([layer.width for layer in self._layers] + [network.dimension, len(network.outputs)])
         self._encodings: dict[int, tuple[Floats, Floats | None] | None] = {}
 
@@ -596,11 +767,9 @@ class DenseFloat:
         at = np.arange(m)[places if isinstance(places, slice) else np.array(list(places), dtype=np.int64)]
         mid = np.zeros((words, len(at), len(self.network.outputs)))
         rad = np.full_like(mid, np.inf)
-        count = self._at_once(m)
         with np.errstate(all="ignore"):
-            for start in range(0, words, count):
-                some = slice(start, start + count)
-                found, off = self._outputs(*self._embedded(n, tokens[some]), at)
+            for some in self._batches(words, m):
+                found, off = self._outputs(self._embedded(n, tokens[some]), at)
                 known = np.isfinite(found) & np.isfinite(off)
                 np.copyto(mid[some], found, where=known)
                 np.copyto(rad[some], off, where=known)
@@ -611,44 +780,25 @@ class DenseFloat:
         -inf where a key is not seen, and for each query what bounds the error of all logits that it sees, (words,
         queries): infinite, with logits 0, where nothing is known. One array of logits is made at a time.
         """
-        m = tokens.shape[1]
-        count = self._at_once(m)
+        words, m = tokens.shape
         with np.errstate(all="ignore"):
-            x, rad = self._embedded(n, tokens)
+            streams = [self._embedded(n, tokens[some]) for some in self._batches(words, m)]
         for number, layer in enumerate(self._layers):
             for part in layer.attention.heads if layer.attention is not None else ():
-                logits, slip = np.empty((len(tokens), m, m)), np.empty((len(tokens), m))
-                seen = visible(part.head.mask, np.arange(m), np.arange(m))
-                for start in range(0, len(tokens), count):
-                    some = slice(start, start + count)
+                logits, slip = np.empty((words, m, m)), np.empty((words, m))
+                for some, x in zip(self._batches(words, m), streams, strict=True):
                     with np.errstate(all="ignore"):
-                        self._scores(layer, part, x[some], rad[some], logits[some], slip[some])
-                        lost = ~(np.isfinite(logits[some]) | ~seen).all(axis=2) | ~np.isfinite(slip[some])
-                    logits[some][lost], slip[some][lost] = 0.0, np.inf
-                logits[:, ~seen] = -np.inf
+                        logits[some], slip[some] = _scores(layer, part, x)
                 yield number, part.head, logits, slip
-            if number + 1 == len(self._layers):
-                return
             with np.errstate(all="ignore"):
-                for start in range(0, len(tokens), count):
-                    some = slice(start, start + count)
-                    x[some], rad[some] = layer(x[some], rad[some])
+                streams = [layer(x) for x in streams] if number + 1 < len(self._layers) else []
 
-    def _scores(self, layer: FloatLayer, part: FloatHead, x: Floats, rad: Floats, logits: Floats, slip: Floats) -> None:
-        attention = layer.attention
-        assert attention is not None
-        y, y_rad = layer.entering(x, rad)
-        loose = slack(y, y_rad)
-        seen = attention.shared(y, loose)
-        q = attention.queries.middle(y.reshape(-1, y.shape[2])).reshape(*y.shape[:2], -1)[:, :, part.query] * part.scale
-        logits[:] = attention.logits(part, q, slice(None), seen)
-        slip[:] = attention.slip(part, q, y, loose, seen)
+    def _batches(self, words: int, m: int) -> list[slice]:
+        """The words that are run together."""
+        count = max(1, CELLS // (m * max(self._width, min(m, ROWS))))
+        return [slice(start, start + count) for start in range(0, words, count)]
 
-    def _at_once(self, m: int) -> int:
-        """How many words are run together."""
-        return max(1, CELLS // (m * max(self._width, min(m, ROWS))))
-
-    def _embedded(self, n: int, tokens: Integers) -> Enclosure:
+    def _embedded(self, n: int, tokens: Integers) -> Vectors:
         x = self._embedding[tokens]
         rad = np.zeros_like(x) if self._embedding_rad is None else self._embedding_rad[tokens]
         positions = self._encoding(n)
@@ -658,7 +808,7 @@ class DenseFloat:
             rad += U * np.abs(x) * GROW + ETA
             if off is not None:
                 rad += off
-        return x, rad
+        return Vectors(x, lengths(rad), rad if self.fine else None)
 
     def _encoding(self, n: int) -> tuple[Floats, Floats | None] | None:
         if n not in self._encodings:
@@ -668,15 +818,27 @@ class DenseFloat:
             self._encodings[n] = None if found is None else enclosed(found)
         return self._encodings[n]
 
-    def _outputs(self, x: Floats, rad: Floats, places: Integers) -> Enclosure:
+    def _outputs(self, x: Vectors, places: Integers) -> Enclosure:
         """From the embedded words, the last layer's queries at the places only."""
-        last = len(self._layers) - 1
-        everywhere = len(places) == x.shape[1] and bool((places == np.arange(x.shape[1])).all())
-        for number, layer in enumerate(self._layers):
-            x, rad = layer(x, rad, places if number == last and not everywhere else None)
-        if last < 0:
-            x, rad = x[:, places], rad[:, places]
-        words, count, d = x.shape
-        x, rad = normed(self._final, x, rad)
-        mid, off = self._unembedding(x.reshape(-1, d), rad.reshape(-1, d))
-        return mid.reshape(words, count, -1), off.reshape(words, count, -1)
+        m = x.mid.shape[1]
+        everywhere = len(places) == m and bool((places == np.arange(m)).all())
+        for layer in self._layers[:-1]:
+            x = layer(x)
+        x = self._layers[-1](x, None if everywhere else places) if self._layers else x.at((slice(None), places))
+        return self._unembedding.outputs(normed(self._final, x))
+
+
+def _scores(layer: FloatLayer, part: FloatHead, x: Vectors) -> tuple[Floats, Floats]:
+    """Logits and the bounds of their errors, for `DenseFloat.attention`."""
+    attention, everywhere = layer.attention, (slice(None), slice(None))
+    assert attention is not None
+    entered = attention.enter(layer.entering(x))
+    q = attention.queries(entered, part, everywhere)
+    logits: Floats = q @ entered.columns[:, :, part.key].transpose(0, 2, 1)
+    slip = attention.slip(part, q, entered, everywhere)
+    positions = np.arange(logits.shape[1])
+    seen = visible(part.head.mask, positions, positions)
+    lost = ~(np.isfinite(logits) | ~seen).all(axis=2) | ~np.isfinite(slip)
+    logits[lost], slip[lost] = 0.0, np.inf
+    logits[:, ~seen] = -np.inf
+    return logits, slip

@@ -19,7 +19,8 @@ A sum has no radius only if the sum of the *absolute* terms is below 2^53 in uni
 every partial sum is a float too, in whatever order they are added. (1 + 2^60 - 2^60 is small, and may come out as 0.)
 
 EXP_ERROR is the one assumption about numpy's exp: results in the normal range are right to that relative error,
-smaller ones to 2^-1020 absolutely. `float_trust` holds it, and the rounding mode, against exact numbers.
+smaller ones to 2^-1020 absolutely, and what is beyond float64 is infinite, or nearly. `float_trust` holds it, the
+rounding mode and square roots (to the nearest, too) against exact numbers.
 """
 
 from __future__ import annotations

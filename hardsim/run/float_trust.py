@@ -1,10 +1,11 @@
 """Whether certified float64 may be believed in this process: its assumptions, held against exact numbers once.
 
-The error analysis (`enclosure`) assumes that sums, products and quotients are rounded to the nearest float64, in one
-step and without flushing subnormal numbers to zero, and that numpy's exp is right to EXP_ERROR. A library loaded into
-the process may have changed the first (the rounding mode is a state of the processor), another processor or build of
-numpy the second: the first certified pass of a process tries both, in a few milliseconds. Not tried are that matrix
-products are sums of products (Strassen's method would not keep the bounds), and that the state stays as it was found.
+The error analysis (`enclosure`) assumes that sums, products, quotients and square roots are rounded to the nearest
+float64, in one step and without flushing subnormal numbers to zero, and that numpy's exp is right to EXP_ERROR. A
+library loaded into the process may have changed the first (the rounding mode is a state of the processor), another
+processor or build of numpy the second: the first certified pass of a process tries both, in a few milliseconds. Not
+tried are that matrix products are sums of products (Strassen's method would not keep the bounds), and that the state
+stays as it was found.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 
 BITS = 90
 """Bits of the balls that exp is held against."""
+HIGHEST, LARGE = 709.7, 2.0**1023
+"""Up to where exp is held against them, and what it is beyond: e^709.7 lies between 2^1023 and 2^1024."""
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100)
 """Lengths of arrays: numpy takes other code for what is left over by its vectors."""
 _heard: dict[str, None] = {}
@@ -40,7 +43,7 @@ def hear(others: tuple[str, ...]) -> None:
 
 
 def arithmetic_fault() -> str | None:
-    """What is wrong with sums, products and quotients of float64 arrays."""
+    """What is wrong with sums, products, quotients and square roots of float64 arrays."""
     import numpy as np
 
     one, least = np.ones(37), np.full(37, 2.0**-1022)
@@ -59,7 +62,8 @@ def arithmetic_fault() -> str | None:
 
 
 def _operations_are_rounded_once() -> bool:
-    """Sums, products and quotients of some numbers against rationals (which Python rounds with integers alone)."""
+    """Sums, products and quotients of some numbers against rationals (which Python rounds with integers alone), and
+    square roots: the square of each lies between those of the middles to its neighbours."""
     from fractions import Fraction
 
     import numpy as np
@@ -69,12 +73,18 @@ def _operations_are_rounded_once() -> bool:
     found = (left + right, left - right, left * right, left / right)
     pairs = [(Fraction(a), Fraction(b)) for a, b in zip(left.tolist(), right.tolist(), strict=True)]
     exact = zip(*((float(a + b), float(a - b), float(a * b), float(a / b)) for a, b in pairs), strict=True)
-    return all((one == np.array(wanted)).all() for one, wanted in zip(found, exact, strict=True))
+    if not all((one == np.array(wanted)).all() for one, wanted in zip(found, exact, strict=True)):
+        return False
+    squares = np.concatenate([left, right, left * 2.0**-900, right * 2.0**901])
+    roots = np.sqrt(squares)
+    sides = [[Fraction(x) for x in np.nextafter(roots, side).tolist()] for side in (0.0, np.inf)]
+    numbers = zip(*([Fraction(x) for x in array.tolist()] for array in (squares, roots)), *sides, strict=True)
+    return all((low + root) ** 2 <= 4 * square <= (root + high) ** 2 for square, root, low, high in numbers)
 
 
 def exp_fault() -> str | None:
-    """What is wrong with numpy's exp, on arguments as the passes have them: at most 0, in long and short arrays,
-    strided and in place."""
+    """What is wrong with numpy's exp, on arguments as the passes have them, in long and short arrays, strided and in
+    place. Where the true value is beyond float64 it may be infinite, or nearly."""
     import numpy as np
     from flint import arb, ctx
 
@@ -82,7 +92,9 @@ def exp_fault() -> str | None:
 
     points = _points()
     with ctx.workprec(BITS):
-        nearest = [float(arb(x).exp().mid()) if x > -1000 else 0.0 for x in points.tolist()]
+        nearest = [
+            float(arb(x).exp().mid()) if -1000 < x < HIGHEST else 0.0 if x < 0 else np.inf for x in points.tolist()
+        ]
     both = np.array([points.tolist(), nearest])
     square = both[:, : 30 * (len(points) // 30)].reshape(2, 30, -1)
     arrays = [both, both[:, ::-1], both[:, ::2], both[:, ::3], square.swapaxes(1, 2)]
@@ -97,14 +109,16 @@ def exp_fault() -> str | None:
                 # As near as `enclosure` says; the true ones were rounded too.
                 normal = np.abs(found - true) <= (EXP_ERROR - 2.0**-51) * true
                 small = (found >= 0) & (np.abs(found - true) <= 2.0**-1021)
-                bad = argument[~np.where(true >= 2.0**-1021, normal, small)]
+                right = np.where(true >= 2.0**-1021, normal, small)
+                bad = argument[~np.where(np.isinf(true), found >= LARGE, right)]
                 if len(bad):
                     return f"numpy's exp is off by more than is assumed of it, at {float(bad[0])!r}"
     return None
 
 
 def _points() -> Any:
-    """About a thousand: near 0, everywhere down to -745, where results are subnormal, and where they are 0."""
+    """Some 1,500: near 0, everywhere down to -745, where results are subnormal, where they are 0, and up to where they
+    are infinite."""
     import numpy as np
 
     near = -np.logspace(-18, -1, 120)
@@ -112,4 +126,5 @@ def _points() -> Any:
     powers = -np.log(2) * np.arange(1, 1022, 9.0)  # where the power of two changes
     small = -np.linspace(708.4, 745.2, 120)
     none = np.array([-0.0, -745.13, -745.14, -746.0, -1e4, -1e300, -np.inf])
-    return np.concatenate([near, spread, powers, np.nextafter(powers, 0), small, none])
+    high = np.concatenate([-near, -spread, -powers, [709.5, 709.783, 710.0, 800.0, 1e300, np.inf]])
+    return np.concatenate([near, spread, powers, np.nextafter(powers, 0), small, none, high])

@@ -159,7 +159,10 @@ def a_table(document: dict[str, Any]) -> dict[str, Any]:
 
 
 DAMAGES: list[tuple[Any, str]] = [
-    (lambda d: d.update(format="other"), "at format: expected one of hardsim-model, hardsim-ahat, found 'other'"),
+    (
+        lambda d: d.update(format="other"),
+        "at format: expected one of hardsim-model, hardsim-ahat, hardsim-network, found 'other'",
+    ),
     (lambda d: d.update(schema_version=99), "at schema_version: expected an integer from 1 to 2, found 99"),
     (lambda d: d.pop("model"), "expected an object with the key 'model'"),
     (lambda d: d["source"].update(text="alphabet: a b\nF"), "(source):2:2: error:"),

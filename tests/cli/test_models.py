@@ -91,6 +91,7 @@ def test_too_high_a_temperature_is_a_mismatch_whose_word_stands_alone(hardsim: A
         "hard": True,
         "soft": False,
         "decided": True,
+        "direct": False,
     }
     # Wrong are ab and ba, and at length 3 the three words with one a: 2 < e < 2 * 3.
     assert [length["soft_mismatches"] for length in result["lengths"]] == [0, 2, 3]
@@ -428,7 +429,7 @@ def test_the_softmax_model_of_a_program(hardsim: Any, tmp_path: Path) -> None:
 # ---- what is wrong with a model ----
 
 WRONG: list[tuple[dict[str, Any], str, str]] = [
-    (some_a(format="other"), "format", "one of hardsim-model, hardsim-ahat, found 'other'"),
+    (some_a(format="other"), "format", "one of hardsim-model, hardsim-ahat, hardsim-network, found 'other'"),
     (some_a(threshold="1/0"), "threshold", "a rational as a string"),
     (some_a(embedding={"shape": [2, 4], "entries": []}), "embedding.shape", "[2, 3], found [2, 4]"),
     (

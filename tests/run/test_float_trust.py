@@ -55,7 +55,13 @@ def test_this_machine_keeps_what_is_assumed() -> None:
 
 
 @pytest.mark.parametrize("share", [1e-12, -1e-12])
-@pytest.mark.parametrize("place", [(-1e-9, -1e-10), (-0.5, -0.2), (-12.0, -11.0), (-350.0, -345.0), (-708.0, -700.0)])
+@pytest.mark.parametrize(
+    "place",
+    [
+        *[(-1e-9, -1e-10), (-0.5, -0.2), (-12.0, -11.0), (-350.0, -345.0), (-708.0, -700.0)],
+        *[(1e-10, 1e-9), (0.2, 0.5), (11.0, 12.0), (345.0, 350.0), (700.0, 709.0)],
+    ],
+)
 def test_an_exp_that_is_off_in_one_range_is_found(
     place: tuple[float, float], share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +81,22 @@ def test_an_exp_that_is_off_in_long_arrays_or_flushes_is_found(monkeypatch: pyte
     assert exp_fault() is not None
     monkeypatch.setattr(np, "exp", lambda x, out=None: np.where(x < -740, np.nan, true(x, out=out)))
     assert exp_fault() is not None
+
+
+def test_an_exp_that_does_not_overflow_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = np.exp
+    monkeypatch.setattr(np, "exp", lambda x, out=None: np.where(x > 709.75, 1e300, true(x, out=out)))
+    assert "at 709.78" in (exp_fault() or "")
+
+
+@pytest.mark.parametrize("share", [2.0**-52, -(2.0**-52)])
+def test_a_square_root_that_is_not_rounded_to_the_nearest_is_found(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert arithmetic_fault() is None
+    true = np.sqrt
+    monkeypatch.setattr(np, "sqrt", lambda x: true(x) * (1 + share))
+    assert "not rounded once" in (arithmetic_fault() or "")
 
 
 IN_ANOTHER_MODE = """

@@ -1,0 +1,489 @@
+"""PyTorch: `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, as a state dict or as it is in Python.
+
+Source: torch 2, `nn/modules/transformer.py` and `activation.py`: weights of `nn.Linear` (y = x W^T + b, W of shape
+[out, in]), queries, keys and values one below the other in `in_proj_weight`, scores divided by sqrt(d / heads), norms
+before each step (`norm_first`) or after it. A state dict lacks the heads, the activation, the order of norms and the
+mask: `config.json` with `model_type: torch-encoder` states them, and what stands around the encoder. torch is not
+imported: modules are read by their attributes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.errors import InputError
+from hardsim.network.dense import (
+    Activation,
+    Dense,
+    Mlp,
+    Network,
+    NetworkHead,
+    NetworkLayer,
+    Norm,
+    Readout,
+    ScoreScale,
+    Token,
+)
+from hardsim.network.numbers import Mask
+from hardsim.reading.readout import hold_tokens, readout_of
+from hardsim.reading.tensors import Settings, Stored, Tensors
+
+MODEL_TYPE = "torch-encoder"
+NAME = "<torch>"
+ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,
+    "gelu_tanh": Activation.GELU_NEW,
+    "gelu_new": Activation.GELU_NEW,
+    "silu": Activation.SILU,
+    "swish": Activation.SILU,
+}
+NORMS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
+EPSILON = Fraction(1, 100000)
+"""That of PyTorch's constructors."""
+TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtype", "torch_dtype", "torch_version"
+"""Settings that have no part in what an encoder computes when it is not trained."""
+FIRST = "self_attn.in_proj_weight"
+BIASES = "self_attn.in_proj_bias", "self_attn.out_proj.bias", "linear1.bias", "linear2.bias"
+NORM_WEIGHTS, NORM_BIASES = ("norm1.weight", "norm2.weight"), ("norm1.bias", "norm2.bias")
+_LAYER = re.compile(r"layers\.(0|[1-9][0-9]*)\.")
+_LAST = re.compile(_LAYER.pattern + r"\Z")
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """What all layers have in common: where their tensors are, d, the heads, and what is stated once."""
+
+    starts: tuple[str, ...]
+    """What the names of each layer's tensors begin with."""
+    width: int
+    heads: int
+    mask: Mask
+    activation: Activation
+    first: bool
+    epsilon: Fraction
+    norm: Literal["layer", "rms"]
+    optional: frozenset[str]
+    """Endings of names of tensors that need not be there, and are."""
+
+
+def is_torch(stored: Stored) -> bool:
+    """Whether the configuration is that of an encoder of PyTorch."""
+    return stored.config.get("model_type") == MODEL_TYPE
+
+
+def read_torch(stored: Stored) -> Network:
+    """The network of a state dict with an `nn.TransformerEncoder`, or one layer of it, an embedding and an unembedding.
+
+    With one output it is an acceptor, judged at the last position; else the largest output at each position counts.
+
+    Raises:
+        InputError: if a tensor or a setting is missing, wrong or not understood.
+    """
+    settings, weights = stored.settings, stored.weights
+    settings.neutral("model_type", MODEL_TYPE)
+    settings.harmless(*TRAINING)
+    embedding = weights.take(settings.text("embedding", "embedding.weight"), None, None)
+    start = _start(settings, weights)
+    encoder = _encoder(settings, weights, start, embedding.shape[1])
+    layers = tuple(_layer(weights, encoder, number) for number in range(len(encoder.starts)))
+    final = _final(settings, weights, start, encoder)
+    positions = _positions(settings, weights, encoder.width)
+    named = settings.text("unembedding", "unembedding.weight")
+    unembedding = weights.take(named, None, encoder.width, why="the width of the embedding")
+    tokens = _tokens(settings, stored, len(embedding))
+    bias = _bias(settings, weights, named, len(unembedding))
+    outputs, readout = _readout(settings, tokens, len(unembedding))
+    settings.done()
+    weights.done()
+    return Network(tokens, embedding, positions, layers, final, unembedding.T, bias, outputs, readout)
+
+
+def _start(settings: Settings, weights: Tensors) -> str:
+    """What the names of the encoder's tensors begin with: as it is said, or as the only encoder has it."""
+    if settings.has("encoder"):
+        given = settings.text("encoder")
+        return given if given.endswith(".") or not given else f"{given}."
+    found = sorted({_LAST.sub("", name.removesuffix(FIRST)) for name in weights.names if name.endswith(FIRST)})
+    if not found:
+        raise weights.error(
+            f"no tensor is called {FIRST}, so that there is no encoder",
+            "Encoders are nn.TransformerEncoder or nn.TransformerEncoderLayer, with equal widths of keys and values.",
+        )
+    if len(found) > 1:
+        raise weights.error(
+            f"encoders begin with {', '.join(map(repr, found))}", "Say which is meant: encoder in the configuration."
+        )
+    return found[0]
+
+
+def _encoder(settings: Settings, weights: Tensors, start: str, width: int) -> _Encoder:
+    heads = settings.integer("nhead")
+    if width % heads:
+        raise settings.error("nhead", f"a divisor of the width {width} of the embedding")
+    settings.neutral("d_model", width)
+    starts = _layers(weights, start)
+    settings.neutral("num_layers", len(starts))
+    hidden = weights.shape(f"{starts[0]}linear1.weight")
+    settings.neutral("dim_feedforward", *hidden[:1])
+    epsilon = settings.number("layer_norm_eps", EPSILON)
+    if epsilon < 0:
+        raise settings.error("layer_norm_eps", "a number that is at least 0")
+    optional: set[str] = set()
+    for group in (BIASES, NORM_WEIGHTS, NORM_BIASES):
+        # Modules have all of them or none, so that one that is missing was lost.
+        if any(weights.has(place + name) for place in starts for name in group):
+            optional.update(group)
+    return _Encoder(
+        starts,
+        width,
+        heads,
+        Mask.FUTURE if settings.truth("causal") else Mask.NONE,
+        settings.choice("activation", ACTIVATIONS),
+        settings.truth("norm_first"),
+        epsilon,
+        settings.choice("norm", NORMS, "layer"),
+        frozenset(optional),
+    )
+
+
+def _layers(weights: Tensors, start: str) -> tuple[str, ...]:
+    """What the names of each layer's tensors begin with."""
+    if weights.has(start + FIRST):
+        return (start,)
+    known = (_LAYER.match(name[len(start) :]) for name in weights.names if name.startswith(start))
+    count = max((int(found[1]) + 1 for found in known if found is not None), default=0)
+    if not count:
+        raise weights.error(f"no tensor is called {start}layers.0.{FIRST}", "Say where the encoder is: encoder.")
+    return tuple(f"{start}layers.{number}." for number in range(count))
+
+
+def _layer(weights: Tensors, encoder: _Encoder, number: int) -> NetworkLayer:
+    start, width = encoder.starts[number], encoder.width
+
+    def maybe(name: str, size: int) -> Dense | None:
+        return weights.take(start + name, size) if name in encoder.optional else None
+
+    joint = weights.take(start + FIRST, 3 * width, width, why="3 d, d")
+    joint_bias, key = maybe("self_attn.in_proj_bias", 3 * width), width // encoder.heads
+    w_o = weights.take(f"{start}self_attn.out_proj.weight", width, width)
+    heads = []
+    for head in range(encoder.heads):
+        parts = [slice(third * width + head * key, third * width + (head + 1) * key) for third in range(3)]
+        w_q, w_k, w_v = (joint[part].T for part in parts)
+        b_q, b_k, b_v = (None if joint_bias is None else joint_bias[part] for part in parts)
+        scale, out = ScoreScale(Fraction(1), key), w_o[:, head * key : (head + 1) * key].T
+        heads.append(NetworkHead(f"L{number}H{head}", encoder.mask, scale, w_q, w_k, w_v, out, b_q, b_k, b_v))
+    w_in = weights.take(f"{start}linear1.weight", None, width)
+    hidden = len(w_in)
+    w_out = weights.take(f"{start}linear2.weight", width, hidden)
+    mlp = Mlp(encoder.activation, w_in.T, w_out.T, maybe("linear1.bias", hidden), maybe("linear2.bias", width))
+    norm_1, norm_2 = (
+        Norm(encoder.norm, encoder.epsilon, maybe(f"{name}.weight", width), maybe(f"{name}.bias", width))
+        for name in ("norm1", "norm2")
+    )
+    b_o = maybe("self_attn.out_proj.bias", width)
+    return NetworkLayer(tuple(heads), mlp, b_o, norm_1, norm_2, post=not encoder.first)
+
+
+def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) -> Norm | None:
+    """The norm at the end: as it is said; else one like the others, if it has a weight."""
+    name = f"{start}norm"
+    said = settings.value("final_norm")
+    epsilon = settings.number("final_norm_eps", encoder.epsilon)
+    if epsilon < 0:
+        raise settings.error("final_norm_eps", "a number that is at least 0")
+    if said is None and not weights.has(f"{name}.weight"):
+        settings.neutral("final_norm_eps")
+        return None
+    kind = encoder.norm if said is None else settings.choice("final_norm", NORMS)
+    width = encoder.width
+    return Norm(kind, epsilon, weights.maybe(f"{name}.weight", width), weights.maybe(f"{name}.bias", width))
+
+
+def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tuple[()]:
+    """The table of positions, which may have axes of length 1; () if there is none."""
+    names = "positions.weight", "positions"
+    name = settings.text("positions", next((name for name in names if weights.has(name)), ""))
+    if not name:
+        return ()
+    sizes = weights.shape(name)
+    rows = [size for size in sizes[:-1] if size != 1] or [1]
+    if len(sizes) < 2 or len(rows) > 1:
+        return weights.take(name, None, width)
+    return weights.take(name, *sizes[:-1], width, why="the width of the embedding").reshape(rows[0], width)
+
+
+def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) -> Dense | None:
+    """The bias of the unembedding, beside its weight if nothing is said."""
+    if settings.has("unembedding_bias"):
+        return weights.take(settings.text("unembedding_bias"), count)
+    beside = f"{unembedding.removesuffix('.weight')}.bias"
+    return weights.maybe(beside, count) if unembedding.endswith(".weight") else None
+
+
+def _names(settings: Settings, key: str, count: int, what: str) -> tuple[Token, ...]:
+    """The names of tokens, or of outputs, that the configuration lists."""
+    found = settings.value(key)
+    if not isinstance(found, list) or not all(isinstance(one, str | int | Fraction) for one in found):
+        raise settings.error(key, "an array of texts, numbers or truths")
+    plain = [float(one) if isinstance(one, Fraction) else one for one in found]
+    return hold_tokens(plain, count, lambda told, hint: InputError(f"{settings.where}: {told}", hint), what)
+
+
+def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[Token, ...]:
+    if not settings.has("tokens"):
+        return stored.tokens(count)
+    found = _names(settings, "tokens", count, "token")
+    if stored.vocabulary is not None and stored.vocabulary != tuple(map(str, found)):
+        raise settings.error("tokens", "what the vocabulary beside it names, or one of the two alone,")
+    return found
+
+
+def _readout(settings: Settings, tokens: tuple[Token, ...], count: int) -> tuple[tuple[Token, ...], Readout]:
+    """What the outputs are called, and how they are judged."""
+    outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
+    if settings.has("outputs"):
+        outputs = _names(settings, "outputs", count, "output")
+    base = Readout() if count == 1 else Readout(at="each", decide="argmax")
+    how = {key: settings.text(key) if settings.has(key) else None for key in ("input", "at", "decide")}
+    return outputs, readout_of(
+        **how,
+        tokens=tokens,
+        outputs=outputs,
+        base=base,
+        error=lambda told, hint: InputError(f"{settings.where}: {told}", hint),
+    )
+
+
+# ---- from Python ----
+
+
+def from_torch(
+    module: Any,
+    embedding: Any = None,
+    unembedding: Any = None,
+    positions: Any = None,
+    causal: bool = False,
+    tokens: Sequence[Any] | None = None,
+    outputs: Sequence[Any] | None = None,
+    input: str | None = None,
+    at: str | None = None,
+    decide: str | None = None,
+) -> Stored:
+    """What a folder would store of an encoder.
+
+    Args:
+        module: `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, or one such layer, as PyTorch has them.
+        embedding: [V, d]: `nn.Embedding`, a parameter, tensor or array, or `nn.Linear(V, d, bias=False)`.
+        unembedding: [O, d]: the same, or `nn.Linear(d, O)`, with its bias.
+        positions: [rows, d]: `nn.Embedding`, a parameter, tensor or array; None: nothing is added.
+        causal: whether the module is run with the mask `nn.Transformer.generate_square_subsequent_mask`.
+        tokens: names of the tokens by id; None: their ids.
+        outputs: names of the outputs; None: the tokens if there are as many, else 0, 1, ...
+        input: tokens that stand around every word, such as `<bos> *`.
+        at: where outputs are judged, last, first or each; None: last for one output, else each.
+        decide: what they decide, such as `above 0` or `argmax`; None: these, for one output and for several.
+
+    Raises:
+        InputError: naming what is missing or not understood.
+    """
+    for value, what, shape in ((embedding, "embedding", "V"), (unembedding, "unembedding", "O")):
+        if value is None:
+            hint = f"Give {what}=, a module or an array of shape [{shape}, d]: an encoder has none of its own."
+            raise InputError(f"the {what} is missing", hint)
+    if not isinstance(causal, bool):
+        raise InputError(f"causal is {causal!r}", "Give True or False; other masks are not read.")
+    config = {"model_type": MODEL_TYPE, **_stated(module), "causal": causal}
+    tensors = {f"encoder.{name}": array for name, array in _state(module, "the encoder")}
+    for value, name in ((embedding, "embedding"), (positions, "positions"), (unembedding, "unembedding")):
+        if value is not None:
+            tensors |= {f"{name}.{part}": array for part, array in _outside(value, name)}
+    for key, names in (("tokens", tokens), ("outputs", outputs)):
+        if names is not None:
+            config[key] = [_plain(one, key) for one in names]
+    config |= {key: text for key, text in (("input", input), ("at", at), ("decide", decide)) if text is not None}
+    digest = hashlib.sha256(repr(sorted(config.items())).encode())
+    for name, array in sorted(tensors.items()):
+        digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
+    return Stored(NAME, tensors, config, sha256=digest.hexdigest())
+
+
+def _is(module: Any, *kinds: str) -> bool:
+    """Whether this is one of these modules of PyTorch itself: what is derived from one may compute something else."""
+    kind = type(module)
+    return kind.__module__.startswith("torch.nn.modules.") and kind.__name__ in kinds
+
+
+def _expect(module: Any, what: str, *kinds: str) -> None:
+    """Refuse anything but these modules of PyTorch, as they are without hooks."""
+    if not _is(module, *kinds):
+        hint = f"Read there is only {' or '.join(f'nn.{kind}' for kind in kinds)}, as PyTorch defines it."
+        raise InputError(f"{what} is a {type(module).__name__}", hint)
+    if module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module):
+        raise InputError(f"{what} has hooks, or a forward of its own", "Remove them: they may change what it computes.")
+
+
+def _stated(module: Any) -> dict[str, Any]:
+    """The settings of an encoder that its state dict lacks."""
+    _expect(module, "the module", "TransformerEncoder", "TransformerEncoderLayer")
+    whole = _is(module, "TransformerEncoder")
+    if whole:
+        _expect(module.layers, "layers", "ModuleList")
+        if not len(module.layers):
+            raise InputError("the encoder has no layers", "Give one that has a layer.")
+    named = [(f"layers.{n}", layer) for n, layer in enumerate(module.layers)] if whole else [("the layer", module)]
+    found = [_layer_settings(name, layer) for name, layer in named]
+    for key, value in found[0].items():
+        for (name, _), other in zip(named, found, strict=True):
+            if other[key] != value:
+                told = f"{name} has {key} {_written(other[key])}, and {named[0][0]} {_written(value)}"
+                raise InputError(told, "Layers must be alike in this.")
+    settings = found[0]
+    if whole:
+        _only(dict(module.named_children()), {"layers", "norm"}, "the encoder")
+        if module.norm is not None:
+            kind, epsilon = _norm_settings(module.norm, "norm", module.layers[0].self_attn.embed_dim)
+            settings |= {"final_norm": kind, "final_norm_eps": epsilon}
+    return settings
+
+
+def _written(value: Any) -> str:
+    return str(float(value)) if isinstance(value, Fraction) else str(value)
+
+
+def _only(names: Iterable[str], known: set[str], what: str) -> None:
+    if unknown := sorted(set(names) - known):
+        raise InputError(f"{what} has the module {unknown[0]}, which PyTorch's has not", "It is not understood.")
+
+
+def _layer_settings(name: str, layer: Any) -> dict[str, Any]:
+    """The settings of one layer, whose parts must be those that PyTorch gives it."""
+    _expect(layer, name, "TransformerEncoderLayer")
+    parts = dict(layer.named_children())
+    attention: Any = parts.get("self_attn")
+    dropouts = "dropout", "dropout1", "dropout2"
+    _expect(attention, f"{name}.self_attn", "MultiheadAttention")
+    _expect(attention.out_proj, f"{name}.self_attn.out_proj", "NonDynamicallyQuantizableLinear", "Linear")
+    _only(dict(attention.named_children()), {"out_proj"}, f"{name}.self_attn")
+    _only(parts, {"self_attn", "linear1", "linear2", "norm1", "norm2", "activation", *dropouts}, name)
+    for part in ("linear1", "linear2"):
+        _expect(parts.get(part), f"{name}.{part}", "Linear")
+    for part in dropouts:
+        dropout = parts.get(part)
+        _expect(dropout, f"{name}.{part}", "Dropout", "Identity")
+        if dropout is not None and dropout.training and getattr(dropout, "p", 0):
+            raise InputError(f"{name}.{part} is on: its module is in training mode", "Call module.eval() before.")
+    if attention.training and attention.dropout:
+        raise InputError(f"{name}.self_attn has its dropout on: it is in training mode", "Call module.eval() before.")
+    width = attention.embed_dim
+    wrong = [key for key in ("kdim", "vdim") if getattr(attention, key) != width]
+    wrong += ["add_zero_attn"] * bool(attention.add_zero_attn)
+    wrong += ["add_bias_kv"] * (attention.bias_k is not None or attention.bias_v is not None)
+    if wrong:
+        hint = "Read are layers whose keys and values have the width of the model, with nothing added to them."
+        raise InputError(f"{name}.self_attn has {wrong[0]}", hint)
+    norms = [_norm_settings(parts.get(part), f"{name}.{part}", width) for part in ("norm1", "norm2")]
+    if norms[0] != norms[1]:
+        raise InputError(f"{name}.norm1 and {name}.norm2 differ in kind or epsilon", "They must be alike.")
+    return {
+        "nhead": int(attention.num_heads),
+        "activation": _activation(layer, name),
+        "norm_first": bool(layer.norm_first),
+        "norm": norms[0][0],
+        "layer_norm_eps": norms[0][1],
+    }
+
+
+def _norm_settings(norm: Any, what: str, width: int) -> tuple[str, Fraction]:
+    """The kind of a norm and its epsilon, which is taken as the decimal that it is written as."""
+    _expect(norm, what, "LayerNorm", "RMSNorm")
+    if tuple(norm.normalized_shape) != (width,):
+        raise InputError(f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates", "Not read.")
+    if norm.eps is None:
+        raise InputError(f"{what} has no eps, so that it depends on the number format", "Give it one: RMSNorm(d, eps).")
+    return "rms" if _is(norm, "RMSNorm") else "layer", Fraction(str(norm.eps))
+
+
+def _activation(layer: Any, name: str) -> str:
+    """The name of a layer's activation, which is a module or a function of PyTorch."""
+    given: Any = layer.activation
+    options: Mapping[str, Any] = {}
+    if isinstance(given, partial) and not given.args:
+        given, options = given.func, given.keywords
+    home, called = getattr(given, "__module__", None), getattr(given, "__name__", "")
+    if _is(given, "ReLU", "GELU", "SiLU"):
+        _expect(given, f"{name}.activation", "ReLU", "GELU", "SiLU")
+        found, options = type(given).__name__.lower(), {"approximate": getattr(given, "approximate", "none")}
+    elif home in ("torch.nn.functional", "torch._C._nn", "torch") and called in ("relu", "gelu", "silu"):
+        found = called
+    else:
+        told = f"{name}.activation is {called or type(given).__name__}, which is not understood"
+        raise InputError(told, "Read there are relu, gelu and silu: functions of torch.nn.functional, or modules.")
+    tanh = found == "gelu" and options.get("approximate", "none") == "tanh"
+    quick = {1: "relu", 2: "gelu"}.get(getattr(layer, "activation_relu_or_gelu", 0), found)
+    if quick != found:  # PyTorch's fast path goes by what it was when the layer was made
+        told = f"{name}.activation is {found}, and was {quick} when the layer was made"
+        raise InputError(told, "Give the activation to nn.TransformerEncoderLayer: PyTorch may compute either.")
+    return "gelu_tanh" if tanh else found
+
+
+def _state(module: Any, what: str) -> Iterable[tuple[str, NDArray[Any]]]:
+    for name, tensor in module.state_dict().items():
+        yield name, _array(tensor, f"{name} of {what}")
+
+
+def _outside(value: Any, name: str) -> Iterable[tuple[str, NDArray[Any]]]:
+    """The weight [rows, d], and the bias if there is one, of what stands around an encoder."""
+    if not hasattr(value, "state_dict"):
+        yield "weight", _array(value, f"the {name}")
+        return
+    linear = () if name == "positions" else ("Linear",)
+    _expect(value, f"the {name}", "Embedding", *linear)
+    if getattr(value, "max_norm", None) is not None:
+        hint = "PyTorch scales its rows when they are looked up: give the scaled weight."
+        raise InputError(f"the {name} has max_norm {value.max_norm}", hint)
+    weight = _array(value.weight, f"the {name}")
+    bias = getattr(value, "bias", None)
+    if name == "embedding" and _is(value, "Linear"):
+        weight = np.ascontiguousarray(weight.T)  # it is applied to rows of 0 with a single 1
+        if bias is not None:
+            raise InputError("the embedding is an nn.Linear with a bias", "Give the array of its rows.")
+    yield "weight", weight
+    if bias is not None:
+        yield "bias", _array(bias, f"the bias of the {name}")
+
+
+def _array(tensor: Any, what: str) -> NDArray[Any]:
+    """A copy of a tensor or an array, in its dtype, or in float32 (which holds narrower ones) if numpy lacks that."""
+    if not hasattr(tensor, "detach"):
+        return np.array(tensor, order="C")
+    plain = tensor.detach()
+    try:
+        plain = plain.cpu()
+        try:
+            return np.array(plain.numpy(), order="C")
+        except TypeError:
+            return np.array(plain.float().numpy(), order="C")
+    except (TypeError, RuntimeError, NotImplementedError) as error:
+        reason = str(error).strip().split("\n")[0][:200]
+        raise InputError(f"{what}: a tensor that is no plain array of numbers ({reason})", "It is not read.") from None
+
+
+def _plain(value: Any, what: str) -> str | int | Fraction:
+    """The name of a token as JSON has it."""
+    found = value.item() if isinstance(value, np.generic) else value
+    if isinstance(found, float) and np.isfinite(found):
+        return Fraction(repr(found))
+    if not isinstance(found, str | int):
+        raise InputError(f"{what}: {found!r} is neither text nor a number", "Name each by text or a number.")
+    return found

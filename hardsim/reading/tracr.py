@@ -1,0 +1,236 @@
+"""Tracr: models that it assembled from RASP programs, as a folder or as they are in Python.
+
+Source: tracr-pypi 1.0.0, `compiler/assemble.py`, `transformer/model.py` and `transformer/attention.py` (Lindner et al.
+2023, "Tracr: Compiled transformers as a laboratory for interpretability"): attention, then an MLP, both added to the
+residual stream; logits divided by sqrt(key_size); a beginning of sequence in front, to which row 0 of the table of
+positions belongs; the unembedding, which is no parameter, picks the coordinates of the program's output.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hardsim.errors import InputError
+from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Readout, ScoreScale, Token
+from hardsim.network.numbers import Mask
+from hardsim.reading.readout import hold_tokens
+from hardsim.reading.tensors import Settings, Stored, Tensors
+
+CONFIG = "meta.json"
+CATEGORICAL, NUMERICAL = "CategoricalEncoder", "NumericalEncoder"
+WITHIN = Fraction(1, 200)
+"""How far a number may be off where nobody says otherwise: Tracr's own tests allow a relative error of 0.005."""
+ACTIVATIONS = {"relu": Activation.RELU, "silu": Activation.SILU, "gelu": Activation.GELU_NEW}
+"""jax's functions; its gelu is the tanh form unless it is told otherwise."""
+PAD = "compiler_pad"
+UNUSED = ("source", "program", "cases", "max_seq_len")
+"""What is said of a model besides: the encoders and the tables say the same, or nothing depends on it."""
+Missing = "It is no model that tracr-pypi 1.0.0 compiled."
+
+
+def is_tracr(stored: Stored) -> bool:
+    """Whether it is stored as Tracr's models are."""
+    return "residual_labels" in stored.config or "token_embed/embeddings" in stored.tensors
+
+
+def read_tracr(stored: Stored) -> Network:
+    """The network in a folder with `meta.json`.
+
+    Words are read after the beginning of sequence and judged at each symbol: by the largest of the coordinates
+    `LABEL:VALUE` of a categorical output, by the number in the coordinate LABEL of a numerical one.
+
+    Raises:
+        InputError: if a tensor or a setting is missing, wrong or not understood.
+    """
+    settings, weights = stored.settings, stored.weights
+    settings.harmless(*UNUSED)
+    tokens, bos = _tokens(settings)
+    embedding = weights.take("token_embed/embeddings", len(tokens), None, why="a row for each token of the encoder")
+    width = embedding.shape[1]
+    positions = weights.take("pos_embed/embeddings", None, width)
+    config = _part(settings, "config")
+    layers = tuple(_layer(weights, config, number, width) for number in range(config.integer("num_layers", least=0)))
+    outputs, unembedding, numerical = _output(settings, width)
+    alphabet = _alphabet(settings, tokens, bos)
+    config.neutral("layer_norm", False)
+    config.harmless("dropout_rate")
+    for part in (config, settings):
+        part.done()
+    weights.done()
+    readout = Readout(
+        before=() if bos is None else (bos,),
+        at="each",
+        decide="value" if numerical else "argmax",
+        level=WITHIN if numerical else Fraction(0),
+        alphabet=alphabet,
+    )
+    return Network(tokens, embedding, positions, layers, None, unembedding, None, outputs, readout)
+
+
+def _part(settings: Settings, key: str) -> Settings:
+    """An object inside the configuration."""
+    found = settings.value(key)
+    if not isinstance(found, dict):
+        raise settings.error(key, "an object")
+    return Settings(found, f"{settings.where}: {key}")
+
+
+def _map(encoder: Settings) -> tuple[Token, ...]:
+    """The values that an encoder knows, by their numbers."""
+    pairs = encoder.value("map")
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise encoder.error("map", "an array of pairs, a value and its number,")
+    numbered = {number: value for value, number in pairs if isinstance(number, int)}
+    values = [numbered.get(number) for number in range(len(pairs))]
+    if len(numbered) < len(pairs) or not all(isinstance(value, str | int | Fraction) for value in values):
+        raise encoder.error("map", "values that are text, numbers or truths, numbered 0, 1, 2 and so on,")
+    plain = [float(value) if isinstance(value, Fraction) else value for value in values]
+    named = [value for value in plain if isinstance(value, str | int | float)]
+    return hold_tokens(named, len(pairs), lambda told, hint: InputError(f"{encoder.where}: {told}", hint))
+
+
+def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
+    """The vocabulary, and the beginning of sequence if there is one."""
+    encoder, bos = _part(settings, "input_encoder"), settings.value("bos")
+    encoder.neutral("class", CATEGORICAL)
+    tokens = _map(encoder)
+    encoder.done()
+    if bos is not None and bos not in tokens:
+        raise settings.error("bos", "one of the tokens of input_encoder")
+    return tokens, bos
+
+
+def _alphabet(settings: Settings, tokens: tuple[Token, ...], bos: Token | None) -> tuple[Token, ...]:
+    """What words are made of: the vocabulary of the program, or every token but the two that Tracr adds."""
+    vocabulary = settings.value("vocab")
+    if vocabulary is None:
+        return tuple(token for token in tokens if token not in (bos, PAD))
+    by_name = {str(token): token for token in tokens}
+    plain = [float(value) if isinstance(value, Fraction) else value for value in vocabulary]
+    if not isinstance(vocabulary, list) or not vocabulary or not all(str(value) in by_name for value in plain):
+        raise settings.error("vocab", "some of the tokens of input_encoder")
+    return tuple(by_name[str(value)] for value in plain)
+
+
+def _output(settings: Settings, width: int) -> tuple[tuple[Token, ...], Dense, bool]:
+    """The outputs, the coordinates that hold them as an unembedding, and whether they are numbers."""
+    labels = settings.value("residual_labels")
+    if not isinstance(labels, list) or len(labels) != width or len(set(map(str, labels))) != width:
+        raise settings.error("residual_labels", f"a name for each of the {width} coordinates of token_embed/embeddings")
+    label, encoder = settings.text("output_label"), _part(settings, "output_encoder")
+    numerical = encoder.choice("class", {CATEGORICAL: False, NUMERICAL: True})
+    if numerical:
+        encoder.neutral("map", [])
+    outputs: tuple[Token, ...] = (label,) if numerical else _map(encoder)
+    encoder.done()
+    names = [label] if numerical else [f"{label}:{output}" for output in outputs]
+    unembedding = np.zeros((width, len(names)))
+    for place, name in enumerate(names):
+        if name not in labels:
+            raise settings.error("residual_labels", f"the coordinate {name} of the output")
+        unembedding[labels.index(name), place] = 1.0
+    return outputs, unembedding, numerical
+
+
+def _layer(weights: Tensors, config: Settings, number: int, width: int) -> NetworkLayer:
+    """One layer: heads side by side in the columns of query, key and value, and in the rows of linear."""
+    count, size, hidden = (config.integer(key) for key in ("num_heads", "key_size", "mlp_hidden_size"))
+    mask = Mask.FUTURE if config.truth("causal", False) else Mask.NONE
+    place, wide = f"transformer/layer_{number}", count * size
+    why = f"{count} heads of key_size {size}"
+    queries, keys, values = (
+        (weights.take(f"{place}/attn/{name}/w", width, wide, why=why), weights.take(f"{place}/attn/{name}/b", wide))
+        for name in ("query", "key", "value")
+    )
+    linear = weights.take(f"{place}/attn/linear/w", wide, width, why=why)
+    heads = []
+    for head in range(count):
+        part = slice(head * size, (head + 1) * size)
+        cut = {
+            f"{kind}_{name}": array[..., part]
+            for name, pair in (("q", queries), ("k", keys), ("v", values))
+            for kind, array in zip("wb", pair, strict=True)
+        }
+        scale = ScoreScale(Fraction(1), size)
+        heads.append(NetworkHead(f"L{number}H{head}", mask, scale, w_o=linear[part], **cut))
+    mlp = Mlp(
+        config.choice("activation", ACTIVATIONS),
+        w_in=weights.take(f"{place}/mlp/linear_1/w", width, hidden),
+        b_in=weights.take(f"{place}/mlp/linear_1/b", hidden),
+        w_out=weights.take(f"{place}/mlp/linear_2/w", hidden, width),
+        b_out=weights.take(f"{place}/mlp/linear_2/b", width),
+    )
+    return NetworkLayer(tuple(heads), mlp, b_o=weights.take(f"{place}/attn/linear/b", width))
+
+
+# ---- from Python ----
+
+
+def from_tracr(model: Any, program: Any) -> Stored:
+    """What a folder would store of an `AssembledTransformerModel` and the program that it was compiled from.
+
+    Args:
+        model: what Tracr's compiler gave; it is read by its attributes, and neither Tracr nor jax is imported.
+        program: the RASP program, whose label names the output.
+
+    Raises:
+        InputError: naming what is missing, or what cannot be stored.
+    """
+    config, params = _attribute(model, "model_config"), _attribute(model, "params")
+    if not isinstance(params, Mapping):
+        raise InputError("the params of the model are no mapping", Missing)
+    tensors = {f"{module}/{name}": np.asarray(array) for module, held in params.items() for name, array in held.items()}
+    activation = _attribute(config, "activation_function")
+    given, answered = _attribute(model, "input_encoder"), _attribute(model, "output_encoder")
+    apart = (getattr(given, "bos_token", None), getattr(given, "pad_token", None))
+    sizes = {key: _attribute(config, key) for key in ("num_heads", "num_layers", "key_size", "mlp_hidden_size")}
+    stored = {
+        "source": "Tracr",
+        "program": type(program).__name__,
+        "config": {
+            **{key: int(size) for key, size in sizes.items()},
+            "activation": getattr(activation, "__name__", type(activation).__name__),
+            "layer_norm": bool(_attribute(config, "layer_norm")),
+            "causal": bool(_attribute(config, "causal")),
+        },
+        "residual_labels": list(map(str, _attribute(model, "residual_labels"))),
+        "input_encoder": _encoder(given, "input_encoder"),
+        "output_encoder": _encoder(answered, "output_encoder"),
+        "vocab": [value for value, _ in _encoder(given, "input_encoder")["map"] if value not in apart],
+        "bos": getattr(given, "bos_token", None),
+        "output_label": str(_attribute(program, "label")),
+    }
+    digest = hashlib.sha256(repr(sorted(stored.items())).encode())
+    for name, array in sorted(tensors.items()):
+        digest.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
+    return Stored("<tracr>", tensors, stored, CONFIG, None, digest.hexdigest())
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    if not hasattr(thing, name):
+        raise InputError(f"a {type(thing).__name__} has no {name}", Missing)
+    return getattr(thing, name)
+
+
+def _encoder(encoder: Any, what: str) -> dict[str, Any]:
+    """An encoder as the folder has it."""
+    kind = type(encoder).__name__
+    if kind not in (CATEGORICAL, NUMERICAL):
+        raise InputError(f"the {what} is a {kind}, which is not read", Missing)
+    pairs = _attribute(encoder, "encoding_map").items() if kind == CATEGORICAL else ()
+    return {"class": kind, "map": [[_plain(value, what), int(number)] for value, number in pairs]}
+
+
+def _plain(value: Any, what: str) -> str | int | Fraction:
+    """A value as JSON has it."""
+    found = value.item() if isinstance(value, np.generic) else value
+    if isinstance(found, float) and np.isfinite(found):
+        return Fraction(repr(found))
+    if not isinstance(found, str | int):
+        raise InputError(f"the value {found!r} of the {what} is neither text nor a number", Missing)
+    return found

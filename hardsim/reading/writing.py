@@ -1,0 +1,77 @@
+"""The way out: a network as it is stored, written as a folder that is read back as the same network."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from hardsim.errors import InputError
+from hardsim.files import refusing
+from hardsim.reading.tensors import VOCABULARY, WHOLE, Stored
+
+OPTION = "save"
+
+
+def save(stored: Stored, path: str) -> None:
+    """Write a folder with the configuration, the tensors in their stored dtypes and, if there is one, the vocabulary.
+
+    The folder appears whole or not at all: it is made beside its place and renamed.
+
+    Raises:
+        InputError: if something is there already, or it cannot be written.
+    """
+    target = Path(path)
+    if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
+        raise InputError(f"{OPTION}: {path} is there already", "Name a folder that does not exist, or an empty one.")
+    from safetensors.numpy import save as packed
+
+    files = {stored.config_name: json_text(stored.config).encode(), WHOLE: packed(dict(stored.tensors))}
+    if stored.vocabulary is not None:
+        ids = {token: number for number, token in enumerate(stored.vocabulary)}
+        files[VOCABULARY] = json_text(ids).encode()
+    with refusing(path, OPTION):
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.resolve().parent))
+        try:
+            for name, data in files.items():
+                (draft / name).write_bytes(data)
+            mask = os.umask(0)
+            os.umask(mask)
+            draft.chmod(0o777 & ~mask)  # what is made for a moment is private
+            os.replace(draft, target)
+        finally:
+            rmtree(draft, ignore_errors=True)
+
+
+def json_text(value: Any) -> str:
+    """JSON in which a Fraction is the decimal that it is.
+
+    Raises:
+        InputError: for a Fraction that no decimal is.
+    """
+    if isinstance(value, Mapping):
+        members = (f"{json.dumps(str(key), ensure_ascii=False)}: {json_text(one)}" for key, one in value.items())
+        return f"{{{', '.join(members)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(json_text, value))}]"
+    return _decimal(value) if isinstance(value, Fraction) else json.dumps(value, ensure_ascii=False)
+
+
+def _decimal(value: Fraction) -> str:
+    """A number as JSON writes it, with a point: without one it would be read as an integer."""
+    places, rest = 0, value.denominator
+    for prime in (2, 5):
+        count = 0
+        while rest % prime == 0:
+            rest, count = rest // prime, count + 1
+        places = max(places, count)
+    if rest != 1:
+        raise InputError(f"{OPTION}: the number {value} of the configuration is no decimal", "Write it as a decimal.")
+    places = max(places, 1)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"

@@ -1,0 +1,86 @@
+"""Formats are told apart, and what was read is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hardsim.errors import InputError
+from hardsim.reading.folder import FORMATS, described, network_of
+from hardsim.reading.tensors import Stored, read_folder
+from tests.mistakes import raised
+from tests.reading.folders import DATA
+
+
+def test_a_format_that_is_not_known_is_refused() -> None:
+    error = raised(InputError, network_of, Stored("here", {}, {"model_type": "bert"}), match='model_type is "bert"')
+    assert all(form.title in error.hint for form in FORMATS)
+    raised(InputError, network_of, Stored("here", {}, {}), match="here: config.json: its format is not known")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
+def test_one_format_fits(name: str) -> None:
+    stored = read_folder(str(DATA / name))
+    assert [form.title for form in FORMATS if form.fits(stored)] == [network_of(stored)[1]]
+
+
+def said(name: str, **changes: object) -> dict[str, str]:
+    """What is said of a network, by label."""
+    stored = read_folder(str(DATA / name))
+    stored = replace(stored, config=stored.config | changes)
+    rows = described(stored, *network_of(stored))
+    assert len({label for label, _ in rows}) == len(rows)
+    return dict(rows)
+
+
+def test_what_was_read_is_said() -> None:
+    assert said("gpt2") | {"parameters": ""} == {
+        "format": "Hugging Face GPT-2 (GPT2LMHeadModel)",
+        "files": "config.json, model.safetensors",
+        "tensors": "28, all used (28 float32)",
+        "settings": 'activation_function "gelu_new", layer_norm_epsilon 1e-05, scale_attn_weights true, '
+        "scale_attn_by_inverse_layer_idx false, tie_word_embeddings true",
+        "no part in evaluation": "attn_pdrop 0.1, embd_pdrop 0.1, resid_pdrop 0.1",
+        "vocabulary": "token ids",
+        "parameters": "",
+        "score scale": "1/sqrt(3)",
+        "positions": "a table of 10",
+        "unembedding": "the embedding",
+    }
+
+
+def test_other_parts_are_said() -> None:
+    assert said("gpt2-labels")["unembedding"] == "its own"
+    rms = said("hooked-rms")
+    assert rms["format"] == "TransformerLens"
+    assert rms["masks"] == "4 buffers, verified"
+    assert rms["score scale"] == "2/5"
+    assert rms["unembedding"] == "its own, with a bias"
+    assert 'normalization_type "RMS", eps 1e-05, attention_dir "bidirectional"' in rms["settings"]
+    assert "no part in evaluation" not in rms
+    assert "masks" not in said("bridge")
+    assert said("gpt2-bfloat16")["tensors"] == "28, all used (28 bfloat16)"
+    assert said("gpt2-bfloat16")["score scale"] == "1/sqrt(3); 1/2/sqrt(3)"
+    assert said("gpt2", architectures=None)["format"] == "Hugging Face GPT-2"
+    assert "resid_pdrop" not in said("gpt2", resid_pdrop=0)["no part in evaluation"]
+
+
+def test_a_stored_vocabulary_is_said() -> None:
+    stored = replace(read_folder(str(DATA / "gpt2")), vocabulary=tuple("abcde"))
+    assert dict(described(stored, *network_of(stored)))["vocabulary"] == "5 names, stored"
+
+
+def test_a_network_that_was_no_folder_is_described_too() -> None:
+    network, _ = network_of(read_folder(str(DATA / "gpt2")))
+    rows = described(None, network, "network JSON")
+    assert rows[0] == ("format", "network JSON")
+    assert [label for label, _ in rows] == ["format", "parameters", "score scale", "positions", "unembedding"]
+    assert dict(described(None, replace(network, positions=()), "network JSON"))["positions"] == "none"
+
+
+def test_parameters_are_counted() -> None:
+    # d = 6, V = 5, 10 positions, 7 hidden units; of each layer: two norms, c_attn, c_proj and the two of the MLP. The
+    # unembedding is the embedding again. Random entries are not 0.
+    layer = 4 * 6 + 6 * 18 + 18 + 6 * 6 + 6 + 6 * 7 + 7 + 7 * 6 + 6
+    assert said("gpt2")["parameters"] == f"{2 * 5 * 6 + 10 * 6 + 2 * layer + 2 * 6} that are not 0"

@@ -1,0 +1,319 @@
+"""Hugging Face GPT-2: outputs as the library computes them, and everything that is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hardsim.errors import InputError
+from hardsim.network.dense import Activation, Network, Readout, ScoreScale
+from hardsim.network.numbers import Mask
+from hardsim.reading.folder import network_of
+from hardsim.reading.huggingface import read_gpt2
+from hardsim.reading.tensors import Stored, read_folder
+from tests.mistakes import raised
+from tests.reading.folders import DATA, SHARED, difference, library_outputs
+from tests.reading.plain import outputs
+
+TRAINED = ["D2", "ab_d_bc", "majority", "tomita1", "tomita7"]
+LINEAR = 1e-5
+"""How far float32 outputs may be from real ones, relative to the largest."""
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def stored(name: str = "gpt2") -> Stored:
+    """A folder that the library wrote."""
+    return read_folder(str(DATA / name))
+
+
+def changed(found: Stored, tensors: Change = dict, config: Change = dict) -> Stored:
+    """The same with copies of its tensors and its configuration that are changed in place."""
+    arrays, settings = dict(found.tensors), dict(found.config)
+    tensors(arrays)
+    config(settings)
+    return replace(found, tensors=arrays, config=settings)
+
+
+def configured(found: Stored | None = None, /, **settings: Any) -> Stored:
+    """The same with other settings."""
+    return changed(found or stored(), config=lambda config: config.update(settings))
+
+
+def with_tensors(found: Stored | None = None, /, **arrays: Any) -> Stored:
+    """The same with other tensors; `__` in a name stands for a dot."""
+    return changed(found or stored(), lambda t: t.update({k.replace("__", "."): a for k, a in arrays.items()}))
+
+
+def refused(found: Stored, match: str) -> None:
+    """It is refused, with a hint."""
+    assert raised(InputError, read_gpt2, found, match=match).hint
+
+
+# ---- what is computed ----
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gpt2-own-head", "gpt2-bfloat16", "gpt2-parts", "gpt2-labels"])
+def test_outputs_are_those_of_the_library(name: str) -> None:
+    network, title = network_of(stored(name))
+    assert title == "Hugging Face GPT-2"
+    for ids, expected in library_outputs(name):
+        assert difference(network, ids, expected) < LINEAR
+
+
+def plain_gpt2(tensors: dict[str, NDArray[Any]], heads: int, ids: list[int]) -> NDArray[Any]:
+    """The logits of a GPT-2 with gelu_new, from its raw tensors: Radford et al. 2019, in float64."""
+    t = {name.removeprefix("transformer."): array.astype(float) for name, array in tensors.items()}
+
+    def norm(x: NDArray[Any], name: str) -> NDArray[Any]:
+        spread = np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
+        return np.asarray((x - x.mean(axis=-1, keepdims=True)) / spread * t[f"{name}.weight"] + t[f"{name}.bias"])
+
+    def conv(x: NDArray[Any], name: str) -> NDArray[Any]:
+        return np.asarray(x @ t[f"{name}.weight"] + t[f"{name}.bias"])
+
+    x = t["wte.weight"][ids] + t["wpe.weight"][: len(ids)]
+    for layer in range(sum(name.endswith("ln_1.weight") for name in t)):
+        h = f"h.{layer}"
+        q, k, v = np.split(conv(norm(x, f"{h}.ln_1"), f"{h}.attn.c_attn"), 3, axis=-1)
+        parts = []
+        for a, b, c in zip(*(np.split(m, heads, axis=-1) for m in (q, k, v)), strict=True):
+            scores = np.where(np.tri(len(ids)) > 0, a @ b.T / np.sqrt(a.shape[1]), -np.inf)
+            weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+            parts.append(weights / weights.sum(axis=-1, keepdims=True) @ c)
+        x = x + conv(np.concatenate(parts, axis=-1), f"{h}.attn.c_proj")
+        hidden = conv(norm(x, f"{h}.ln_2"), f"{h}.mlp.c_fc")
+        hidden = hidden / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (hidden + 0.044715 * hidden**3)))
+        x = x + conv(hidden, f"{h}.mlp.c_proj")
+    return np.asarray(norm(x, "ln_f") @ t["wte.weight"].T)
+
+
+@pytest.mark.skipif(not (SHARED / "trained").is_dir(), reason="the trained networks lie beside the project")
+@pytest.mark.parametrize("name", TRAINED)
+def test_trained_networks_compute_what_their_tensors_say(name: str) -> None:
+    found = read_folder(str(SHARED / "trained" / name))
+    network = read_gpt2(found)
+    symbols = np.random.default_rng(7)
+    for size in (1, 2, 30, len(network.positions)):
+        ids = symbols.integers(0, len(network.tokens), size).tolist()
+        assert difference(network, ids, plain_gpt2(found.tensors, int(found.config["n_head"]), ids)) < 1e-12
+
+
+@pytest.mark.skipif(not (SHARED / "trained").is_dir(), reason="the trained networks lie beside the project")
+def test_a_trained_network_is_right_about_its_language() -> None:
+    # tomita1 is 1*: after <bos> (id 2) and 1 (id 1) twice, 1 and <eos> (id 4) may come next, 0 may not; <pad> never.
+    network = read_gpt2(read_folder(str(SHARED / "trained" / "tomita1")))
+    assert [float(logit) > 0 for logit in outputs(network, [2, 1, 1])[-1][[0, 1, 4, 5]]] == [False, True, True, False]
+
+
+# ---- what is said of it ----
+
+
+def test_a_language_model_is_judged_by_its_largest_output_at_each_position() -> None:
+    network = read_gpt2(stored())
+    assert network.tokens == network.outputs == ("0", "1", "2", "3", "4")
+    assert network.readout == Readout(at="each", decide="argmax")
+    assert network.longest == 10
+    assert [head.name for head in network.heads] == ["L0H0", "L0H1", "L1H0", "L1H1"]
+    assert {(head.mask, head.scale) for head in network.heads} == {(Mask.FUTURE, ScoreScale(Fraction(1), 3))}
+    norm = network.layers[0].norm_1
+    assert norm is not None
+    assert norm.epsilon == Fraction(1, 100000)
+    assert np.array_equal(network.unembedding, network.embedding.T)
+
+
+def test_a_vocabulary_names_tokens_and_outputs() -> None:
+    network = read_gpt2(replace(stored(), vocabulary=tuple("abcde")))
+    assert network.tokens == network.outputs == tuple("abcde")
+    refused(replace(stored(), vocabulary=tuple("abcd")), "names 4 tokens, and the network has 5")
+
+
+def test_scales_of_scores() -> None:
+    def scales(**settings: object) -> list[ScoreScale]:
+        return [head.scale for head in read_gpt2(configured(**settings)).heads[::2]]
+
+    assert scales(scale_attn_weights=False) == [ScoreScale(), ScoreScale()]
+    both = scales(scale_attn_by_inverse_layer_idx=True)
+    assert both == [ScoreScale(Fraction(1), 3), ScoreScale(Fraction(1, 2), 3)]
+    half = scales(scale_attn_by_inverse_layer_idx=True, scale_attn_weights=False)
+    assert half == [ScoreScale(), ScoreScale(Fraction(1, 2))]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("gelu", Activation.GELU),
+        ("gelu_python", Activation.GELU),
+        ("gelu_new", Activation.GELU_NEW),
+        ("gelu_pytorch_tanh", Activation.GELU_NEW),
+        ("relu", Activation.RELU),
+        ("silu", Activation.SILU),
+        ("swish", Activation.SILU),
+    ],
+)
+def test_activations(name: str, kind: Activation) -> None:
+    mlp = read_gpt2(configured(activation_function=name)).layers[1].mlp
+    assert mlp is not None
+    assert mlp.activation is kind
+
+
+def bare(found: Stored) -> Stored:
+    """The same without the prefix of the language model around it."""
+    arrays = {name.removeprefix("transformer."): array for name, array in found.tensors.items()}
+    return replace(found, tensors=arrays, config=found.config | {"architectures": ["GPT2Model"]})
+
+
+def test_names_without_the_prefix_mean_the_same() -> None:
+    network = read_gpt2(bare(stored()))
+    ids, expected = library_outputs("gpt2")[-1]
+    assert difference(network, ids, expected) < LINEAR
+
+
+def test_sizes_by_their_general_names_mean_the_same() -> None:
+    names = {"n_embd": "hidden_size", "n_positions": "max_position_embeddings", "n_head": "num_attention_heads"}
+    names["n_layer"] = "num_hidden_layers"
+
+    def rename(config: dict[str, Any]) -> None:
+        for old, new in names.items():
+            config[new] = config.pop(old)
+
+    network = read_gpt2(changed(stored(), config=rename))
+    ids, expected = library_outputs("gpt2")[-1]
+    assert difference(network, ids, expected) < LINEAR
+    refused(configured(hidden_size=8), "hidden_size is 8, which is not read")
+
+
+def test_a_classifier_is_judged_at_the_last_position() -> None:
+    network = read_gpt2(stored("gpt2-labels"))
+    assert network.outputs == ("no", "yes", "odd")
+    # Its padding is token 4: the library would judge what stands before it.
+    assert network.readout == Readout(at="last", decide="argmax", alphabet=("0", "1", "2", "3"))
+    assert read_gpt2(configured(stored("gpt2-labels"), pad_token_id=None)).readout == Readout(decide="argmax")
+    assert read_gpt2(configured(stored("gpt2-labels"), pad_token_id=-1)).readout == Readout(decide="argmax")
+    assert read_gpt2(configured(stored("gpt2-labels"), id2label=None)).outputs == ("0", "1", "2")
+    several = configured(stored("gpt2-labels"), problem_type="multi_label_classification", pad_token_id=None)
+    assert read_gpt2(several).readout == Readout(decide="above")
+
+
+def test_one_label_makes_an_acceptor() -> None:
+    found = configured(with_tensors(stored("gpt2-labels"), score__weight=np.ones((1, 6))), id2label={"0": "accepted"})
+    network = read_gpt2(found)
+    assert network.outputs == ("accepted",)
+    assert network.readout == Readout(at="last", decide="above", level=Fraction(0), alphabet=("0", "1", "2", "3"))
+
+
+def test_labels_of_tokens_have_a_bias() -> None:
+    head = {"classifier__weight": np.eye(2, 6), "classifier__bias": np.array([0.5, -0.5])}
+    network = read_gpt2(with_tensors(**head))
+    assert network.outputs == ("0", "1")
+    assert network.readout == Readout(at="each", decide="argmax")
+    assert network.unembedding_bias is not None
+    assert network.unembedding_bias.tolist() == [0.5, -0.5]
+    assert np.array_equal(network.unembedding, np.eye(6, 2))
+
+
+def test_buffers_of_masks_are_used() -> None:
+    mask, filler = np.tri(10, dtype=np.uint8)[None, None], np.array(-1e4, np.float32)
+    found = with_tensors(transformer__h__0__attn__bias=mask, transformer__h__1__attn__masked_bias=filler)
+    assert isinstance(read_gpt2(found), Network)
+    refused(with_tensors(transformer__h__0__attn__bias=mask[..., ::-1]), r"h\.0\.attn\.bias is not the causal mask")
+    refused(with_tensors(transformer__h__1__attn__masked_bias=np.zeros(())), r"attn\.masked_bias is not one number")
+
+
+def test_settings_of_training_and_running_change_nothing() -> None:
+    more = {"resid_pdrop": Fraction(1, 2), "torch_dtype": "float16", "task_specific_params": {"x": 1}, "n_ctx": 10}
+    more |= {"reorder_and_upcast_attn": True, "pruned_heads": {}, "eos_token_id": [1, 2], "unheard_of": False}
+    ids, expected = library_outputs("gpt2")[-1]
+    assert difference(read_gpt2(configured(**more)), ids, expected) < LINEAR
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"activation_function": "quick_gelu"}, 'activation_function is "quick_gelu", which is not read'),
+        ({"activation_function": "gelu_fast"}, 'activation_function is "gelu_fast", which is not read'),
+        ({"add_cross_attention": True}, "add_cross_attention is true, which is not read"),
+        ({"is_encoder_decoder": True}, "is_encoder_decoder is true, which is not read"),
+        ({"tie_encoder_decoder": True}, "tie_encoder_decoder is true, which is not read"),
+        ({"pruned_heads": {"0": [1]}}, "pruned_heads is"),
+        ({"quantization_config": {"bits": 8}}, "a setting that is not understood: quantization_config"),
+        ({"rope_parameters": {"rope_theta": 1}}, "a setting that is not understood: rope_parameters"),
+        ({"sliding_window": 4}, r"a setting that is not understood: sliding_window \(4\)"),
+        ({"auto_map": {"AutoModel": "x.Y"}}, "a setting that is not understood: auto_map"),
+        ({"vocab_size": None}, "vocab_size is null: an integer"),
+        ({"n_head": 4}, "n_head is 4: a divisor of n_embd, 6, is needed"),
+        ({"n_head": 0}, "n_head is 0: an integer that is at least 1"),
+        ({"n_ctx": 8}, "n_ctx is 8, which is not read"),
+        ({"n_layer": 3}, r"the tensor transformer\.h\.2\.attn\.c_attn\.weight is missing"),
+        ({"n_layer": 1}, r"tensors that are not understood: .*transformer\.h\.1\.mlp\.c_fc\.weight"),
+        ({"n_inner": 8}, r"c_fc\.weight has the shape \[6, 7\], not \[6, 8\] \(n_inner, or 4 n_embd\)"),
+        ({"n_inner": None}, r"has the shape \[6, 7\], not \[6, 24\]"),
+        ({"vocab_size": 6}, r"wte\.weight has the shape \[5, 6\], not \[6, 6\] \(vocab_size, n_embd\)"),
+        ({"n_positions": 12}, r"wpe\.weight has the shape \[10, 6\], not \[12, 6\] \(n_positions, n_embd\)"),
+        ({"layer_norm_epsilon": -1}, "layer_norm_epsilon is -1: a number that is at least 0"),
+        ({"layer_norm_epsilon": "x"}, 'layer_norm_epsilon is "x": a number'),
+        ({"scale_attn_weights": "yes"}, 'scale_attn_weights is "yes": true or false'),
+        ({"tie_word_embeddings": False}, r"lm_head\.weight is missing, and tie_word_embeddings is false"),
+        ({"architectures": ["GPT2ForSequenceClassification"]}, r"the tensor score\.weight is missing"),
+        ({"architectures": ["GPT2ForTokenClassification"]}, r"the tensor classifier\.weight is missing"),
+        ({"model_type": "gpt_neo"}, 'model_type is "gpt_neo", which is not read'),
+    ],
+)
+def test_settings_are_refused(settings: dict[str, object], said: str) -> None:
+    refused(configured(**settings), said)
+
+
+def test_other_tensors_are_refused() -> None:
+    summary = {
+        "multiple_choice_head__summary__weight": np.ones((1, 6)),
+        "multiple_choice_head__summary__bias": np.ones(1),
+    }
+    refused(with_tensors(**summary), r"not understood: multiple_choice_head\.summary\.weight, multiple_choice_head\.")
+    refused(with_tensors(qa_outputs__weight=np.ones((2, 6))), r"not understood: qa_outputs\.weight")
+    refused(with_tensors(lm_head__bias=np.ones(5)), r"not understood: lm_head\.bias")
+    both = {"score__weight": np.ones((2, 6)), "lm_head__weight": stored().tensors["transformer.wte.weight"]}
+    refused(with_tensors(**both), r"not understood: lm_head\.weight")
+    refused(with_tensors(wte__weight=np.ones((5, 6))), r"not understood: wte\.weight")
+
+
+def test_a_missing_tensor_is_named() -> None:
+    for found in (stored(), stored("gpt2-own-head"), bare(stored())):
+        for name in found.tensors:
+            arrays = {other: array for other, array in found.tensors.items() if other != name}
+            said = f"lm_head.weight is missing|the tensor {name} is missing"
+            refused(replace(found, tensors=arrays), said)
+
+
+def test_an_unembedding_is_tied_or_its_own() -> None:
+    embedding = stored().tensors["transformer.wte.weight"]
+    read_gpt2(with_tensors(lm_head__weight=embedding))
+    refused(with_tensors(lm_head__weight=embedding + 1), r"lm_head\.weight is not wte\.weight")
+    own = read_gpt2(configured(with_tensors(lm_head__weight=embedding + 1), tie_word_embeddings=False))
+    assert np.array_equal(own.unembedding, (embedding + 1).astype(float).T)
+
+
+@pytest.mark.parametrize(
+    "labels", [{"0": "a"}, {"0": "a", "1": "a", "2": "b"}, {"0": 1, "1": 2, "2": 3}, ["a", "b", "c"]]
+)
+def test_labels_must_name_the_outputs(labels: object) -> None:
+    refused(configured(stored("gpt2-labels"), id2label=labels), "id2label is .*: an object with 3 different labels")
+
+
+def test_the_number_of_labels_must_be_right() -> None:
+    assert len(read_gpt2(configured(stored("gpt2-labels"), num_labels=3)).outputs) == 3
+    refused(configured(stored("gpt2-labels"), num_labels=2), "num_labels is 2, which is not read")
+
+
+def test_weights_must_be_numbers() -> None:
+    broken = stored().tensors["transformer.ln_f.weight"].copy()
+    broken[2] = np.nan
+    refused(with_tensors(transformer__ln_f__weight=broken), r"transformer\.ln_f\.weight holds nan at \[2\]")

@@ -1,0 +1,197 @@
+"""Dense networks in balls and mpmath: against each other, against plain floats by the definition, at any precision."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import erf, exp, pi, sqrt, tanh
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+from hardsim.errors import Undecided
+from hardsim.network.dense import Activation, Network, NetworkLayer, Norm
+from hardsim.network.numbers import Mask
+from hardsim.run.ball import BallArithmetic
+from hardsim.run.dense_exact import DenseBalls, DenseForward, sees
+from hardsim.run.mp import MpArithmetic
+from tests.dense_networks import SEEN, Shape, made
+
+M = 5
+KINDS = list(product(Activation, ("layer", "rms", None), (False, True), SEEN, (False, True)))
+FUNCTIONS = {
+    Activation.RELU: lambda x: max(x, 0.0),
+    Activation.GELU: lambda x: x * (1 + erf(x / sqrt(2))) / 2,
+    Activation.GELU_NEW: lambda x: x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2,
+    Activation.SILU: lambda x: x / (1 + exp(-x)),
+}
+
+
+def floats(array: Any) -> Any:
+    """The nearest floats; 0 for what is not there."""
+    return 0.0 if array is None else np.asarray(array, dtype=np.float64)
+
+
+def normed(norm: Norm | None, x: Any) -> Any:
+    """A norm by its definition."""
+    if norm is None:
+        return x
+    c = x - x.mean(axis=1, keepdims=True) if norm.kind == "layer" else x
+    y = c / np.sqrt((c**2).mean(axis=1, keepdims=True) + float(norm.epsilon))
+    return y * (1.0 if norm.weight is None else floats(norm.weight)) + floats(norm.bias)
+
+
+def attended(layer: NetworkLayer, y: Any) -> Any:
+    """What heads add, query by query."""
+    found = np.zeros_like(y) + floats(layer.b_o)
+    for head in layer.heads:
+        q, k, v = (
+            y @ floats(weight) + floats(bias)
+            for weight, bias in ((head.w_q, head.b_q), (head.w_k, head.b_k), (head.w_v, head.b_v))
+        )
+        for query in range(len(y)):
+            keys = {Mask.FUTURE: slice(0, query + 1), Mask.PAST: slice(query, None), Mask.NONE: slice(None)}[head.mask]
+            logits = k[keys] @ q[query] * float(head.scale.factor) / sqrt(head.scale.root)
+            weights = np.exp(logits - logits.max())
+            found[query] += weights @ v[keys] / weights.sum() @ floats(head.w_o)
+    return found
+
+
+def plain(network: Network, n: int, tokens: list[int]) -> Any:
+    """All outputs in numpy's floats, by the definition in network/dense.py."""
+    x = floats(network.embedding)[tokens] + floats(network.encoding(n))
+    for layer in network.layers:
+        if layer.attends:
+            added = attended(layer, x if layer.post else normed(layer.norm_1, x))
+            x = normed(layer.norm_1, x + added) if layer.post else x + added
+        if layer.mlp is not None:
+            y = (x if layer.post else normed(layer.norm_2, x)) @ floats(layer.mlp.w_in) + floats(layer.mlp.b_in)
+            hidden = np.vectorize(FUNCTIONS[layer.mlp.activation])(y)
+            x = x + hidden @ floats(layer.mlp.w_out) + floats(layer.mlp.b_out)
+            x = normed(layer.norm_2, x) if layer.post else x
+    return normed(network.final, x) @ floats(network.unembedding) + floats(network.unembedding_bias)
+
+
+def compare(network: Network, tokens: list[int]) -> None:
+    """Balls hold what mpmath finds, and the plain pass is near."""
+    n, balls, numbers = len(tokens) - network.readout.length(0), BallArithmetic(300), MpArithmetic(60)
+    rows = DenseForward(network, balls).run(n, tokens, range(len(tokens)))
+    other = DenseForward(network, numbers).run(n, tokens, range(len(tokens)))
+    near = plain(network, n, tokens)
+    with ctx.workprec(300):
+        for place, row in enumerate(rows):
+            for out, value in enumerate(row):
+                assert value.rad() < 1e-60
+                assert abs(value - arb(numbers.context.nstr(other[place][out], 70))) < 1e-45
+                assert abs(float(value.mid()) - near[place, out]) < 1e-9 * (1 + np.abs(near).max())
+
+
+@pytest.mark.parametrize("activation", list(Activation))
+@pytest.mark.parametrize("post", [False, True])
+def test_balls_mpmath_and_plain_floats_agree(activation: Activation, post: bool) -> None:
+    compare(made(activation=activation, post=post), [0, 3, 1, 2, 2])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("norm", ["layer", "rms", None])
+def test_every_kind_agrees(norm: Any) -> None:
+    for seed, (activation, kind, post, mask, fractions) in enumerate(KINDS):
+        if kind == norm:
+            shape = Shape(activation=activation, norm=norm, post=post, mask=mask, fractions=fractions)
+            tokens = np.random.default_rng(seed).integers(0, 4, size=4).tolist()
+            compare(made(shape, seed, biases=seed % 3 > 0), tokens)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"d": 1, "norm": None}, {"mlp": 0}, {"heads": 0}, {"heads": 0, "biases": False}, {"layers": 0}, {"rows": None}],
+    ids=str,
+)
+def test_parts_may_be_missing(changes: dict[str, Any]) -> None:
+    compare(made(**changes), [1, 0, 2])
+
+
+def test_numbers_are_those_of_the_definition() -> None:
+    """One coordinate, no layers: ((3/7) (2/7) + 5/7) exactly, where an arithmetic can."""
+    network = made(d=1, layers=0, norm=None, fractions=True, rows=None, outputs=1, vocabulary=1)
+    parts = [np.array([[Fraction(k, 7)]], dtype=object) for k in (3, 2, 5)]
+    network = replace(network, embedding=parts[0], unembedding=parts[1], unembedding_bias=parts[2][0])
+    ((value,),) = DenseForward(network, BallArithmetic(200)).run(1, [0], [0])
+    with ctx.workprec(400):
+        assert (value * 49).contains(41)
+        assert (value * 49).rad() < 1e-55
+
+
+@pytest.mark.parametrize("post", [False, True])
+def test_places_are_those_asked_for(post: bool) -> None:
+    for layers in (0, 2):
+        forward = DenseForward(made(layers=layers, post=post), BallArithmetic(200))
+        every = forward.run(6, [0, 1, 2, 3, 0, 1], range(6))
+        some = forward.run(6, [0, 1, 2, 3, 0, 1], [4, 1])
+        assert all(
+            a.overlaps(b)
+            for one, place in zip(some, (4, 1), strict=True)
+            for a, b in zip(one, every[place], strict=True)
+        )
+        assert len(some) == 2
+
+
+def test_logits_are_those_of_the_definition() -> None:
+    network = made(mask=Mask.PAST, layers=1)
+    (layer,) = network.layers
+    y = normed(layer.norm_1, floats(network.embedding)[[2, 0, 3]] + floats(network.encoding(3)))
+    found = list(DenseForward(network, BallArithmetic(100)).attention(3, [2, 0, 3]))
+    assert [(number, head) for number, head, _ in found] == [(0, head) for head in layer.heads]
+    for _, head, rows in found:
+        q, k = y @ head.w_q + head.b_q, y @ head.w_k + head.b_k
+        near = q @ k.T * float(head.scale.factor) / sqrt(head.scale.root)
+        for query, key in product(range(3), range(3)):
+            score = rows[query][key]
+            assert (score is None) == (key < query)
+            assert score is None or abs(float(score.mid()) - near[query, key]) < 1e-12
+
+
+def test_every_query_sees_itself() -> None:
+    assert all(sees(mask, 2, 2) for mask in SEEN)
+    assert [[sees(mask, 1, key) for key in (0, 2)] for mask in SEEN] == [[True, False], [True, True], [False, True]]
+
+
+# ---- as many bits as an answer needs ----
+
+
+def test_bits_double_until_it_is_settled() -> None:
+    network, radii = made(), []
+
+    def settled(rows: list[list[arb]]) -> bool:
+        radii.append(float(rows[0][0].rad()))
+        return radii[-1] < 1e-200
+
+    rows, bits = DenseBalls(network).run(3, [0, 1, 2], [2], settled)
+    assert bits == 96 * 8  # 10^-200 needs 665 bits, and some are lost
+    assert len(radii) == 4
+    assert rows[0][0].rad() < 1e-200
+    assert DenseBalls(network).run(3, [0, 1, 2], [2], lambda rows: True)[1] == 96
+
+
+def test_what_is_not_settled_at_the_limit_is_undecided() -> None:
+    tried = []
+
+    def settled(rows: list[list[arb]]) -> bool:
+        tried.append(ctx.prec)
+        return False
+
+    with pytest.raises(Undecided, match="t0 t1 is undecided: with 500 bits"):
+        DenseBalls(made(), limit=500).run(2, [0, 1], [1], settled)
+    assert tried == [96, 192, 384, 500]
+    assert ctx.prec == 53
+    with pytest.raises(Undecided, match=r"\(60 tokens\) is undecided: with 96 bits"):
+        DenseBalls(made(rows=60, layers=0), limit=96).run(60, [0] * 60, [1], lambda rows: False)
+
+
+def test_a_variance_of_nothing_is_never_settled() -> None:
+    network = replace(made(layers=0, rows=None), embedding=np.full((4, 8), 3.0), final=Norm("layer", Fraction(0)))
+    with pytest.raises(Undecided):
+        DenseBalls(network, limit=200).run(1, [0], [0], lambda rows: all(value.is_finite() for value in rows[0]))
