@@ -101,7 +101,8 @@ def network_alone(given: Input, request: Request) -> Foreign:
         InputError: if it is none, or an option is for what is compiled.
     """
     if given.foreign is None:
-        told = f"{given.name} is {KINDS[given.kind]}, whose heads are declared: of other networks they are found"
+        told = f"{given.name} is {KINDS[given.kind]}, whose heads are declared"
+        told += "; heads are found of networks that others made"
         raise InputError(told, "`hardsim show` says what each of its heads is for.")
     request.hold_stored(given)
     return given.network(request.options()[0])
@@ -371,10 +372,12 @@ class Alike:
             own, places = tables
             queries = np.arange(m)[None, :, None]
             numbers = own[which[:, :, None], queries, which[:, None, :]] * m
-            return numbers + places[which[:, :, None], queries, np.arange(m)[None, None, :]]
+            found: Integers = numbers + places[which[:, :, None], queries, np.arange(m)[None, None, :]]
+            return found
         vectors, encoding = network.embedding[self.used], network.encoding(n)
         at = np.zeros(m, dtype=np.int64) if encoding is None else classes(encoding)
-        return (classes(vectors)[which] * m + at)[:, None, :]
+        alike: Integers = (classes(vectors)[which] * m + at)[:, None, :]
+        return alike
 
     def _tables(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
         """What tokens, and what positions, add to the logit, by the query's token and position: (tokens, m, tokens) and
