@@ -24,6 +24,7 @@ A method takes the options of the command of its name, with the same defaults, a
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -96,6 +97,7 @@ from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
 from hardsim.network.dense import JudgedAt
 from hardsim.program.regimes import REGIMES
+from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
@@ -235,7 +237,8 @@ class Model:
     def network(self) -> ModelFacts | None:
         """The network in numbers; None of a formula that is compiled only when it is asked about, and of a program for
         which there is no construction."""
-        return None if self._input.made is None else self._input.made.facts
+        made = self._input.foreign or self._input.made
+        return None if made is None else made.facts
 
     def __repr__(self) -> str:
         return visible(f"<hardsim.Model {self.name}: {', '.join(text for _, text in self._shown())}>")
@@ -658,28 +661,32 @@ class Model:
     # ---- as a file ----
 
     def to_json(self) -> str:
-        """The text of the `model.json` or `.ahat.json`, exact rationals and all.
+        """The text of the `model.json` or `.ahat.json`, exact rationals and all; of a network that others made that of
+        `hardsim-network` JSON.
 
         Raises:
             hardsim.errors.InputError: if it is a formula or program, which is no network yet.
         """
+        if self._input.foreign is not None and not self._input.document:
+            return json.dumps(network_json(self._input.foreign.network), ensure_ascii=False) + "\n"
         if not self._input.document:
             raise InputError(f"{self.name} is not compiled, so it has no JSON", "Compile it first: .compile().")
         return self._input.document
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which appears whole or not at all; `load` opens it if it is called `*.json`. A network
-        that was read from a folder, or taken from a library, becomes a folder.
+        that was read from a folder, or taken from a library, becomes a folder, or JSON if the name ends like that.
 
         Raises:
             hardsim.errors.InputError: if it is not compiled, or the file or folder cannot be written, or is the one
                 that was read.
         """
-        if self._input.stored is not None:
+        name = _path(path, "save takes a path,")
+        if self._input.stored is not None and not name.endswith(".json"):
             with _in_python():
-                save(self._input.stored, _path(path, "save takes a path,"))
+                save(self._input.stored, name)
             return
-        text, name = self.to_json(), _path(path, "save takes a path,")
+        text = self.to_json()
         with _sink(name, "save", "For its text: print(model.to_json()).") as target:
             target.spare(located(self.name))
             target.write(text)

@@ -166,7 +166,7 @@ class NetworkEngine:
         self.floats = DenseFloat(network) if engine in (AUTO, FLOAT64) else None
         self.digits = dps or DIGITS_OF_MPMATH
         self.observed = DenseForward(network, MpArithmetic(self.digits)) if engine == MPMATH else None
-        self.exact = DenseBalls(network)
+        self.exact = DenseBalls(network, least=0 if dps is None else int(dps / LOG_2) + 1)
 
     def enclosures(self, words: Sequence[Word], places: Sequence[int]) -> tuple[Ends, Ends] | None:
         """Ends in float64 of the outputs on words of one length; None where float64 is not asked, or not to be
