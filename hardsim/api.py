@@ -24,6 +24,7 @@ A method takes the options of the command of its name, with the same defaults, a
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -56,7 +57,7 @@ from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.foreign import Asked, Foreign, NetworkJudge
-from hardsim.checking.heads import HeadsResult, heads_of
+from hardsim.checking.heads import HeadsResult, heads_of, network_alone
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
     CRASP,
@@ -65,8 +66,6 @@ from hardsim.checking.open import (
     SUFFIXES,
     Input,
     Semantics,
-    hold_stored,
-    network_alone,
     of_document,
     of_formula,
     of_network,
@@ -98,6 +97,7 @@ from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import check_word, parse_word
 from hardsim.network.dense import JudgedAt
 from hardsim.program.regimes import REGIMES
+from hardsim.reading.network_json import network_json
 from hardsim.reading.readout import reread
 from hardsim.reading.tensors import is_network_folder
 from hardsim.reading.torch import from_torch as taken_from_torch
@@ -237,7 +237,8 @@ class Model:
     def network(self) -> ModelFacts | None:
         """The network in numbers; None of a formula that is compiled only when it is asked about, and of a program for
         which there is no construction."""
-        return None if self._input.made is None else self._input.made.facts
+        made = self._input.foreign or self._input.made
+        return None if made is None else made.facts
 
     def __repr__(self) -> str:
         return visible(f"<hardsim.Model {self.name}: {', '.join(text for _, text in self._shown())}>")
@@ -313,9 +314,7 @@ class Model:
                     staff.join()
                 subject = asked.target()
                 asked.precision(subject, request.max_n)
-                options, update = replace(asked_of(request, subject), words=_given(words, subject)), _update(progress)
-                if options.words:
-                    options = replace(options, max_n=max(map(len, options.words)))
+                options, update = _options(request, subject, words), _update(progress)
                 with remembering(kept, subject.name, subject.regime) as memory:
                     result = memory.result
                     if result is None:
@@ -662,28 +661,32 @@ class Model:
     # ---- as a file ----
 
     def to_json(self) -> str:
-        """The text of the `model.json` or `.ahat.json`, exact rationals and all.
+        """The text of the `model.json` or `.ahat.json`, exact rationals and all; of a network that others made that of
+        `hardsim-network` JSON.
 
         Raises:
             hardsim.errors.InputError: if it is a formula or program, which is no network yet.
         """
+        if self._input.foreign is not None and not self._input.document:
+            return json.dumps(network_json(self._input.foreign.network), ensure_ascii=False) + "\n"
         if not self._input.document:
             raise InputError(f"{self.name} is not compiled, so it has no JSON", "Compile it first: .compile().")
         return self._input.document
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which appears whole or not at all; `load` opens it if it is called `*.json`. A network
-        that was read from a folder, or taken from a library, becomes a folder.
+        that was read from a folder, or taken from a library, becomes a folder, or JSON if the name ends like that.
 
         Raises:
             hardsim.errors.InputError: if it is not compiled, or the file or folder cannot be written, or is the one
                 that was read.
         """
-        if self._input.stored is not None:
+        name = _path(path, "save takes a path,")
+        if self._input.stored is not None and not name.endswith(".json"):
             with _in_python():
-                save(self._input.stored, _path(path, "save takes a path,"))
+                save(self._input.stored, name)
             return
-        text, name = self.to_json(), _path(path, "save takes a path,")
+        text = self.to_json()
         with _sink(name, "save", "For its text: print(model.to_json()).") as target:
             target.spare(located(self.name))
             target.write(text)
@@ -716,7 +719,7 @@ class Model:
                 for text in notes:
                     remark(text)
             if given.foreign is not None:
-                hold_stored(given, request)
+                request.hold_stored(given)
             yield _Asked(given, request, options, remark)
 
 
@@ -812,6 +815,12 @@ def _hold_here(request: Request, function: bool, words: bool) -> None:
         raise InputError(f"--resume: {what} is not known to a later run", "Leave out --resume.")
     if function and (request.backend != "local" or (request.workers or 1) > 1):
         raise InputError("a function is asked in this process, by one worker", "Leave out --workers and --backend.")
+
+
+def _options(request: Request, subject: Target, words: Iterable[str | Iterable[Any]] | None) -> CheckOptions:
+    """Which words are tried, and how: those given, or as many as are asked for."""
+    options, found = asked_of(request, subject), _given(words, subject)
+    return options if found is None else replace(options, words=found, max_n=max(map(len, found)))
 
 
 def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tuple[Word, ...] | None:

@@ -29,6 +29,8 @@ import numpy as np
 from hardsim.checking.campaign import CheckOptions, Deciding, Progress, Report, lengths_of, plan_of, requested
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, to_the_report
+from hardsim.checking.open import KINDS, Input
+from hardsim.checking.options import Request
 from hardsim.checking.result import (
     InputDigest,
     InputKind,
@@ -43,7 +45,7 @@ from hardsim.checking.result import (
     Word,
     count,
 )
-from hardsim.errors import Undecided
+from hardsim.errors import InputError, Undecided
 from hardsim.network.dense import Dense, Network, NetworkHead
 from hardsim.network.numbers import Mask
 from hardsim.records import Lower, Natural, Record, one_of, short, written
@@ -55,8 +57,8 @@ CELLS = 2**19
 """Numbers in an array of a batch of words: four megabytes."""
 REMEMBERED = 2**22
 """Queries, of all heads, that are kept until classes are inferred from them."""
-MOST_PRODUCTS = 20_000
-"""Products of rationals that are computed for a length, to know which keys are equal."""
+MOST_PRODUCTS = 100_000
+"""Products of rationals that are computed to know which logits are equal."""
 EVEN = 0.01
 """How far the weights of a uniform head may be from the same, relatively."""
 
@@ -90,6 +92,20 @@ Place: TypeAlias = Annotated[Natural, "A position among all tokens that are read
 
 
 # ---- the result ----
+
+
+def network_alone(given: Input, request: Request) -> Foreign:
+    """A network that others made, read as was asked for.
+
+    Raises:
+        InputError: if it is none, or an option is for what is compiled.
+    """
+    if given.foreign is None:
+        told = f"{given.name} is {KINDS[given.kind]}, whose heads are declared"
+        told += "; heads are found of networks that others made"
+        raise InputError(told, "`hardsim show` says what each of its heads is for.")
+    request.hold_stored(given)
+    return given.network(request.options()[0])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -151,8 +167,8 @@ class HeadPattern(Record):
     ties: Natural
     """Queries whose argmax is not certain: float64 does not tell several keys apart."""
     exact_ties: Natural
-    """Of these, the queries whose largest logits certainly are equal: what the head reads of the keys is the same. Of
-    other ties it is not known whether they are exact."""
+    """Of these, the queries whose largest logits certainly are equal, as real numbers. Of other ties it is not known
+    whether they are exact."""
     tie: HeadTie | None
     """The first tie; None: there is none."""
     lengths: tuple[HeadLength, ...]
@@ -327,41 +343,76 @@ def rows(logits: Floats, slip: Floats, seen: Booleans) -> HeadRows:
 
 
 class Alike:
-    """Which keys certainly are the same to a head: all where its queries, or keys, are made of nothing; at the first
-    layer, without a norm before it, those made of equal vectors; at later ones those of equal tokens at equal
-    positions, if every earlier head sees every position, so that equal vectors stay equal."""
+    """Which keys certainly have the same logit from a query: all where queries, or keys, are made of nothing; at the
+    first layer, without a norm before it, those whose tokens and whose positions add the same to it, in rationals; at
+    later ones, or where that is much work, those of equal tokens at equal positions, if every earlier head sees every
+    position, so that equal vectors stay equal."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
+        readout = network.readout
+        named = (*readout.before, *network.symbols, *readout.after)
+        self.used = np.array(sorted({network.ids[str(token)] for token in named}), dtype=np.int64)
+        """The token ids of all words."""
+        self._known: dict[tuple[int, int], tuple[Integers, Integers] | None] = {}
 
     def kinds(self, layer: int, head: NetworkHead, n: int, tokens: Integers) -> Integers | None:
-        """A number for each position, (words, m): where it is the same the keys are the same. None: unknown."""
-        network = self.network
+        """Numbers (words, queries, keys), or with one query for all: where it is the same in a row the logits are the
+        same. None: unknown."""
+        network, m = self.network, tokens.shape[1]
         asks = head.w_q.any() or (head.b_q is not None and head.b_q.any())
         if not (asks and head.w_k.any()):
-            return np.zeros(tokens.shape, dtype=np.int64)
+            return np.zeros((len(tokens), 1, m), dtype=np.int64)
         earlier = [other for one in network.layers[:layer] for other in one.heads]
         if any(other.mask is not Mask.NONE for other in earlier):
             return None
-        here, encoding = network.layers[layer], network.encoding(n)
-        some, which = np.unique(tokens, return_inverse=True)
-        own, places = network.embedding[some], np.zeros((tokens.shape[1], 0)) if encoding is None else encoding
-        if layer == 0 and (here.post or here.norm_1 is None):
-            own, places = made_of(own, head.w_k), places if encoding is None else made_of(places, head.w_k)
-        numbers = classes(places)
-        return classes(own)[which.reshape(tokens.shape)] * (int(numbers.max()) + 1) + numbers[None, :]
+        here, which = network.layers[layer], np.searchsorted(self.used, tokens)
+        tables = self._tables(head, n, m) if layer == 0 and (here.post or here.norm_1 is None) else None
+        if tables is not None:
+            own, places = tables
+            queries = np.arange(m)[None, :, None]
+            numbers = own[which[:, :, None], queries, which[:, None, :]] * m
+            found: Integers = numbers + places[which[:, :, None], queries, np.arange(m)[None, None, :]]
+            return found
+        vectors, encoding = network.embedding[self.used], network.encoding(n)
+        at = np.zeros(m, dtype=np.int64) if encoding is None else classes(encoding)
+        alike: Integers = (classes(vectors)[which] * m + at)[:, None, :]
+        return alike
+
+    def _tables(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
+        """What tokens, and what positions, add to the logit, by the query's token and position: (tokens, m, tokens) and
+        (tokens, m, m), equal numbers for equal terms. None: it is too much work."""
+        key = id(head), n
+        if key not in self._known:
+            if any(length != n for _, length in self._known):
+                self._known.clear()
+            self._known[key] = self._made(head, n, m)
+        return self._known[key]
+
+    def _made(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
+        size, width = len(self.used), head.w_k.shape[1]
+        if (size + m) * max(self.network.dimension * width, (size + m) * width, size * m) > MOST_PRODUCTS:
+            return None
+        encoding = self.network.encoding(n)
+        parts = [self.network.embedding[self.used], np.zeros((m, self.network.dimension))]
+        parts[1] = parts[1] if encoding is None else encoding
+        asked = [product(part, head.w_q) for part in parts]
+        bias = np.zeros((1, width)) if head.b_q is None else head.b_q[None, :]
+        keys = np.concatenate([product(part, head.w_k) for part in parts]).T
+        token, place, always = (product(part, keys) for part in (*asked, bias))
+        rows = [[token[t] + place[p] + always[0] for p in range(m)] for t in range(size)]
+        own = [[classes(row[:size, None]) for row in some] for some in rows]
+        return np.array(own), np.array([[classes(row[size:, None]) for row in some] for some in rows])
 
 
-def made_of(vectors: Dense, weight: Dense) -> Dense:
-    """The product, exactly, if that is little work; otherwise the coordinates that it is made of."""
-    used = [k for k, row in enumerate(weight) if row.any()]
-    vectors, weight = vectors[:, used], weight[used]
-    if np.count_nonzero(vectors) * weight.shape[1] > MOST_PRODUCTS:
-        return vectors
-    found = np.full((len(vectors), weight.shape[1]), Fraction(0), dtype=object)
-    exact = np.array([[Fraction(value) for value in row] for row in weight.tolist()], dtype=object)
-    for place, k in np.argwhere(vectors != 0).tolist():
-        found[place] += Fraction(vectors[place, k]) * exact[k]
+def product(left: Dense, right: Dense) -> Dense:
+    """The product of two matrices in rationals."""
+    found = np.full((left.shape[0], right.shape[1]), Fraction(0), dtype=object)
+    rows = [[(k, Fraction(value)) for k, value in enumerate(row) if value] for row in right.tolist()]
+    for place, k in np.argwhere(left != 0).tolist():
+        factor = Fraction(left[place, k])
+        for column, value in rows[k]:
+            found[place, column] += factor * value
     return found
 
 
@@ -445,8 +496,8 @@ class HeadTally:
         loose = ~found.certain & counted
         here.ties += int(loose.sum())
         if alike is not None and loose.any():
-            low = np.where(found.near, alike[:, None, :], np.iinfo(np.int64).max).min(axis=2)
-            high = np.where(found.near, alike[:, None, :], -1).max(axis=2)
+            low = np.where(found.near, alike, np.iinfo(np.int64).max).min(axis=2)
+            high = np.where(found.near, alike, -1).max(axis=2)
             self.exact += int((loose & (low == high)).sum())
         if self.tie is None and loose.any():
             word, query = np.argwhere(loose)[0].tolist()

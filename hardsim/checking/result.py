@@ -597,7 +597,8 @@ class EvalResult(Record):
     @property
     def summary(self) -> str:
         """How many words, and on how many of them the answers agree."""
-        counted = [sum(word.agree is agree for word in self.words) for agree in (True, False, None)]
+        counted = [sum(word.agree is agree for word in self.words) for agree in (True, False)]
+        counted.append(sum(word.agree is None and not (word.places and word.decided) for word in self.words))
         parts = [plural(len(self.words), "word"), f"{counted[0]} {'agrees' if counted[0] == 1 else 'agree'}"]
         parts.append(f"{counted[1]} {'mismatch' if counted[1] == 1 else 'mismatches'}")
         parts += [f"{counted[2]} undecided"] * bool(counted[2]) + ["interrupted"] * self.partial

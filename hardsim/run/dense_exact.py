@@ -202,11 +202,11 @@ def _sums(left: list[Row], right: list[Row]) -> list[Row]:
 
 
 class DenseBalls:
-    """A network in balls, with as many bits as an answer needs: 96, then twice as many until it is settled, up to
-    `limit`."""
+    """A network in balls, with as many bits as an answer needs: 96 or `least`, then twice as many until it is settled,
+    up to `limit`, or four times `least` if that is more."""
 
-    def __init__(self, network: Network, limit: int = LIMIT_BITS) -> None:
-        self.network, self.limit = network, limit
+    def __init__(self, network: Network, limit: int = LIMIT_BITS, least: int = 0) -> None:
+        self.network, self.least, self.limit = network, max(least, BITS), max(limit, 4 * least)
         self._passes: dict[int, DenseForward] = {}
 
     def run(
@@ -217,7 +217,7 @@ class DenseBalls:
         Raises:
             Undecided: if `settled` is not content at the limit.
         """
-        bits = min(BITS, self.limit)
+        bits = min(self.least, self.limit)
         while True:
             forward = self._passes.setdefault(bits, DenseForward(self.network, BallArithmetic(bits)))
             rows = forward.run(n, tokens, places)
