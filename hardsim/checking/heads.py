@@ -355,11 +355,13 @@ class Alike:
         if tables is not None:
             own, places = tables
             queries = np.arange(m)[None, :, None]
-            numbers = own[which[:, :, None], queries, which[:, None, :]] * m
-            return numbers + places[which[:, :, None], queries, np.arange(m)[None, None, :]]
+            numbers: Integers = own[which[:, :, None], queries, which[:, None, :]] * m
+            numbers += places[which[:, :, None], queries, np.arange(m)[None, None, :]]
+            return numbers
         vectors, encoding = network.embedding[self.used], network.encoding(n)
         at = np.zeros(m, dtype=np.int64) if encoding is None else classes(encoding)
-        return (classes(vectors)[which] * m + at)[:, None, :]
+        alike: Integers = (classes(vectors)[which] * m + at)[:, None, :]
+        return alike
 
     def _tables(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
         """What tokens, and what positions, add to the logit, by the query's token and position: (tokens, m, tokens) and

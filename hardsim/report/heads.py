@@ -19,7 +19,7 @@ def print_heads(screen: Screen, result: HeadsResult, alphabet: Sequence[str]) ->
     """A row for each head, then the first tie of each that has one."""
     whole = [one for one in result.tried if one.exhaustive]
     reach = f"all up to length {len(whole)}" if whole and len(whole) == whole[-1].n else ""
-    longest = f"of length 1 to {result.tried[-1].n}" if result.tried else ""
+    longest = f"of length {result.tried[0].n} to {result.tried[-1].n}" if result.tried else ""
     told = ", ".join(filter(None, [f"{plural(result.words, 'word')} {longest}".rstrip(), reach]))
     screen.head(
         result.input,
