@@ -28,6 +28,7 @@ DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
 SLOW := $(VENV)/.installed-slow
 BENCH := $(VENV)/.installed-bench
+FOREIGN := $(VENV)-foreign
 DESCRIPTION := pyproject.toml $(CONSTRAINTS)
 TORCH := $(shell sed -n 's/^bench = \["\(.*\)"\]$$/\1/p' pyproject.toml)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -56,8 +57,9 @@ lint: $(DEV) ## ruff (rules and format), mypy --strict, and the canonical form o
 bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMULAS, MAX_N, BOUND_FLAGS)
 	$(BIN)/hardsim bound --gap $(FORMULAS) --max-n $(MAX_N) $(BOUND_FLAGS)
 
-slow: $(SLOW) ## the slow tests: longer lengths, new random examples, clusters; about 20 minutes on two idle processors
+slow: $(SLOW) $(FOREIGN)/.installed ## the slow tests: longer lengths, new random examples, clusters, other libraries; half an hour on two idle processors
 	$(PYTEST) -m slow --hypothesis-profile new --no-cov
+	$(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow --hypothesis-profile new --no-cov tests/reading
 
 bench: $(BENCH) ## measure costs beside their targets (BENCH_FLAGS), twelve minutes; the numbers go to BENCH_JSON too
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
@@ -81,7 +83,7 @@ format: $(DEV) ## format the code, apply ruff's safe fixes, and write what is sh
 	$(BIN)/hardsim fmt --write formulas
 
 clean: ## remove .venv, builds and caches
-	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(FOREIGN) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find hardsim benchmarks docs tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CREATED):
@@ -106,6 +108,12 @@ $(DOCS): $(CREATED) $(DESCRIPTION)
 
 $(SLOW): $(DEV)
 	$(PIP) --no-build-isolation -e '.[dev,ray]'
+	@touch $@
+
+# What networks that others made are read from and held against wants older versions of some of what is pinned.
+$(FOREIGN)/.installed: $(CREATED) $(DESCRIPTION)
+	$(PYTHON) -m venv $(FOREIGN)
+	$(FOREIGN)/bin/python -m pip --disable-pip-version-check install --quiet -e '.[dev,foreign]'
 	@touch $@
 
 # Without what torch depends on: that would replace mpmath by an older one, and tensors need none of it. Where torch

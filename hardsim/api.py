@@ -56,7 +56,7 @@ from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
 from hardsim.checking.foreign import Asked, Foreign, NetworkJudge
-from hardsim.checking.heads import HeadsResult, heads_of
+from hardsim.checking.heads import HeadsResult, heads_of, network_alone
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
     CRASP,
@@ -65,8 +65,6 @@ from hardsim.checking.open import (
     SUFFIXES,
     Input,
     Semantics,
-    hold_stored,
-    network_alone,
     of_document,
     of_formula,
     of_network,
@@ -313,9 +311,7 @@ class Model:
                     staff.join()
                 subject = asked.target()
                 asked.precision(subject, request.max_n)
-                options, update = replace(asked_of(request, subject), words=_given(words, subject)), _update(progress)
-                if options.words:
-                    options = replace(options, max_n=max(map(len, options.words)))
+                options, update = _options(request, subject, words), _update(progress)
                 with remembering(kept, subject.name, subject.regime) as memory:
                     result = memory.result
                     if result is None:
@@ -716,7 +712,7 @@ class Model:
                 for text in notes:
                     remark(text)
             if given.foreign is not None:
-                hold_stored(given, request)
+                request.hold_stored(given)
             yield _Asked(given, request, options, remark)
 
 
@@ -812,6 +808,12 @@ def _hold_here(request: Request, function: bool, words: bool) -> None:
         raise InputError(f"--resume: {what} is not known to a later run", "Leave out --resume.")
     if function and (request.backend != "local" or (request.workers or 1) > 1):
         raise InputError("a function is asked in this process, by one worker", "Leave out --workers and --backend.")
+
+
+def _options(request: Request, subject: Target, words: Iterable[str | Iterable[Any]] | None) -> CheckOptions:
+    """Which words are tried, and how: those given, or as many as are asked for."""
+    options, found = asked_of(request, subject), _given(words, subject)
+    return options if found is None else replace(options, words=found, max_n=max(map(len, found)))
 
 
 def _given(words: Iterable[str | Iterable[Any]] | None, subject: Target) -> tuple[Word, ...] | None:

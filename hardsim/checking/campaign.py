@@ -392,7 +392,7 @@ class _Campaign:
                     yield Shard(shard.n, shard.words[done:]) if done else shard
 
         subject, dps, engine = self.subject, self.options.dps, self.options.engine
-        job = Job(NetworkJudge, (subject, dps, engine))
+        job = Job(network_judge, (subject, dps, engine))
         if isinstance(subject, Subject):
             job = Job(Judges, (subject, prepared, dps, engine))
         with closing(self.crew.run(job, left())) as parts:
@@ -610,6 +610,12 @@ class Judges:
             self.judge = Judge(self.subject, self.prepared.program, self.plan, self.dps, self.engine)
         assert self.judge is not None
         return self.plan, self.judge(shard)
+
+
+def network_judge(subject: Foreign, dps: int | None, engine: str) -> Callable[[Shard], tuple[None, Tally]]:
+    """The same of a network that others made."""
+    judge = NetworkJudge(subject, dps, engine)
+    return lambda shard: (None, judge.tally(shard.words))
 
 
 # ---- the rows ----

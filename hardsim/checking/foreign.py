@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from hardsim.checking.engines import FLOAT_DIGITS, MARGIN
-from hardsim.checking.execution import Shard
 from hardsim.checking.result import (
     AUTO,
     BALL,
@@ -149,7 +148,7 @@ class Foreign(Target):
 
 
 @dataclass(frozen=True)
-class Found:
+class OutputBounds:
     """What is known of the outputs of a word at its places, (1, places, outputs), and by which arithmetic."""
 
     low: Ends
@@ -189,17 +188,17 @@ class NetworkEngine:
             high = np.where(near, mid, np.nextafter(mid + rad, inf))
         return np.where(known, low, -inf), np.where(known, high, inf)
 
-    def alone(self, word: Word, places: Sequence[int], settled: Callable[[Ends, Ends], bool]) -> Found | None:
+    def alone(self, word: Word, places: Sequence[int], settled: Callable[[Ends, Ends], bool]) -> OutputBounds | None:
         """The same of one word, in rationals: with as many bits as settle it, None where none do, or in mpmath."""
         tokens = self.subject.network.read(word)
         if self.observed is not None:
             low, high = _ends(self.observed.run(len(word), tokens, places))
-            return Found(low, high, MPMATH, self.digits)
+            return OutputBounds(low, high, MPMATH, self.digits)
         try:
             rows, bits = self.exact.run(len(word), tokens, places, lambda rows: _settled(rows, settled))
         except Undecided:
             return None
-        return Found(*_ends(rows), BALL, int(bits * LOG_2))
+        return OutputBounds(*_ends(rows), BALL, int(bits * LOG_2))
 
 
 def _settled(rows: Sequence[Sequence[Any]], settled: Callable[[Ends, Ends], bool]) -> bool:
@@ -225,9 +224,6 @@ class NetworkJudge:
     def __init__(self, subject: Foreign, dps: int | None = None, engine: str = AUTO) -> None:
         self.subject, self.rule = subject, subject.rule
         self.engine = NetworkEngine(subject, engine, dps)
-
-    def __call__(self, shard: Shard) -> tuple[None, Tally]:
-        return None, self.tally(shard.words)
 
     def tally(self, words: Sequence[Word]) -> Tally:
         """What is found on words of one length."""
@@ -258,7 +254,7 @@ class NetworkJudge:
                 tally.extremes[MARGIN] = margins
             tally.soft_mismatches = int(found.wrong.sum())
             for place in np.flatnonzero(found.wrong).tolist():
-                part = Found(ends[0][[place]], ends[1][[place]], FLOAT64, FLOAT_DIGITS)
+                part = OutputBounds(ends[0][[place]], ends[1][[place]], FLOAT64, FLOAT_DIGITS)
                 one = self._mismatch(words[place], raws[place], part, listed)
                 tally.mismatch = first_of(tally.mismatch, one, order)
             left = np.flatnonzero(~sure).tolist()
@@ -294,7 +290,7 @@ class NetworkJudge:
             one = self._mismatch(word, raw, found, listed)
             tally.mismatch = first_of(tally.mismatch, one, self.subject.alphabet)
 
-    def _mismatch(self, word: Word, raw: Any, found: Found, listed: bool) -> Mismatch:
+    def _mismatch(self, word: Word, raw: Any, found: OutputBounds, listed: bool) -> Mismatch:
         said = [self.rule.answer(low, high) for low, high in zip(found.low[0], found.high[0], strict=True)]
         wishes = [told(one) for one in (raw if listed else [raw])]
         kept = [said[place] if wish is not None else None for place, wish in enumerate(wishes)]
@@ -321,7 +317,7 @@ class NetworkJudge:
 
         ends, found = self.engine.enclosures([word], places), None
         if ends is not None:
-            found = Found(*ends, FLOAT64, FLOAT_DIGITS)
+            found = OutputBounds(*ends, FLOAT64, FLOAT_DIGITS)
         if found is None or (not settled(found.low, found.high) and self.engine.engine == AUTO):
             found = self.engine.alone(word, places, settled) or found
         if found is None:

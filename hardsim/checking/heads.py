@@ -29,6 +29,8 @@ import numpy as np
 from hardsim.checking.campaign import CheckOptions, Deciding, Progress, Report, lengths_of, plan_of, requested
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, to_the_report
+from hardsim.checking.open import KINDS, Input
+from hardsim.checking.options import Request
 from hardsim.checking.result import (
     InputDigest,
     InputKind,
@@ -43,7 +45,7 @@ from hardsim.checking.result import (
     Word,
     count,
 )
-from hardsim.errors import Undecided
+from hardsim.errors import InputError, Undecided
 from hardsim.network.dense import Dense, Network, NetworkHead
 from hardsim.network.numbers import Mask
 from hardsim.records import Lower, Natural, Record, one_of, short, written
@@ -90,6 +92,19 @@ Place: TypeAlias = Annotated[Natural, "A position among all tokens that are read
 
 
 # ---- the result ----
+
+
+def network_alone(given: Input, request: Request) -> Foreign:
+    """A network that others made, read as was asked for.
+
+    Raises:
+        InputError: if it is none, or an option is for what is compiled.
+    """
+    if given.foreign is None:
+        told = f"{given.name} is {KINDS[given.kind]}, whose heads are declared: of other networks they are found"
+        raise InputError(told, "`hardsim show` says what each of its heads is for.")
+    request.hold_stored(given)
+    return given.network(request.options()[0])
 
 
 @dataclass(frozen=True, slots=True, repr=False)

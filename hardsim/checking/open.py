@@ -14,7 +14,6 @@ from typing import Any, cast
 
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.foreign import Foreign, judging
-from hardsim.checking.options import Request
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, lower
@@ -225,35 +224,6 @@ KINDS: dict[Opened, str] = {
     "re": "a regular expression",
     "network": "a network that others made",
 }
-COMPILED = "regime beta tau single_head counting epsilon"
-"""The options of what is compiled, which have no meaning for a network that others made."""
-
-
-def hold_stored(given: Input, request: Request) -> None:
-    """Refuse options of what is compiled for a network that others made.
-
-    Raises:
-        InputError: naming them.
-    """
-    named = request.given(COMPILED).replace("_", "-")
-    if named:
-        told = f"{given.name} is {KINDS['network']}, which is taken as it is: {named} does not apply"
-        raise InputError(told, f"Leave out {named}.")
-
-
-def network_alone(given: Input, request: Request) -> Foreign:
-    """A network that others made, read as was asked for.
-
-    Raises:
-        InputError: if it is none, or an option is for what is compiled.
-    """
-    if given.foreign is None:
-        told = (
-            f"{given.name} is {KINDS[given.kind]}, whose heads are declared: heads are found of networks that others "
-        )
-        raise InputError(f"{told}made", "`hardsim show` says what each of its heads is for.")
-    hold_stored(given, request)
-    return given.network(request.options()[0])
 
 
 def named_function(function: Callable[..., Any]) -> str:

@@ -45,6 +45,9 @@ DECIDING = f"{TRIED} engine dps {MODEL} epsilon against dialect"
 """The options of a model, those of the words that are tried, and all that decide what a check finds: one can be gone on
 from with the same ones alone."""
 
+COMPILED = "regime beta tau single_head counting epsilon"
+"""The options of what is compiled, which have no meaning for a network that others made."""
+
 TEXT, JSON = "text", "json"
 FORMATS = (TEXT, JSON, "junit", "github", "sarif")
 """What standard output may be: tables, the JSON document, or what other programs read."""
@@ -254,6 +257,17 @@ class Request:
         named = ", ".join(name for name, meant in asked.items() if meant)
         told = "the temperature of a hard-attention model is that of Theorem 26 (--epsilon), or yours (--tau)"
         return f"{named}: for formulas; {told}" if named else None
+
+    def hold_stored(self, given: Input) -> None:
+        """Refuse options of what is compiled for a network that others made, which is taken as it is.
+
+        Raises:
+            InputError: naming them.
+        """
+        named = self.given(COMPILED).replace("_", "-")
+        if named:
+            told = f"{given.name} is a network that others made, which is taken as it is: {named} does not apply"
+            raise InputError(told, f"Leave out {named}.")
 
     def softening(self) -> str | None:
         """A remark on options that say how softmax is made sharp, where none is made; None if there are none."""

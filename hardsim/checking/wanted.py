@@ -49,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Judgement:
     """Of words: whether everything that is judged certainly is right, whether something certainly is wrong, and bounds
     of the margin."""
 
@@ -133,7 +133,7 @@ class Rule:
 
     # ---- what is found ----
 
-    def compare(self, low: Ends, high: Ends, wanted: Wanted) -> Compared:
+    def compare(self, low: Ends, high: Ends, wanted: Wanted) -> Judgement:
         """Hold enclosures of the outputs against what is wanted."""
         exact = low.dtype == object
         if self.readout.decide == "argmax":
@@ -142,7 +142,7 @@ class Rule:
             by = _value if self.readout.decide == "value" else _above
             found = by(low, high, wanted, self.readout.level, exact)
         right, wrong, least, most = (part.reshape(len(low), -1) for part in found)
-        return Compared(right.all(axis=1), wrong.any(axis=1), least.min(axis=1), most.min(axis=1))
+        return Judgement(right.all(axis=1), wrong.any(axis=1), least.min(axis=1), most.min(axis=1))
 
     def answer(self, low: Sequence[Any], high: Sequence[Any]) -> str | None:
         """What the outputs at one place certainly say, as text; None where they do not."""

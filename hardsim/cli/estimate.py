@@ -23,7 +23,7 @@ from rich.progress import Progress as RichProgress
 from hardsim.checking import campaign
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
 from hardsim.checking.execution import Answer, Shard
-from hardsim.checking.foreign import Foreign, NetworkJudge
+from hardsim.checking.foreign import Foreign
 from hardsim.checking.result import AUTO, FLOAT64, Word
 from hardsim.checking.sharpening import plan_length, prepare_words
 from hardsim.checking.subject import Subject, Target
@@ -184,7 +184,7 @@ def check_cost(subject: Target, options: CheckOptions) -> Cost | None:
     def run(words: list[Word]) -> None:
         n = len(words[0])
         if isinstance(subject, Foreign):
-            known[:] = known or [NetworkJudge(subject, options.dps, options.engine)]
+            known[:] = known or [campaign.network_judge(subject, options.dps, options.engine)]
             known[0](Shard(n, tuple(words)))
             return
         assert isinstance(subject, Subject)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from hardsim.checking.campaign import Progress, tried_of
 from hardsim.checking.foreign import Foreign
-from hardsim.checking.heads import heads_of
+from hardsim.checking.heads import heads_of, network_alone
 from hardsim.checking.interrupts import held
-from hardsim.checking.open import network_alone
 from hardsim.checking.options import Request
 from hardsim.cli.estimate import Bar, bar
 from hardsim.cli.session import Session, session

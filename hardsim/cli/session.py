@@ -18,16 +18,14 @@ from hardsim.checking.engines import few_digits
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible, settle_signals
 from hardsim.checking.open import (
-    COMPILED,
     Input,
     Semantics,
     declares,
     expand_paths,
-    hold_stored,
     read_expression,
     read_input,
 )
-from hardsim.checking.options import ALL, JSON, TEXT, Request
+from hardsim.checking.options import ALL, COMPILED, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
 from hardsim.checking.subject import Subject
 from hardsim.cli import streams
@@ -341,7 +339,7 @@ class Session:
         if named and len(self.names) > 1:
             self.remark(given.name, None, f"{named}: for what is compiled, and so not for this network", tell=note)
         else:
-            hold_stored(given, self.request)
+            self.request.hold_stored(given)
 
     def all(
         self,

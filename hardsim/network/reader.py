@@ -19,6 +19,34 @@ V = TypeVar("V")
 RATIONAL = re.compile(r"-?\d{1,2000}(/(?=\d{1,2000}$)0*[1-9]\d*)?", re.ASCII)
 SHOWN = 60
 """Characters of a found value that an error shows."""
+LARGEST_POWER = 400
+"""Digits of a decimal that is read exactly, and the largest power of ten in it."""
+ADVICE = "Correct the file, or make it again with `hardsim compile`."
+
+
+class Decimal(float):
+    """A number of JSON with a point or a power of ten, and the text that it is: 0.1 is 1/10 for who reads that."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Decimal:
+        """The number of a text."""
+        found = super().__new__(cls, text)
+        found.text = text
+        return found
+
+
+def exact_number(value: Any) -> Rational | None:
+    """The number that an integer, a decimal, or a rational as text is; None for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and RATIONAL.fullmatch(value):
+        return plain(Fraction(value))
+    if not isinstance(value, Decimal):
+        return None
+    power = value.text.lower().partition("e")[2]
+    small = len(value.text) <= LARGEST_POWER and (not power or abs(int(power)) <= LARGEST_POWER)
+    return plain(Fraction(value.text)) if small else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +72,8 @@ class Reader:
     value: Any
     name: str
     path: str = ""
+    advice: str = ADVICE
+    """What to do about whatever is wrong."""
 
     def error(self, expected: str, question: str = "") -> InputError:
         """What was expected here, and what was found; and whether something was meant, as a question."""
@@ -51,9 +81,8 @@ class Reader:
 
     def refusal(self, reason: str, question: str = "") -> InputError:
         """What is wrong here."""
-        advice = "Correct the file, or make it again with `hardsim compile`."
         place = self.path or "the top level"
-        return InputError(f"{self.name}: at {place}: {reason}", f"{question} {advice}".strip())
+        return InputError(f"{self.name}: at {place}: {reason}", f"{question} {self.advice}".strip())
 
     def refusals(self) -> Iterator[InputError]:
         """What is wrong with a document in which something stands that is no value, the first first."""
@@ -73,7 +102,7 @@ class Reader:
             raise self.error("an object")
         if key not in self.value:
             raise self.error(f"an object with the key '{key}'")
-        return Reader(self.value[key], self.name, f"{self.path}{_step(key, bool(self.path))}")
+        return Reader(self.value[key], self.name, f"{self.path}{_step(key, bool(self.path))}", self.advice)
 
     def has(self, key: str) -> bool:
         """Whether a member is there and not null."""
@@ -104,7 +133,7 @@ class Reader:
         if not isinstance(self.value, list) or (length is not None and len(self.value) != length):
             raise self.error("an array" if length is None else f"an array of {length}")
         for index, value in enumerate(self.value):
-            yield Reader(value, self.name, f"{self.path}[{index}]")
+            yield Reader(value, self.name, f"{self.path}[{index}]", self.advice)
 
     def text(self) -> str:
         """A string."""
@@ -136,6 +165,13 @@ class Reader:
         if not isinstance(self.value, str) or not RATIONAL.fullmatch(self.value):
             raise self.error('a rational as a string such as "3" or "-1/2"')
         return plain(Fraction(self.value))
+
+    def number(self) -> Rational:
+        """A number: an integer, a decimal, taken as it is written, or a rational as a string."""
+        found = exact_number(self.value)
+        if found is None:
+            raise self.error(f'a number: 3, 0.1 or "1/3", of at most {LARGEST_POWER} digits')
+        return found
 
     def arith(self, variables: tuple[str, ...] = ("i", "n")) -> Arith:
         """An expression in i and n."""

@@ -287,10 +287,11 @@ def _read_encoding(data: Reader, names: Names, users: Users | None, bos: bool) -
     return index, value
 
 
-def hold_encoding(data: Reader, value: PositionFunction, bos: bool) -> None:
-    """Try a position encoding at short lengths: a division by zero shows before anything runs."""
+def hold_encoding(data: Reader, value: PositionFunction, before: int, after: int = 0) -> None:
+    """Try a position encoding at short lengths, also where so many tokens stand before and after a word: a division by
+    zero shows before anything runs."""
     for n in PROBED:
-        for i in range(0 if bos else 1, n + 1):
+        for i in range(1 - before, n + after + 1):
             try:
                 value.evaluate(i=i, n=n)
             except OutOfRange:

@@ -27,7 +27,7 @@ from hardsim.network import store
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import AttentionHead, Matrix, Schedule, Transformer, rows_of
 from hardsim.network.numbers import BOS, ONE, Rational
-from hardsim.network.reader import Reader, Refused, shown
+from hardsim.network.reader import Decimal, Reader, Refused, shown
 from hardsim.program.model import Affine, Encoding, Head, Kind, Letter, Program, ProgramLayer, Unit, Weighting
 from hardsim.program.sharpness import Budget
 
@@ -124,7 +124,10 @@ def read_json(data: bytes, path: str) -> Reader:
     try:
         text = data.decode("utf-8-sig")
         value = json.loads(
-            text, object_pairs_hook=members, parse_constant=lambda found: refuse(f"{found} is no number of JSON")
+            text,
+            object_pairs_hook=members,
+            parse_float=Decimal,
+            parse_constant=lambda found: refuse(f"{found} is no number of JSON"),
         )
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}", hint=REWRITE) from None

@@ -113,11 +113,19 @@ def reread(
         found = replace(network, tokens=named, outputs=named if same else network.outputs, readout=readout)
     readout = readout_of(input, at, decide, found.tokens, found.outputs, found.readout)
     if alphabet is not None:
-        if not alphabet or len(set(map(str, alphabet))) < len(alphabet):
-            raise InputError("an alphabet has at least one symbol, and each once", "Name some of the tokens.")
-        chosen = tuple(one_of(str(one), found.tokens, "token", InputError) for one in alphabet)
-        readout = replace(readout, alphabet=chosen)
+        readout = replace(readout, alphabet=hold_alphabet(alphabet, found.tokens, InputError))
     return replace(found, readout=readout)
+
+
+def hold_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wrong) -> tuple[Token, ...]:
+    """Those tokens that words are made of.
+
+    Raises:
+        InputError: made by `error`, saying what is wrong.
+    """
+    if not alphabet or len(set(map(str, alphabet))) < len(alphabet):
+        raise error("an alphabet has at least one symbol, and each once", "Name some of the tokens.")
+    return tuple(one_of(str(one), tokens, "token", error) for one in alphabet)
 
 
 def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "token") -> tuple[Token, ...]:

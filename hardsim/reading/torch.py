@@ -92,14 +92,15 @@ def read_torch(stored: Stored) -> Network:
     settings, weights = stored.settings, stored.weights
     settings.neutral("model_type", MODEL_TYPE)
     settings.harmless(*TRAINING)
-    embedding = weights.take(settings.text("embedding", "embedding.weight"), None, None)
     start = _start(settings, weights)
-    encoder = _encoder(settings, weights, start, embedding.shape[1])
+    encoder = _encoder(settings, weights, start)
+    why = "the width of the encoder"
+    embedding = weights.take(settings.text("embedding", "embedding.weight"), None, encoder.width, why=why)
     layers = tuple(_layer(weights, encoder, number) for number in range(len(encoder.starts)))
     final = _final(settings, weights, start, encoder)
     positions = _positions(settings, weights, encoder.width)
     named = settings.text("unembedding", "unembedding.weight")
-    unembedding = weights.take(named, None, encoder.width, why="the width of the embedding")
+    unembedding = weights.take(named, None, encoder.width, why=why)
     tokens = _tokens(settings, stored, len(embedding))
     bias = _bias(settings, weights, named, len(unembedding))
     outputs, readout = _readout(settings, tokens, len(unembedding))
@@ -126,12 +127,12 @@ def _start(settings: Settings, weights: Tensors) -> str:
     return found[0]
 
 
-def _encoder(settings: Settings, weights: Tensors, start: str, width: int) -> _Encoder:
-    heads = settings.integer("nhead")
-    if width % heads:
-        raise settings.error("nhead", f"a divisor of the width {width} of the embedding")
-    settings.neutral("d_model", width)
+def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
     starts = _layers(weights, start)
+    width, heads = weights.shape(starts[0] + FIRST)[-1], settings.integer("nhead")
+    if width % heads:
+        raise settings.error("nhead", f"a divisor of the width {width} of the encoder")
+    settings.neutral("d_model", width)
     settings.neutral("num_layers", len(starts))
     hidden = weights.shape(f"{starts[0]}linear1.weight")
     settings.neutral("dim_feedforward", *hidden[:1])
@@ -220,7 +221,7 @@ def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tupl
     rows = [size for size in sizes[:-1] if size != 1] or [1]
     if len(sizes) < 2 or len(rows) > 1:
         return weights.take(name, None, width)
-    return weights.take(name, *sizes[:-1], width, why="the width of the embedding").reshape(rows[0], width)
+    return weights.take(name, *sizes[:-1], width, why="the width of the encoder").reshape(rows[0], width)
 
 
 def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) -> Dense | None:
@@ -274,8 +275,8 @@ def from_torch(
     unembedding: Any = None,
     positions: Any = None,
     causal: bool = False,
-    tokens: Sequence[Any] | None = None,
-    outputs: Sequence[Any] | None = None,
+    tokens: str | Sequence[Any] | None = None,
+    outputs: str | Sequence[Any] | None = None,
     input: str | None = None,
     at: str | None = None,
     decide: str | None = None,
@@ -288,7 +289,7 @@ def from_torch(
         unembedding: [O, d]: the same, or `nn.Linear(d, O)`, with its bias.
         positions: [rows, d]: `nn.Embedding`, a parameter, tensor or array; None: nothing is added.
         causal: whether the module is run with the mask `nn.Transformer.generate_square_subsequent_mask`.
-        tokens: names of the tokens by id; None: their ids.
+        tokens: names of the tokens by id, in a sequence or one text with spaces; None: their ids.
         outputs: names of the outputs; None: the tokens if there are as many, else 0, 1, ...
         input: tokens that stand around every word, such as `<bos> *`.
         at: where outputs are judged, last, first or each; None: last for one output, else each.
@@ -310,7 +311,8 @@ def from_torch(
             tensors |= {f"{name}.{part}": array for part, array in _outside(value, name)}
     for key, names in (("tokens", tokens), ("outputs", outputs)):
         if names is not None:
-            config[key] = [_plain(one, key) for one in names]
+            listed = names.split() if isinstance(names, str) else names
+            config[key] = [_plain(one, key) for one in listed]
     config |= {key: text for key, text in (("input", input), ("at", at), ("decide", decide)) if text is not None}
     digest = hashlib.sha256(repr(sorted(config.items())).encode())
     for name, array in sorted(tensors.items()):

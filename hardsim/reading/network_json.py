@@ -1,0 +1,382 @@
+"""Networks written down by hand: JSON with `"format": "hardsim-network"`, whose numbers are exact.
+
+A number is a JSON integer, a decimal, taken as it is written (0.1 is 1/10), or a rational as text ("1/3"). A matrix is
+an array of rows, or `{"shape": [rows, columns], "entries": [[row, column, number], ...]}`; it has the shape that
+`hardsim.network.dense` states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from hardsim.errors import InputError
+from hardsim.lang.words import unprintable
+from hardsim.network.dense import (
+    Activation,
+    Dense,
+    Mlp,
+    Network,
+    NetworkHead,
+    NetworkLayer,
+    Norm,
+    Readout,
+    ScoreScale,
+    Token,
+    entries,
+)
+from hardsim.network.numbers import Mask, Rational
+from hardsim.network.reader import Reader, exact_number
+from hardsim.network.store import encoding_json, hold_encoding, read_encoding
+from hardsim.reading.readout import WORD, hold_alphabet, hold_tokens, readout_of
+
+FORMAT = "hardsim-network"
+SCHEMA_VERSION = 1
+LARGEST = 2**24
+"""Entries of one matrix."""
+KEYS = (
+    "format", "schema_version", "title", "tokens", "embedding", "positions", "layers", "final_norm", "unembedding",
+    "unembedding_bias", "outputs", "alphabet", "input", "at", "decide",
+)  # fmt: skip
+MASKS = {mask.value: mask for mask in (Mask.NONE, Mask.FUTURE, Mask.PAST)}
+KINDS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
+PLACES = {"before": False, "after": True}
+_SCALE = re.compile(
+    r"([0-9]{1,300}(?:[.][0-9]{1,300}|/0*[1-9][0-9]{0,300})?)(?:/sqrt\(([1-9][0-9]{0,30})\))?", re.ASCII
+)
+
+
+def read_network_json(document: Reader) -> Network:
+    """The network that a document describes.
+
+    With one output it is an acceptor, judged at the last position, else the largest output at each position counts, if
+    `at` and `decide` say nothing else.
+
+    Raises:
+        InputError: naming the place inside the document, what was expected and what was found.
+    """
+    document = replace(document, advice="Correct the file.")
+    document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
+    document.field("schema_version").integer(1, SCHEMA_VERSION)
+    document.only(*KEYS)
+    if document.has("title"):
+        document.field("title").text()
+    embedding = _matrix(document.field("embedding"), None, None)
+    count, width = embedding.shape
+    tokens = _names(document.field("tokens"), count, "token")
+    layers = tuple(_layer(item, number, width) for number, item in enumerate(document.field("layers").items()))
+    _hold_names(document)
+    unembedding = _matrix(document.field("unembedding"), width, None)
+    size = unembedding.shape[1]
+    outputs = tokens if size == count else tuple(map(str, range(size)))
+    if document.has("outputs"):
+        outputs = _names(document.field("outputs"), size, "output")
+    readout = _readout(document, tokens, outputs)
+    return Network(
+        tokens=tokens,
+        embedding=embedding,
+        positions=_positions(document, width, readout),
+        layers=layers,
+        final=_norm(document, "final_norm", width),
+        unembedding=unembedding,
+        unembedding_bias=_vector(document, "unembedding_bias", size),
+        outputs=outputs,
+        readout=readout,
+    )
+
+
+# ---- numbers ----
+
+
+def _dense(values: Sequence[Rational], *shape: int) -> Dense:
+    """An exact array: float64 if that holds every number."""
+    if all(map(_is_float, values)):
+        return np.array([float(value) for value in values], dtype=np.float64).reshape(shape)
+    found = np.empty(len(values), dtype=object)
+    found[:] = [Fraction(value) for value in values]
+    return found.reshape(shape)
+
+
+def _is_float(value: Rational) -> bool:
+    try:
+        return Fraction(float(value)) == value
+    except OverflowError:
+        return False
+
+
+def _numbers(data: Reader, count: int | None) -> list[Rational]:
+    """The numbers in an array."""
+    given = data.value
+    found = [exact_number(value) for value in given] if isinstance(given, list) else []
+    if not isinstance(given, list) or (count is not None and len(given) != count) or None in found:
+        return [item.number() for item in data.items(count)]  # which says what is wrong where
+    return [number for number in found if number is not None]
+
+
+def _vector(data: Reader, key: str, count: int) -> Dense | None:
+    return _dense(_numbers(data.field(key), count), count) if data.has(key) else None
+
+
+def _matrix(data: Reader, rows: int | None, columns: int | None) -> Dense:
+    """A matrix in either form, with at least one row and one column; None stands for any number of them."""
+    if isinstance(data.value, dict):
+        return _sparse(data, rows, columns)
+    lines = list(data.items(rows))
+    if not lines:
+        raise data.error("an array of rows, at least one")
+    width = columns
+    found: list[Rational] = []
+    for line in lines:
+        numbers = _numbers(line, width)
+        width = len(numbers)
+        if not width:
+            raise line.error("a row with at least one number")
+        found += numbers
+    return _dense(found, len(lines), width or 0)
+
+
+def _sparse(data: Reader, rows: int | None, columns: int | None) -> Dense:
+    data.only("shape", "entries")
+    shape = data.field("shape")
+    height, width = (item.integer(1, LARGEST) for item in shape.items(2))
+    if rows not in (None, height) or columns not in (None, width):
+        raise shape.error(f"[{'any' if rows is None else rows}, {'any' if columns is None else columns}]")
+    if height * width > LARGEST:
+        raise shape.error(f"a matrix of at most {LARGEST} entries")
+    found: list[Rational] = [0] * (height * width)
+    seen: set[int] = set()
+    for item in data.field("entries").items():
+        row, column, value = item.items(3)
+        place = row.integer(0, height - 1) * width + column.integer(0, width - 1)
+        if place in seen:
+            raise item.error("each entry once")
+        seen.add(place)
+        found[place] = value.number()
+    return _dense(found, height, width)
+
+
+# ---- parts ----
+
+
+def _layer(data: Reader, number: int, width: int) -> NetworkLayer:
+    data.only("heads", "b_o", "mlp", "norm_1", "norm_2", "norms")
+    given = data.field("heads").items() if data.has("heads") else ()
+    heads = tuple(_head(item, f"L{number}H{place}", width) for place, item in enumerate(given))
+    b_o = _vector(data, "b_o", width)
+    mlp = _mlp(data.field("mlp"), width) if data.has("mlp") else None
+    norm_1, norm_2 = _norm(data, "norm_1", width), _norm(data, "norm_2", width)
+    if norm_1 is not None and not heads and b_o is None:
+        raise data.field("norm_1").error("null, since this layer has no attention")
+    if norm_2 is not None and mlp is None:
+        raise data.field("norm_2").error("null, since this layer has no mlp")
+    post = False
+    if norm_1 is not None or norm_2 is not None or data.has("norms"):
+        post = data.field("norms").choice(PLACES.__getitem__, ", ".join(PLACES))
+    return NetworkLayer(heads, mlp, b_o, norm_1, norm_2, post)
+
+
+def _head(data: Reader, name: str, width: int) -> NetworkHead:
+    data.only("name", "mask", "scale", "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v")
+    w_q, w_v = _matrix(data.field("w_q"), width, None), _matrix(data.field("w_v"), width, None)
+    k, v = w_q.shape[1], w_v.shape[1]
+    return NetworkHead(
+        name=data.field("name").text() if data.has("name") else name,
+        mask=data.field("mask").choice(MASKS.__getitem__, ", ".join(MASKS)),
+        scale=_scale(data.field("scale")),
+        w_q=w_q,
+        w_k=_matrix(data.field("w_k"), width, k),
+        w_v=w_v,
+        w_o=_matrix(data.field("w_o"), v, width),
+        b_q=_vector(data, "b_q", k),
+        b_k=_vector(data, "b_k", k),
+        b_v=_vector(data, "b_v", v),
+    )
+
+
+def _hold_names(document: Reader) -> None:
+    """Reports name heads: each needs a name of its own that can be printed on a line."""
+    seen: set[str] = set()
+    for number, layer in enumerate(document.field("layers").items()):
+        for place, head in enumerate(layer.field("heads").items() if layer.has("heads") else ()):
+            at = head.field("name") if head.has("name") else head
+            name = at.text() if head.has("name") else f"L{number}H{place}"
+            if name in seen or not name.strip() or unprintable(name):
+                raise at.refusal(f"the name {name!r} is empty, not printable, or that of another head")
+            seen.add(name)
+
+
+def _scale(data: Reader) -> ScoreScale:
+    """A positive number, or one divided by the square root of an integer."""
+    if isinstance(data.value, str) and (found := _SCALE.fullmatch(data.value)) and Fraction(found[1]) > 0:
+        return ScoreScale(Fraction(found[1]), int(found[2] or 1))
+    number = exact_number(data.value)
+    if number is None or number <= 0:
+        raise data.error('what scores are multiplied by, a positive number such as 1, "3/2" or "1/sqrt(8)"')
+    return ScoreScale(Fraction(number))
+
+
+def _mlp(data: Reader, width: int) -> Mlp:
+    data.only("activation", "w_in", "b_in", "w_out", "b_out")
+    w_in = _matrix(data.field("w_in"), width, None)
+    hidden = w_in.shape[1]
+    return Mlp(
+        activation=data.field("activation").choice(Activation, ", ".join(Activation)),
+        w_in=w_in,
+        w_out=_matrix(data.field("w_out"), hidden, width),
+        b_in=_vector(data, "b_in", hidden),
+        b_out=_vector(data, "b_out", width),
+    )
+
+
+def _norm(data: Reader, key: str, width: int) -> Norm | None:
+    if not data.has(key):
+        return None
+    norm = data.field(key).only("kind", "epsilon", "weight", "bias")
+    epsilon = norm.field("epsilon").number()
+    if epsilon < 0:
+        raise norm.field("epsilon").error("a number that is at least 0")
+    kind = norm.field("kind").choice(KINDS.__getitem__, ", ".join(KINDS))
+    return Norm(kind, Fraction(epsilon), _vector(norm, "weight", width), _vector(norm, "bias", width))
+
+
+def _positions(document: Reader, width: int, readout: Readout) -> Any:
+    """A table, or functions of i and n by coordinate."""
+    if not document.has("positions"):
+        return ()
+    data = document.field("positions")
+    if isinstance(data.value, dict) or (
+        isinstance(data.value, list) and data.value and isinstance(data.value[0], list)
+    ):
+        return _matrix(data, None, width)
+    found = []
+    for item in data.items():
+        item.only("coordinate", "value")
+        coordinate, place = item.field("coordinate").integer(0, width - 1), item.field("value")
+        value = read_encoding(place)
+        hold_encoding(place, value, len(readout.before), len(readout.after))
+        found.append((coordinate, value))
+    return tuple(found)
+
+
+def _wrong(data: Reader) -> Callable[[str, str], InputError]:
+    """An error of `readout` at its place in the document."""
+    return lambda told, hint: data.refusal(told, hint)
+
+
+def _listed(data: Reader) -> list[Token]:
+    """Names of tokens or outputs: texts, numbers or truths."""
+    found: list[Token] = []
+    for item in data.items():
+        number = item.value if isinstance(item.value, str | bool) else item.number()
+        found.append(float(number) if isinstance(number, Fraction) else number)
+    return found
+
+
+def _names(data: Reader, count: int, what: str) -> tuple[Token, ...]:
+    return hold_tokens(_listed(data), count, _wrong(data), what)
+
+
+def _readout(document: Reader, tokens: tuple[Token, ...], outputs: tuple[Token, ...]) -> Readout:
+    found = Readout() if len(outputs) == 1 else Readout(at="each", decide="argmax")
+    for key in ("input", "at", "decide"):
+        if document.has(key):
+            data = document.field(key)
+            how = {name: data.text() if name == key else None for name in ("input", "at", "decide")}
+            found = readout_of(**how, tokens=tokens, outputs=outputs, base=found, error=_wrong(data))
+    if document.has("alphabet"):
+        data = document.field("alphabet")
+        found = replace(found, alphabet=hold_alphabet(_listed(data), tokens, _wrong(data)))
+    return found
+
+
+# ---- the way out ----
+
+
+def network_json(network: Network) -> dict[str, Any]:
+    """The document of a network, from which the same network is read."""
+    readout = network.readout
+    told: dict[str, Any] = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "tokens": list(network.tokens),
+        "embedding": _written(network.embedding),
+        "positions": _positions_json(network),
+        "layers": list(map(_layer_json, network.layers)),
+        "final_norm": _norm_json(network.final),
+        "unembedding": _written(network.unembedding),
+        "unembedding_bias": _written(network.unembedding_bias),
+        "outputs": list(network.outputs),
+        "alphabet": None if readout.alphabet is None else list(readout.alphabet),
+        "input": " ".join(map(str, (*readout.before, WORD, *readout.after))),
+        "at": readout.at,
+        "decide": _decide_json(readout),
+    }
+    return _without_nulls(told)
+
+
+def _without_nulls(told: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _number_json(value: Any) -> int | str:
+    exact = Fraction(value)
+    return exact.numerator if exact.denominator == 1 else str(exact)
+
+
+def _written(array: Dense | None) -> Any:
+    """An array; a matrix of few numbers by its entries."""
+    if array is None:
+        return None
+    if array.ndim == 2 and 4 * entries(array) < array.size:
+        places = zip(*np.nonzero(array), strict=True)
+        numbers = [[int(row), int(column), _number_json(array[row, column])] for row, column in places]
+        return {"shape": list(array.shape), "entries": numbers}
+    return [_written(row) if array.ndim > 1 else _number_json(row) for row in array]
+
+
+def _positions_json(network: Network) -> Any:
+    if isinstance(network.positions, np.ndarray):
+        return _written(network.positions)
+    found = [{"coordinate": place, "value": encoding_json(value)} for place, value in network.positions]
+    return found or None
+
+
+def _norm_json(norm: Norm | None) -> dict[str, Any] | None:
+    if norm is None:
+        return None
+    told = {"kind": norm.kind, "epsilon": _number_json(norm.epsilon)}
+    return _without_nulls({**told, "weight": _written(norm.weight), "bias": _written(norm.bias)})
+
+
+def _layer_json(layer: NetworkLayer) -> dict[str, Any]:
+    matrices = "w_q", "w_k", "w_v", "w_o", "b_q", "b_k", "b_v"
+    heads = [
+        {"name": head.name, "mask": head.mask.value, "scale": str(head.scale)}
+        | _without_nulls({key: _written(getattr(head, key)) for key in matrices})
+        for head in layer.heads
+    ]
+    mlp, parts = layer.mlp, ("w_in", "b_in", "w_out", "b_out")
+    told = (
+        None if mlp is None else {"activation": mlp.activation.value, **{k: _written(getattr(mlp, k)) for k in parts}}
+    )
+    return _without_nulls(
+        {
+            "heads": heads,
+            "b_o": _written(layer.b_o),
+            "mlp": None if told is None else _without_nulls(told),
+            "norm_1": _norm_json(layer.norm_1) if layer.attends else None,
+            "norm_2": _norm_json(layer.norm_2) if layer.mlp is not None else None,
+            "norms": "after" if layer.post else "before",
+        }
+    )
+
+
+def _decide_json(readout: Readout) -> str:
+    if readout.decide == "argmax":
+        return "argmax" if readout.among is None else f"argmax of {' '.join(map(str, readout.among))}"
+    return f"above {readout.level}" if readout.decide == "above" else f"value within {readout.level}"
