@@ -101,8 +101,8 @@ def network_alone(given: Input, request: Request) -> Foreign:
         InputError: if it is none, or an option is for what is compiled.
     """
     if given.foreign is None:
-        told = f"{given.name} is {KINDS[given.kind]}, whose heads are declared: of other networks they are found"
-        raise InputError(told, "`hardsim show` says what each of its heads is for.")
+        told = f"{given.name} is {KINDS[given.kind]}: what heads do is found of networks that others made"
+        raise InputError(told, "Heads of compiled networks are declared: `hardsim show` says what each is for.")
     request.hold_stored(given)
     return given.network(request.options()[0])
 
