@@ -171,6 +171,10 @@ def test_the_python_of_a_page_runs(texts: list[str], directory: Path) -> None:
 def test_a_network_that_is_shown_is_right(text: str, hardsim: Cli, directory: Path) -> None:
     if '"hardsim-ahat"' in text:
         hardsim("check", written(directory / "shown.ahat.json", text), "--max-n", "3").clean("CERTIFIED")
+    if '"hardsim-network"' in text:
+        shown = written(directory / "majority.json", text)
+        hardsim("check", shown, "--against", "formulas/majority.ltl", "--max-n", "10").clean("CERTIFIED", "2,046 words")
+        hardsim("prove", shown, "--against", "formulas/majority.ltl", "--max-n", "10").exits(3)
 
 
 def test_the_network_that_is_shown_is_the_one_that_is_shipped() -> None:
