@@ -281,7 +281,7 @@ class NetworkJudge:
         tally.escalated += found.engine == BALL
         compared = self.rule.compare(found.low, found.high, wanted)
         low, high = compared.low[0], compared.high[0]
-        if low > -inf:
+        if -inf < low < inf:  # where nothing can be wrong there is no margin
             margin = Extreme.of(1, (low, high), word)
             known = tally.extremes.get(MARGIN)
             tally.extremes[MARGIN] = margin if known is None else known.join(margin)
@@ -305,9 +305,7 @@ class NetworkJudge:
         raw = None if raws is None else raws[0]
         listed = by_position(raw) or (raw is None and readout.at == "each")
         places = subject.places(len(word), listed)
-        wishes: Sequence[Any] = [raw] * len(places)
-        if isinstance(raw, Sequence) and by_position(raw):
-            wishes = raw
+        wishes = list(raw) if by_position(raw) else [raw] * len(places)
         wanted = subject.wanted([word], [wishes if listed else raw], listed)
 
         def settled(low: Ends, high: Ends) -> bool:

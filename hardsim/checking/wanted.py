@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite
 from numbers import Rational, Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,7 +191,7 @@ def told(raw: Any) -> str | None:
     return None if raw is None else str(raw)
 
 
-def by_position(raw: Any) -> bool:
+def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
     """Whether what is wanted is a list by position."""
     return isinstance(raw, list | tuple | np.ndarray)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hardsim
@@ -167,6 +168,16 @@ def test_tokens_beside_the_word_are_read() -> None:
     assert model.check(against=half_are_a, max_n=5).verdict is Verdict.REFUTED
 
 
+@pytest.mark.parametrize("engine", ["auto", "ball", "mpmath"])
+def test_where_nothing_can_be_wrong_there_is_no_margin(engine: str) -> None:
+    """The largest of one output is that one, whatever it is."""
+    model = model_of(mean_of_a(readout=Readout(decide="argmax")))
+    found = model.check(against=lambda word: "share", max_n=2, engine=engine)
+    assert (found.agreed, found.words, [one.margin for one in found.judged]) == (True, 6, [None, None])
+    (one,) = model.eval("ab", engine=engine).words
+    assert (one.soft, one.margin) == (("share",), None)
+
+
 def test_eval_shows_the_outputs() -> None:
     model = model_of(mean_of_a(Fraction(0), readout=Readout(at="each", level=Fraction(2, 5))))
     (one,) = model.eval("aab").words
@@ -182,6 +193,8 @@ def test_eval_shows_the_outputs() -> None:
     assert (judged.right, judged.agree) == (False, False)
     assert judged.mismatch is not None
     assert judged.mismatch.soft == ("False", "False", "False")
+    (same,) = model.eval("bba", against=lambda word: np.array([False, False, True])).words
+    assert (same.right, same.oracle) == (judged.right, judged.oracle)
 
 
 @pytest.mark.parametrize(
