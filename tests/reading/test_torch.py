@@ -101,6 +101,7 @@ def test_one_layer_under_other_names() -> None:
     assert network.outputs == ("yes",)
     assert network.readout == Readout(before=("<s>",), level=Fraction(1, 4))
     assert network.symbols == ("a", "b", "1", "0.5")
+    assert configured("torch-layer", alphabet=["b", 1]).symbols == ("b", "1")
 
 
 def test_norms_without_weights() -> None:
@@ -145,6 +146,9 @@ def test_one_output_is_above_0_at_the_last_position() -> None:
         ({"outputs": ["a", "b", "c", "d", "d"]}, "the output 'd' is named twice"),
         ({"outputs": ["a"]}, "1 outputs were named, and the network has 5"),
         ({"decide": "argmax of 7"}, "'7' is no output of the network"),
+        ({"alphabet": []}, "an alphabet has at least one symbol"),
+        ({"alphabet": ["a"]}, "'a' is no token of the network"),
+        ({"alphabet": "01"}, 'alphabet is "01": an array of texts'),
         ({"input": "<bos> *"}, "'<bos>' is no token of the network"),
         ({"at": "end"}, "at 'end' is none of last, first, each"),
     ],
