@@ -341,6 +341,11 @@ def _expect(module: Any, what: str, *kinds: str) -> None:
 
 def _stated(module: Any) -> dict[str, Any]:
     """The settings of an encoder that its state dict lacks."""
+    if not _is(module, "TransformerEncoder", "TransformerEncoderLayer"):
+        hint = (
+            "Give an nn.TransformerEncoder, or one layer of it, as PyTorch defines it: of a larger module that inside."
+        )
+        raise InputError(f"the module is a {type(module).__name__}", hint)
     _expect(module, "the module", "TransformerEncoder", "TransformerEncoderLayer")
     whole = _is(module, "TransformerEncoder")
     if whole:

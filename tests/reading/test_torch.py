@@ -111,6 +111,17 @@ def test_norms_without_weights() -> None:
     assert network.outputs == ("0", "1", "2")
 
 
+@pytest.mark.parametrize("start", ["", "layers.1.", "model.layers.0.body."])
+def test_an_encoder_is_found_wherever_it_is(start: str) -> None:
+    found = stored()
+    moved = {name.replace("encoder.", start, 1): array for name, array in found.tensors.items()}
+    network = read_torch(replace(found, tensors=moved))
+    named = replace(found, tensors=moved, config=found.config | {"encoder": start.removesuffix(".")})
+    for ids, expected in library_outputs("torch-post"):
+        assert difference(network, ids, expected) < LINEAR
+        assert difference(read_torch(named), ids, expected) < LINEAR
+
+
 def test_one_output_is_above_0_at_the_last_position() -> None:
     network = configured("torch-layer", decide=None, outputs=None, input=None)
     assert (network.readout, network.outputs) == (Readout(), ("0",))
@@ -257,6 +268,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda t: t.nn.TransformerDecoderLayer(4, 2), "the module is a TransformerDecoderLayer"),
     (lambda t: t.nn.Transformer(4, 2, 1, 1, 8), "the module is a Transformer"),
     (lambda t: "encoder", "the module is a str"),
+    (lambda t: t.nn.Sequential(encoder_of(t)), "the module is a Sequential"),
     (
         lambda t: encoder_of(t, lambda one: setattr(one, "norm_first", True)),
         "layers.1 has norm_first True, and layers.0",
