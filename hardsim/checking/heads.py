@@ -101,9 +101,8 @@ def network_alone(given: Input, request: Request) -> Foreign:
         InputError: if it is none, or an option is for what is compiled.
     """
     if given.foreign is None:
-        told = f"{given.name} is {KINDS[given.kind]}, whose heads are declared"
-        told += "; heads are found of networks that others made"
-        raise InputError(told, "`hardsim show` says what each of its heads is for.")
+        told = f"{given.name} is {KINDS[given.kind]}: what heads do is found of networks that others made"
+        raise InputError(told, "Heads of compiled networks are declared: `hardsim show` says what each is for.")
     request.hold_stored(given)
     return given.network(request.options()[0])
 
@@ -366,18 +365,19 @@ class Alike:
         earlier = [other for one in network.layers[:layer] for other in one.heads]
         if any(other.mask is not Mask.NONE for other in earlier):
             return None
-        here, which = network.layers[layer], np.searchsorted(self.used, tokens)
+        here = network.layers[layer]
         tables = self._tables(head, n, m) if layer == 0 and (here.post or here.norm_1 is None) else None
         if tables is not None:
             own, places = tables
+            which = np.searchsorted(self.used, tokens)
             queries = np.arange(m)[None, :, None]
-            numbers = own[which[:, :, None], queries, which[:, None, :]] * m
-            found: Integers = numbers + places[which[:, :, None], queries, np.arange(m)[None, None, :]]
-            return found
-        vectors, encoding = network.embedding[self.used], network.encoding(n)
-        at = np.zeros(m, dtype=np.int64) if encoding is None else classes(encoding)
-        alike: Integers = (classes(vectors)[which] * m + at)[:, None, :]
-        return alike
+            numbers: Integers = own[which[:, :, None], queries, which[:, None, :]] * m
+            numbers += places[which[:, :, None], queries, np.arange(m)[None, None, :]]
+            return numbers
+        some, place = np.unique(tokens, return_inverse=True)
+        own, encoding = classes(network.embedding[some])[place.reshape(tokens.shape)], network.encoding(n)
+        alike: Integers = own * m + (0 if encoding is None else classes(encoding))
+        return alike[:, None, :]
 
     def _tables(self, head: NetworkHead, n: int, m: int) -> tuple[Integers, Integers] | None:
         """What tokens, and what positions, add to the logit, by the query's token and position: (tokens, m, tokens) and
@@ -418,6 +418,8 @@ def product(left: Dense, right: Dense) -> Dense:
 
 def classes(vectors: Dense) -> Integers:
     """A number for each row; equal rows have the same."""
+    if vectors.dtype != object:
+        return np.unique(vectors, axis=0, return_inverse=True)[1].reshape(-1)
     numbers: dict[tuple[object, ...], int] = {}
     return np.array([numbers.setdefault(tuple(row), len(numbers)) for row in vectors.tolist()], dtype=np.int64)
 

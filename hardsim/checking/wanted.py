@@ -33,6 +33,8 @@ Judged: TypeAlias = NDArray[np.int8]
 number 1; and -1 what is not judged, or takes no part."""
 NOT_JUDGED = -1
 SHOWN_DIGITS = 6
+MOST_KNOWN = 10_000
+"""Things wanted of a place that are remembered."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,11 @@ class Rule:
         among = self.readout.among
         return np.array([among is None or output in among for output in self.outputs], dtype=np.bool_)
 
+    @cached_property
+    def _known(self) -> dict[Any, tuple[Judged, Sequence[Fraction]]]:
+        """What was wanted before: most places of most words want the same."""
+        return {}
+
     # ---- what is wanted ----
 
     def place(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
@@ -84,6 +91,18 @@ class Rule:
         Raises:
             InputError: if it is none of what can be wanted there.
         """
+        key: Any = (type(raw), frozenset((type(one), one) for one in raw) if isinstance(raw, Set) else raw)
+        try:
+            return self._known[key]
+        except KeyError:
+            found = self._place(raw)
+            if len(self._known) < MOST_KNOWN:
+                self._known[key] = found
+            return found
+        except TypeError:  # a mapping, say, is no key
+            return self._place(raw)
+
+    def _place(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
         count = len(self.outputs)
         judged, numbers = np.full(count, NOT_JUDGED, dtype=np.int8), [Fraction(0)] * count
         if raw is None:

@@ -259,7 +259,7 @@ Examples:
 
 HEADS = """Show where the heads of a network that others made attend, and how hard.
 
-DIR is a folder or file of such a network; there may be several. What the heads of a compiled transformer are for is
+FILE is such a network, a folder or a file; there may be several. What the heads of a compiled transformer are for is
 declared, and `hardsim show` prints it.
 
 The network is run on the words that `check` would try, in float64 with rigorous error bounds. A query is a position of

@@ -11,15 +11,15 @@ from hardsim.report.numbers import NOTHING, output_text
 from hardsim.report.screen import Screen, columns
 
 HEAD_COLUMNS = columns("layer", "<head", "~attends to", "at", "queries", "least\ngap", "least\nweight", "ties")
-MOST_KEYS = 8
-"""Positions of a tie that are listed."""
+MOST_LISTED = 8
+"""Positions of a tie, and tokens of a class, that are listed."""
 
 
 def print_heads(screen: Screen, result: HeadsResult, alphabet: Sequence[str]) -> None:
     """A row for each head, then the first tie of each that has one."""
     whole = [one for one in result.tried if one.exhaustive]
     reach = f"all up to length {len(whole)}" if whole and len(whole) == whole[-1].n else ""
-    longest = f"of length 1 to {result.tried[-1].n}" if result.tried else ""
+    longest = f"of length {result.tried[0].n} to {result.tried[-1].n}" if result.tried else ""
     told = ", ".join(filter(None, [f"{plural(result.words, 'word')} {longest}".rstrip(), reach]))
     screen.head(
         result.input,
@@ -42,7 +42,12 @@ def pattern_text(head: HeadPattern) -> str:
     """Where a head attends, in words."""
     if head.tokens is None:
         return head.pattern
-    return f"{head.pattern}: {' '.join(head.tokens)}"
+    return f"{head.pattern}: {_listed(head.tokens, ' ')}"
+
+
+def _listed(some: Sequence[object], between: str) -> str:
+    more = [f"... ({count(len(some))} in all)"] if len(some) > MOST_LISTED else []
+    return between.join([*map(str, some[:MOST_LISTED]), *more])
 
 
 def share_text(head: HeadPattern) -> str:
@@ -71,9 +76,11 @@ def _print_tie(screen: Screen, head: HeadPattern, alphabet: Sequence[str]) -> No
     others = head.ties - head.exact_ties
     kinds = [f"{count(head.exact_ties)} of them exact"] if head.exact_ties else []
     kinds += [f"{count(others)} not told apart by float64, exact or not"] if others else []
-    keys = ", ".join(map(str, head.tie.keys[:MOST_KEYS]))
-    more = f", ... ({len(head.tie.keys)} in all)" if len(head.tie.keys) > MOST_KEYS else ""
     screen.raw()
     ties = f"ties at {count(head.ties)} of {count(head.queries)} queries"
     screen.line((f"layer {head.layer}, head {head.name}", "bold"), f": {ties} ({', '.join(kinds)})")
-    screen.word(f"  first at position {head.tie.query}, between {keys}{more}, of the word", head.tie.word, alphabet)
+    screen.word(
+        f"  first at position {head.tie.query}, between {_listed(head.tie.keys, ', ')}, of the word",
+        head.tie.word,
+        alphabet,
+    )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 from hardsim.checking import heads
 from hardsim.checking.campaign import CheckOptions
@@ -39,6 +40,7 @@ from hardsim.checking.heads import (
 from hardsim.errors import OutOfRange, Undecided
 from hardsim.network.dense import Network, NetworkHead, NetworkLayer, Norm, Readout, ScoreScale
 from hardsim.network.numbers import Mask
+from hardsim.report.heads import pattern_text, share_text
 from hardsim.run.dense_float import DenseFloat
 from tests.mistakes import raised
 
@@ -360,6 +362,45 @@ def test_what_float64_does_not_tell_apart_is_a_tie() -> None:
     score = lambda q, t, k, u: 1e17 * (t != "" and u != "") + (q >= 0 and k == 0)  # noqa: E731
     found = only(network([head(bilinear(score, "ab"))]), 2)
     assert (found.ties, found.exact_ties, found.queries, found.pattern) == (4, 0, 4, NONE)
+
+
+@pytest.mark.parametrize("size", [1e-12, 0.004, 0.3, 4.0])
+@pytest.mark.parametrize("slip", [0.0, 1e-15, 1e-4, 0.02])
+def test_what_is_said_of_rows_holds_of_all_logits_within_the_radius(size: float, slip: float) -> None:
+    """Weights are computed again in mpmath, of logits at the ends of what the radius allows."""
+    rng = np.random.default_rng(int(1e6 * size + 1e7 * slip))
+    seen = np.tril(np.ones((5, 5), dtype=bool))
+    logits = np.where(seen, rng.normal(size=(8, 5, 5)) * size, -np.inf)
+    found = heads.rows(logits, np.full((8, 5), slip), seen)
+    for word, q in product(range(8), range(1, 5)):
+        signs, here = rng.choice([-1, 1], q + 1).tolist(), logits[word, q, : q + 1].tolist()
+        near = np.flatnonzero(found.near[word, q]).tolist()
+        with mp.workdps(50):
+            ends = [mp.mpf(value) + sign * mp.mpf(slip) for value, sign in zip(here, signs, strict=True)]
+            weights = [mp.exp(end) for end in ends]
+            shares = [weight / sum(weights) for weight in weights]
+            second, first = sorted(ends)[-2:]
+            assert ends.index(first) in near
+            assert found.weight[word, q] <= sum(shares[k] for k in near) + mp.mpf(10) ** -45
+            if found.certain[word, q]:
+                assert near == [ends.index(first)] == [found.argmax[word, q]]
+                assert 0 < found.gap[word, q] <= first - second
+            if found.even[word, q]:
+                assert all(abs(share * (q + 1) - 1) <= mp.mpf(1) / 100 for share in shares)
+    # And it is said where it can be.
+    assert slip or found.certain[:, 1:].all()
+    assert found.even[:, 1:].all() or size > 1e-12 or slip > 1e-4
+    assert size < 4 or not found.even[:, 1:].any()
+
+
+def test_a_class_of_many_tokens_is_cut_short() -> None:
+    found = only(network([head(bilinear(newest("ac"), "abc$"))], tokens="abc$", bos=True))
+    assert pattern_text(found) == "nearest at or before: a c"
+    many = replace(found, tokens=tuple(f"t{k}" for k in range(9)))
+    assert pattern_text(many) == "nearest at or before: t0 t1 t2 t3 t4 t5 t6 t7 ... (9 in all)"
+    assert share_text(found) == "all"
+    assert share_text(replace(found, holds=found.queries - 1)) != "100.0%"
+    assert share_text(replace(found, queries=10_000, holds=9_999)) == "99.9%"
 
 
 # ---- the run ----

@@ -1,0 +1,119 @@
+"""Networks that others trained on formal languages, held against functions of words: every word up to a length, with
+the least margins that are published beside them. They lie beside the project (`../shared/trained`)."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hardsim
+from hardsim.checking.result import Verdict
+
+SHARED = Path(__file__).parents[3] / "shared" / "trained"
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the trained networks lie beside the project")
+
+D2_PREFIXES = sum(2 ** (n // 2) for n in range(1, 11))
+SPECIAL = ("<bos>", "<sep>", "<eos>", "<pad>")
+
+
+def opened(name: str, alphabet: str, **how: Any) -> hardsim.Model:
+    return hardsim.load(
+        SHARED / name, tokens=(*alphabet, *SPECIAL), alphabet=tuple(alphabet), **{"input": "<bos> *", **how}
+    )
+
+
+def next_symbols(alphabet: str, prefix: str, whole: str) -> Any:
+    """By position the tokens that may come next, of a prefix of some word of the language: `prefix` matches those of
+    the prefixes, `whole` those of the words. Any other word is not judged."""
+
+    def wanted(word: tuple[str, ...]) -> list[set[str]] | None:
+        text = "".join(word)
+        if re.fullmatch(prefix, text) is None:
+            return None
+        return [
+            {symbol for symbol in alphabet if re.fullmatch(prefix, text[:end] + symbol)}
+            | ({"<eos>"} if re.fullmatch(whole, text[:end]) else set())
+            for end in range(1, len(text) + 1)
+        ]
+
+    return wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "alphabet", "prefix", "whole", "max_n", "words", "margin", "word"),
+    [
+        # Of brackets to depth 2 only the symbols at depth 1, every other one, are free: 2^floor(n/2) prefixes.
+        ("D2", "ab", r"(a(ab)*b)*(a(ab)*a?)?", r"(a(ab)*b)*", 10, D2_PREFIXES, "5.53", "aa"),
+        ("tomita1", "01", r"1*", r"1*", 12, 12, None, None),
+        # Of n symbols up to three changes: sums of binomial coefficients of n.
+        ("tomita7", "01", r"0*1*0*1*", r"0*1*0*1*", 8, None, "5.48", "1111101"),
+        ("ab_d_bc", "abcd", r"[ab]*|[ab]*d[bc]*", r"[ab]*d[bc]*", 6, None, None, None),
+    ],
+)
+def test_next_symbols(
+    name: str,
+    alphabet: str,
+    prefix: str,
+    whole: str,
+    max_n: int,
+    words: int | None,
+    margin: str | None,
+    word: str | None,
+) -> None:
+    model = opened(name, alphabet, at="each", decide="above 0")
+    found = model.check(against=next_symbols(alphabet, prefix, whole), max_n=max_n, exhaustive=5000)
+    assert found.verdict is Verdict.CERTIFIED
+    assert all(length.exhaustive for length in found.judged)
+    least = min(
+        (length for length in found.judged if length.margin is not None), key=lambda one: one.margin or Fraction(0)
+    )
+    if margin is not None:
+        assert least.margin is not None
+        assert f"{float(least.margin):.2f}" == margin
+        assert "".join(least.margin_word or ()) == word
+    if words is not None:
+        assert found.words == words
+
+
+def test_majority() -> None:
+    """The larger of two outputs at the last token says which symbol is in the majority; ties are not judged."""
+    model = opened("majority", "01", input="<bos> * <sep>", at="last", decide="argmax of 0 1")
+
+    def most(word: tuple[str, ...]) -> str | None:
+        ones = 2 * word.count("1") - len(word)
+        return None if not ones else "1" if ones > 0 else "0"
+
+    found = model.check(against=most, max_n=12, exhaustive=5000)
+    assert (found.verdict, found.words) == (Verdict.CERTIFIED, 6916)
+    assert f"{min(float(length.margin or 0) for length in found.judged if length.words):.2f}" == "1.31"
+    wrong = model.check(against=lambda word: "0", max_n=3)
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.word == ("1",)
+
+
+def test_balls_say_the_same() -> None:
+    model = opened("D2", "ab", at="each", decide="above 0")
+    judged = next_symbols("ab", r"(a(ab)*b)*(a(ab)*a?)?", r"(a(ab)*b)*")
+    for word in ("a", "aab", "abaabb"):
+        (float64,), (ball,) = (model.eval(word, against=judged, engine=engine) for engine in ("auto", "ball"))
+        for one, other in zip(float64.places, ball.places, strict=True):
+            for left, right in zip(one.outputs, other.outputs, strict=True):
+                assert left.low is not None
+                assert left.high is not None
+                assert right.low is not None
+                assert right.high is not None
+                assert left.low <= right.low <= right.high <= left.high
+                assert right.high - right.low < Fraction(1, 10**20)
+
+
+def test_the_table_of_positions_ends_where_it_does() -> None:
+    model = opened("D2", "ab", at="each", decide="above 0")
+    word = "ab" * 75
+    judged = next_symbols("ab", r"(a(ab)*b)*(a(ab)*a?)?", r"(a(ab)*b)*")
+    assert model.check(against=judged, words=[word + "a"]).verdict is Verdict.CERTIFIED  # 151 symbols after <bos>
+    with pytest.raises(hardsim.InputError, match="words have at most 151 symbols, not 152"):
+        model.check(against=judged, words=[word + "ab"])
