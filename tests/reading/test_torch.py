@@ -212,6 +212,70 @@ def test_a_vocabulary_beside_it_says_the_same() -> None:
 # ---- from Python ----
 
 
+def made_of(kind: str, **parts: Any) -> Any:
+    """What has the name and the attributes of a module of PyTorch."""
+    children = [(name, part) for name, part in parts.items() if hasattr(part, "named_children")]
+    known = {"training": False, "_forward_hooks": {}, "_forward_pre_hooks": {}, "named_children": lambda: children}
+    module = type(kind, (), {"__module__": "torch.nn.modules.like"})()
+    vars(module).update(known | parts)
+    return module
+
+
+def encoder_like(tensors: dict[str, Any], **changes: Any) -> Any:
+    """The encoder of `torch-post`, without PyTorch."""
+    linear, dropout = made_of("Linear"), made_of("Dropout", p=0.1)
+    norm = made_of("LayerNorm", normalized_shape=(6,), eps=1e-5)
+    sizes = dict.fromkeys(("embed_dim", "kdim", "vdim"), 6)
+    extra = {"bias_k": None, "bias_v": None, "add_zero_attn": False, "dropout": 0.1}
+    out = made_of("NonDynamicallyQuantizableLinear")
+    attention = made_of("MultiheadAttention", num_heads=2, out_proj=out, **sizes, **extra)
+    layer: dict[str, Any] = {"self_attn": attention, "linear1": linear, "linear2": linear, "norm1": norm, "norm2": norm}
+    layer |= {"dropout": dropout, "dropout1": dropout, "dropout2": dropout}
+    layer |= {"norm_first": False, "activation": made_of("ReLU"), "activation_relu_or_gelu": 1}
+    layers = [made_of("TransformerEncoderLayer", **layer), made_of("TransformerEncoderLayer", **(layer | changes))]
+    whole = type("ModuleList", (list,), {"__module__": "torch.nn.modules.like"})(layers)
+    vars(whole).update(_forward_hooks={}, _forward_pre_hooks={})
+    state = {name.removeprefix("encoder."): array for name, array in tensors.items() if name.startswith("encoder.")}
+    return made_of("TransformerEncoder", layers=whole, norm=None, state_dict=lambda: state)
+
+
+def test_a_module_is_read_by_its_attributes() -> None:
+    """What there is of PyTorch's modules is enough: torch is not needed."""
+    tensors = stored().tensors
+    unembedding = made_of("Linear", weight=tensors["unembedding.weight"], bias=tensors["unembedding.bias"])
+    unembedding.state_dict = dict
+    taken = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, tensors["positions.weight"])
+    assert taken.tensors.keys() == tensors.keys()
+    network = read_torch(taken)
+    for ids, expected in library_outputs("torch-post"):
+        assert difference(network, ids, expected) < LINEAR
+    again = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, tensors["positions.weight"])
+    assert again.sha256 == taken.sha256
+    causal = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, causal=True)
+    assert (read_torch(causal).heads[0].mask, read_torch(causal).positions) == (Mask.FUTURE, ())
+    assert causal.sha256 != taken.sha256
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"activation": print}, "layers.1.activation is print, which is not understood"),
+        ({"activation": made_of("GELU", approximate="tanh")}, "is gelu, and was relu when the layer was made"),
+        ({"activation": made_of("GELU", approximate="tanh"), "activation_relu_or_gelu": 2}, "has activation gelu_tanh"),
+        ({"norm_first": True}, "layers.1 has norm_first True, and layers.0 False"),
+        ({"dropout1": made_of("Dropout", p=0.1, training=True)}, "layers.1.dropout1 is on"),
+        ({"linear1": made_of("LazyLinear")}, "layers.1.linear1 is a LazyLinear"),
+        ({"linear1": made_of("Linear", _forward_hooks={1: print})}, "layers.1.linear1 has hooks"),
+        ({"norm1": made_of("RMSNorm", normalized_shape=(6,), eps=None)}, "layers.1.norm1 has no eps"),
+        ({"more": made_of("Linear")}, "layers.1 has the module more"),
+    ],
+)
+def test_a_layer_that_is_not_understood(change: dict[str, Any], match: str) -> None:
+    tensors = stored().tensors
+    module, weight = encoder_like(tensors, **change), tensors["embedding.weight"]
+    assert raised(InputError, from_torch, module, weight, weight, match=match).hint
+
+
 @pytest.fixture
 def torch() -> Any:
     """The library."""
