@@ -8,14 +8,13 @@ an array of rows, or `{"shape": [rows, columns], "entries": [[row, column, numbe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
-from hardsim.errors import InputError
 from hardsim.lang.words import unprintable
 from hardsim.network.dense import (
     Activation,
@@ -33,7 +32,7 @@ from hardsim.network.dense import (
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
 from hardsim.network.store import encoding_json, hold_encoding, read_encoding
-from hardsim.reading.readout import WORD, hold_alphabet, hold_tokens, readout_of
+from hardsim.reading.readout import WORD, Wrong, hold_alphabet, hold_tokens, readout_of
 
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
@@ -263,7 +262,7 @@ def _positions(document: Reader, width: int, readout: Readout) -> Any:
     return tuple(found)
 
 
-def _wrong(data: Reader) -> Callable[[str, str], InputError]:
+def _wrong(data: Reader) -> Wrong:
     """An error of `readout` at its place in the document."""
     return lambda told, hint: data.refusal(told, hint)
 

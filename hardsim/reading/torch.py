@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
@@ -34,7 +34,7 @@ from hardsim.network.dense import (
     Token,
 )
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import hold_tokens, readout_of
+from hardsim.reading.readout import Wrong, hold_alphabet, hold_tokens, readout_of
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 MODEL_TYPE = "torch-encoder"
@@ -232,19 +232,23 @@ def _bias(settings: Settings, weights: Tensors, unembedding: str, count: int) ->
     return weights.maybe(beside, count) if unembedding.endswith(".weight") else None
 
 
-def _names(settings: Settings, key: str, count: int, what: str) -> tuple[Token, ...]:
+def _listed(settings: Settings, key: str) -> list[Token]:
     """The names of tokens, or of outputs, that the configuration lists."""
     found = settings.value(key)
     if not isinstance(found, list) or not all(isinstance(one, str | int | Fraction) for one in found):
         raise settings.error(key, "an array of texts, numbers or truths")
-    plain = [float(one) if isinstance(one, Fraction) else one for one in found]
-    return hold_tokens(plain, count, lambda told, hint: InputError(f"{settings.where}: {told}", hint), what)
+    return [float(one) if isinstance(one, Fraction) else one for one in found]
+
+
+def _wrong(settings: Settings) -> Wrong:
+    """An error of `readout` with the name of the configuration."""
+    return lambda told, hint: InputError(f"{settings.where}: {told}", hint)
 
 
 def _tokens(settings: Settings, stored: Stored, count: int) -> tuple[Token, ...]:
     if not settings.has("tokens"):
         return stored.tokens(count)
-    found = _names(settings, "tokens", count, "token")
+    found = hold_tokens(_listed(settings, "tokens"), count, _wrong(settings))
     if stored.vocabulary is not None and stored.vocabulary != tuple(map(str, found)):
         raise settings.error("tokens", "what the vocabulary beside it names, or one of the two alone,")
     return found
@@ -254,16 +258,14 @@ def _readout(settings: Settings, tokens: tuple[Token, ...], count: int) -> tuple
     """What the outputs are called, and how they are judged."""
     outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
     if settings.has("outputs"):
-        outputs = _names(settings, "outputs", count, "output")
+        outputs = hold_tokens(_listed(settings, "outputs"), count, _wrong(settings), "output")
     base = Readout() if count == 1 else Readout(at="each", decide="argmax")
     how = {key: settings.text(key) if settings.has(key) else None for key in ("input", "at", "decide")}
-    return outputs, readout_of(
-        **how,
-        tokens=tokens,
-        outputs=outputs,
-        base=base,
-        error=lambda told, hint: InputError(f"{settings.where}: {told}", hint),
-    )
+    readout = readout_of(**how, tokens=tokens, outputs=outputs, base=base, error=_wrong(settings))
+    if settings.has("alphabet"):
+        symbols = hold_alphabet(_listed(settings, "alphabet"), tokens, _wrong(settings))
+        readout = replace(readout, alphabet=symbols)
+    return outputs, readout
 
 
 # ---- from Python ----
@@ -280,6 +282,7 @@ def from_torch(
     input: str | None = None,
     at: str | None = None,
     decide: str | None = None,
+    alphabet: str | Sequence[Any] | None = None,
 ) -> Stored:
     """What a folder would store of an encoder.
 
@@ -294,6 +297,7 @@ def from_torch(
         input: tokens that stand around every word, such as `<bos> *`.
         at: where outputs are judged, last, first or each; None: last for one output, else each.
         decide: what they decide, such as `above 0` or `argmax`; None: these, for one output and for several.
+        alphabet: tokens that words are made of; None: all but those of `input`.
 
     Raises:
         InputError: naming what is missing or not understood.
@@ -309,7 +313,7 @@ def from_torch(
     for value, name in ((embedding, "embedding"), (positions, "positions"), (unembedding, "unembedding")):
         if value is not None:
             tensors |= {f"{name}.{part}": array for part, array in _outside(value, name)}
-    for key, names in (("tokens", tokens), ("outputs", outputs)):
+    for key, names in (("tokens", tokens), ("outputs", outputs), ("alphabet", alphabet)):
         if names is not None:
             listed = names.split() if isinstance(names, str) else names
             config[key] = [_plain(one, key) for one in listed]
@@ -337,6 +341,11 @@ def _expect(module: Any, what: str, *kinds: str) -> None:
 
 def _stated(module: Any) -> dict[str, Any]:
     """The settings of an encoder that its state dict lacks."""
+    if not _is(module, "TransformerEncoder", "TransformerEncoderLayer"):
+        hint = (
+            "Give an nn.TransformerEncoder, or one layer of it, as PyTorch defines it: of a larger module that inside."
+        )
+        raise InputError(f"the module is a {type(module).__name__}", hint)
     _expect(module, "the module", "TransformerEncoder", "TransformerEncoderLayer")
     whole = _is(module, "TransformerEncoder")
     if whole:

@@ -101,6 +101,7 @@ def test_one_layer_under_other_names() -> None:
     assert network.outputs == ("yes",)
     assert network.readout == Readout(before=("<s>",), level=Fraction(1, 4))
     assert network.symbols == ("a", "b", "1", "0.5")
+    assert configured("torch-layer", alphabet=["b", 1]).symbols == ("b", "1")
 
 
 def test_norms_without_weights() -> None:
@@ -108,6 +109,17 @@ def test_norms_without_weights() -> None:
     assert network.layers[1].norm_2 == Norm("layer", Fraction(1, 100000))
     assert network.final == Norm("rms", Fraction(1, 4))
     assert network.outputs == ("0", "1", "2")
+
+
+@pytest.mark.parametrize("start", ["", "layers.1.", "model.layers.0.body."])
+def test_an_encoder_is_found_wherever_it_is(start: str) -> None:
+    found = stored()
+    moved = {name.replace("encoder.", start, 1): array for name, array in found.tensors.items()}
+    network = read_torch(replace(found, tensors=moved))
+    named = replace(found, tensors=moved, config=found.config | {"encoder": start.removesuffix(".")})
+    for ids, expected in library_outputs("torch-post"):
+        assert difference(network, ids, expected) < LINEAR
+        assert difference(read_torch(named), ids, expected) < LINEAR
 
 
 def test_one_output_is_above_0_at_the_last_position() -> None:
@@ -145,6 +157,9 @@ def test_one_output_is_above_0_at_the_last_position() -> None:
         ({"outputs": ["a", "b", "c", "d", "d"]}, "the output 'd' is named twice"),
         ({"outputs": ["a"]}, "1 outputs were named, and the network has 5"),
         ({"decide": "argmax of 7"}, "'7' is no output of the network"),
+        ({"alphabet": []}, "an alphabet has at least one symbol"),
+        ({"alphabet": ["a"]}, "'a' is no token of the network"),
+        ({"alphabet": "01"}, 'alphabet is "01": an array of texts'),
         ({"input": "<bos> *"}, "'<bos>' is no token of the network"),
         ({"at": "end"}, "at 'end' is none of last, first, each"),
     ],
@@ -195,6 +210,70 @@ def test_a_vocabulary_beside_it_says_the_same() -> None:
 
 
 # ---- from Python ----
+
+
+def made_of(kind: str, **parts: Any) -> Any:
+    """What has the name and the attributes of a module of PyTorch."""
+    children = [(name, part) for name, part in parts.items() if hasattr(part, "named_children")]
+    known = {"training": False, "_forward_hooks": {}, "_forward_pre_hooks": {}, "named_children": lambda: children}
+    module = type(kind, (), {"__module__": "torch.nn.modules.like"})()
+    vars(module).update(known | parts)
+    return module
+
+
+def encoder_like(tensors: dict[str, Any], **changes: Any) -> Any:
+    """The encoder of `torch-post`, without PyTorch."""
+    linear, dropout = made_of("Linear"), made_of("Dropout", p=0.1)
+    norm = made_of("LayerNorm", normalized_shape=(6,), eps=1e-5)
+    sizes = dict.fromkeys(("embed_dim", "kdim", "vdim"), 6)
+    extra = {"bias_k": None, "bias_v": None, "add_zero_attn": False, "dropout": 0.1}
+    out = made_of("NonDynamicallyQuantizableLinear")
+    attention = made_of("MultiheadAttention", num_heads=2, out_proj=out, **sizes, **extra)
+    layer: dict[str, Any] = {"self_attn": attention, "linear1": linear, "linear2": linear, "norm1": norm, "norm2": norm}
+    layer |= {"dropout": dropout, "dropout1": dropout, "dropout2": dropout}
+    layer |= {"norm_first": False, "activation": made_of("ReLU"), "activation_relu_or_gelu": 1}
+    layers = [made_of("TransformerEncoderLayer", **layer), made_of("TransformerEncoderLayer", **(layer | changes))]
+    whole = type("ModuleList", (list,), {"__module__": "torch.nn.modules.like"})(layers)
+    vars(whole).update(_forward_hooks={}, _forward_pre_hooks={})
+    state = {name.removeprefix("encoder."): array for name, array in tensors.items() if name.startswith("encoder.")}
+    return made_of("TransformerEncoder", layers=whole, norm=None, state_dict=lambda: state)
+
+
+def test_a_module_is_read_by_its_attributes() -> None:
+    """What there is of PyTorch's modules is enough: torch is not needed."""
+    tensors = stored().tensors
+    unembedding = made_of("Linear", weight=tensors["unembedding.weight"], bias=tensors["unembedding.bias"])
+    unembedding.state_dict = dict
+    taken = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, tensors["positions.weight"])
+    assert taken.tensors.keys() == tensors.keys()
+    network = read_torch(taken)
+    for ids, expected in library_outputs("torch-post"):
+        assert difference(network, ids, expected) < LINEAR
+    again = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, tensors["positions.weight"])
+    assert again.sha256 == taken.sha256
+    causal = from_torch(encoder_like(tensors), tensors["embedding.weight"], unembedding, causal=True)
+    assert (read_torch(causal).heads[0].mask, read_torch(causal).positions) == (Mask.FUTURE, ())
+    assert causal.sha256 != taken.sha256
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"activation": print}, "layers.1.activation is print, which is not understood"),
+        ({"activation": made_of("GELU", approximate="tanh")}, "is gelu, and was relu when the layer was made"),
+        ({"activation": made_of("GELU", approximate="tanh"), "activation_relu_or_gelu": 2}, "has activation gelu_tanh"),
+        ({"norm_first": True}, "layers.1 has norm_first True, and layers.0 False"),
+        ({"dropout1": made_of("Dropout", p=0.1, training=True)}, "layers.1.dropout1 is on"),
+        ({"linear1": made_of("LazyLinear")}, "layers.1.linear1 is a LazyLinear"),
+        ({"linear1": made_of("Linear", _forward_hooks={1: print})}, "layers.1.linear1 has hooks"),
+        ({"norm1": made_of("RMSNorm", normalized_shape=(6,), eps=None)}, "layers.1.norm1 has no eps"),
+        ({"more": made_of("Linear")}, "layers.1 has the module more"),
+    ],
+)
+def test_a_layer_that_is_not_understood(change: dict[str, Any], match: str) -> None:
+    tensors = stored().tensors
+    module, weight = encoder_like(tensors, **change), tensors["embedding.weight"]
+    assert raised(InputError, from_torch, module, weight, weight, match=match).hint
 
 
 @pytest.fixture
@@ -253,6 +332,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda t: t.nn.TransformerDecoderLayer(4, 2), "the module is a TransformerDecoderLayer"),
     (lambda t: t.nn.Transformer(4, 2, 1, 1, 8), "the module is a Transformer"),
     (lambda t: "encoder", "the module is a str"),
+    (lambda t: t.nn.Sequential(encoder_of(t)), "the module is a Sequential"),
     (
         lambda t: encoder_of(t, lambda one: setattr(one, "norm_first", True)),
         "layers.1 has norm_first True, and layers.0",
