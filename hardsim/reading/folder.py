@@ -68,7 +68,7 @@ def network_of(stored: Stored) -> tuple[Network, str]:
 
 def described(stored: Stored | None, network: Network, title: str) -> list[tuple[str, str]]:
     """What was read, as labels and texts, beyond what the network says of itself; None: it was no folder."""
-    rows = [("format", title)] if stored is None else _stored(stored, title)
+    rows = [("format", title)] if stored is None else _stored(stored, network, title)
     tied = np.array_equal(network.unembedding, network.embedding.T)
     biased = network.unembedding_bias is not None and bool(network.unembedding_bias.any())
     return [
@@ -83,7 +83,7 @@ def described(stored: Stored | None, network: Network, title: str) -> list[tuple
     ]
 
 
-def _stored(stored: Stored, title: str) -> list[tuple[str, str]]:
+def _stored(stored: Stored, network: Network, title: str) -> list[tuple[str, str]]:
     """What is said of the files."""
     form = next(form for form in FORMATS if form.title == title)
     counts = Counter(array.dtype.name for array in stored.tensors.values())
@@ -98,9 +98,17 @@ def _stored(stored: Stored, title: str) -> list[tuple[str, str]]:
         ("masks", f"{masks} buffers, verified" if masks else ""),
         ("settings", _settings(stored, form.said)),
         ("no part in evaluation", _settings(stored, form.ignored)),
-        ("vocabulary", "token ids" if stored.vocabulary is None else f"{len(stored.vocabulary)} names, stored"),
+        ("vocabulary", _vocabulary(stored, network)),
     ]
     return [(label, text) for label, text in rows if text]
+
+
+def _vocabulary(stored: Stored, network: Network) -> str:
+    """Where the names of tokens are from."""
+    if stored.vocabulary is not None:
+        return f"{len(stored.vocabulary)} names, stored"
+    ids = tuple(str(number) for number in range(len(network.tokens)))
+    return "token ids" if tuple(map(str, network.tokens)) == ids else f"{len(ids)} names, in {stored.config_name}"
 
 
 def _settings(stored: Stored, keys: Iterable[str]) -> str:
