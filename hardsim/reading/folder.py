@@ -73,7 +73,6 @@ def described(stored: Stored | None, network: Network, title: str) -> list[tuple
     biased = network.unembedding_bias is not None and bool(network.unembedding_bias.any())
     return [
         *rows,
-        ("parameters", f"{network.parameters:,} that are not 0"),
         ("score scale", "; ".join(dict.fromkeys(str(head.scale) for head in network.heads)) or "no heads"),
         ("positions", _positions(network)),
         (

@@ -151,6 +151,8 @@ class NetworkReport(Record):
     """What is read of a word, and how outputs decide."""
     facts: tuple[NetworkFact, ...]
     """What was read."""
+    final_norm: str | None
+    """The norm before the unembedding; null: there is none."""
     layers: tuple[NetworkLayerReport, ...]
     """Layer by layer."""
 
@@ -170,6 +172,7 @@ def describe_network(subject: Foreign, described: Sequence[tuple[str, str]]) -> 
         longest=network.longest,
         reads=reads(subject),
         facts=tuple(NetworkFact(*pair) for pair in described),
+        final_norm=None if network.final is None else norm_text(network.final),
         layers=tuple(_layer(number, layer) for number, layer in enumerate(network.layers, start=1)),
     )
 
@@ -234,4 +237,7 @@ def print_network(screen: Screen, report: NetworkReport) -> None:
         for head in layer.heads:
             screen.line(f"  head {head}")
         screen.line(f"  mlp    {layer.mlp or 'none'}")
+    if report.final_norm is not None:
+        screen.raw()
+        screen.line(("at the end", "bold"), f": {report.final_norm}")
     screen.raw()
