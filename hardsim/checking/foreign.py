@@ -42,6 +42,8 @@ from hardsim.run.float_trust import distrust
 from hardsim.run.mp import MpArithmetic
 from hardsim.run.soft import LOG_2, bounds
 
+CELLS = 2**20
+"""Outputs, at all places of some words, that are held against what is wanted at once."""
 DIGITS_OF_MPMATH = 50
 """Decimal digits where nobody says how many."""
 
@@ -231,9 +233,11 @@ class NetworkJudge:
         total = Tally(len(words[0]))
         for listed in (False, True):
             chosen = [place for place, raw in enumerate(raws) if not unjudged(raw) and by_position(raw) is listed]
-            if chosen:
-                some = [words[place] for place in chosen], [raws[place] for place in chosen]
-                total.merge(self._judged(*some, listed), order)
+            size = max(1, CELLS // (len(self.rule.outputs) * (len(words[0]) if listed else 1)))
+            for start in range(0, len(chosen), size):
+                part = chosen[start : start + size]
+                found = self._judged([words[place] for place in part], [raws[place] for place in part], listed)
+                total.merge(found, order)
         total.unjudged = len(words) - total.words
         total.words = len(words)
         return total

@@ -110,6 +110,16 @@ def test_lists_are_by_position() -> None:
     assert wrong.message == "for the word aa of 2 symbols a list of 1 was wanted"
 
 
+def test_parts_of_a_batch_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of(mean_of_a(ABOVE))
+    whole = model.check(against=lambda word: len(word) > 3 or half_are_a(word), max_n=5)
+    monkeypatch.setattr("hardsim.checking.foreign.CELLS", 3)
+    parts = model.check(against=lambda word: len(word) > 3 or half_are_a(word), max_n=5)
+    assert (parts.mismatch, parts.words) == (whole.mismatch, whole.words)
+    for one, other in zip(parts.judged, whole.judged, strict=True):
+        assert (one.words, one.mismatches, one.margin_word) == (other.words, other.mismatches, other.margin_word)
+
+
 def test_numbers_and_tokens_that_are_no_text() -> None:
     readout = Readout(decide="value", level=Fraction(1, 200))
     model = model_of(mean_of_a(Fraction(0), readout=readout, tokens=(1, 2)))
