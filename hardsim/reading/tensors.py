@@ -38,6 +38,8 @@ SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin")
 VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
 SHOWN_DIGITS = 400
 """Digits, and powers of ten, that a decimal of a configuration may have."""
+LARGEST_INTEGER = 2**53
+"""The largest integer of a configuration: no size of a network is larger."""
 SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
 NARROW = "bfloat16", "float8_e4m3fn", "float8_e5m2"
 """Dtypes of real numbers that numpy lacks."""
@@ -268,12 +270,18 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
         length = struct.unpack("<Q", data[:8])[0]
         json.loads(data[8 : 8 + length], object_pairs_hook=_object)
     except (SafetensorError, ValueError) as error:
-        raise InputError(f"{where}: not a whole safetensors file ({error})", SAVE_AGAIN) from None
+        raise InputError(f"{where}: not a whole safetensors file ({str(error)[:200]})", SAVE_AGAIN) from None
     dtypes, tensors = _dtypes(), {}
     for name, tensor in found:
         if tensor["dtype"] not in dtypes:
             raise InputError(f"{where}: the tensor {name!r} is stored as {tensor['dtype']}", FORMATS)
-        array = np.frombuffer(tensor["data"], dtype=dtypes[tensor["dtype"]]).reshape(tensor["shape"])
+        flat = np.frombuffer(tensor["data"], dtype=dtypes[tensor["dtype"]])
+        try:
+            array = flat.reshape(tensor["shape"])
+        except ValueError as error:  # more axes, or longer ones, than an array has
+            raise InputError(
+                f"{where}: the tensor {name!r} has a shape that is not read ({error})", SAVE_AGAIN
+            ) from None
         tensors[name] = array != 0 if tensor["dtype"] == "BOOL" else array
     return tensors
 
@@ -409,6 +417,8 @@ class Tensors:
             raise self.error(told + (f" ({why})" if why else ""), OTHERS)
         if found.dtype.kind != "f" and found.dtype.name not in NARROW:
             raise self.error(f"the tensor {name} is stored as {found.dtype.name}, which no weights are", FORMATS)
+        if any(wanted is None and not size for wanted, size in zip(shape, found.shape, strict=True)):
+            raise self.error(f"the tensor {name} has the shape {_shape(found.shape)}: it holds nothing", SAVE_AGAIN)
         exact = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
         if not np.isfinite(exact).all():
             place = tuple(int(index) for index in np.argwhere(~np.isfinite(exact))[0])
@@ -498,10 +508,12 @@ class Settings:
         return self.values.get(key) is not None
 
     def integer(self, key: str, default: int | None = None, least: int = 1) -> int:
-        """An integer that is at least `least`."""
+        """An integer that is at least `least`, and no larger than sizes can be."""
         found = self._get(key, default, f"an integer that is at least {least}", _is_integer)
         if found < least:
             raise self.error(key, f"an integer that is at least {least}")
+        if found > LARGEST_INTEGER:
+            raise self.error(key, f"an integer that is at most {LARGEST_INTEGER}")
         return int(found)
 
     def number(self, key: str, default: Fraction | None = None) -> Fraction:

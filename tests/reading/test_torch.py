@@ -122,6 +122,8 @@ def test_one_output_is_above_0_at_the_last_position() -> None:
     ("settings", "match"),
     [
         ({"nhead": None}, "nhead is null: an integer that is at least 1 is needed"),
+        ({"tokens": [Fraction(10**399)] * 6}, "a number that is a name is too large"),
+        ({"nhead": 10**4000}, "nhead is .*: an integer that is at most"),
         ({"nhead": 4}, "nhead is 4: a divisor of the width 6 of the encoder is needed"),
         ({"causal": None}, "causal is null: true or false is needed"),
         ({"norm_first": None}, "norm_first is null: true or false is needed"),
@@ -180,6 +182,13 @@ PLACE = "encoder.layers.1."
         ),
         (lambda t: t.update({"unembedding.weight": np.zeros((6, 5))}), r"\[6, 5\], not \[any, 6\]"),
         (lambda t: [t.pop(name) for name in list(t) if "in_proj_weight" in name], "so that there is no encoder"),
+        (
+            lambda t: t.update({"encoder.layers.99999999999.x": t[PLACE + "norm1.bias"]}),
+            "not understood: .*99999999999",
+        ),
+        (lambda t: t.update({"encoder.layers.0.self_attn.in_proj_weight": np.array(1.0)}), r"is no matrix \[3 d, d\]"),
+        (lambda t: t.update({"encoder.layers.0.self_attn.in_proj_weight": np.zeros((0, 0))}), "is no matrix"),
+        (lambda t: t.update({"positions.weight": np.zeros((0, 6))}), r"\[0, 6\]: it holds nothing"),
     ],
 )
 def test_a_wrong_tensor_is_named(change: Change, match: str) -> None:
