@@ -159,9 +159,11 @@ def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "
             f"{len(tokens)} {what}s were named, and the {whole} has {count}", "Name them in order of their ids."
         )
     names = [str(one) for one in tokens]
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             raise error(f"the {what} {brief(name)} is named twice", f"Give each {what} a name of its own.")
         if name.split() != [name] or not name.isprintable():
             raise error(f"the {what} {brief(name)} cannot be written in a word", "Names have no white space.")
+        seen.add(name)
     return tuple(tokens)

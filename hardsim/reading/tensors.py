@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, did_you_mean
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense
+from hardsim.reading.readout import hold_tokens
 
 T = TypeVar("T")
 
@@ -79,7 +81,7 @@ class Stored:
         """What `count` tokens are called: as the vocabulary says, else their ids.
 
         Raises:
-            InputError: if the vocabulary has another size.
+            InputError: if the vocabulary has another size, or a name that cannot be written in a word.
         """
         if self.vocabulary is None:
             return tuple(map(str, range(count)))
@@ -87,6 +89,8 @@ class Stored:
             told = f"the vocabulary names {len(self.vocabulary)} tokens, and the network has {count}"
             hint = f"Name every token, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
             raise InputError(f"{self.name}: {told}", hint)
+        hint = f"Rename it, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
+        hold_tokens(self.vocabulary, count, lambda told, _: InputError(f"{self.name}: {told}", hint))
         return self.vocabulary
 
 
@@ -294,9 +298,11 @@ def _state_dict(data: bytes, where: str) -> dict[str, NDArray[Any]]:
         raise InputError(f"{where}: a PyTorch file, and torch is not installed", hint) from None
     save = "Save what model.state_dict() gives, with torch.save or safetensors.torch.save_file."
     try:
-        found = torch.load(BytesIO(data), weights_only=True, map_location="cpu")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other protocols, say: the error below is what is told
+            found = torch.load(BytesIO(data), weights_only=True, map_location="cpu")
     except Exception as error:  # torch raises many kinds; whatever it is, the file is not one that is read
-        reason = str(error).strip().split("\n")[0][:200]
+        reason = str(error).strip().split("\n")[0][:200] or type(error).__name__
         raise InputError(f"{where}: not a file of tensors alone ({reason})", save) from None
     if not isinstance(found, Mapping):
         raise InputError(f"{where}: holds {type(found).__name__}, not a state dict", save)

@@ -317,6 +317,8 @@ def from_torch(
             tensors |= {f"{name}.{part}": array for part, array in _outside(value, name)}
     for key, names in (("tokens", tokens), ("outputs", outputs)):
         if names is not None:
+            if not isinstance(names, Iterable):
+                raise TypeError(f"{key} must be text, or a sequence of names, not {type(names).__name__}")
             listed = names.split() if isinstance(names, str) else names
             config[key] = [_plain(one, key) for one in listed]
     config |= {key: text for key, text in (("input", input), ("at", at), ("decide", decide)) if text is not None}
@@ -419,6 +421,8 @@ def _norm_settings(norm: Any, what: str, width: int) -> tuple[str, Fraction]:
         raise InputError(f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates", "Not read.")
     if norm.eps is None:
         raise InputError(f"{what} has no eps, so that it depends on the number format", "Give it one: RMSNorm(d, eps).")
+    if not np.isfinite(norm.eps):
+        raise InputError(f"{what} has the eps {norm.eps}", "Give it a number that is at least 0.")
     return "rms" if _is(norm, "RMSNorm") else "layer", Fraction(str(norm.eps))
 
 

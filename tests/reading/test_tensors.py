@@ -292,6 +292,13 @@ def test_a_vocabulary_names_tokens(tmp_path: Path) -> None:
     assert read_folder(str(tmp_path)).tokens(3) == ("0", "1", "2")
 
 
+@pytest.mark.parametrize("name", ["a b", "", "\n", "\x1b[31m", "\ud800"])
+def test_a_name_that_no_word_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "vocab.json").write_text(json.dumps({name: 0, "b": 1}))
+    found = read_folder(write_folder(tmp_path, {"w": np.zeros(1)}, {}))
+    assert "remove vocab.json" in raised(InputError, found.tokens, 2, match="cannot be written in a word").hint
+
+
 @pytest.mark.parametrize("ids", [{"a": 0, "b": 2}, {"a": 1}, {"a": 0, "b": 0}, {"a": "0"}, {"a": True}, {}, {"a": -1}])
 def test_a_broken_vocabulary_is_refused(tmp_path: Path, ids: dict[str, object]) -> None:
     write_folder(tmp_path, ONE, {})

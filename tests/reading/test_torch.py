@@ -248,6 +248,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda t: swapped(layer_of(t), self_attn=attention(t, vdim=5)), "self_attn has vdim"),
     (lambda t: swapped(layer_of(t), norm1=t.nn.Identity()), "the layer.norm1 is a Identity"),
     (lambda t: swapped(layer_of(t), norm1=t.nn.LayerNorm(4, eps=1.0)), "norm1 and the layer.norm2 differ"),
+    (lambda t: layer_of(t, layer_norm_eps=float("nan")), "norm1 has the eps nan"),
     (lambda t: swapped(layer_of(t), norm1=t.nn.LayerNorm((2, 4))), r"norm1 is over \(2, 4\), not the 4 coordinates"),
     (lambda t: swapped(layer_of(t), linear1=t.nn.Bilinear(4, 4, 8)), "the layer.linear1 is a Bilinear"),
     (lambda t: swapped(layer_of(t), more=t.nn.Linear(4, 4)), "the layer has the module more"),
@@ -286,6 +287,18 @@ def test_a_module_that_is_not_understood(torch: Any, make: Callable[[Any], Any],
 
 
 @pytest.mark.slow
+def test_what_has_the_wrong_type(torch: Any) -> None:
+    layer, rows = layer_of(torch).eval(), np.eye(3, 4)
+    raised(
+        TypeError, hardsim.from_torch, layer, embedding=rows, unembedding=rows, tokens=3, match="tokens must be text"
+    )
+    model = hardsim.load(str(DATA / "torch-post"))
+    for key in ("tokens", "alphabet", "input", "at", "decide"):
+        raised(TypeError, model.read_as, **{key: 3}, match="not int")
+    with pytest.raises(hardsim.InputError):
+        model.check(against=lambda word: np.array(1.5), max_n=1)
+
+
 def test_what_stands_around_an_encoder(torch: Any) -> None:
     layer, linear = layer_of(torch), torch.nn.Linear
     refused = partial(raised, InputError, from_torch, layer)
