@@ -651,8 +651,10 @@ class Model:
             foreign = self._input.foreign
             if foreign is None:
                 raise InputError(f"{self.name} is {KINDS[self.kind]}, and says itself how it is read")
-            names = None if tokens is None else tuple(tokens.split() if isinstance(tokens, str) else tokens)
-            symbols = None if alphabet is None else tuple(alphabet.split() if isinstance(alphabet, str) else alphabet)
+            names, symbols = _names(tokens, "tokens"), _names(alphabet, "an alphabet")
+            for what, how in (("input", input), ("at", at), ("decide", decide)):
+                if how is not None:
+                    _text(how, f"{what} is text,")
             network = reread(foreign.network, names, symbols, input, at, decide)
             given = self._input
             made = of_network(network, given.name, given.sha256, given.title, given.stored, given.described)
@@ -709,8 +711,8 @@ class Model:
             if not isinstance(against, str | os.PathLike):
                 named.pop("against", None)
             written = [name for name in named if name in DEFAULTS and not (name in otherwise and named[name] is None)]
-            asked_for = {name for name in written if name != "max_n" or named[name] != DEFAULTS[name]}
             meant = {**otherwise, **{name: of_python(name, named[name]) for name in written}}
+            asked_for = {name for name in written if name != "max_n" or named[name] != DEFAULTS[name]}
             request = Request(**meant, written=frozenset(asked_for))
             hold_one_regime(request, "one result is of one network")
             given, options = self._input, request.options()[0]
@@ -967,6 +969,13 @@ def _opened(given: Input) -> Model:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+
+
+def _names(given: str | Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
+    """Names in a sequence, or in one text with spaces."""
+    if given is not None and not isinstance(given, Iterable):
+        raise TypeError(f"{what} must be text, or a sequence of names, not {type(given).__name__}")
+    return None if given is None else tuple(given.split() if isinstance(given, str) else given)
 
 
 def _text(value: object, wanted: str) -> str:

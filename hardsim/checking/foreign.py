@@ -143,7 +143,8 @@ class Foreign(Target):
         """
         longest = self.network.longest
         if longest is not None and max_n > longest:
-            told_of = f"{self.name}: the table of positions ends: words have at most {longest} symbols, not {max_n}"
+            most = max(longest, 0)
+            told_of = f"{self.name}: the table of positions ends: words have at most {most} symbols, not {max_n}"
             raise OutOfRange(
                 told_of, f"--max-n {longest} goes as far as that." if longest > 0 else "Read less beside them."
             )

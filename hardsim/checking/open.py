@@ -63,7 +63,7 @@ from hardsim.program.sharpness import Budget, choose
 from hardsim.reading.folder import described, network_of
 from hardsim.reading.network_json import FORMAT as NETWORK
 from hardsim.reading.network_json import read_network_json
-from hardsim.reading.tensors import Stored, is_network_folder, is_weights_name, read_folder
+from hardsim.reading.tensors import CONFIGS, WHOLE, Stored, is_network_folder, is_weights_name, read_folder
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
@@ -454,10 +454,14 @@ def expand_paths(paths: Sequence[str]) -> list[str]:
         if not is_directory(path) or is_network_folder(path):
             result.append(path)
             continue
-        found = sorted(str(Path(path, name)) for name in names_in(path) if name.endswith(SUFFIXES))
+        names = names_in(path)
+        found = sorted(str(Path(path, name)) for name in names if name.endswith(SUFFIXES))
         if not found:
+            half = any(name in CONFIGS or is_weights_name(name) for name in names)
+            network = f"A network has {' or '.join(CONFIGS)} beside weights ({WHOLE}, say); one of the two is missing."
             raise InputError(
-                f"{path} has no *{', *'.join(SUFFIXES[:-1])} or *{SUFFIXES[-1]} file", hint="Name the files one by one."
+                f"{path} has no *{', *'.join(SUFFIXES[:-1])} or *{SUFFIXES[-1]} file",
+                network if half else "Name the files one by one.",
             )
         result.extend(found)
     return result

@@ -193,7 +193,7 @@ def told(raw: Any) -> str | None:
 
 def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
     """Whether what is wanted is a list by position."""
-    return isinstance(raw, list | tuple | np.ndarray)
+    return isinstance(raw, list | tuple) or (isinstance(raw, np.ndarray) and raw.ndim > 0)
 
 
 def unjudged(raw: Any) -> bool:

@@ -254,8 +254,10 @@ class Network:
             OutOfRange: if the table of positions ends before the word.
         """
         if self.longest is not None and len(word) > self.longest:
-            told = f"the table of positions of this network ends: words have at most {self.longest} symbols"
-            raise OutOfRange(f"{told}, not {len(word)}", f"Use --max-n {max(self.longest, 1)}, or shorter words.")
+            most = max(self.longest, 0)
+            told = f"the table of positions of this network ends: words have at most {most} symbols, not {len(word)}"
+            hint = f"Use --max-n {most}, or shorter words." if most else "Read less beside them."
+            raise OutOfRange(told, hint)
         named = (*self.readout.before, *word, *self.readout.after)
         return [self.ids[str(token)] for token in named]
 

@@ -32,12 +32,14 @@ from hardsim.network.dense import (
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.reader import Reader, exact_number
 from hardsim.network.store import encoding_json, hold_encoding, read_encoding
-from hardsim.reading.readout import WORD, Wrong, hold_alphabet, hold_tokens, readout_of
+from hardsim.reading.readout import WORD, Wrong, hold_alphabet, hold_tokens, plain_names, readout_of
 
 FORMAT = "hardsim-network"
 SCHEMA_VERSION = 1
 LARGEST = 2**24
 """Entries of one matrix."""
+LARGEST_SUM = 2 * LARGEST
+"""Entries of all matrices together that are written by their entries: a short file could ask for any memory."""
 KEYS = (
     "format", "schema_version", "title", "tokens", "embedding", "positions", "layers", "final_norm", "unembedding",
     "unembedding_bias", "outputs", "alphabet", "input", "at", "decide",
@@ -63,6 +65,7 @@ def read_network_json(document: Reader) -> Network:
     document.field("format").choice({FORMAT: FORMAT}.__getitem__, FORMAT)
     document.field("schema_version").integer(1, SCHEMA_VERSION)
     document.only(*KEYS)
+    _hold_sizes(document)
     if document.has("title"):
         document.field("title").text()
     embedding = _matrix(document.field("embedding"), None, None)
@@ -87,6 +90,21 @@ def read_network_json(document: Reader) -> Network:
         outputs=outputs,
         readout=readout,
     )
+
+
+def _hold_sizes(document: Reader) -> None:
+    """Hold that the matrices which are written by their entries fit into memory together."""
+    total, waiting = 0, [document.value]
+    while waiting:
+        match waiting.pop():
+            case {"shape": [int(rows), int(columns)], "entries": _}:
+                total += max(rows, 0) * max(columns, 0)
+            case dict(members):
+                waiting.extend(members.values())
+            case list(items):
+                waiting.extend(item for item in items if isinstance(item, dict | list))
+    if total > LARGEST_SUM:
+        raise document.refusal(f"matrices of more than {LARGEST_SUM:,} entries together")
 
 
 # ---- numbers ----
@@ -147,16 +165,17 @@ def _sparse(data: Reader, rows: int | None, columns: int | None) -> Dense:
         raise shape.error(f"[{'any' if rows is None else rows}, {'any' if columns is None else columns}]")
     if height * width > LARGEST:
         raise shape.error(f"a matrix of at most {LARGEST} entries")
-    found: list[Rational] = [0] * (height * width)
-    seen: set[int] = set()
+    found: dict[int, Rational] = {}
     for item in data.field("entries").items():
         row, column, value = item.items(3)
         place = row.integer(0, height - 1) * width + column.integer(0, width - 1)
-        if place in seen:
+        if place in found:
             raise item.error("each entry once")
-        seen.add(place)
         found[place] = value.number()
-    return _dense(found, height, width)
+    given = _dense(list(found.values()), len(found))
+    flat = np.full(height * width, Fraction(0) if given.dtype == object else 0.0, dtype=given.dtype)
+    flat[list(found)] = given
+    return flat.reshape(height, width)
 
 
 # ---- parts ----
@@ -272,7 +291,7 @@ def _listed(data: Reader) -> list[Token]:
     found: list[Token] = []
     for item in data.items():
         number = item.value if isinstance(item.value, str | bool) else item.number()
-        found.append(float(number) if isinstance(number, Fraction) else number)
+        found += plain_names([number], _wrong(item))
     return found
 
 

@@ -9,11 +9,15 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from hardsim.errors import InputError, did_you_mean
+from hardsim.lang.pretty import shortened
+from hardsim.lang.vocabulary import brief
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
 
 Wrong = Callable[[str, str], InputError]
 """The error for a message and a hint, with the place of what is wrong."""
 WORD = "*"
+MOST_SHOWN = 400
+"""Characters of a list of names that an error shows."""
 DECIDE = "above X, argmax, argmax of TOKENS, value within E"
 _RATIONAL = re.compile(r"-?[0-9]{1,300}([.][0-9]{1,300}|/0*[1-9][0-9]{0,300})?", re.ASCII)
 
@@ -41,14 +45,14 @@ def readout_of(
     if input is not None:
         parts = input.split()
         if parts.count(WORD) != 1:
-            raise error(f"input {input!r} has {parts.count(WORD)} times the word {WORD}", "Write <bos> *, say.")
+            raise error(f"input {brief(input)} has {parts.count(WORD)} times the word {WORD}", "Write <bos> *, say.")
         place = parts.index(WORD)
         before, after = (tuple(one_of(name, tokens, "token", error) for name in part) for part in _around(parts, place))
         found = replace(found, before=before, after=after)
     if at is not None:
         if at not in get_args(JudgedAt):
             near = did_you_mean(at, get_args(JudgedAt))
-            raise error(f"at {at!r} is none of last, first, each", near or "Write one of them.")
+            raise error(f"at {brief(at)} is none of last, first, each", near or "Write one of them.")
         where: Any = at
         found = replace(found, at=where)
     return found if decide is None else _deciding(decide, outputs, found, error)
@@ -69,7 +73,7 @@ def _deciding(decide: str, outputs: Sequence[Token], found: Readout, error: Wron
             return replace(found, decide="above", level=Fraction(level), among=None)
         case ["value", "within", level] if _RATIONAL.fullmatch(level) and Fraction(level) >= 0:
             return replace(found, decide="value", level=Fraction(level), among=None)
-    raise error(f"decide {decide!r} is none of: {DECIDE}", "X and E are numbers such as 0, 0.5 or 1/200.")
+    raise error(f"decide {brief(decide)} is none of: {DECIDE}", "X and E are numbers such as 0, 0.5 or 1/200.")
 
 
 def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
@@ -83,7 +87,10 @@ def one_of(name: str, among: Sequence[Token], what: str, error: Wrong) -> Token:
             return one
     known = [str(one) for one in among]
     near = did_you_mean(name, known)
-    raise error(f"{name!r} is no {what} of the network{near and f'; {near}'}", f"It has: {' '.join(known[:20])}")
+    raise error(
+        f"{brief(name)} is no {what} of the network{near and f'; {near}'}",
+        f"It has: {shortened(' '.join(known[:20]), MOST_SHOWN)}",
+    )
 
 
 def reread(
@@ -117,6 +124,18 @@ def reread(
     return replace(found, readout=readout)
 
 
+def plain_names(values: Sequence[str | int | Fraction], error: Wrong) -> list[Token]:
+    """Names as Python has them: a decimal is a float.
+
+    Raises:
+        InputError: made by `error`, for a number that is too large to be one.
+    """
+    try:
+        return [float(value) if isinstance(value, Fraction) else value for value in values]
+    except OverflowError:
+        raise error("a number that is a name is too large", "Write the name as text.") from None
+
+
 def hold_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wrong) -> tuple[Token, ...]:
     """Those tokens that words are made of.
 
@@ -140,9 +159,11 @@ def hold_tokens(tokens: Sequence[Token], count: int, error: Wrong, what: str = "
             f"{len(tokens)} {what}s were named, and the {whole} has {count}", "Name them in order of their ids."
         )
     names = [str(one) for one in tokens]
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise error(f"the {what} {name!r} is named twice", f"Give each {what} a name of its own.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise error(f"the {what} {brief(name)} is named twice", f"Give each {what} a name of its own.")
         if name.split() != [name] or not name.isprintable():
-            raise error(f"the {what} {name!r} cannot be written in a word", "Names have no white space.")
+            raise error(f"the {what} {brief(name)} cannot be written in a word", "Names have no white space.")
+        seen.add(name)
     return tuple(tokens)

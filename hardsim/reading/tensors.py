@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from hardsim.errors import InputError, did_you_mean
 from hardsim.files import LARGEST_FILE, is_directory, names_in, read_bytes
 from hardsim.network.dense import Dense
+from hardsim.reading.readout import hold_tokens
 
 T = TypeVar("T")
 
@@ -38,6 +40,8 @@ SAFE, PICKLED = (".safetensors",), (".pt", ".pth", ".bin")
 VOCABULARY, TOKENIZER = "vocab.json", "tokenizer.json"
 SHOWN_DIGITS = 400
 """Digits, and powers of ten, that a decimal of a configuration may have."""
+LARGEST_INTEGER = 2**53
+"""The largest integer of a configuration: no size of a network is larger."""
 SAVE_AGAIN = "Save it again: the file was cut short, or it is something else."
 NARROW = "bfloat16", "float8_e4m3fn", "float8_e5m2"
 """Dtypes of real numbers that numpy lacks."""
@@ -77,7 +81,7 @@ class Stored:
         """What `count` tokens are called: as the vocabulary says, else their ids.
 
         Raises:
-            InputError: if the vocabulary has another size.
+            InputError: if the vocabulary has another size, or a name that cannot be written in a word.
         """
         if self.vocabulary is None:
             return tuple(map(str, range(count)))
@@ -85,6 +89,8 @@ class Stored:
             told = f"the vocabulary names {len(self.vocabulary)} tokens, and the network has {count}"
             hint = f"Name every token, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
             raise InputError(f"{self.name}: {told}", hint)
+        hint = f"Rename it, or remove {VOCABULARY} and {TOKENIZER}: then tokens are called by their ids."
+        hold_tokens(self.vocabulary, count, lambda told, _: InputError(f"{self.name}: {told}", hint))
         return self.vocabulary
 
 
@@ -268,12 +274,18 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
         length = struct.unpack("<Q", data[:8])[0]
         json.loads(data[8 : 8 + length], object_pairs_hook=_object)
     except (SafetensorError, ValueError) as error:
-        raise InputError(f"{where}: not a whole safetensors file ({error})", SAVE_AGAIN) from None
+        raise InputError(f"{where}: not a whole safetensors file ({str(error)[:200]})", SAVE_AGAIN) from None
     dtypes, tensors = _dtypes(), {}
     for name, tensor in found:
         if tensor["dtype"] not in dtypes:
             raise InputError(f"{where}: the tensor {name!r} is stored as {tensor['dtype']}", FORMATS)
-        array = np.frombuffer(tensor["data"], dtype=dtypes[tensor["dtype"]]).reshape(tensor["shape"])
+        flat = np.frombuffer(tensor["data"], dtype=dtypes[tensor["dtype"]])
+        try:
+            array = flat.reshape(tensor["shape"])
+        except ValueError as error:  # more axes, or longer ones, than an array has
+            raise InputError(
+                f"{where}: the tensor {name!r} has a shape that is not read ({error})", SAVE_AGAIN
+            ) from None
         tensors[name] = array != 0 if tensor["dtype"] == "BOOL" else array
     return tensors
 
@@ -286,9 +298,11 @@ def _state_dict(data: bytes, where: str) -> dict[str, NDArray[Any]]:
         raise InputError(f"{where}: a PyTorch file, and torch is not installed", hint) from None
     save = "Save what model.state_dict() gives, with torch.save or safetensors.torch.save_file."
     try:
-        found = torch.load(BytesIO(data), weights_only=True, map_location="cpu")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other protocols, say: the error below is what is told
+            found = torch.load(BytesIO(data), weights_only=True, map_location="cpu")
     except Exception as error:  # torch raises many kinds; whatever it is, the file is not one that is read
-        reason = str(error).strip().split("\n")[0][:200]
+        reason = str(error).strip().split("\n")[0][:200] or type(error).__name__
         raise InputError(f"{where}: not a file of tensors alone ({reason})", save) from None
     if not isinstance(found, Mapping):
         raise InputError(f"{where}: holds {type(found).__name__}, not a state dict", save)
@@ -409,6 +423,8 @@ class Tensors:
             raise self.error(told + (f" ({why})" if why else ""), OTHERS)
         if found.dtype.kind != "f" and found.dtype.name not in NARROW:
             raise self.error(f"the tensor {name} is stored as {found.dtype.name}, which no weights are", FORMATS)
+        if any(wanted is None and not size for wanted, size in zip(shape, found.shape, strict=True)):
+            raise self.error(f"the tensor {name} has the shape {_shape(found.shape)}: it holds nothing", SAVE_AGAIN)
         exact = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
         if not np.isfinite(exact).all():
             place = tuple(int(index) for index in np.argwhere(~np.isfinite(exact))[0])
@@ -498,10 +514,12 @@ class Settings:
         return self.values.get(key) is not None
 
     def integer(self, key: str, default: int | None = None, least: int = 1) -> int:
-        """An integer that is at least `least`."""
+        """An integer that is at least `least`, and no larger than sizes can be."""
         found = self._get(key, default, f"an integer that is at least {least}", _is_integer)
         if found < least:
             raise self.error(key, f"an integer that is at least {least}")
+        if found > LARGEST_INTEGER:
+            raise self.error(key, f"an integer that is at most {LARGEST_INTEGER}")
         return int(found)
 
     def number(self, key: str, default: Fraction | None = None) -> Fraction:

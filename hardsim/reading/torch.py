@@ -34,7 +34,7 @@ from hardsim.network.dense import (
     Token,
 )
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import Wrong, hold_alphabet, hold_tokens, readout_of
+from hardsim.reading.readout import Wrong, hold_alphabet, hold_tokens, plain_names, readout_of
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 MODEL_TYPE = "torch-encoder"
@@ -55,7 +55,7 @@ TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtyp
 FIRST = "self_attn.in_proj_weight"
 BIASES = "self_attn.in_proj_bias", "self_attn.out_proj.bias", "linear1.bias", "linear2.bias"
 NORM_WEIGHTS, NORM_BIASES = ("norm1.weight", "norm2.weight"), ("norm1.bias", "norm2.bias")
-_LAYER = re.compile(r"layers\.(0|[1-9][0-9]*)\.")
+_LAYER = re.compile(r"layers\.(0|[1-9][0-9]{0,5})\.")  # a larger number is no layer's, so that nobody counts up to it
 _LAST = re.compile(_LAYER.pattern + r"\Z")
 
 
@@ -129,7 +129,10 @@ def _start(settings: Settings, weights: Tensors) -> str:
 
 def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
     starts = _layers(weights, start)
-    width, heads = weights.shape(starts[0] + FIRST)[-1], settings.integer("nhead")
+    *rows, width = weights.shape(starts[0] + FIRST) or (0,)
+    if not rows or not width:
+        raise weights.error(f"the tensor {starts[0]}{FIRST} is no matrix [3 d, d]", "Save the whole encoder.")
+    heads = settings.integer("nhead")
     if width % heads:
         raise settings.error("nhead", f"a divisor of the width {width} of the encoder")
     settings.neutral("d_model", width)
@@ -219,7 +222,7 @@ def _positions(settings: Settings, weights: Tensors, width: int) -> Dense | tupl
         return ()
     sizes = weights.shape(name)
     rows = [size for size in sizes[:-1] if size != 1] or [1]
-    if len(sizes) < 2 or len(rows) > 1:
+    if len(sizes) < 2 or len(rows) > 1 or not rows[0]:
         return weights.take(name, None, width)
     return weights.take(name, *sizes[:-1], width, why="the width of the encoder").reshape(rows[0], width)
 
@@ -237,7 +240,7 @@ def _listed(settings: Settings, key: str) -> list[Token]:
     found = settings.value(key)
     if not isinstance(found, list) or not all(isinstance(one, str | int | Fraction) for one in found):
         raise settings.error(key, "an array of texts, numbers or truths")
-    return [float(one) if isinstance(one, Fraction) else one for one in found]
+    return plain_names(found, _wrong(settings))
 
 
 def _wrong(settings: Settings) -> Wrong:
@@ -315,6 +318,8 @@ def from_torch(
             tensors |= {f"{name}.{part}": array for part, array in _outside(value, name)}
     for key, names in (("tokens", tokens), ("outputs", outputs), ("alphabet", alphabet)):
         if names is not None:
+            if not isinstance(names, Iterable):
+                raise TypeError(f"{key} must be text, or a sequence of names, not {type(names).__name__}")
             listed = names.split() if isinstance(names, str) else names
             config[key] = [_plain(one, key) for one in listed]
     config |= {key: text for key, text in (("input", input), ("at", at), ("decide", decide)) if text is not None}
@@ -422,6 +427,8 @@ def _norm_settings(norm: Any, what: str, width: int) -> tuple[str, Fraction]:
         raise InputError(f"{what} is over {tuple(norm.normalized_shape)}, not the {width} coordinates", "Not read.")
     if norm.eps is None:
         raise InputError(f"{what} has no eps, so that it depends on the number format", "Give it one: RMSNorm(d, eps).")
+    if not np.isfinite(norm.eps):
+        raise InputError(f"{what} has the eps {norm.eps}", "Give it a number that is at least 0.")
     return "rms" if _is(norm, "RMSNorm") else "layer", Fraction(str(norm.eps))
 
 

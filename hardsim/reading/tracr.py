@@ -18,7 +18,7 @@ import numpy as np
 from hardsim.errors import InputError
 from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Readout, ScoreScale, Token
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import hold_tokens
+from hardsim.reading.readout import hold_tokens, plain_names
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 CONFIG = "meta.json"
@@ -89,9 +89,12 @@ def _map(encoder: Settings) -> tuple[Token, ...]:
     values = [numbered.get(number) for number in range(len(pairs))]
     if len(numbered) < len(pairs) or not all(isinstance(value, str | int | Fraction) for value in values):
         raise encoder.error("map", "values that are text, numbers or truths, numbered 0, 1, 2 and so on,")
-    plain = [float(value) if isinstance(value, Fraction) else value for value in values]
-    named = [value for value in plain if isinstance(value, str | int | float)]
-    return hold_tokens(named, len(pairs), lambda told, hint: InputError(f"{encoder.where}: {told}", hint))
+
+    def wrong(told: str, hint: str) -> InputError:
+        return InputError(f"{encoder.where}: {told}", hint)
+
+    named = plain_names([value for value in values if isinstance(value, str | int | Fraction)], wrong)
+    return hold_tokens(named, len(pairs), wrong)
 
 
 def _tokens(settings: Settings) -> tuple[tuple[Token, ...], Token | None]:
@@ -111,9 +114,10 @@ def _alphabet(settings: Settings, tokens: tuple[Token, ...], bos: Token | None) 
     if vocabulary is None:
         return tuple(token for token in tokens if token not in (bos, PAD))
     by_name = {str(token): token for token in tokens}
-    plain = [float(value) if isinstance(value, Fraction) else value for value in vocabulary]
-    if not isinstance(vocabulary, list) or not vocabulary or not all(str(value) in by_name for value in plain):
-        raise settings.error("vocab", "some of the tokens of input_encoder")
+    listed = vocabulary if isinstance(vocabulary, list) else []
+    plain = plain_names(listed, lambda told, hint: InputError(f"{settings.where}: vocab: {told}", hint))
+    if not plain or len(set(map(str, plain))) < len(plain) or not all(str(value) in by_name for value in plain):
+        raise settings.error("vocab", "some of the tokens of input_encoder, each once")
     return tuple(by_name[str(value)] for value in plain)
 
 

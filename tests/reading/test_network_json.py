@@ -263,6 +263,7 @@ def put(path: str, value: Any) -> Callable[[Document], None]:
         ("embedding.shape", [4, 0], r"at embedding.shape\[1\]: expected an integer from 1"),
         ("embedding.shape", [4], "at embedding.shape: expected an array of 2"),
         ("embedding.shape", [LARGEST, 2], f"at embedding.shape: expected a matrix of at most {LARGEST} entries"),
+        ("embedding.shape", [10**12, 1], "at the top level: matrices of more than .* entries together"),
         ("embedding.entries.0", [4, 0, 1], r"at embedding.entries\[0\]\[0\]: expected an integer from 0 to 3"),
         ("embedding.entries.0", [0, 2, 1], r"at embedding.entries\[0\]\[1\]: expected an integer from 0 to 1"),
         ("embedding.entries.0", [1, 1, 1], r"at embedding.entries\[1\]: expected each entry once"),
@@ -329,6 +330,7 @@ def put(path: str, value: Any) -> Callable[[Document], None]:
         ("at", "end", "at at: at 'end' is none of last, first, each"),
         ("decide", "argmax of maybe", "at decide: 'maybe' is no output of the network"),
         ("decide", 1, "at decide: expected a string"),
+        ("decide", "x" * 10**6, r"decide 'x+'\.\.\. \(1000000 characters\) is none of"),
     ],
 )
 def test_a_wrong_document_is_refused_at_its_place(path: str, value: Any, match: str) -> None:
@@ -337,6 +339,14 @@ def test_a_wrong_document_is_refused_at_its_place(path: str, value: Any, match: 
     found = raised(InputError, read, document, match=match)
     assert "net.json" in str(found)
     assert "hardsim compile" not in str(found)
+
+
+def test_matrices_by_entries_fit_into_memory_together() -> None:
+    document = deepcopy(RICH)
+    head = document["layers"][0]["heads"][0]
+    document["layers"] *= 4
+    head["w_q"] = {"shape": [2, LARGEST // 2], "entries": []}
+    raised(InputError, read, document, match="at the top level: matrices of more than 33,554,432 entries together")
 
 
 @pytest.mark.parametrize("key", ["format", "schema_version", "tokens", "embedding", "layers", "unembedding"])

@@ -258,6 +258,12 @@ def test_empty_and_scalar_tensors_are_read(tmp_path: Path) -> None:
     assert weights.take("s").tolist() == 2
 
 
+@pytest.mark.parametrize("shape", [(1,) * 70, (0, 2**63 - 1)])
+def test_shapes_that_no_array_has_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    data = bytes(0 if 0 in shape else 4)
+    refused(raw_folder(tmp_path, "F32", data, shape), "the tensor 'w' has a shape that is not read")
+
+
 def test_formats_that_are_no_weights_are_refused(tmp_path: Path) -> None:
     weights = read_folder(write_folder(tmp_path, {"i": np.arange(3), "b": np.array([True])}, {})).weights
     for name, kind in (("i", "int64"), ("b", "bool")):
@@ -284,6 +290,13 @@ def test_a_vocabulary_names_tokens(tmp_path: Path) -> None:
     raised(InputError, found.tokens, 4, match="names 3 tokens, and the network has 4")
     (tmp_path / "vocab.json").unlink()
     assert read_folder(str(tmp_path)).tokens(3) == ("0", "1", "2")
+
+
+@pytest.mark.parametrize("name", ["a b", "", "\n", "\x1b[31m", "\ud800"])
+def test_a_name_that_no_word_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "vocab.json").write_text(json.dumps({name: 0, "b": 1}))
+    found = read_folder(write_folder(tmp_path, {"w": np.zeros(1)}, {}))
+    assert "remove vocab.json" in raised(InputError, found.tokens, 2, match="cannot be written in a word").hint
 
 
 @pytest.mark.parametrize("ids", [{"a": 0, "b": 2}, {"a": 1}, {"a": 0, "b": 0}, {"a": "0"}, {"a": True}, {}, {"a": -1}])
@@ -426,6 +439,7 @@ def test_settings_are_typed() -> None:
         (lambda s: s.integer("absent"), "absent is missing: an integer that is at least 1 is needed"),
         (lambda s: s.integer("nothing"), "nothing is null: an integer"),
         (lambda s: s.integer("z"), "z is 0: an integer that is at least 1 is needed"),
+        (lambda s: s.integer("large"), "large is .*: an integer that is at most 9007199254740992 is needed"),
         (lambda s: s.integer("t"), "t is true: an integer"),
         (lambda s: s.integer("n"), r"n is 0\.5: an integer"),
         (lambda s: s.number("s"), 's is "x": a number'),
@@ -438,7 +452,7 @@ def test_settings_are_typed() -> None:
     ],
 )
 def test_wrong_settings_are_refused(ask: Any, said: str) -> None:
-    found = settings(z=0, t=True, n=Fraction(1, 2), s="x", nothing=None)
+    found = settings(z=0, t=True, n=Fraction(1, 2), s="x", nothing=None, large=10**4000)
     assert raised(InputError, ask, found, match=f"here: config.json: {said}").hint
 
 

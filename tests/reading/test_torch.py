@@ -134,6 +134,8 @@ def test_one_output_is_above_0_at_the_last_position() -> None:
     ("settings", "match"),
     [
         ({"nhead": None}, "nhead is null: an integer that is at least 1 is needed"),
+        ({"tokens": [Fraction(10**399)] * 6}, "a number that is a name is too large"),
+        ({"nhead": 10**4000}, "nhead is .*: an integer that is at most"),
         ({"nhead": 4}, "nhead is 4: a divisor of the width 6 of the encoder is needed"),
         ({"causal": None}, "causal is null: true or false is needed"),
         ({"norm_first": None}, "norm_first is null: true or false is needed"),
@@ -195,6 +197,13 @@ PLACE = "encoder.layers.1."
         ),
         (lambda t: t.update({"unembedding.weight": np.zeros((6, 5))}), r"\[6, 5\], not \[any, 6\]"),
         (lambda t: [t.pop(name) for name in list(t) if "in_proj_weight" in name], "so that there is no encoder"),
+        (
+            lambda t: t.update({"encoder.layers.99999999999.x": t[PLACE + "norm1.bias"]}),
+            "not understood: .*99999999999",
+        ),
+        (lambda t: t.update({"encoder.layers.0.self_attn.in_proj_weight": np.array(1.0)}), r"is no matrix \[3 d, d\]"),
+        (lambda t: t.update({"encoder.layers.0.self_attn.in_proj_weight": np.zeros((0, 0))}), "is no matrix"),
+        (lambda t: t.update({"positions.weight": np.zeros((0, 6))}), r"\[0, 6\]: it holds nothing"),
     ],
 )
 def test_a_wrong_tensor_is_named(change: Change, match: str) -> None:
@@ -318,6 +327,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda t: swapped(layer_of(t), self_attn=attention(t, vdim=5)), "self_attn has vdim"),
     (lambda t: swapped(layer_of(t), norm1=t.nn.Identity()), "the layer.norm1 is a Identity"),
     (lambda t: swapped(layer_of(t), norm1=t.nn.LayerNorm(4, eps=1.0)), "norm1 and the layer.norm2 differ"),
+    (lambda t: layer_of(t, layer_norm_eps=float("nan")), "norm1 has the eps nan"),
     (lambda t: swapped(layer_of(t), norm1=t.nn.LayerNorm((2, 4))), r"norm1 is over \(2, 4\), not the 4 coordinates"),
     (lambda t: swapped(layer_of(t), linear1=t.nn.Bilinear(4, 4, 8)), "the layer.linear1 is a Bilinear"),
     (lambda t: swapped(layer_of(t), more=t.nn.Linear(4, 4)), "the layer has the module more"),
@@ -357,6 +367,18 @@ def test_a_module_that_is_not_understood(torch: Any, make: Callable[[Any], Any],
 
 
 @pytest.mark.slow
+def test_what_has_the_wrong_type(torch: Any) -> None:
+    layer, rows = layer_of(torch).eval(), np.eye(3, 4)
+    raised(
+        TypeError, hardsim.from_torch, layer, embedding=rows, unembedding=rows, tokens=3, match="tokens must be text"
+    )
+    model = hardsim.load(str(DATA / "torch-post"))
+    for key in ("tokens", "alphabet", "input", "at", "decide"):
+        raised(TypeError, model.read_as, **{key: 3}, match="not int")
+    with pytest.raises(hardsim.InputError):
+        model.check(against=lambda word: np.array(1.5), max_n=1)
+
+
 def test_what_stands_around_an_encoder(torch: Any) -> None:
     layer, linear = layer_of(torch), torch.nn.Linear
     refused = partial(raised, InputError, from_torch, layer)
