@@ -54,7 +54,9 @@ class Asked:
     tokens: Mapping[str, Token]
 
     def __call__(self, word: Word) -> Any:
-        return self.function(tuple(self.tokens[symbol] for symbol in word))
+        found = self.function(tuple(self.tokens[symbol] for symbol in word))
+        # numpy.where and others return an array of no dimension where a value is meant.
+        return found.item() if isinstance(found, np.ndarray) and not found.ndim else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +194,10 @@ class NetworkEngine:
         """The same of one word, in rationals: with as many bits as settle it, None where none do, or in mpmath."""
         tokens = self.subject.network.read(word)
         if self.observed is not None:
-            low, high = _ends(self.observed.run(len(word), tokens, places))
+            try:
+                low, high = _ends(self.observed.run(len(word), tokens, places))
+            except (Undecided, ZeroDivisionError):  # a norm of nothing with epsilon 0
+                return None
             return OutputBounds(low, high, MPMATH, self.digits)
         try:
             rows, bits = self.exact.run(len(word), tokens, places, lambda rows: _settled(rows, settled))
@@ -281,7 +286,7 @@ class NetworkJudge:
         tally.escalated += found.engine == BALL
         compared = self.rule.compare(found.low, found.high, wanted)
         low, high = compared.low[0], compared.high[0]
-        if low > -inf:
+        if -inf < low < inf:
             margin = Extreme.of(1, (low, high), word)
             known = tally.extremes.get(MARGIN)
             tally.extremes[MARGIN] = margin if known is None else known.join(margin)

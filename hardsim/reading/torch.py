@@ -254,7 +254,8 @@ def _readout(settings: Settings, tokens: tuple[Token, ...], count: int) -> tuple
     """What the outputs are called, and how they are judged."""
     outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
     if settings.has("outputs"):
-        outputs = _names(settings, "outputs", count, "output")
+        listed = _names(settings, "outputs", count, "output")
+        outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
     base = Readout() if count == 1 else Readout(at="each", decide="argmax")
     how = {key: settings.text(key) if settings.has(key) else None for key in ("input", "at", "decide")}
     return outputs, readout_of(

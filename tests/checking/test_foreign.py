@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hardsim
 from hardsim.checking.foreign import NetworkJudge
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError, Interrupted, Undecided
-from hardsim.network.dense import Readout
+from hardsim.network.dense import Norm, Readout
 from hardsim.network.numbers import Mask
 from tests.foreign import mean_of_a, model_of
 from tests.mistakes import raised
@@ -117,6 +119,26 @@ def test_numbers_and_tokens_that_are_no_text() -> None:
     off = model.check(against=lambda word: Counter(word)[1] / len(word) + 0.006, words=[(1, 2, 2)])
     assert off.mismatch is not None
     assert (off.mismatch.oracle, off.mismatch.soft) == (("0.339333",), ("0.333333",))
+
+
+def test_an_array_of_no_dimension_is_a_value() -> None:
+    model = model_of(mean_of_a(ABOVE))
+    found = model.check(against=lambda word: np.where(half_are_a(word), np.True_, np.False_), max_n=3)
+    assert found.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
+def test_where_only_one_output_can_win_nothing_is_off(engine: str) -> None:
+    network = replace(mean_of_a(ABOVE), readout=Readout(decide="argmax"))
+    found = model_of(network).check(against=lambda word: str(network.outputs[0]), max_n=2, engine=engine)
+    assert (found.mismatch, [one.margin for one in found.judged]) == (None, [None, None])
+
+
+def test_a_norm_of_nothing_is_undecided_in_mpmath_too() -> None:
+    network = replace(mean_of_a(ABOVE), final=Norm("layer", Fraction(0), np.zeros(2), np.ones(2)))
+    network = replace(network, embedding=np.zeros_like(network.embedding), layers=())
+    for engine in ("auto", "float64", "ball", "mpmath"):
+        assert model_of(network).check(against=half_are_a, max_n=1, engine=engine).verdict is Verdict.UNDECIDED
 
 
 def test_errors_of_a_function_are_its_own() -> None:

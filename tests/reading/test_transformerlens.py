@@ -19,7 +19,7 @@ from hardsim.reading.transformerlens import is_transformerlens, read_transformer
 from tests.mistakes import raised
 from tests.reading.folders import DATA, difference, library_outputs
 
-NAMES = sorted(path.name for path in DATA.iterdir() if not path.name.startswith("gpt2"))
+NAMES = sorted(path.name for path in DATA.iterdir() if not path.name.startswith(("gpt2", "torch")))
 NATIVE = ["bridge", "native"]
 
 
