@@ -359,8 +359,9 @@ class NetworkJudge:
 
 
 def _answer(raw: Any, texts: Sequence[str | None], listed: bool) -> Answer:
-    """What is said at some places as one answer: a truth alone stays one."""
-    if not listed and isinstance(raw, bool | np.bool_):
+    """What is said at some places as one answer: a truth alone stays one (where a number is read, a truth may be
+    wanted, as 0 or 1, and none is said)."""
+    if not listed and isinstance(raw, bool | np.bool_) and texts[0] in (None, "True", "False"):
         return {"True": True, "False": False}.get(str(texts[0]))
     return tuple(texts)
 

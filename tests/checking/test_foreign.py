@@ -75,6 +75,22 @@ def test_the_shortest_found_is_not_called_the_shortest() -> None:
     assert found.mismatch.word == ("b", "a") * 5
 
 
+def test_a_shorter_word_that_is_undecided_might_be_wrong() -> None:
+    network = replace(mean_of_a(ABOVE, outputs=("no", "yes")), readout=Readout(decide="argmax"))
+    bias, weight = np.zeros(2), np.array([[0.0, 0.0], [0.0, 1.0]])
+    model = model_of(replace(network, unembedding=weight, unembedding_bias=bias))
+    found = model.check(against=lambda word: "yes" if len(word) == 1 else "no", max_n=2)
+    assert found.verdict is Verdict.REFUTED  # on b there is a tie
+    assert found.reach == "held against a function: it is wrong on a word of length 2, the shortest found"
+
+
+def test_a_truth_where_a_number_is_read() -> None:
+    model = model_of(mean_of_a(Fraction(0), readout=Readout(decide="value")))
+    found = model.check(against=lambda word: True, max_n=1)
+    assert found.mismatch is not None
+    assert found.mismatch.summary == "soft/oracle on b: wanted accept, the network says 0"
+
+
 def test_what_lies_exactly_on_the_level_is_not_above_it() -> None:
     """With the bias -1/2 the output on abba is exactly 0: balls, in which 2/4 is exact, know that; float64 does not."""
     model, words = model_of(mean_of_a()), ["a", "abba", "aab"]
