@@ -333,6 +333,12 @@ def test_the_number_of_labels_must_be_right() -> None:
     refused(configured(stored("gpt2-labels"), num_labels=2), "num_labels is 2, which is not read")
 
 
+def test_weights_that_float64_does_not_hold_are_not_rounded() -> None:
+    wide = np.full(6, np.longdouble(1) / 3)
+    if wide.dtype.itemsize > 8:
+        refused(with_tensors(transformer__ln_f__bias=wide), f"is stored as {wide.dtype.name}, which no weights are")
+
+
 def test_weights_must_be_numbers() -> None:
     broken = stored().tensors["transformer.ln_f.weight"].copy()
     broken[2] = np.nan
