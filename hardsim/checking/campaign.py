@@ -827,9 +827,10 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
-def shortest(lengths: Sequence[Tried], n: int) -> str:
-    """What may be said of a wrong word of length n: it is the shortest only if all shorter ones were tried."""
-    whole = {length.n for length in lengths if length.exhaustive}
+def shortest(lengths: Sequence[Told], n: int) -> str:
+    """What may be said of a wrong word of length n: it is the shortest only if all shorter ones were tried, and none of
+    them was left undecided."""
+    whole = {length.n for length in lengths if length.exhaustive and not length.undecided}
     return "the shortest: all shorter words were tried" if whole >= {*range(1, n)} else "the shortest found"
 
 

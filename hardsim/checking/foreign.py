@@ -56,7 +56,9 @@ class Asked:
     tokens: Mapping[str, Token]
 
     def __call__(self, word: Word) -> Any:
-        return self.function(tuple(self.tokens[symbol] for symbol in word))
+        found = self.function(tuple(self.tokens[symbol] for symbol in word))
+        # numpy.where and others return an array of no dimension where a value is meant.
+        return found.item() if isinstance(found, np.ndarray) and not found.ndim else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +197,10 @@ class NetworkEngine:
         """The same of one word, in rationals: with as many bits as settle it, None where none do, or in mpmath."""
         tokens = self.subject.network.read(word)
         if self.observed is not None:
-            low, high = _ends(self.observed.run(len(word), tokens, places))
+            try:
+                low, high = _ends(self.observed.run(len(word), tokens, places))
+            except (Undecided, ZeroDivisionError):  # a norm of nothing with epsilon 0
+                return None
             return OutputBounds(low, high, MPMATH, self.digits)
         try:
             rows, bits = self.exact.run(len(word), tokens, places, lambda rows: _settled(rows, settled))
@@ -357,8 +362,9 @@ class NetworkJudge:
 
 
 def _answer(raw: Any, texts: Sequence[str | None], listed: bool) -> Answer:
-    """What is said at some places as one answer: a truth alone stays one."""
-    if not listed and isinstance(raw, bool | np.bool_):
+    """What is said at some places as one answer: a truth alone stays one (where a number is read, a truth may be
+    wanted, as 0 or 1, and none is said)."""
+    if not listed and isinstance(raw, bool | np.bool_) and texts[0] in (None, "True", "False"):
         return {"True": True, "False": False}.get(str(texts[0]))
     return tuple(texts)
 

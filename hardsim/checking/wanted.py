@@ -72,7 +72,8 @@ class Rule:
     def _among(self) -> Booleans:
         """The outputs that take part."""
         among = self.readout.among
-        return np.array([among is None or output in among for output in self.outputs], dtype=np.bool_)
+        names = None if among is None else set(map(str, among))  # 1 and True are equal, and two outputs
+        return np.array([names is None or str(output) in names for output in self.outputs], dtype=np.bool_)
 
     @cached_property
     def _known(self) -> dict[Any, tuple[Judged, Sequence[Fraction]]]:
@@ -139,6 +140,7 @@ class Rule:
         raise InputError(told, f"{hint}; or decide by argmax.")
 
     def _output(self, token: Any) -> int:
+        token = token.item() if isinstance(token, np.generic) else token
         same = [i for i, output in enumerate(self.outputs) if type(token) is type(output) and token == output]
         equal = same or [i for i, output in enumerate(self.outputs) if _equal(token, output)]
         named = equal or [i for i, output in enumerate(self.outputs) if str(output) == str(token)]
@@ -230,11 +232,14 @@ def _above(low: Ends, high: Ends, wanted: Wanted, level: Fraction, exact: bool) 
 def _argmax(low: Ends, high: Ends, judged: Judged, exact: bool) -> tuple[Any, Any, Any, Any]:
     """(words, places): of the outputs that may win and those that may not."""
     may, others = judged == 1, judged == 0
+    asked = may.any(axis=2) & others.any(axis=2)
 
     def largest(ends: Ends, among: Booleans) -> Any:
-        return np.where(among, ends, -inf).max(axis=2)
+        found: Any = np.where(among, ends, -inf).max(axis=2)
+        # Where nothing is asked the number has no part, and a large Fraction less -inf would overflow.
+        zero: Any = Fraction(0)
+        return np.where(asked, found, zero) if exact else found
 
-    asked = may.any(axis=2) & others.any(axis=2)
     low_may, high_may, low_other, high_other = (
         largest(low, may), largest(high, may), largest(low, others), largest(high, others)
     )  # fmt: skip

@@ -170,6 +170,8 @@ class Readout:
     """Outputs that take part in an argmax; None: all."""
     alphabet: tuple[Token, ...] | None = None
     """What words are made of; None: every token but those that stand before or after every word."""
+    padding: Token | None = None
+    """A token that is passed over where the last position is judged: it cannot stand there."""
 
     def places(self, n: int) -> range:
         """The positions, of all that are read, at which a word of n symbols is judged."""
@@ -191,7 +193,7 @@ class Network:
     `tokens` are the vocabulary by token id, V of them; `embedding` is (V, d), `unembedding` (d, O), its bias (O,),
     `outputs` what the O outputs are called. `positions` is a table (rows, d) whose row r belongs to the r-th token that
     is read, or pairs of a coordinate and a function of i and n: there the word's first symbol stands at i = 1 and n is
-    its length.
+    its length. Outputs that are the tokens are the very same tuple, and get other names with them.
     """
 
     tokens: tuple[Token, ...]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
@@ -204,7 +205,9 @@ def _head(
         # The library judges the last token that is no padding, wherever that stands.
         padded = isinstance(pad, int) and 0 <= pad < len(tokens)
         alphabet = tuple(token for number, token in enumerate(tokens) if number != pad) if padded else None
-        return found, None, labels, Readout(decide="argmax" if several else "above", alphabet=alphabet)
+        padding = tokens[pad] if isinstance(pad, int) and padded else None
+        decide: Literal["argmax", "above"] = "argmax" if several else "above"
+        return found, None, labels, Readout(decide=decide, alphabet=alphabet, padding=padding)
     if weights.has("classifier.weight") or "TokenClassification" in built:
         found = weights.take("classifier.weight", None, width)
         labels, bias = _labels(settings, len(found)), weights.take("classifier.bias", len(found))

@@ -77,7 +77,8 @@ def read_network_json(document: Reader) -> Network:
     size = unembedding.shape[1]
     outputs = tokens if size == count else tuple(map(str, range(size)))
     if document.has("outputs"):
-        outputs = _names(document.field("outputs"), size, "output")
+        listed = _names(document.field("outputs"), size, "output")
+        outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
     readout = _readout(document, tokens, outputs)
     return Network(
         tokens=tokens,

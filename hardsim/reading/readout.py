@@ -114,13 +114,18 @@ def reread(
         readout = network.readout
         before, after = (tuple(changed[str(one)] for one in part) for part in (readout.before, readout.after))
         symbols = None if readout.alphabet is None else tuple(changed[str(one)] for one in readout.alphabet)
-        same = network.outputs == network.tokens
+        same = network.outputs is network.tokens  # a classifier's labels may be called as its tokens are
         among = tuple(changed[str(one)] for one in readout.among) if same and readout.among else readout.among
-        readout = replace(readout, before=before, after=after, alphabet=symbols, among=among)
+        padding = None if readout.padding is None else changed[str(readout.padding)]
+        readout = replace(readout, before=before, after=after, alphabet=symbols, among=among, padding=padding)
         found = replace(network, tokens=named, outputs=named if same else network.outputs, readout=readout)
     readout = readout_of(input, at, decide, found.tokens, found.outputs, found.readout)
     if alphabet is not None:
         readout = replace(readout, alphabet=hold_alphabet(alphabet, found.tokens, InputError))
+    standing = set(map(str, (*(readout.alphabet or ()), *readout.after)))
+    if readout.at == "last" and readout.padding is not None and str(readout.padding) in standing:
+        told = f"{str(readout.padding)!r} is padding: this network is judged at the last token that is none"
+        raise InputError(told, "Leave it out of the alphabet, and of what is read after words.")
     return replace(found, readout=readout)
 
 

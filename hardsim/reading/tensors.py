@@ -421,7 +421,7 @@ class Tensors:
         if len(found.shape) != len(shape) or any(w not in (None, h) for w, h in zip(shape, found.shape, strict=True)):
             told = f"the tensor {name} has the shape {_shape(found.shape)}, not {_shape(shape)}"
             raise self.error(told + (f" ({why})" if why else ""), OTHERS)
-        if found.dtype.kind != "f" and found.dtype.name not in NARROW:
+        if (found.dtype.kind != "f" or found.dtype.itemsize > 8) and found.dtype.name not in NARROW:
             raise self.error(f"the tensor {name} is stored as {found.dtype.name}, which no weights are", FORMATS)
         if any(wanted is None and not size for wanted, size in zip(shape, found.shape, strict=True)):
             raise self.error(f"the tensor {name} has the shape {_shape(found.shape)}: it holds nothing", SAVE_AGAIN)

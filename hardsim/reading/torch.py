@@ -261,7 +261,8 @@ def _readout(settings: Settings, tokens: tuple[Token, ...], count: int) -> tuple
     """What the outputs are called, and how they are judged."""
     outputs = tokens if count == len(tokens) else tuple(map(str, range(count)))
     if settings.has("outputs"):
-        outputs = hold_tokens(_listed(settings, "outputs"), count, _wrong(settings), "output")
+        listed = hold_tokens(_listed(settings, "outputs"), count, _wrong(settings), "output")
+        outputs = tokens if list(map(repr, listed)) == list(map(repr, tokens)) else listed
     base = Readout() if count == 1 else Readout(at="each", decide="argmax")
     how = {key: settings.text(key) if settings.has(key) else None for key in ("input", "at", "decide")}
     readout = readout_of(**how, tokens=tokens, outputs=outputs, base=base, error=_wrong(settings))

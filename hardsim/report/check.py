@@ -281,7 +281,9 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         screen.line(f"  {next_arithmetic(result.engine, result.kind == 'network')}")
     mismatch = result.mismatch
     if mismatch is not None:
-        screen.word("The shortest mismatching word" if mismatch.refutes else "The word", mismatch.word, alphabet)
+        among = " found" if "the shortest found" in result.reach else ""
+        label = f"The shortest mismatching word{among}" if mismatch.refutes else "The word"
+        screen.word(label, mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")
         print_parting(screen, result.parting, mismatch, result.model.specified)
         if result.violation is None:

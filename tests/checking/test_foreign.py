@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ import hardsim
 from hardsim.checking.foreign import NetworkJudge
 from hardsim.checking.result import Verdict
 from hardsim.errors import InputError, Interrupted, Undecided
-from hardsim.network.dense import Readout
+from hardsim.network.dense import Norm, Readout
 from hardsim.network.numbers import Mask
 from tests.foreign import mean_of_a, model_of
 from tests.mistakes import raised
@@ -74,6 +75,22 @@ def test_the_shortest_found_is_not_called_the_shortest() -> None:
     assert found.mismatch.word == ("b", "a") * 5
 
 
+def test_a_shorter_word_that_is_undecided_might_be_wrong() -> None:
+    network = replace(mean_of_a(ABOVE, outputs=("no", "yes")), readout=Readout(decide="argmax"))
+    bias, weight = np.zeros(2), np.array([[0.0, 0.0], [0.0, 1.0]])
+    model = model_of(replace(network, unembedding=weight, unembedding_bias=bias))
+    found = model.check(against=lambda word: "yes" if len(word) == 1 else "no", max_n=2)
+    assert found.verdict is Verdict.REFUTED  # on b there is a tie
+    assert found.reach == "held against a function: it is wrong on a word of length 2, the shortest found"
+
+
+def test_a_truth_where_a_number_is_read() -> None:
+    model = model_of(mean_of_a(Fraction(0), readout=Readout(decide="value")))
+    found = model.check(against=lambda word: True, max_n=1)
+    assert found.mismatch is not None
+    assert found.mismatch.summary == "soft/oracle on b: wanted accept, the network says 0"
+
+
 def test_what_lies_exactly_on_the_level_is_not_above_it() -> None:
     """With the bias -1/2 the output on abba is exactly 0: balls, in which 2/4 is exact, know that; float64 does not."""
     model, words = model_of(mean_of_a()), ["a", "abba", "aab"]
@@ -128,6 +145,26 @@ def test_numbers_and_tokens_that_are_no_text() -> None:
     off = model.check(against=lambda word: Counter(word)[1] / len(word) + 0.006, words=[(1, 2, 2)])
     assert off.mismatch is not None
     assert (off.mismatch.oracle, off.mismatch.soft) == (("0.339333",), ("0.333333",))
+
+
+def test_an_array_of_no_dimension_is_a_value() -> None:
+    model = model_of(mean_of_a(ABOVE))
+    found = model.check(against=lambda word: np.where(half_are_a(word), np.True_, np.False_), max_n=3)
+    assert found.verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("engine", ["auto", "float64", "ball", "mpmath"])
+def test_where_only_one_output_can_win_nothing_is_off(engine: str) -> None:
+    network = replace(mean_of_a(ABOVE), readout=Readout(decide="argmax"))
+    found = model_of(network).check(against=lambda word: str(network.outputs[0]), max_n=2, engine=engine)
+    assert (found.mismatch, [one.margin for one in found.judged]) == (None, [None, None])
+
+
+def test_a_norm_of_nothing_is_undecided_in_mpmath_too() -> None:
+    network = replace(mean_of_a(ABOVE), final=Norm("layer", Fraction(0), np.zeros(2), np.ones(2)))
+    network = replace(network, embedding=np.zeros_like(network.embedding), layers=())
+    for engine in ("auto", "float64", "ball", "mpmath"):
+        assert model_of(network).check(against=half_are_a, max_n=1, engine=engine).verdict is Verdict.UNDECIDED
 
 
 def test_errors_of_a_function_are_its_own() -> None:

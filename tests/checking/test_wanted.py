@@ -57,6 +57,19 @@ def test_an_argmax_among_some_outputs() -> None:
     assert error.message == "'c' takes no part in the argmax"
 
 
+def test_outputs_that_are_equal_in_python_are_two() -> None:
+    rule = Rule((1, True, "x"), Readout(decide="argmax", among=(1, "x")))
+    assert rule.answer([0, 9, 1], [0, 9, 1]) == "x"
+    assert raised(InputError, lambda: rule.place(True)).message == "True takes no part in the argmax"
+    both = Rule((True, 1), Readout(decide="argmax"))
+    assert [both.place(raw)[0].tolist().index(1) for raw in (np.bool_(True), np.int64(1))] == [0, 1]
+
+
+def test_what_may_win_in_any_case_is_right_however_large() -> None:
+    ends = [(Fraction(10**400), Fraction(10**400)), (Fraction(0), Fraction(0)), (Fraction(0), Fraction(0))]
+    assert compared(Rule(ABC, Readout(decide="argmax")), set(ABC), ends, True) == (True, False, inf, inf)
+
+
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize(
     ("raw", "ends", "right", "wrong", "margin"),

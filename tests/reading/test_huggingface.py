@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from hardsim.network.dense import Activation, Network, Readout, ScoreScale
 from hardsim.network.numbers import Mask
 from hardsim.reading.folder import network_of
 from hardsim.reading.huggingface import read_gpt2
+from hardsim.reading.readout import reread
 from hardsim.reading.tensors import Stored, read_folder
 from tests.mistakes import raised
 from tests.reading.folders import DATA, SHARED, difference, library_outputs
@@ -193,7 +195,7 @@ def test_a_classifier_is_judged_at_the_last_position() -> None:
     network = read_gpt2(stored("gpt2-labels"))
     assert network.outputs == ("no", "yes", "odd")
     # Its padding is token 4: the library would judge what stands before it.
-    assert network.readout == Readout(at="last", decide="argmax", alphabet=("0", "1", "2", "3"))
+    assert network.readout == Readout(at="last", decide="argmax", alphabet=("0", "1", "2", "3"), padding="4")
     assert read_gpt2(configured(stored("gpt2-labels"), pad_token_id=None)).readout == Readout(decide="argmax")
     assert read_gpt2(configured(stored("gpt2-labels"), pad_token_id=-1)).readout == Readout(decide="argmax")
     assert read_gpt2(configured(stored("gpt2-labels"), id2label=None)).outputs == ("0", "1", "2")
@@ -201,11 +203,29 @@ def test_a_classifier_is_judged_at_the_last_position() -> None:
     assert read_gpt2(several).readout == Readout(decide="above")
 
 
+def test_padding_cannot_stand_where_a_classifier_is_judged() -> None:
+    network = read_gpt2(stored("gpt2-labels"))
+    given: list[dict[str, Any]] = [{"input": "* 4"}, {"alphabet": "34"}, {"tokens": "abcde", "input": "* e"}]
+    for how in given:
+        message = raised(InputError, partial(reread, network, **how)).message
+        assert message.endswith("is padding: this network is judged at the last token that is none")
+    assert reread(network, input="4 *").readout.before == ("4",)
+
+
+def test_labels_that_are_called_as_tokens_are_keep_their_names() -> None:
+    five = {"score__weight": np.eye(5, 6)}
+    network = read_gpt2(configured(with_tensors(stored("gpt2-labels"), **five), id2label=None))
+    assert network.outputs == network.tokens
+    assert reread(network, tokens="10234").outputs == ("0", "1", "2", "3", "4")
+    model = read_gpt2(stored())
+    assert reread(model, tokens=model.tokens[::-1]).outputs == model.tokens[::-1]
+
+
 def test_one_label_makes_an_acceptor() -> None:
     found = configured(with_tensors(stored("gpt2-labels"), score__weight=np.ones((1, 6))), id2label={"0": "accepted"})
     network = read_gpt2(found)
     assert network.outputs == ("accepted",)
-    assert network.readout == Readout(at="last", decide="above", level=Fraction(0), alphabet=("0", "1", "2", "3"))
+    assert network.readout == Readout(at="last", decide="above", alphabet=("0", "1", "2", "3"), padding="4")
 
 
 def test_labels_of_tokens_have_a_bias() -> None:
@@ -311,6 +331,12 @@ def test_labels_must_name_the_outputs(labels: object) -> None:
 def test_the_number_of_labels_must_be_right() -> None:
     assert len(read_gpt2(configured(stored("gpt2-labels"), num_labels=3)).outputs) == 3
     refused(configured(stored("gpt2-labels"), num_labels=2), "num_labels is 2, which is not read")
+
+
+def test_weights_that_float64_does_not_hold_are_not_rounded() -> None:
+    wide = np.full(6, np.longdouble(1) / 3)
+    if wide.dtype.itemsize > 8:
+        refused(with_tensors(transformer__ln_f__bias=wide), f"is stored as {wide.dtype.name}, which no weights are")
 
 
 def test_weights_must_be_numbers() -> None:
