@@ -84,7 +84,6 @@ from hardsim.errors import (
     Interrupted,
     Remark,
     SourceError,
-    Undecided,
     WorkerFailure,
     did_you_mean,
 )
@@ -326,6 +325,54 @@ class Model:
                 kept.finish()
         return _whole(result, result.partial)
 
+    @overload
+    def prove(
+        self,
+        *,
+        against: None = None,
+        max_n: int | None = None,
+        min_n: int = 1,
+        all_n: bool = False,
+        heads_only: bool = False,
+        search: int = 2000,
+        certificate: str | os.PathLike[str] | None = None,
+        regime: str | None = None,
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+        workers: int | None = None,
+        progress: Told | None = None,
+    ) -> ProofResult: ...
+
+    @overload
+    def prove(
+        self,
+        *,
+        against: Against,
+        max_n: int | None = None,
+        min_n: int = 1,
+        all_n: bool = False,
+        heads_only: bool = False,
+        search: int = 2000,
+        certificate: str | os.PathLike[str] | None = None,
+        regime: str | None = None,
+        beta: Number | None = None,
+        tau: Number | None = None,
+        at: At | None = None,
+        single_head: bool = False,
+        counting: Method | None = None,
+        epsilon: Number | None = None,
+        engine: str = "auto",
+        dps: int | None = None,
+        workers: int | None = None,
+        progress: Told | None = None,
+    ) -> CheckResult: ...
+
     @_answering
     def prove(
         self,
@@ -348,18 +395,17 @@ class Model:
         dps: int | None = None,
         workers: int | None = None,
         progress: Told | None = None,
-    ) -> ProofResult:
+    ) -> ProofResult | CheckResult:
         """Is it right on every word of length `min_n` to `max_n` (None: 64, or as far as can be proved), or of every
         length? `progress` is told how many of how many heads, or lengths, are proved.
 
-        There is no proof for networks that others made yet: such a one is checked `against` what it should compute, and
-        Undecided says how far certified words reach. For nothing else there is an `against` here.
+        There is no proof for networks that others made yet: such a one is checked `against` what it should say, with
+        a warning, and the result says how far certified words reach. For nothing else there is an `against` here.
 
         `engine`, `dps` and `workers` have no use here, as on the command line.
 
         Raises:
-            hardsim.errors.Undecided: if there is a proof, but the checker of certificates does not follow it; for a
-                network that others made.
+            hardsim.errors.Undecided: if there is a proof, but the checker of certificates does not follow it.
             KeyboardInterrupt: at Ctrl-C before there is a verdict; Interrupted, with a result, after.
         """
         with self._asked(locals(), {"max_n": PROVED_TO}) as asked:
@@ -367,9 +413,10 @@ class Model:
             proving.hold_provable(request)
             asked.unused(*proving.UNUSED)
             if asked.given.foreign is not None:
+                asked.remark(NO_PROOF)
                 network = asked.target()
                 found = check_with_proof(network, asked_of(request, network), _update(progress))
-                raise Undecided(f"{NO_PROOF}: {_whole(found, found.partial).summary}")
+                return _whole(found, found.partial)
             asked.compiled_alone()
             path = request.certificate
             with nullcontext() if path is None else _sink(path, "certificate", "Name a file.") as target:
@@ -933,15 +980,39 @@ def from_tracr(model: Any, program: Any) -> Model:
         return _opened(of_stored(taken_from_tracr(model, program), "<tracr>"))
 
 
-def from_torch(module: Any, **parts: Any) -> Model:
-    """An `nn.TransformerEncoder` of `nn.TransformerEncoderLayer`, with its `embedding` and `unembedding` (modules, or
-    arrays), and `positions`, `causal`, `tokens`, `outputs` as `hardsim.reading.torch.from_torch` has them.
+def from_torch(
+    module: Any,
+    embedding: Any = None,
+    unembedding: Any = None,
+    positions: Any = None,
+    causal: bool = False,
+    tokens: str | Sequence[Any] | None = None,
+    outputs: str | Sequence[Any] | None = None,
+    input: str | None = None,
+    at: JudgedAt | None = None,
+    decide: str | None = None,
+    alphabet: str | Sequence[Any] | None = None,
+) -> Model:
+    """What `unembedding(encoder(embedding(ids) + positions))` computes.
+
+    Args:
+        module: the encoder, an `nn.TransformerEncoder` of `nn.TransformerEncoderLayer` or one such layer, in evaluation
+            mode. Of a module of your own give the encoder in it.
+        embedding: an `nn.Embedding`, or an array (V, d).
+        unembedding: an `nn.Linear`, or an array (outputs, d); with one output words are accepted or not.
+        positions: an `nn.Embedding` or an array (rows, d); None: none are added.
+        causal: whether it is run under the mask `generate_square_subsequent_mask` makes.
+        tokens, outputs: names by id, as text or a sequence; ids otherwise.
+        input, at, decide, alphabet: as `Model.read_as` has them.
 
     Raises:
         hardsim.errors.InputError: naming what is missing or not understood.
     """
     with _in_python():
-        return _opened(of_stored(taken_from_torch(module, **parts), "<torch>"))
+        stored = taken_from_torch(
+            module, embedding, unembedding, positions, causal, tokens, outputs, input, at, decide, alphabet
+        )
+        return _opened(of_stored(stored, "<torch>"))
 
 
 def parse(

@@ -280,7 +280,7 @@ def test_a_method_takes_the_options_of_its_command(name: str) -> None:
     assert defaults(method) == expected
     for overload in get_overloads(method):
         found = defaults(overload)
-        assert found.items() <= (expected | {"critical": found.get("critical")}).items()
+        assert found.items() <= (expected | {one: found.get(one) for one in ("critical", "against")}).items()
 
 
 def defaults(method: Callable[..., object]) -> dict[str, Any]:

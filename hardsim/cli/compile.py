@@ -14,6 +14,7 @@ from hardsim.cli.estimate import announce, check_cost
 from hardsim.cli.session import check_source, session
 from hardsim.errors import InputError
 from hardsim.files import Sink, is_directory
+from hardsim.reading.tensors import is_network_folder
 from hardsim.report.check import model_line
 
 
@@ -25,6 +26,8 @@ def command(request: Request) -> None:
     if output is None:
         _readable(request)
         raise InputError("nowhere to write the network", "Add -o model.json, or -o - for standard output.")
+    if file and is_network_folder(file):
+        raise InputError(f"{file} is a network that others made, and no formula", "Name one formula file.")
     if file and is_directory(file):
         raise InputError(f"{file} is a directory, and one file holds one network", "Name one formula file.")
     with Sink(output, "-o") as target, session("compile", request, target=target) as current:

@@ -12,7 +12,7 @@ from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.interrupts import held, interruptible
 from hardsim.checking.open import Input
 from hardsim.checking.options import Request
-from hardsim.checking.result import AUTO, FLOAT64, MPMATH, EvalResult, Evaluation, OracleAnswer, OracleResult
+from hardsim.checking.result import AUTO, FLOAT64, MPMATH, EvalResult, Evaluation, OracleAnswer, OracleResult, Word
 from hardsim.checking.subject import Subject
 from hardsim.cli.estimate import Foresight, announce_words
 from hardsim.cli.session import Session, check_source, session
@@ -73,10 +73,20 @@ def _semantics(current: Session, given: Input, texts: list[Source]) -> None:
             current.found.append(OracleResult(given.name, given.kind, tuple(starmap(OracleAnswer, answers))))
 
 
+def _read(texts: list[Source], subject: Foreign) -> list[Word]:
+    """The words, in the tokens of a network, which may have no names."""
+    try:
+        return [parse_word(text, subject.alphabet) for text in texts]
+    except InputError as error:
+        if all(name.isdecimal() for name in subject.network.ids):
+            error.hint += "; its tokens have no names: a vocab.json beside the weights gives them, in Python tokens="
+        raise
+
+
 @held()
 def _evaluate_network(current: Session, texts: list[Source], subject: Foreign) -> None:
     """All words on a network that others made; after an interruption those before it."""
-    words = [parse_word(text, subject.alphabet) for text in texts]
+    words = _read(texts, subject)
     judge, engine = NetworkJudge(subject, current.request.dps, current.request.engine), current.request.engine
     found, told = list[Evaluation](), Foresight(subject.name, "words")
     try:

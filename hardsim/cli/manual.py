@@ -54,8 +54,8 @@ def _fields(options: str) -> tuple[str, ...]:
 
 CHECK = """Compile formulas into softmax transformers; try words, and prove all.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
-name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, a shipped name, or
+the folder of a network that others made, with --against; there may be several.
 
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
@@ -85,6 +85,11 @@ With --against OTHER the oracle is what another file says: a formula (.ltl), a p
 expression (.re) over the same symbols. Nothing is proved then, since a proof is about what was compiled: the verdict is
 that of the words. To compare what two files say, without a network, there is `hardsim equiv`.
 
+A network that others made (a folder of Hugging Face, TransformerLens, PyTorch or Tracr, or .json) is taken as it is and
+needs --against: its one output is above its level on the words that OTHER accepts. Its table says the least margin of
+each length, how far the output is from the other answer. What networks with several outputs should say is a function in
+Python: hardsim.load(DIR).check(against=function).
+
 The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
 --resume a check that was stopped, by whatever, goes on from the words it had done.
 
@@ -101,6 +106,7 @@ Examples:
   hardsim check flipflop.ltl --engine ball --require certified
   hardsim check since --beta 1/2
   hardsim check tomita_4 --against tomita_4.re
+  hardsim check my_gpt2/ --against majority.ltl
   hardsim check model.json
 """
 
@@ -125,6 +131,9 @@ word).
 Of a program or a hard-attention model it is proved that softmax answers as hard attention does, by the error recursion
 of Theorem 26: with the gaps and ranges of the program's constructions where no integer can leave its range, else with
 exact hard attention on every word of a length (up to 20,000 words; without --max-n the lengths that have no more).
+
+Of a network that others made there is no proof yet: with --against OTHER it is said how far its words are certified,
+as `hardsim check` does, with exit code 3.
 
 --min-n N proves the lengths from N on, and with the same --max-n a single length, which may be long: every length up
 to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest
@@ -177,7 +186,7 @@ Examples:
 EVAL = """Say what formula, hard attention and softmax network answer on words.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a regular
-expression (.re), or a shipped name; with -e there are only words.
+expression (.re), the folder of a network that others made, or a shipped name; with -e there are only words.
 
 Of a regular expression (.re) it is said which words it matches. Of a program that maps words to words the outputs are
 printed. A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the
@@ -187,7 +196,7 @@ word needs at least one symbol.
 
 Printed are, for each word, the three answers, the network's output (exactly 0 or 1 when it has decided), the output
 before its last rounding, the least margin of an attended value from its threshold, and the decimal digits of the
-arithmetic.
+arithmetic. Of a network that others made: its outputs, place by place, and with --against whether they are right.
 
 \b
 Examples:
@@ -241,14 +250,15 @@ Examples:
 
 SHOW = """Show the transformer that a formula is compiled into.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, or a
-shipped name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, the folder
+of a network that others made, or a shipped name; there may be several.
 
 Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
 temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
 purpose, and the error and score gap that theory allows at length 8 and at --max-n. Of a hard-attention model or a
 program: encodings, heads and feed-forward networks, and the places where integers may leave their range. Of a regular
-expression: its minimal automaton, and how many words of each length there are, up to --max-n.
+expression: its minimal automaton, and how many words of each length there are, up to --max-n. Of a network that others
+made: what was read of its files, and of what it consists.
 
 \b
 Examples:

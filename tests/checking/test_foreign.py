@@ -13,7 +13,7 @@ import pytest
 import hardsim
 from hardsim.checking.foreign import NetworkJudge
 from hardsim.checking.result import Verdict
-from hardsim.errors import InputError, Interrupted, Undecided
+from hardsim.errors import InputError, Interrupted
 from hardsim.network.dense import Norm, Readout
 from hardsim.network.numbers import Mask
 from tests.foreign import mean_of_a, model_of
@@ -272,8 +272,14 @@ def test_several_outputs_need_more_than_acceptance() -> None:
 
 def test_prove_says_that_it_has_no_proof() -> None:
     model, most = model_of(mean_of_a(ABOVE)), hardsim.load("#L[a] >= #L[b]", alphabet="a b")
-    with pytest.raises(Undecided, match=r"no proof for networks that others made yet.*: CERTIFIED net: .*all 62 "):
-        model.prove(against=most, max_n=5)
+    with pytest.warns(hardsim.Remark, match="there is no proof for networks that others made yet"):
+        found = model.prove(against=most, max_n=5)
+    assert found.verdict is Verdict.CERTIFIED
+    assert "all 62 words up to length 5" in found.reach
+    with pytest.warns(hardsim.Remark, match="there is no proof"):
+        wrong = model.prove(against=hardsim.load("#L[a] > #L[b]", alphabet="a b"), max_n=5)
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.word == ("a", "b")
 
 
 def test_a_proof_that_is_interrupted_is_partial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,12 @@ def test_eval_shows_outputs_and_margins(hardsim: Cli, net: Path, most: Path, mor
     assert output["low"] <= 1 / 3 + TIE <= output["high"] <= output["low"] + 1e-12
 
 
+def test_tokens_without_names_are_ids(hardsim: Cli, net: Path) -> None:
+    (net / "vocab.json").unlink()
+    hardsim("eval", net, "0 1 1").clean("says False")
+    hardsim("eval", net, "a b").refused("a vocab.json beside the weights gives them, in Python tokens=")
+
+
 def test_show_says_what_was_read(hardsim: Cli, net: Path) -> None:
     hardsim("show", net).clean("TransformerLens", "12, all used", "causal", "a b pad", "words of 12 symbols")
     found = hardsim("show", net, "--json", "-").result
@@ -118,7 +124,7 @@ def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path:
     hardsim("bound", net).refused("it has no hard attention, which is what this is about", "heads")
     hardsim("words", net, "--max-n", "2").refused("it has no hard attention")
     hardsim("equiv", net, "since").refused("a network that others made")
-    hardsim("compile", net, "-o", tmp_path / "x.json").refused("is a directory")
+    hardsim("compile", net, "-o", tmp_path / "x.json").refused("is a network that others made, and no formula")
 
 
 def test_several_outputs_need_to_be_told_apart(hardsim: Cli, tmp_path: Path, most: Path) -> None:
