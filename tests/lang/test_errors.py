@@ -342,6 +342,7 @@ def test_a_long_name_is_not_repeated_in_full() -> None:
     assert len(str(error)) < 1000
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -403,6 +404,7 @@ def test_nesting(text: str, column: int, message: str) -> None:
     assert len(lines[1]) < 180
 
 
+@pytest.mark.sweep
 def test_brackets_to_the_limit() -> None:
     assert parse_expression("(" * 100_000 + "a" + ")" * 100_000, "a b").formula == ast.Symbol("a")
     # a chain is one level, however it is bracketed
@@ -410,6 +412,7 @@ def test_brackets_to_the_limit() -> None:
     assert chain == ast.Nary("&", (ast.Symbol("a"), *[ast.Symbol("b")] * 4999))
 
 
+@pytest.mark.sweep
 def test_nesting_after_expansion() -> None:
     parse_text("\n".join([*DOUBLING[:5002], "x5000"]))
     caught = raised(SourceError, parse_text, "\n".join([*DOUBLING, "x0"]), "f")

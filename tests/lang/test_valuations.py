@@ -68,6 +68,7 @@ def test_constraints_leave_exactly_the_sets_that_fulfil_them(lines: str, allowed
     assert len(set(alphabet)) == len(alphabet)
 
 
+@pytest.mark.sweep
 def test_long_constraints_are_read_at_once() -> None:
     names = [f"s{k}" for k in range(2000)]
     assert len(Valuations(names, [Exclusion("one-of", tuple(names))])) == 2000

@@ -35,6 +35,7 @@ def cases_of(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.sweep
 @needs_shared
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_it_says_what_tracr_decoded(folder: Path) -> None:

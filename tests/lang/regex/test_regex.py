@@ -224,6 +224,7 @@ def test_notes() -> None:
 # ---- what is refused ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("expression", "place", "told", "advice"),
     [
