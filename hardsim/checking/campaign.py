@@ -456,7 +456,7 @@ class _Campaign:
         subject, options = self.subject, self.options
         if found is None or not found.refutes or not subject.one_network or options.engine != AUTO:
             return found
-        if not isinstance(subject, Subject):  # its enclosures are wide of no decision
+        if not isinstance(subject, Subject):  # what is printed of other networks has no more digits than float64
             return found
         return settle_mismatch(found, Judge(subject, subject.program, None, options.dps, BALL).answer)
 

@@ -150,9 +150,7 @@ def _sizes(settings: Settings) -> _Sizes:
 
 
 def _norms(settings: Settings, weights: Tensors, start: str, sizes: _Sizes) -> Callable[[str], Norm]:
-    epsilon = settings.number("layer_norm_epsilon", Fraction(1, 100000))
-    if epsilon < 0:
-        raise settings.error("layer_norm_epsilon", "a number that is at least 0")
+    epsilon = settings.epsilon("layer_norm_epsilon")
 
     def norm(name: str) -> Norm:
         weight, bias = (weights.take(f"{start}{name}.{part}", sizes.width) for part in ("weight", "bias"))

@@ -8,6 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, get_args
 
+import numpy as np
+
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.pretty import shortened
 from hardsim.lang.vocabulary import brief
@@ -47,7 +49,8 @@ def readout_of(
         if parts.count(WORD) != 1:
             raise error(f"input {brief(input)} has {parts.count(WORD)} times the word {WORD}", "Write <bos> *, say.")
         place = parts.index(WORD)
-        before, after = (tuple(one_of(name, tokens, "token", error) for name in part) for part in _around(parts, place))
+        around = parts[:place], parts[place + 1 :]
+        before, after = (tuple(one_of(name, tokens, "token", error) for name in part) for part in around)
         found = replace(found, before=before, after=after)
     if at is not None:
         if at not in get_args(JudgedAt):
@@ -56,10 +59,6 @@ def readout_of(
         where: Any = at
         found = replace(found, at=where)
     return found if decide is None else _deciding(decide, outputs, found, error)
-
-
-def _around(parts: Sequence[str], place: int) -> tuple[Sequence[str], Sequence[str]]:
-    return parts[:place], parts[place + 1 :]
 
 
 def _deciding(decide: str, outputs: Sequence[Token], found: Readout, error: Wrong) -> Readout:
@@ -139,6 +138,20 @@ def plain_names(values: Sequence[str | int | Fraction], error: Wrong) -> list[To
         return [float(value) if isinstance(value, Fraction) else value for value in values]
     except OverflowError:
         raise error("a number that is a name is too large", "Write the name as text.") from None
+
+
+def stored_name(value: Any, refused: Callable[[Any], InputError]) -> str | int | Fraction:
+    """The way back: a name as a configuration has it, where a float is a decimal.
+
+    Raises:
+        InputError: made by `refused` of a value that is neither text nor a number.
+    """
+    found = value.item() if isinstance(value, np.generic) else value
+    if isinstance(found, float) and np.isfinite(found):
+        return Fraction(repr(found))
+    if not isinstance(found, str | int):
+        raise refused(found)
+    return found
 
 
 def hold_alphabet(alphabet: Sequence[Token], tokens: Sequence[Token], error: Wrong) -> tuple[Token, ...]:

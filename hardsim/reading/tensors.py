@@ -270,7 +270,7 @@ def _safetensors(data: bytes, where: str) -> dict[str, NDArray[Any]]:
     from safetensors import SafetensorError, deserialize
 
     try:
-        found = deserialize(data)  # type: ignore[no-untyped-call]
+        found = deserialize(data)  # type: ignore[no-untyped-call]  # the library has no types
         length = struct.unpack("<Q", data[:8])[0]
         json.loads(data[8 : 8 + length], object_pairs_hook=_object)
     except (SafetensorError, ValueError) as error:
@@ -525,6 +525,13 @@ class Settings:
     def number(self, key: str, default: Fraction | None = None) -> Fraction:
         """A number, exactly as it is written."""
         return Fraction(self._get(key, default, "a number", lambda value: _is_integer(value) or _is(value, Fraction)))
+
+    def epsilon(self, key: str, default: Fraction = Fraction(1, 100000)) -> Fraction:
+        """What a norm adds to its variance: all of the libraries take 0.00001 if nothing is said."""
+        found = self.number(key, default)
+        if found < 0:
+            raise self.error(key, "a number that is at least 0")
+        return found
 
     def truth(self, key: str, default: bool | None = None) -> bool:
         """True or false."""

@@ -34,7 +34,7 @@ from hardsim.network.dense import (
     Token,
 )
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import Wrong, hold_alphabet, hold_tokens, plain_names, readout_of
+from hardsim.reading.readout import Wrong, hold_alphabet, hold_tokens, plain_names, readout_of, stored_name
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 MODEL_TYPE = "torch-encoder"
@@ -48,8 +48,6 @@ ACTIVATIONS = {
     "swish": Activation.SILU,
 }
 NORMS: dict[str, Literal["layer", "rms"]] = {"layer": "layer", "rms": "rms"}
-EPSILON = Fraction(1, 100000)
-"""That of PyTorch's constructors."""
 TRAINING = "dropout", "batch_first", "enable_nested_tensor", "mask_check", "dtype", "torch_dtype", "torch_version"
 """Settings that have no part in what an encoder computes when it is not trained."""
 FIRST = "self_attn.in_proj_weight"
@@ -139,9 +137,7 @@ def _encoder(settings: Settings, weights: Tensors, start: str) -> _Encoder:
     settings.neutral("num_layers", len(starts))
     hidden = weights.shape(f"{starts[0]}linear1.weight")
     settings.neutral("dim_feedforward", *hidden[:1])
-    epsilon = settings.number("layer_norm_eps", EPSILON)
-    if epsilon < 0:
-        raise settings.error("layer_norm_eps", "a number that is at least 0")
+    epsilon = settings.epsilon("layer_norm_eps")
     optional: set[str] = set()
     for group in (BIASES, NORM_WEIGHTS, NORM_BIASES):
         # Modules have all of them or none, so that one that is missing was lost.
@@ -203,9 +199,7 @@ def _final(settings: Settings, weights: Tensors, start: str, encoder: _Encoder) 
     """The norm at the end: as it is said; else one like the others, if it has a weight."""
     name = f"{start}norm"
     said = settings.value("final_norm")
-    epsilon = settings.number("final_norm_eps", encoder.epsilon)
-    if epsilon < 0:
-        raise settings.error("final_norm_eps", "a number that is at least 0")
+    epsilon = settings.epsilon("final_norm_eps", encoder.epsilon)
     if said is None and not weights.has(f"{name}.weight"):
         settings.neutral("final_norm_eps")
         return None
@@ -493,16 +487,12 @@ def _array(tensor: Any, what: str) -> NDArray[Any]:
             return np.array(plain.numpy(), order="C")
         except TypeError:
             return np.array(plain.float().numpy(), order="C")
-    except (TypeError, RuntimeError, NotImplementedError) as error:
+    except (TypeError, RuntimeError) as error:  # torch raises these for sparse, quantised and meta tensors
         reason = str(error).strip().split("\n")[0][:200]
         raise InputError(f"{what}: a tensor that is no plain array of numbers ({reason})", "It is not read.") from None
 
 
 def _plain(value: Any, what: str) -> str | int | Fraction:
     """The name of a token as JSON has it."""
-    found = value.item() if isinstance(value, np.generic) else value
-    if isinstance(found, float) and np.isfinite(found):
-        return Fraction(repr(found))
-    if not isinstance(found, str | int):
-        raise InputError(f"{what}: {found!r} is neither text nor a number", "Name each by text or a number.")
-    return found
+    told = "is neither text nor a number", "Name each by text or a number."
+    return stored_name(value, lambda found: InputError(f"{what}: {found!r} {told[0]}", told[1]))

@@ -18,7 +18,7 @@ import numpy as np
 from hardsim.errors import InputError
 from hardsim.network.dense import Activation, Dense, Mlp, Network, NetworkHead, NetworkLayer, Readout, ScoreScale, Token
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import hold_tokens, plain_names
+from hardsim.reading.readout import hold_tokens, plain_names, stored_name
 from hardsim.reading.tensors import Settings, Stored, Tensors
 
 CONFIG = "meta.json"
@@ -232,9 +232,5 @@ def _encoder(encoder: Any, what: str) -> dict[str, Any]:
 
 def _plain(value: Any, what: str) -> str | int | Fraction:
     """A value as JSON has it."""
-    found = value.item() if isinstance(value, np.generic) else value
-    if isinstance(found, float) and np.isfinite(found):
-        return Fraction(repr(found))
-    if not isinstance(found, str | int):
-        raise InputError(f"the value {found!r} of the {what} is neither text nor a number", Missing)
-    return found
+    told = f"of the {what} is neither text nor a number"
+    return stored_name(value, lambda found: InputError(f"the value {found!r} {told}", Missing))

@@ -141,9 +141,7 @@ def read_transformerlens(stored: Stored) -> Network:
     settings.choice("positional_embedding_type", {"standard": None}, "standard")
     masks = {"causal": Mask.FUTURE, "bidirectional": Mask.NONE}
     mask, kind = settings.choice("attention_dir", masks, "causal"), _norm_type(settings)
-    epsilon, final_rms = settings.number("eps", Fraction(1, 100000)), settings.truth("final_rms", False)
-    if epsilon < 0:
-        raise settings.error("eps", "a number that is at least 0")
+    epsilon, final_rms = settings.epsilon("eps"), settings.truth("final_rms", False)
     _refuse_others(settings, names, sizes)
 
     def norm(name: str, kind: NormType | None) -> Norm | None:

@@ -219,7 +219,9 @@ class DenseBalls:
         """
         bits = min(self.least, self.limit)
         while True:
-            forward = self._passes.setdefault(bits, DenseForward(self.network, BallArithmetic(bits)))
+            if bits not in self._passes:
+                self._passes[bits] = DenseForward(self.network, BallArithmetic(bits))
+            forward = self._passes[bits]
             rows = forward.run(n, tokens, places)
             with forward.arithmetic.precision():
                 if settled(rows):

@@ -143,7 +143,7 @@ def test_a_position_is_found(pattern: str, mask: Mask, place: Callable[[int], in
 def test_where_there_is_no_next_position_the_first_one_is_meant() -> None:
     """Words have 4 symbols, so that position 3 is the last; from it the head looks at position 0, or at 1."""
     for place, always in ((0, True), (1, False)):
-        score = at_position(lambda q, place=place: q + 1 if q < 3 else place)  # type: ignore[misc]
+        score = at_position(lambda q, place=place: q + 1 if q < 3 else place)  # type: ignore[misc]  # of the default
         found = only(network([head(bilinear(score, "ab"), Mask.NONE)]), words=(tuple("abab"), tuple("abba")))
         assert (found.pattern, found.queries, found.holds) == (NEXT, 8, 8 if always else 6)
         assert found.always is always

@@ -52,7 +52,7 @@ def fresh(name: str) -> Path:
 def gpt2(name: str, kind: str, seed: int, dtype: str = "float32", shards: str = "1GB", **settings: Any) -> None:
     """A GPT-2 of Hugging Face; narrow weights are run as the same numbers in float32."""
     import torch
-    from transformers import GPT2Config  # type: ignore[import-not-found,unused-ignore]
+    from transformers import GPT2Config  # type: ignore[import-not-found,unused-ignore]  # an extra
 
     sizes = {"vocab_size": 5, "n_positions": 10, "n_embd": 6, "n_layer": 2, "n_head": 2, "n_inner": 7}
     tokens = {"bos_token_id": None, "eos_token_id": None}
