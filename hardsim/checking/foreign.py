@@ -35,6 +35,7 @@ from hardsim.checking.subject import Target
 from hardsim.checking.tally import Extreme, Tally, extreme, first_of
 from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hold_positions, told, unjudged
 from hardsim.errors import InputError, OutOfRange, Undecided
+from hardsim.lang.regex.automaton import Automaton
 from hardsim.network.dense import Network, Token
 from hardsim.run.dense_exact import DenseBalls, DenseForward
 from hardsim.run.dense_float import DenseFloat
@@ -68,6 +69,13 @@ class Foreign(Target):
     network: Network
     accepts: bool = False
     """Whether what is wanted is that words are accepted or not."""
+    domain: Automaton | None = None
+    """The words of which something is wanted, where that is known and they are a regular language; None: any."""
+    prefixes: bool = False
+    """Whether what is wanted at a place is about the prefix that ends there, of which the outputs there are a function:
+    a word is judged at its end, since its prefixes are words of their own."""
+    shortest: int = 1
+    """The length of the shortest words that are judged: 0 where what is read before every word is judged too."""
 
     @property
     def acceptor(self) -> bool:

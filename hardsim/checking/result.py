@@ -39,6 +39,9 @@ from hardsim.records import (
 # ---- what fields of several classes hold; a text in a type describes it ----
 
 Word: TypeAlias = Annotated[tuple[str, ...], limits(min_length=1), "A word, symbol by symbol."]
+AnyWord: TypeAlias = Annotated[
+    tuple[str, ...], "A word, symbol by symbol; of a network that others made also the empty one."
+]
 Answer: TypeAlias = bool | tuple[str | int | None, ...] | None
 """Accepted or not, or the symbols or integers of an output; None stands for what is left undecided."""
 Length: TypeAlias = Annotated[Positive, "A length of words."]
@@ -120,7 +123,7 @@ class Verdict(StrEnum):
 class Mismatch(Record):
     """The shortest word on which two of the answers differ, or on which hard attention has none."""
 
-    word: Word
+    word: AnyWord
     """The word."""
     oracle: Answer
     """What the semantics says; None for what is its own specification."""
@@ -135,6 +138,8 @@ class Mismatch(Record):
     """Whether an answer of the network was reached; if not, `soft` means nothing."""
     direct: bool = False
     """Whether the network, which others made, has no hard attention and is held against the oracle itself."""
+    shrunk_from: AnyWord | None = None
+    """The word that was found first, where a simpler one was made of it; null: this one."""
 
     @property
     @written
@@ -299,7 +304,7 @@ class LengthResult(Record):
 class JudgedLength(Record):
     """All words tried of one length, on a network that others made."""
 
-    n: Length
+    n: Annotated[Natural, "A length of words; 0 where what is read before every word is judged too."]
     words: Natural
     """Words judged."""
     unjudged: Natural
@@ -315,7 +320,7 @@ class JudgedLength(Record):
     margin: Lower | None
     """At most the least distance of a judged output from a wrong answer; negative: one is wrong. None: nothing was
     judged, or no margin was found."""
-    margin_word: Word | None
+    margin_word: AnyWord | None
     """The first word that may have the least margin."""
 
 
