@@ -196,6 +196,25 @@ class Automaton:
                 break
         return list(found)
 
+    def nearest_word(self, word: Word, n: int, rng: Random, order: Sequence[int] = ()) -> Word:
+        """A word of length n of the language, of which there must be one, made of another: its symbols are kept as far
+        as they lead to one, else the first letter of an `order` that does is taken, or any. Symbols that do not fit are
+        passed over where a later one does."""
+        state, found, source = 0, list[str](), deque(word)
+        for left in reversed(range(n)):
+            living = self._living(state, left)
+            while source and self.letters[source[0]] not in living and len(source) > left + 1:
+                source.popleft()
+            symbol = source.popleft() if source else None
+            letter = None if symbol is None else self.letters[symbol]
+            if symbol is None or letter is None or letter not in living:
+                letter = next((one for one in order if one in living), None)
+                letter = rng.choice(living) if letter is None else letter
+                symbol = self.letters.drawn(letter, rng)
+            found.append(symbol)
+            state = self.moves[state][letter]
+        return tuple(found)
+
     def _leading(self, n: int) -> frozenset[int]:
         """The states from which some word of exactly n symbols is accepted."""
         while len(self._alive) <= n:
