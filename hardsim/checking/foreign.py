@@ -148,18 +148,15 @@ class Foreign(Target):
         Raises:
             InputError: if it is nothing that can be wanted, with the word.
         """
-        judged: list[list[Judged]] = []
-        numbers: list[list[Sequence[Fraction]]] = []
+        places: list[list[tuple[Judged, Sequence[Fraction]]]] = []
         for word, raw in zip(words, raws, strict=True):
             if listed:
                 hold_positions(raw, word, self.shortest)
             try:
-                here = [self.rule.place(one) for one in (raw if listed else [raw])]
+                places.append([self.rule.place(one) for one in (raw if listed else [raw])])
             except InputError as error:
                 raise InputError(f"on the word {' '.join(word)}: {error.message}", error.hint) from None
-            judged.append([one for one, _ in here])
-            numbers.append([one for _, one in here])
-        return Wanted(np.array(judged), np.array(numbers, dtype=object))
+        return Wanted.at(places)
 
     def hold_lengths(self, max_n: int) -> None:
         """Hold that the table of positions has room for words of this length.

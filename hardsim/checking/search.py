@@ -204,7 +204,7 @@ class LengthSearch:
         place = min(int(rng.expovariate(0.5)), len(self.best) - 1)
         word: Sequence[str] = self.best[place][0]
         for _ in range(rng.choice(CHANGES)):
-            word = rng.choice(OPERATIONS)(self, word)
+            word = rng.choice(OPERATIONS)(self, word) or word
         return self.fitted(tuple(word))
 
     def fitted(self, word: Word) -> Word:
