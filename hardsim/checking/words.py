@@ -13,6 +13,7 @@ from random import Random
 from typing import TypeAlias
 
 from hardsim.errors import InputError
+from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet, Valuations
 
 Word: TypeAlias = tuple[str, ...]
@@ -31,6 +32,12 @@ TRIES = 5
 def count_words(k: int, n: int) -> int:
     """How many words of length n there are over k symbols."""
     return int(k**n)
+
+
+def count_judged(alphabet: Sequence[str], domain: Automaton | None, n: int) -> int:
+    """How many words of length n >= 0 there are of which something may be wanted: those of a language, the empty one
+    included where it is asked about, or all."""
+    return count_words(len(alphabet), n) if domain is None or not n else domain.count(n)
 
 
 def count_words_upto(k: int, n: int, most: int) -> int:
