@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import count, groupby, islice, takewhile
-from math import log
 from random import Random
 from typing import Any, Protocol, TypeGuard
 
@@ -38,7 +37,6 @@ from hardsim.checking.result import (
     OBSERVED_MISMATCH,
     Answer,
     CheckResult,
-    Growth,
     HeadResult,
     JudgedLength,
     LayerResult,
@@ -64,6 +62,7 @@ from hardsim.checking.sharpening import (
 from hardsim.checking.shrink import shrunk
 from hardsim.checking.subject import Subject, Target
 from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
+from hardsim.checking.trend import growth, margin_trend
 from hardsim.checking.words import (
     PAIRS,
     STRUCTURED_LIMIT,
@@ -504,17 +503,21 @@ class _Campaign:
                 yield theorem_length(subject, self.plans[n], tally)
 
     def judged(self) -> Iterator[JudgedLength]:
-        """The same of a network that others made."""
+        """The same of a network that others made, and of every shorter length of which nothing is wanted."""
         if isinstance(self.subject, Foreign):
-            for _, tally in sorted(self.tallies.items()):
-                if tally.words:
-                    yield judged_length(self.subject, tally, self.options.engine)
+            found = {n: tally for n, tally in self.tallies.items() if tally.words}
+            if self.subject.domain is not None:
+                counts = zip(range(1, max(found, default=1)), self.subject.domain.counts(), strict=False)
+                found |= {n: Tally(n) for n, possible in counts if not possible}
+            for _, tally in sorted(found.items()):
+                yield judged_length(self.subject, tally, self.options.engine)
 
     def _mismatch(self, lengths: Sequence[Tried]) -> Mismatch | None:
         """The first mismatch of the lengths."""
         found: Mismatch | None = None
         for length in lengths:
-            found = first_of(found, self.tallies[length.n].mismatch, self.subject.alphabet)
+            if length.n in self.tallies:
+                found = first_of(found, self.tallies[length.n].mismatch, self.subject.alphabet)
         return found
 
     def _again(self, found: Mismatch | None) -> Mismatch | None:
@@ -546,7 +549,8 @@ class _Campaign:
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         found: list[Told] = [*lengths, *judged]
-        verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, some, options.max_n)
+        least = subject.shortest if isinstance(subject, Foreign) else 1
+        verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least)
         reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
         return CheckResult(
             input=subject.name,
@@ -571,6 +575,7 @@ class _Campaign:
             undecided_word=stuck,
             against=subject.against,
             judged=judged,
+            trend=margin_trend(judged),
         )
 
     def _violation(self, tally: Tally) -> Violation | None:
@@ -723,13 +728,14 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
 def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
     """One length of a network that others made."""
     _, numbers = settle(tally, engine)
-    margin, possible = tally.extremes.get(MARGIN), count_words(len(subject.alphabet), tally.n)
+    margin, possible = tally.extremes.get(MARGIN), subject.possible(tally.n)
+    tried = tally.words if subject.domain is None else tally.words - tally.unjudged
     return JudgedLength(
         n=tally.n,
         words=tally.words - tally.unjudged,
         unjudged=tally.unjudged,
         possible=possible,
-        exhaustive=tally.words == possible,
+        exhaustive=tried == possible,
         mismatches=tally.soft_mismatches,
         undecided=tally.undecided,
         digits=tally.digits,
@@ -822,39 +828,6 @@ def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
     return None
 
 
-# ---- power laws ----
-
-
-def growth(lengths: Sequence[LengthResult]) -> tuple[Growth, ...]:
-    """Power laws fitted to gap(n), X(n) and 1/tau(n) where there are three lengths or more."""
-    return fitted(
-        {
-            "gap": [(x.n, x.score_gap) for x in lengths if x.score_gap and x.layers],
-            "size": [(x.n, x.size) for x in lengths if x.size],
-            "1/tau": [(x.n, 1 / x.theorem) for x in lengths if x.theorem and x.score_gap],
-        }
-    )
-
-
-def fitted(series: Mapping[str, Sequence[tuple[int, Fraction]]]) -> tuple[Growth, ...]:
-    """The power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
-    found: list[Growth] = []
-    for what, points in series.items():
-        if len(points) >= 3:
-            with suppress(OverflowError):
-                found.append(fit(what, points))
-    return tuple(found)
-
-
-def fit(what: str, points: Sequence[tuple[int, Fraction]]) -> Growth:
-    """Least squares of log value against log n."""
-    xs, ys = [log(n) for n, _ in points], [log(value.numerator) - log(value.denominator) for _, value in points]
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((a - x) ** 2 for a in xs)
-    slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
-    return Growth(what, round(slope, 4), 2.718281828459045 ** (y - slope * x), points[0][0], points[-1][0])
-
-
 # ---- the verdict ----
 
 
@@ -867,15 +840,17 @@ def judge(
     every: bool = False,
     judged: bool = False,
     max_n: int = LARGEST_LENGTH,
+    least: int = 1,
 ) -> tuple[Verdict, str]:
     """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
-    earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned; `every`:
-    every error bound was held too; `judged`: some words are not judged, and not among those tried."""
+    earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned, and
+    there are none of less than `least`; `every`: every error bound was held too; `judged`: some words are not judged,
+    and not among those tried."""
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
         if mismatch.direct:
-            what = f"it is wrong on a word of length {len(mismatch.word)}, {shortest(lengths, len(mismatch.word))}"
+            what = wrong_on(mismatch, lengths, least)
         found.append((mismatch.certain(engine), what))
     if violation is not None:
         found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
@@ -892,7 +867,7 @@ def judge(
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
-    tried = words_tried(lengths, max_n, "judged word" if judged else "word")
+    tried = words_tried(lengths, max_n, "judged word" if judged else "word", least)
     return verdict, f"{tried}, {HOW[engine]}{in_balls}{claim}"
 
 
@@ -902,11 +877,21 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
-def shortest(lengths: Sequence[Told], n: int) -> str:
-    """What may be said of a wrong word of length n: it is the shortest only if all shorter ones were tried, and none of
-    them was left undecided."""
+def wrong_on(mismatch: Mismatch, lengths: Sequence[Told], least: int = 1) -> str:
+    """That a network that others made is wrong on a word, and what became that word."""
+    n, first = len(mismatch.word), mismatch.shrunk_from
+    if not n:
+        return "it is wrong on the empty word"
+    source = "" if first is None else f"a word of {len(first):,}" if len(first) > n else "another of as many"
+    of = f", shrunk from {source} symbols" if source else ""
+    return f"it is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
+
+
+def shortest(lengths: Sequence[Told], n: int, least: int = 1) -> str:
+    """What may be said of a wrong word of length n: it is the shortest only if all shorter ones, of `least` symbols or
+    more, were tried, and none of them was left undecided."""
     whole = {length.n for length in lengths if length.exhaustive and not length.undecided}
-    return "the shortest: all shorter words were tried" if whole >= {*range(1, n)} else "the shortest found"
+    return "the shortest: all shorter words were tried" if whole >= {*range(least, n)} else "the shortest found"
 
 
 class Tried(Protocol):
@@ -937,14 +922,16 @@ class Told(Tried, Protocol):
         """Words without an answer."""
 
 
-def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word") -> str:
-    """All words up to some length, how many of the longer ones, and those that are pinned."""
+def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1) -> str:
+    """All words of `least` symbols up to some length, how many of the longer ones, and those that are pinned."""
     lengths, longer = [length for length in found if length.n <= max_n], [one for one in found if one.n > max_n]
-    known = zip(lengths, count(1), strict=False)
+    known = zip(lengths, count(least), strict=False)
     whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
     parts: list[str] = []
     if whole:
-        parts.append(f"all {sum(length.words for length in lengths[:whole]):,} {noun}s up to length {whole}")
+        parts.append(
+            f"all {sum(length.words for length in lengths[:whole]):,} {noun}s up to length {lengths[whole - 1].n}"
+        )
     rest = lengths[whole:]
     if rest:
         possible = sum(length.possible for length in rest)

@@ -175,9 +175,8 @@ class Automaton:
         """The letters from a state after which n more symbols can be accepted."""
         if (found := self._known.get((state, n))) is None:
             alive = self._leading(n)
-            found = self._known[state, n] = [
-                letter for letter, target in enumerate(self.moves[state]) if target in alive
-            ]
+            found = [letter for letter, target in enumerate(self.moves[state]) if target in alive]
+            self._known[state, n] = found
         return found
 
     def _following(self, state: int, n: int) -> Iterator[tuple[str, int]]:
