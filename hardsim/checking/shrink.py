@@ -54,9 +54,8 @@ class _Shrinking:
         """A simpler mismatch: the first that is found, by blocks of one length or one kind of replacement."""
         word, batch = found.word, list[Word]()
         for other in self._simpler(word):
-            if other in self.tried or not self._before(other, word):
+            if other in self.tried or other in batch or not self._before(other, word):
                 continue
-            self.tried.add(other)
             if batch and (len(other) != len(batch[0]) or len(batch) == BATCH):
                 if better := self._wrong(batch):
                     return better
@@ -72,6 +71,7 @@ class _Shrinking:
 
     def _wrong(self, words: Sequence[Word]) -> Mismatch | None:
         """The simplest of some words of one length that is wrong."""
+        self.tried.update(words)
         judged = words
         if self.subject.domain is None and words:
             raws = self.subject.oracles(words) or []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -47,7 +48,7 @@ class Fewer:
 
 
 def foreign(oracle: Any, bias: str = "-37/41", **how: Any) -> Foreign:
-    made = model_of(mean_of_a(bias, **how))._input.foreign
+    made = model_of(mean_of_a(Fraction(bias), **how))._input.foreign
     assert made is not None
     return judging(made, oracle, "what is wanted", accepts=True)
 
