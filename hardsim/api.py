@@ -66,6 +66,7 @@ from hardsim.checking.open import (
     SUFFIXES,
     Input,
     Semantics,
+    meant_by,
     of_document,
     of_formula,
     of_network,
@@ -704,8 +705,8 @@ class Model:
                     _text(how, f"{what} is text,")
             given = self._input
             if given.specification is not None:
-                how = {"tokens": names, "alphabet": symbols, "input": input, "at": at, "decide": decide}
-                return Model(given.read_as(**{key: value for key, value in how.items() if value is not None}))
+                said = {"tokens": names, "alphabet": symbols, "input": input, "at": at, "decide": decide}
+                return Model(given.read_as(**{key: value for key, value in said.items() if value is not None}))
             network = reread(foreign.network, names, symbols, input, at, decide)
             made = of_network(network, given.name, given.sha256, given.title, given.stored, given.described)
             return Model(replace(made, text=given.text, document=given.document))

@@ -311,10 +311,10 @@ def read_input(
     alone: bool = False,
 ) -> Input:
     """A formula file, a program, a regular expression, a compiled formula, a hard-attention model, or a specification
-    with its network (or `alone`): that of this path, or what is shipped under this name where there is no such path. With `props` (MENTIONED) the propositions of a
-    formula or an expression that declares none, and no alphabet, are those that it mentions. `alphabet` is for what
-    need not declare one, C-RASP programs. A formula is read in a `dialect` if one is given. What declares no alphabet,
-    and is given none, has that of what it is read `beside`.
+    with its network (or `alone`): that of this path, or what is shipped under this name where there is no such path.
+    With `props` (MENTIONED) the propositions of a formula or an expression that declares none, and no alphabet, are
+    those that it mentions. `alphabet` is for what need not declare one, C-RASP programs. A formula is read in a
+    `dialect` if one is given. What declares no alphabet, and is given none, has that of what it is read `beside`.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.

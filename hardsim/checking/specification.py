@@ -172,7 +172,7 @@ class Specification:
     def _hold_outputs(self, network: Network) -> None:
         """Hold that the network has the outputs that lines are about, and that they take part."""
         among = network.readout.among if network.readout.decide == "argmax" else None
-        for line in (*self.layout.outputs, *self.layout.values):
+        for line in self.layout.outputs or self.layout.values:
             found = one_of(line.name, network.outputs, "output", self._at(line.at))
             if among is not None and str(found) not in set(map(str, among)):
                 told = f"the output {line.name} takes no part in the argmax"
@@ -214,15 +214,13 @@ class Specification:
             made = "integers" if subject.program.integers else "words"
             told = f"{subject.name} maps words to {made}, and {self.name} says which words are accepted"
             raise InputError(told, "Name what accepts words, or leave out --against.")
-        if layout.values or len(layout.outputs) > 1:
-            line = (layout.values or layout.outputs[1:])[0]
+        if others := layout.values or layout.outputs[1:]:
             told = f"{subject.name} was compiled here: it has one output, and says which words are accepted"
-            raise layout.error(line.at, told, f"one line {FORM[OUTPUT]}")
-        own = layout.header("alphabet")
+            raise layout.error(others[0].at, told, f"one line {FORM[OUTPUT]}")
+        own, line = layout.header("alphabet"), layout.header("decide")
         if own is not None and not same_symbols(subject.alphabet, self.alphabet):
             told = f"{subject.name} is over another alphabet: {listed(told_of(subject.alphabet), 20)}"
             raise layout.error(own.body, told, "the same symbols, in whatever order")
-        line = layout.header("decide")
         if line is not None:
             found = readout_of(None, None, line.text, (), (self._only_output,), Readout(), self._at(line.body))
             level = subject.program.threshold

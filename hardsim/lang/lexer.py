@@ -368,8 +368,9 @@ def formula_tokens(
     source: Source, region: Span, symbols: Collection[str], names: Collection[str] = (), division: bool = False
 ) -> list[Lexeme]:
     """The tokens of a region of an `.ltl` file, or with `division` of a term of a specification. Spellings of other
-    tools yield to `symbols`, the alphabet, and `names`, the defined ones. Raises SourceError for a character that starts no token, a quote that is not closed, `1.5`, bounds
-    that are none, and operators without spaces that can be read in two ways."""
+    tools yield to `symbols`, the alphabet, and `names`, the defined ones. Raises SourceError for a character that
+    starts no token, a quote that is not closed, `1.5`, bounds that are none, and operators without spaces that can be
+    read in two ways."""
     scanner = _TermScanner if division else _FormulaScanner
     return scanner(source, region, symbols, names).run()
 
