@@ -69,6 +69,8 @@ class Foreign(Target):
     """A network that others made, and what it is held against, if that is known."""
 
     network: Network
+    named: bool = True
+    """Whether its tokens have names, and are not called by their ids for want of them."""
     accepts: bool = False
     """Whether what is wanted is that words are accepted or not."""
     domain: Automaton | None = None
@@ -121,7 +123,8 @@ class Foreign(Target):
 
     def places(self, n: int, listed: bool) -> Sequence[int]:
         """The positions, of all tokens that are read, where a word of n symbols is judged: with a list by position at
-        every symbol, else where the network is read, or at the last symbol if that is at each."""
+        every symbol, and where the empty word is judged too before the first; else where the network is read, or at the
+        last symbol if that is at each."""
         readout = self.network.readout
         start = len(readout.before)
         if listed:
