@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import count, groupby, islice, takewhile
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.engines import (
@@ -49,6 +49,7 @@ from hardsim.checking.result import (
     no_answer,
     plural,
 )
+from hardsim.checking.search import SEARCHED, LengthSearch, Start, nearest, waves
 from hardsim.checking.sharpening import (
     LengthPlan,
     Preparation,
@@ -58,6 +59,7 @@ from hardsim.checking.sharpening import (
     refuted_gap,
     unpacked,
 )
+from hardsim.checking.shrink import shrunk
 from hardsim.checking.subject import Subject, Target
 from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
 from hardsim.checking.trend import growth, margin_trend
@@ -65,8 +67,8 @@ from hardsim.checking.words import (
     PAIRS,
     STRUCTURED_LIMIT,
     Effort,
+    LanguageWords,
     WordPlan,
-    count_judged,
     count_words,
     plan_words,
     planned_count,
@@ -164,13 +166,31 @@ def requested(subject: Target, options: CheckOptions, n: int) -> int:
         return sum(len(word) == n for word in options.words)
     if n > options.max_n:
         return len(pinned(subject, options).get(n, ()))
+    if searches(subject):
+        return subject.possible(n) if whole(subject, options, n) else budget(options)
     seeds = sum(len(word) == n for word, _ in subject.examples) + MEMBERS * hasattr(subject.oracle, "automaton")
     return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
 
+def searches(subject: Target) -> TypeGuard[Foreign]:
+    """Whether words are searched on which it is wrong, at lengths of which not all words are tried: it is a network
+    that others made, and known what is wanted of it."""
+    return isinstance(subject, Foreign) and subject.oracle is not None
+
+
+def budget(options: CheckOptions) -> int:
+    """How many words of a length are tried in a search."""
+    return SEARCHED if options.samples is None else options.samples
+
+
+def whole(subject: Foreign, options: CheckOptions, n: int) -> bool:
+    """Whether every word of a length is tried that may be judged."""
+    return subject.possible(n) <= max(options.exhaustive, budget(options))
+
+
 def count_requested(subject: Target, options: CheckOptions) -> int:
     """How many words a check will try at most, over all lengths up to the longest."""
-    return sum(requested(subject, options, n) for n in range(1, options.max_n + 1))
+    return sum(requested(subject, options, n) for n in lengths_of(subject, options) if n <= options.max_n)
 
 
 def pinned(subject: Target, options: CheckOptions) -> dict[int, tuple[Word, ...]]:
@@ -186,7 +206,17 @@ def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
     """The lengths of which words are tried: all up to the longest, and those of pinned words; or of the words given."""
     if options.words is not None:
         return sorted({len(word) for word in options.words})
-    return [*range(1, options.max_n + 1), *pinned(subject, options)]
+    found = [*range(1, options.max_n + 1), *pinned(subject, options)]
+    if not searches(subject):
+        return found
+    return [n for n in [0] * (subject.shortest == 0) + found if subject.possible(n)]
+
+
+def searched(subject: Target, options: CheckOptions) -> list[int]:
+    """Those of these lengths that are searched."""
+    if not searches(subject) or options.words is not None:
+        return []
+    return [n for n in lengths_of(subject, options) if n <= options.max_n and not whole(subject, options, n)]
 
 
 def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
@@ -247,6 +277,12 @@ class Deciding:
 
 def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:
     """The words of length n that are tried, which depend on nothing but the subject, the options and the answers."""
+    if isinstance(subject, Foreign) and subject.domain is not None:
+        possible = subject.possible(n)
+        if whole(subject, options, n):
+            return WordPlan(n, possible, True, LanguageWords(subject.domain, n, possible))
+        words = subject.domain.samples(n, budget(options), Random(f"{options.seed}/{n}/members"))
+        return WordPlan(n, possible, len(words) == possible, words)
     return plan_words(
         subject.alphabet,
         n,
@@ -358,12 +394,14 @@ class _Campaign:
         self, subject: Target, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
     ) -> None:
         self.subject, self.options, self.progress, self.crew, self.memory = subject, options, progress, crew, memory
-        self.lengths = lengths_of(subject, options)
-        self.tallies = _resumed(memory.state or [], self.lengths)
+        self.waves = waves(searched(subject, options))
+        alone = [n for wave in self.waves for n in wave]
+        self.lengths = [n for n in lengths_of(subject, options) if n not in alone]
+        self.tallies = _resumed(memory.state or [], [*self.lengths, *alone])
         self.prepared: Preparation | None = None
         self.plans: dict[int, LengthPlan] = {}
         self.before = self.done = sum(tally.words for tally in self.tallies.values())
-        self.total = max(sum(requested(subject, options, n) for n in self.lengths), self.done)
+        self.total = max(sum(requested(subject, options, n) for n in [*self.lengths, *alone]), self.done)
         self.measured = 0
 
     def run(self) -> None:
@@ -371,6 +409,8 @@ class _Campaign:
         subject, options = self.subject, self.options
         if subject.one_network or not isinstance(subject, Subject):
             self._tally(None, self._shards())
+            for wave in self.waves:
+                self._tally(None, (self._start(n) for n in wave if n not in self.tallies))
             return
 
         def planned(total: int) -> None:
@@ -394,6 +434,9 @@ class _Campaign:
         def left() -> Iterator[Shard]:
             """The shards without the words that an earlier run tallied."""
             for shard in shards:
+                if isinstance(shard.known, Start):
+                    yield shard
+                    continue
                 done = known.get(shard.n, 0)
                 known[shard.n] = max(0, done - len(shard.words))
                 if done < len(shard.words):
@@ -413,14 +456,28 @@ class _Campaign:
                     self.memory.keep(lambda: list(self.tallies.values()), self.done)
                     self._advance(part.n)
 
+    def _start(self, n: int) -> Shard:
+        """The search of a length, from what was found at those of earlier waves and at those of which every word was
+        tried; of its own wave nothing is known, in whatever order that goes."""
+        earlier = set(self.lengths).union(*takewhile(lambda wave: n not in wave, self.waves))
+        known: list[tuple[int, tuple[Word, float]]] = []
+        for length in sorted(earlier & self.tallies.keys()):
+            tally = self.tallies[length]
+            least = tally.extremes.get(MARGIN)
+            if tally.searched is not None:
+                known.append((length, tally.searched))
+            elif least is not None and least.word:
+                known.append((length, (least.word, float(least.bound))))
+        return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
+
     def _shards(self) -> Iterator[Shard]:
         """The words to try, in order, from the last length tallied on: those before it are complete."""
         accepts = Deciding(self.subject)
         for n in self.lengths[max(0, len(self.tallies) - 1) :]:
             # Batches of float64 do not depend on the number of processes, since roundings may depend on them.
-            size = max(1, min(SHARD, SHARD_SYMBOLS // n)) if self.crew.alone else SHARD
+            size = max(1, min(SHARD, SHARD_SYMBOLS // max(1, n))) if self.crew.alone else SHARD
             if self.options.engine in (AUTO, FLOAT64):
-                size = max(1, min(BATCH, BATCH_SYMBOLS // n, BATCH_PAIRS // n**2))
+                size = max(1, min(BATCH, BATCH_SYMBOLS // max(1, n), BATCH_PAIRS // max(1, n) ** 2))
             words = iter(plan_of(self.subject, self.options, n, accepts).words)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)
@@ -466,9 +523,12 @@ class _Campaign:
     def _again(self, found: Mismatch | None) -> Mismatch | None:
         """A mismatch that `auto` prints, with the digits of balls."""
         subject, options = self.subject, self.options
-        if found is None or not found.refutes or not subject.one_network or options.engine != AUTO:
+        if found is None or not found.refutes:
             return found
-        if not isinstance(subject, Subject):  # what is printed of other networks has no more digits than float64
+        if isinstance(subject, Foreign):  # what is printed of them has no more digits than float64
+            simpler = options.words is None and options.engine != MPMATH
+            return shrunk(subject, found, options.dps) if simpler else found
+        if not isinstance(subject, Subject) or not subject.one_network or options.engine != AUTO:
             return found
         return settle_mismatch(found, Judge(subject, subject.program, None, options.dps, BALL).answer)
 
@@ -630,7 +690,13 @@ class Judges:
 def network_judge(subject: Foreign, dps: int | None, engine: str) -> Callable[[Shard], tuple[None, Tally]]:
     """The same of a network that others made."""
     judge = NetworkJudge(subject, dps, engine)
-    return lambda shard: (None, judge.tally(shard.words))
+
+    def found(shard: Shard) -> tuple[None, Tally]:
+        if isinstance(shard.known, Start):
+            return None, LengthSearch(subject, judge, shard.n, shard.known).run()
+        return None, judge.tally(shard.words)
+
+    return found
 
 
 # ---- the rows ----
@@ -663,7 +729,7 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
 def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
     """One length of a network that others made."""
     _, numbers = settle(tally, engine)
-    margin, possible = tally.extremes.get(MARGIN), count_judged(subject.alphabet, subject.domain, tally.n)
+    margin, possible = tally.extremes.get(MARGIN), subject.possible(tally.n)
     tried = tally.words if subject.domain is None else tally.words - tally.unjudged
     return JudgedLength(
         n=tally.n,

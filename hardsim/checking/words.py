@@ -34,12 +34,6 @@ def count_words(k: int, n: int) -> int:
     return int(k**n)
 
 
-def count_judged(alphabet: Sequence[str], domain: Automaton | None, n: int) -> int:
-    """How many words of length n >= 0 there are of which something may be wanted: those of a language, the empty one
-    included where it is asked about, or all."""
-    return count_words(len(alphabet), n) if domain is None or not n else domain.count(n)
-
-
 def count_words_upto(k: int, n: int, most: int) -> int:
     """The same, or `most` if there are more: a power that is not asked for is not computed."""
     return most if k > 1 and n > most.bit_length() else min(count_words(k, n), most)
@@ -67,6 +61,24 @@ class AllWords(Collection[Word]):
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, tuple) and len(word) == self.n and all(symbol in self.alphabet for symbol in word)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageWords(Collection[Word]):
+    """Every word of length n of a regular language, `count` of them, made anew for each iteration and never stored."""
+
+    language: Automaton
+    n: int
+    count: int
+
+    def __iter__(self) -> Iterator[Word]:
+        return self.language.words(self.n) if self.n else iter([()])
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, tuple) and len(word) == self.n and (not word or self.language.accepts(word))
 
 
 def structured_words(alphabet: Sequence[str], n: int, limit: int | None = None) -> list[Word]:
