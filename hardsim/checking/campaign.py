@@ -507,8 +507,7 @@ class _Campaign:
         if isinstance(self.subject, Foreign):
             found = {n: tally for n, tally in self.tallies.items() if tally.words}
             if self.subject.domain is not None:
-                counts = zip(range(1, max(found, default=1)), self.subject.domain.counts(), strict=False)
-                found |= {n: Tally(n) for n, possible in counts if not possible}
+                found |= {n: Tally(n) for n in range(1, max(found, default=1)) if not self.subject.possible(n)}
             for _, tally in sorted(found.items()):
                 yield judged_length(self.subject, tally, self.options.engine)
 
