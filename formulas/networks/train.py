@@ -96,12 +96,12 @@ class Majority:
     together = True
 
     def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
-        """Words of all lengths, most of them close to a tie, in every order from shuffled to sorted."""
+        """Words of all lengths, many of them close to a tie, in every order from shuffled to sorted."""
         bos, sep, _, pad = range(2, 6)
         read = np.full((count, rows), pad)
         for row in read:
             n = int(rng.integers(1, rows - 1))
-            ahead = min(n, 2 * int(rng.geometric(0.4)) - n % 2)
+            ahead = min(n, 2 * int(1 + n * rng.random() * rng.choice([0, 0.05, 0.3])) - n % 2)
             ones = (n + ahead * int(rng.choice([-1, 1]))) // 2
             sorted_by = np.arange(n) * rng.choice([-1, 1]) * rng.choice([0, 1, 10])
             word = np.repeat([0, 1], [n - ones, ones])[np.argsort(sorted_by + rng.random(n) * n)]
@@ -227,11 +227,14 @@ def train(plan: Plan, report: int = 500) -> dict[str, npt.NDArray[np.float32]]:
     rng = np.random.default_rng(plan.seed)
     weights = initial(plan, torch)
     adam = torch.optim.Adam(weights.values(), lr=plan.rate, betas=(0.9, 0.99))
-    kept = plan.task.draw(rng, plan.batch // 2, plan.rows)
+    kept = plan.task.draw(rng, 0, plan.rows)
     for step in range(plan.steps):
         for group in adam.param_groups:
             group["lr"] = plan.rate * min(1, step / 200) * 0.5 * (1 + math.cos(math.pi * step / plan.steps))
-        read = np.concatenate([kept, plan.task.draw(rng, plan.batch - len(kept), plan.rows)])
+        rows = plan.rows // (4 if step < plan.steps // 4 else 2 if step < plan.steps // 2 else 1)
+        if rows != kept.shape[1]:
+            kept = plan.task.draw(rng, 0, rows)
+        read = np.concatenate([kept, plan.task.draw(rng, plan.batch - len(kept), rows)])
         found = margins(plan, weights, read, torch)
         least = found.min(1).values
         loss = torch.nn.functional.softplus(-found).mean()
@@ -239,10 +242,10 @@ def train(plan: Plan, report: int = 500) -> dict[str, npt.NDArray[np.float32]]:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
         adam.step()
-        kept = read[np.argsort(least.detach().numpy())[: len(kept)]]
+        kept = read[np.argsort(least.detach().numpy())[: plan.batch // 4]]
         if step % report == 0:
-            new = least[len(kept) :]
-            print(f"{step:6} loss {float(loss.detach()):.6f} least {float(least.detach().min()):.3f} new words wrong {float((new <= 0).float().mean()):.3f} outputs wrong {float((found <= 0).float().mean()):.6f}", flush=True)
+            wrong = float((least[plan.batch // 4 :] <= 0).float().mean())
+            print(f"{step:6} loss {float(loss.detach()):.6f}, wrong words {wrong:.3f}", flush=True)
     return {name: tensor.detach().numpy() for name, tensor in weights.items()}
 
 
