@@ -19,7 +19,7 @@ over; a position that heads fall back to is no evidence that its token was atten
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Annotated, TypeAlias
