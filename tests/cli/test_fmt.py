@@ -111,12 +111,13 @@ def test_examples_are_not_judged(hardsim: Cli, tmp_path: Path) -> None:
 def test_what_cannot_be_formatted_is_refused(hardsim: Cli, tmp_path: Path, loose: Path) -> None:
     hardsim("fmt").refused("nothing to read: give a file", "hardsim fmt mine.ltl").unsaid("-e")
     hardsim("fmt", "--check", "-w", loose).refused("--check changes no file, and --write does")
-    hardsim("fmt", written(tmp_path / "x.ahat.json", "{}")).refused("has no canonical form", ".ltl, .srasp, .re or .cr")
+    hardsim("fmt", written(tmp_path / "x.ahat.json", "{}")).refused(
+        "has no canonical form", ".ltl, .srasp, .re, .cr or .spec"
+    )
     (tmp_path / "empty").mkdir()
     hardsim("fmt", tmp_path / "empty").refused("has no *.ltl")
     written(tmp_path / "empty" / "x.ahat.json", "{}")
-    hardsim("fmt", tmp_path / "empty").refused("has no *.ltl or *.srasp or *.re or *.cr file")
-    hardsim("fmt", written(tmp_path / "x.spec", "alphabet: a\n")).refused("has no canonical form")
+    hardsim("fmt", tmp_path / "empty").refused("has no *.ltl or *.srasp or *.re or *.cr or *.spec file")
     hardsim("fmt", tmp_path / "nowhere.ltl").refused("no such file")
     hardsim("fmt", loose, "--json", loose).refused("would overwrite what is read")
     assert loose.read_text() == LOOSE
