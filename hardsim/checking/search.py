@@ -129,7 +129,7 @@ class LengthSearch:
     def _batch(self, special: Iterator[Word], size: int) -> list[Word]:
         """New words that are judged, so many if they can be had."""
         batch: dict[Word, None] = {}
-        for _ in range(TRIES * size):
+        for _ in range(TRIES * BATCH):
             word = next(special, None) or self._made()
             if word not in self.tried:
                 self.tried.add(word)
