@@ -7,6 +7,8 @@ import re
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,12 @@ import pytest
 
 from hardsim.checking.bound import BoundOptions, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
-from hardsim.checking.open import read_input
+from hardsim.checking.execution import Shard
+from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.open import of_network, read_input
+from hardsim.checking.search import Start
 from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.tally import Tally
 from hardsim.cli import estimate
 from hardsim.cli.estimate import (
     Bar,
@@ -30,7 +36,10 @@ from hardsim.cli.estimate import (
     check_cost,
     duration,
 )
+from hardsim.errors import InputError
+from hardsim.lang.regex.parse import parse_regex
 from tests.cli.conftest import Cli
+from tests.foreign import mean_of_a
 from tests.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
@@ -131,6 +140,93 @@ def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyP
         for found in (check_cost(subject, options), bound_cost(bound_subject(subject), options, BoundOptions())):
             assert found is not None
             assert found.seconds() == pytest.approx(wanted)
+
+
+ROOM = 400
+
+
+def foreign(expression: str | None = None) -> Foreign:
+    """A network that others made, the share of a's; wanted above 0 of all words, or of those of an expression."""
+    made = of_network(mean_of_a(Fraction(1)), "net", "0" * 64, "by hand").foreign
+    assert made is not None
+    if expression is None:
+        return judging(made, lambda word: True, "a function")
+    domain = parse_regex(f"alphabet: a b\n{expression}\n", "<language>").automaton
+    return replace(judging(made, lambda word: domain.accepts(word) or None, "a function"), domain=domain)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, subject: Foreign, seconds: Callable[[int], float]) -> None:
+    """A clock that moves by so many seconds, by length, for each word that is judged."""
+    now = 0.0
+
+    def judge(*_: object) -> Callable[[Shard], tuple[None, Tally]]:
+        def run(shard: Shard) -> tuple[None, Tally]:
+            nonlocal now
+            words = len([raw for raw in subject.oracles(shard.words) or [] if raw])
+            if isinstance(shard.known, Start):
+                words = shard.known.budget
+            now += words * seconds(shard.n)
+            return None, Tally(shard.n, words)
+
+        return run
+
+    monkeypatch.setattr("hardsim.checking.campaign.network_judge", judge)
+    monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: now)
+
+
+def test_networks_that_others_made_are_timed_on_words_that_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is one word for each even length, and no random one is judged."""
+    subject, options = foreign("(ab)*"), CheckOptions(max_n=ROOM)
+    counted(monkeypatch, subject, lambda n: 3)
+    found = check_cost(subject, options)
+    assert found is not None
+    assert (found.words, found.max_n) == (ROOM // 2, ROOM)
+    assert found.seconds() == pytest.approx(3 * ROOM // 2)
+
+
+def test_searches_are_timed_by_searching(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to length 8 all words are tried, and few: the 56 lengths above have 400 words each, of n^2/1000 seconds."""
+    subject, options = foreign(), CheckOptions(max_n=64, exhaustive=256)
+    counted(monkeypatch, subject, lambda n: n * n / 1000)
+    found = check_cost(subject, options)
+    assert found is not None
+    assert (found.words, found.max_n) == (510 + 56 * 400, 64)
+    assert found.seconds() == pytest.approx(sum(400 * n * n / 1000 for n in range(9, 65)))
+    # The longest length is searched first.
+    assert found.seconds() - found.seconds(1, 510 + 400) == pytest.approx(400 * 64 * 64 / 1000)
+
+
+def test_a_quick_search_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = foreign()
+    counted(monkeypatch, subject, lambda n: 1000)
+    assert check_cost(subject, CheckOptions(max_n=12, exhaustive=256, samples=40)) is None
+
+
+def test_a_search_that_fails_has_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Callable[[Shard], None]:
+        def run(shard: Shard) -> None:
+            raise InputError("no output may win")
+
+        return run
+
+    monkeypatch.setattr("hardsim.checking.campaign.network_judge", fails)
+    assert check_cost(foreign(), CheckOptions(max_n=64)) is None
+
+
+def test_words_of_a_language_stand_for_those_of_a_length_that_has_none() -> None:
+    odd = estimate._some_words(foreign("(ab)*"), 9, 5)
+    assert odd == [tuple("abababab")]
+    # Where it has none so short, words are random ones.
+    assert {len(word) for word in estimate._some_words(foreign("(ab){8}"), 9, 5)} == {9}
+
+
+def test_a_large_network_is_timed_on_fewer_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, options = foreign(), CheckOptions(max_n=6)
+    words = count_requested(subject, options)
+    assert estimate._easy(subject, options, 6 * words)
+    monkeypatch.setattr("hardsim.checking.campaign.QUICK_PRODUCTS", 6 * words * subject.facts.parameters - 1)
+    assert not estimate._easy(subject, options, 6 * words)
+    assert estimate._easy(since(), options, 6 * words)  # what was compiled is small
 
 
 def test_the_search_for_temperatures_makes_few_words_long(monkeypatch: pytest.MonkeyPatch) -> None:
