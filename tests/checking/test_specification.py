@@ -207,6 +207,21 @@ def test_it_is_read_in_another_way(folder: Path) -> None:
         model.read_as(decide="value within 1")
 
 
+def test_another_network_says_not_what_is_wanted(folder: Path) -> None:
+    net = hardsim.load(folder / "net")
+    with pytest.raises(InputError, match="what it says is certain within bounds only, or not at all"):
+        net.check(against=net)
+
+
+def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
+    path = spec(folder, f"network: net\nalphabet: a b\n{MOST}")
+    assert hardsim.load(path, alphabet="b a").alphabet == ("b", "a")
+    assert hardsim.load(path, at="first").check(max_n=2).verdict is Verdict.CERTIFIED
+    assert read_input(str(path), props="auto").alphabet == ("a", "b")
+    with pytest.raises(InputError, match="--dialect is for formulas"):
+        read_input(str(path), dialect="weak-next")
+
+
 # ---- what is refused ----
 
 
