@@ -260,3 +260,12 @@ def test_a_word_of_a_language_is_shrunk_within_it() -> None:
     found = NetworkJudge(subject).tally([tuple("ab" * 20)]).mismatch
     assert found is not None
     assert shrunk(subject, found).word == tuple("ababab")
+
+
+def test_a_mismatch_of_one_symbol_is_shrunk_to_the_empty_word_or_stays() -> None:
+    for wrong, simplest in ((1, ("a",)), (0, ())):
+        subject = prefixed(lambda word, n=wrong: [one != (at >= n) for at, one in enumerate(enough(word))])
+        found = NetworkJudge(subject).tally([("a", "a")]).mismatch
+        assert found is not None
+        assert shrunk(subject, found).word == simplest
+        assert checked(subject, max_n=2).mismatch.word == simplest  # type: ignore[union-attr]
