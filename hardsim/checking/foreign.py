@@ -360,7 +360,12 @@ class NetworkJudge:
         if self.engine.engine == FLOAT64:
             tally.undecided, tally.stuck = len(left), words[left[0]] if left else None
             return tally, margins
+        unknown = wanted.unknown
         for place in left:
+            if unknown[place]:
+                tally.undecided += 1
+                tally.stuck = tally.stuck or words[place]
+                continue
             margins[place] = self._alone(tally, words[place], raws[place], wanted.of([place]), listed)
         return tally, margins
 
