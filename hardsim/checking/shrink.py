@@ -60,7 +60,7 @@ class _Shrinking:
     def _shorter(self, words: Sequence[Word]) -> Mismatch | None:
         """A mismatch of a length a little shorter, searched from some words; each length once."""
         n = len(words[0])
-        for length in range(n - 1, max(self.subject.shortest, n - BELOW) - 1, -1):
+        for length in range(n - 1, max(0, n - BELOW - 1), -1):  # of no symbols there is one word, which was tried
             if length in self.searched or not self.subject.possible(length):
                 continue
             self.searched.add(length)

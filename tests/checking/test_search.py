@@ -236,6 +236,14 @@ def test_a_wrong_prefix_of_a_searched_word_is_the_mismatch() -> None:
     assert 9 <= len(tally.mismatch.word) < 30
 
 
+def test_a_wrong_prefix_is_no_wrong_word_of_the_length_of_the_whole() -> None:
+    subject = prefixed(lambda word: [one != (n == 9) for n, one in enumerate(enough(word))])
+    tally = LengthSearch(subject, NetworkJudge(subject), 30, Start(40, 0)).run()
+    assert tally.mismatch is not None
+    assert len(tally.mismatch.word) == 9
+    assert tally.soft_mismatches == 0
+
+
 # ---- shrinking ----
 
 
@@ -261,6 +269,14 @@ def test_the_simplest_word_stays_what_it_was() -> None:
     found = NetworkJudge(subject).tally([("a",)]).mismatch
     assert found is not None
     assert shrunk(subject, found) == found
+
+
+def test_nothing_shorter_than_one_symbol_is_searched() -> None:
+    subject = prefixed(lambda word: [one != (n > 0) for n, one in enumerate(enough(word))])
+    result = checked(subject, max_n=3)
+    assert result.mismatch is not None
+    assert result.mismatch.word == ("a",)
+    assert result.reach.endswith("a word of length 1, the shortest: all shorter words were tried")
 
 
 def test_a_word_of_a_language_is_shrunk_within_it() -> None:
