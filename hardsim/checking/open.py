@@ -361,14 +361,19 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     if alone:
         return Input(name, given.sha256, given.alphabet, "network", text, given.layout.title, specification=given)
     path = given.network
-    if not os.path.lexists(path):
+    if not os.path.exists(path):
         raise given.wrong_network(f"there is no {path}", "the path of a folder or file, relative to this file")
-    if is_directory(path) or is_weights_name(path):
-        found = of_stored(read_folder(path), path)
-    elif path.endswith(".json"):
-        found = of_document(read_bytes(path), path)
-    else:
-        raise given.wrong_network(f"{path} is no network", "a folder, a file of weights, or network JSON")
+    try:
+        if is_directory(path) or is_weights_name(path):
+            found = of_stored(read_folder(path), path)
+        elif path.endswith(".json"):
+            found = of_document(read_bytes(path), path)
+        else:
+            raise given.wrong_network(f"{path} is no network", "a folder, a file of weights, or network JSON")
+    except SourceError:
+        raise
+    except InputError as error:
+        raise given.wrong_network(error.message, hint=error.hint) from None
     if found.foreign is None:
         raise given.wrong_network(f"{path} is {KINDS[found.kind]}", KINDS["network"])
     sha256 = digest(f"{given.sha256} {found.sha256}".encode())

@@ -67,11 +67,11 @@ class Specification:
             raise self.layout.error(place, "missing network", "a line network: with a folder or a file", hint)
         return _beside(self.place, self.layout, line)
 
-    def wrong_network(self, told: str, expected: str = "") -> SourceError:
-        """The error for a network that it names, and that is none."""
+    def wrong_network(self, told: str, expected: str = "", hint: str = "") -> SourceError:
+        """The error for a network that it names, and that is none, or cannot be read."""
         line = self.layout.header("network")
         assert line is not None  # it is the network that was read
-        return self.layout.error(line.body, told, expected)
+        return self.layout.error(line.body, told, expected, hint)
 
     # ---- networks that others made ----
 

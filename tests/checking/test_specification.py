@@ -4,6 +4,7 @@ share of a's so far, less a bias."""
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from dataclasses import replace
 from fractions import Fraction
@@ -354,6 +355,22 @@ def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
 )  # fmt: skip
 def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, told: str) -> None:
     assert refused(folder, lines) == told
+
+
+@pytest.mark.parametrize(
+    ("network", "told"),
+    [
+        ("p", "p: no weights are there\n  network: p\n           ^\n  Put model.safetensors "),
+        ("net/vocab.json", "net/vocab.json: at the top level: expected an object with the key 'format', "),
+        ("pipe.json", "pipe.json: is a pipe, not a file\n  network: pipe.json\n           ^^^^^^^^^\n"),
+        ("loop.json", "there is no loop.json\n  network: loop.json\n           ^^^^^^^^^\n"),
+    ],
+)
+def test_a_network_that_cannot_be_read_is_told_at_its_line(folder: Path, network: str, told: str) -> None:
+    (folder / "p").mkdir()
+    os.mkfifo(folder / "pipe.json")
+    (folder / "loop.json").symlink_to("loop.json")
+    assert refused(folder, f"network: {network}\n{MOST}").startswith(f"x.spec:1:10: error: {told}")
 
 
 def test_a_program_over_other_symbols_is_refused(folder: Path) -> None:
