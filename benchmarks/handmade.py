@@ -1,0 +1,250 @@
+"""Networks whose weights are written down here, and what they should compute: right on every word that their tables of
+positions have room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.open import of_network
+from hardsim.lang.regex.automaton import Automaton, Word
+from hardsim.lang.regex.parse import parse_regex
+from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Readout, ScoreScale, Token
+from hardsim.network.numbers import Mask
+
+Floats = NDArray[np.float64]
+
+ROWS = 81
+"""Rows of a table of positions: words of at most 80 symbols after `<bos>`."""
+BOS, EOS = "<bos>", "<eos>"
+DEPTH = 10
+SHARPNESS = 8.0
+"""How much less the score of the position beside the wanted one is."""
+DECAY = 1.0
+"""How much less the score is at each position further back."""
+BLOCKS, PERIOD = 3, 4
+"""A word of simple shape has at most so many blocks, each of which repeats a word of at most so many symbols."""
+TRIES = 10_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """A right network with what it should compute, and which words have an extreme shape."""
+
+    name: str
+    subject: Foreign
+    extreme: Callable[[Word], bool] | None = None
+    """What words of simple shape must also be; None: nothing more."""
+
+    def shaped(self, n: int, rng: Random) -> Word | None:
+        """A judged word of n symbols of few blocks, each of which repeats a short word."""
+        subject, alphabet = self.subject, self.subject.alphabet
+        for _ in range(TRIES):
+            cuts = sorted(rng.randrange(n + 1) for _ in range(rng.randrange(BLOCKS)))
+            word: list[str] = []
+            for size in np.diff([0, *cuts, n]).tolist():
+                block = [rng.choice(alphabet) for _ in range(rng.randint(1, PERIOD))]
+                word += (block * size)[:size]
+            found = tuple(word)
+            judged = subject.domain is None or subject.domain.accepts(found)
+            if judged and (self.extreme is None or self.extreme(found)):
+                return found
+        return None
+
+
+# ---- what is wanted ----
+
+
+@dataclass(frozen=True)
+class Majority:
+    """Whether a word has more 1s than 0s."""
+
+    def __call__(self, word: Word) -> bool:
+        return 2 * word.count("1") > len(word)
+
+
+@dataclass(frozen=True)
+class Member:
+    """Whether a word is in a regular language."""
+
+    automaton: Automaton
+
+    def __call__(self, word: Word) -> bool:
+        return self.automaton.accepts(word)
+
+
+def language(alphabet: str, expression: str) -> Automaton:
+    """The automaton of a regular expression over symbols that are separated by spaces."""
+    return parse_regex(f"alphabet: {alphabet}\n{expression}\n").automaton
+
+
+@dataclass(frozen=True)
+class NextSymbols:
+    """By position the symbols that may come next, and `<eos>` where a prefix is in a regular language."""
+
+    whole: Automaton
+
+    def __call__(self, word: Word) -> list[frozenset[str]] | None:
+        letters, moves, living = self.whole.letters, self.whole.moves, self.living.accepting
+        if not self.living.accepts(word):
+            return None
+        state, found = 0, []
+        for symbol in word:
+            state = moves[state][letters[symbol]]
+            nexts = {one for one in letters.alphabet if moves[state][letters[one]] in living}
+            found.append(frozenset(nexts | ({EOS} if state in self.whole.accepting else set())))
+        return found
+
+    @cached_property
+    def living(self) -> Automaton:
+        """The automaton of the prefixes."""
+        alive = set(self.whole.accepting)
+        while more := {
+            state for state, row in enumerate(self.whole.moves) if state not in alive and not alive.isdisjoint(row)
+        }:
+            alive |= more
+        return Automaton(self.whole.letters, self.whole.moves, frozenset(alive))
+
+
+def predicting(network: Network, name: str, whole: Automaton) -> Foreign:
+    """A network that should say at each symbol what may come next."""
+    oracle = NextSymbols(whole)
+    return replace(_foreign(network, name), oracle=oracle, domain=oracle.living, prefixes=True)
+
+
+def accepting(network: Network, name: str, oracle: Callable[[Word], bool]) -> Foreign:
+    """A network that should accept or reject words."""
+    return replace(_foreign(network, name), oracle=oracle, accepts=True)
+
+
+def _foreign(network: Network, name: str) -> Foreign:
+    found = of_network(network, name, "0" * 64, name).foreign
+    assert found is not None
+    return found
+
+
+# ---- networks ----
+
+
+def cases() -> tuple[Case, ...]:
+    """All of them."""
+    deep = language("a b", _nested(DEPTH))
+    return (
+        Case("majority", accepting(majority(), "majority", Majority()), lambda word: abs(_balance(word)) <= 1),
+        Case("brackets", predicting(brackets(), "brackets", deep), lambda word: _deepest(word) >= DEPTH - 1),
+        Case("latest", accepting(latest(), "latest", Member(language("0 1 -", ".* 1 -*")))),
+        Case("factor", accepting(factor(), "factor", Member(language("0 1", ".* 1 1 .*"))), lambda word: _ones(word) <= 1),
+    )  # fmt: skip
+
+
+def _nested(depth: int) -> str:
+    return "(a b)*" if depth == 1 else f"(a {_nested(depth - 1)} b)*"
+
+
+def _balance(word: Word) -> int:
+    return 2 * word.count("1") - len(word)
+
+
+def _deepest(word: Word) -> int:
+    return max(np.cumsum([1 if symbol == "a" else -1 for symbol in word]).tolist(), default=0)
+
+
+def _ones(word: Word) -> int:
+    """How often a 1 follows a 1."""
+    return sum(pair == ("1", "1") for pair in zip(word, word[1:], strict=False))
+
+
+def majority() -> Network:
+    """The mean over all positions of 1 at a 1 and -1 at a 0, less half of what one symbol weighs."""
+    positions = np.zeros((ROWS, 3))
+    positions[:, 1] = _shares()
+    embedding = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0, 0]])
+    layer = NetworkLayer((_mean("balance", 3, 0, 2),), None)
+    return _network(("1", "0", BOS), embedding, positions, (layer,), [[0], [-0.5], [1.0]], ("more 1",), Readout((BOS,)))
+
+
+def brackets() -> Network:
+    """What may come next in brackets a and b to a depth: the depth so far is the mean of 1 at a and -1 at b, against
+    multiples of what one symbol weighs."""
+    positions = np.zeros((ROWS, 3))
+    positions[:, 1] = _shares()
+    embedding = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    layer = NetworkLayer((_mean("depth", 3, 0, 2),), None)
+    unembedding = [[0, 0, 0, 0], [DEPTH - 0.5, -0.5, -1.0, 0.5], [-1.0, 1.0, 0, -1.0]]
+    tokens = ("a", "b", BOS, EOS)
+    readout = Readout((BOS,), at="each", alphabet=("a", "b"))
+    return _network(tokens, embedding, positions, (layer,), unembedding, tokens, readout)
+
+
+def latest() -> Network:
+    """Whether the last of a word's symbols that is no `-` is a 1: scores grow with the position, and are low at -."""
+    positions = np.zeros((ROWS, 4))
+    positions[:, 2] = np.arange(ROWS) / ROWS
+    embedding = np.array([[-1.0, 0, 0, 0], [1.0, 0, 0, 0], [-1.0, 1.0, 0, 0], [-1.0, 1.0, 0, 0]])
+    keys = np.array([[0], [-DECAY * ROWS - 20.0], [DECAY * ROWS], [0]])
+    layer = NetworkLayer((_head("latest", np.zeros((4, 1)), keys, 4, 0, 3),), None)
+    unembedding = [[0], [0], [0], [1.0]]
+    return _network(("0", "1", "-", BOS), embedding, positions, (layer,), unembedding, ("one",), Readout((BOS,)))
+
+
+def factor() -> Network:
+    """Whether two 1s stand side by side: a head looks at the position before, hidden units say where both symbols are 1,
+    and the mean of that is held against half of what one symbol weighs."""
+    here, place, square, share, before, both, mean = range(7)
+    positions = np.zeros((ROWS, 7))
+    positions[:, place] = np.arange(ROWS) / 10
+    positions[:, square] = np.arange(ROWS) ** 2 / 100
+    positions[:, share] = _shares()
+    embedding = np.zeros((3, 7))
+    embedding[1, here] = 1.0
+    # -SHARPNESS (i - 1 - j)^2 without what is the same for all j
+    queries, keys = np.zeros((7, 2)), np.zeros((7, 2))
+    queries[place, 0], keys[place, 0], keys[square, 1] = 10.0, 20 * SHARPNESS, -100 * SHARPNESS
+    previous = _head("previous", queries, keys, 7, here, before, [-1.0, 1.0])
+    w_in, w_out = np.zeros((7, 2)), np.zeros((2, 7))
+    w_in[[here, before]], w_out[:, both] = 4.0, [1.0, -1.0]
+    mlp = Mlp(Activation.RELU, w_in, w_out, np.array([-6.0, -7.0]))
+    layers = NetworkLayer((previous,), mlp), NetworkLayer((_mean("share", 7, both, mean),), None)
+    unembedding = [[0.0], [0], [0], [-0.5], [0], [0], [1.0]]
+    return _network(("0", "1", BOS), embedding, positions, layers, unembedding, ("pair",), Readout((BOS,)))
+
+
+def _shares() -> Floats:
+    """What one symbol weighs in the mean over all positions so far."""
+    return 1 / np.arange(1, ROWS + 1)
+
+
+def _head(
+    name: str, queries: Floats, keys: Floats, d: int, source: int, target: int, bias: Sequence[float] = (1.0,)
+) -> NetworkHead:
+    """A head that adds to one coordinate what it finds in another."""
+    values, outs = np.zeros((d, 1)), np.zeros((1, d))
+    values[source, 0] = outs[0, target] = 1.0
+    return NetworkHead(name, Mask.FUTURE, ScoreScale(), queries, keys, values, outs, np.array(bias))
+
+
+def _mean(name: str, d: int, source: int, target: int) -> NetworkHead:
+    """The mean over all positions so far."""
+    return _head(name, np.zeros((d, 1)), np.zeros((d, 1)), d, source, target)
+
+
+def _network(
+    tokens: tuple[Token, ...],
+    embedding: Floats,
+    positions: Floats,
+    layers: tuple[NetworkLayer, ...],
+    unembedding: Any,
+    outputs: tuple[Token, ...],
+    readout: Readout,
+) -> Network:
+    weights = np.array(unembedding, dtype=np.float64)
+    return Network(tokens, embedding, positions, layers, None, weights, None, outputs, readout)
+
+
