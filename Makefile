@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 # The versions that CI tests; `make CONSTRAINTS= test` takes the newest that pyproject.toml allows.
 CONSTRAINTS ?= constraints.txt
-FORMULAS ?= formulas
+FORMULAS ?= formulas formulas/networks
 MAX_N ?= 8
 CHECK_FLAGS ?=
 BOUND_FLAGS ?=
@@ -21,23 +21,23 @@ PYTEST_FLAGS ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 # Stamps: an installation is repeated only when its description has changed. RUN holds what a user has, DEV also the
-# tools, SLOW also ray, BENCH also torch, DOCS what builds the site.
+# tools, SLOW also ray, TORCH also torch, DOCS what builds the site.
 CREATED := $(VENV)/.created
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 DOCS := $(VENV)/.installed-docs
 SLOW := $(VENV)/.installed-slow
-BENCH := $(VENV)/.installed-bench
+TORCH := $(VENV)/.installed-torch
 FOREIGN := $(VENV)-foreign
 DESCRIPTION := pyproject.toml $(CONSTRAINTS)
-TORCH := $(shell sed -n 's/^bench = \["\(.*\)"\]$$/\1/p' pyproject.toml)
+TORCH_PIN := $(shell sed -n 's/^train = \["\(.*\)"\]$$/\1/p' pyproject.toml)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test lint slow bench bench-docs docs schema format clean
+.PHONY: help check bound test lint slow bench bench-docs networks docs schema format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -54,20 +54,23 @@ lint: $(DEV) ## ruff (rules and format), mypy --strict, and the canonical form o
 	$(BIN)/mypy --strict
 	$(BIN)/hardsim fmt --check formulas
 
-bound: $(RUN) ## score gaps, declared and measured, of everything shipped (FORMULAS, MAX_N, BOUND_FLAGS)
-	$(BIN)/hardsim bound --gap $(FORMULAS) --max-n $(MAX_N) $(BOUND_FLAGS)
+bound: $(RUN) ## score gaps, declared and measured, of everything shipped but networks (FORMULAS, MAX_N, BOUND_FLAGS)
+	$(BIN)/hardsim bound --gap $(filter-out formulas/networks,$(FORMULAS)) --max-n $(MAX_N) $(BOUND_FLAGS)
 
 slow: $(SLOW) $(FOREIGN)/.installed ## the slow tests: longer lengths, new random examples, clusters, other libraries; half an hour on two idle processors
 	$(PYTEST) -m slow --hypothesis-profile new --no-cov
 	$(FOREIGN)/bin/python -m pytest $(PYTEST_FLAGS) -m slow --hypothesis-profile new --no-cov tests/reading
 
-bench: $(BENCH) ## measure costs beside their targets (BENCH_FLAGS), twelve minutes; the numbers go to BENCH_JSON too
+bench: $(TORCH) ## measure costs beside their targets (BENCH_FLAGS), twelve minutes; the numbers go to BENCH_JSON too
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --json $(BENCH_JSON) $(BENCH_FLAGS)
 
-bench-docs: $(BENCH) ## measure everything, and put the numbers into benchmarks/results.json and docs/benchmarks.md
+bench-docs: $(TORCH) ## measure everything, and put the numbers into benchmarks/results.json and docs/benchmarks.md
 	@# A missed target is shown in the table too, and must not keep the page from being written.
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --all --json benchmarks/results.json || test $$? -eq 1
 	$(BIN)/python -m benchmarks --docs
+
+networks: $(TORCH) ## train the networks of formulas/networks anew, NNN minutes
+	$(ONE_THREAD) $(BIN)/python -m formulas.networks.train
 
 docs: $(DOCS) ## the documentation as a site, build/site/index.html (docs/options.md is written anew); a dead link fails
 	$(BIN)/python -m docs.site.options
@@ -117,6 +120,6 @@ $(FOREIGN)/.installed: $(CREATED) $(DESCRIPTION)
 	@touch $@
 
 # Without what torch depends on: that would replace mpmath by an older one, and tensors need none of it. Where torch
-# cannot be had its rows are left out, and the next run asks for it again.
-$(BENCH): $(DEV)
-	$(PIP) --no-deps $(TORCH) && touch $@ || echo "$(TORCH) could not be installed" >&2
+# cannot be had its rows are left out (nothing can be trained), and the next run asks for it again.
+$(TORCH): $(DEV)
+	$(PIP) --no-deps $(TORCH_PIN) && touch $@ || echo "$(TORCH_PIN) could not be installed" >&2

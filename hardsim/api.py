@@ -66,6 +66,7 @@ from hardsim.checking.open import (
     SUFFIXES,
     Input,
     Semantics,
+    meant_by,
     of_document,
     of_formula,
     of_network,
@@ -702,8 +703,11 @@ class Model:
             for what, how in (("input", input), ("at", at), ("decide", decide)):
                 if how is not None:
                     _text(how, f"{what} is text,")
-            network = reread(foreign.network, names, symbols, input, at, decide)
             given = self._input
+            if given.specification is not None:
+                said = {"tokens": names, "alphabet": symbols, "input": input, "at": at, "decide": decide}
+                return Model(given.read_as(**{key: value for key, value in said.items() if value is not None}))
+            network = reread(foreign.network, names, symbols, input, at, decide)
             made = of_network(network, given.name, given.sha256, given.title, given.stored, given.described)
             return Model(replace(made, text=given.text, document=given.document))
 
@@ -829,10 +833,10 @@ class _Asked:
 def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
     """An input with what it is held against, and the remarks on that."""
     if isinstance(against, Model):
-        return replace(given, against=Semantics.of(against._input)), ()
+        return replace(given, against=meant_by(against._input)), ()
     if isinstance(against, str | os.PathLike):
-        other = read_input(_path(against, "against is a path,"), beside=given.alphabet)
-        return replace(given, against=Semantics.of(other)), other.notes
+        other = read_input(_path(against, "against is a path,"), beside=given.alphabet, alone=True)
+        return replace(given, against=meant_by(other)), other.notes
     if not callable(against):
         kind = type(against).__name__
         raise TypeError(f"against must be a path, a formula or program that was opened, or a function, not {kind}")

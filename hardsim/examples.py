@@ -1,4 +1,4 @@
-"""The formulas, programs and models that ship with hardsim, found wherever it is installed.
+"""The formulas, programs, models and trained networks that ship with hardsim, found wherever it is installed.
 
 In a wheel they lie inside the package; in a source tree, and so in an editable install, in `formulas/` beside it.
 """
@@ -16,11 +16,13 @@ PACKAGE = Path(__file__).resolve().parent
 SUFFIXES = (".ltl", ".srasp", ".cr", ".ahat.json", ".spec", ".re")
 """Formulas, programs, hard-attention models, specifications, regular expressions: where some share a name, it means the
 first of these."""
+NETWORKS = "networks"
+"""Where, among them, specifications lie beside the trained networks that they are of."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExampleResult(Record):
-    """A formula, program or model that comes with hardsim."""
+    """A formula, program, model or specification of a network that comes with hardsim."""
 
     name: str
     """What it is called."""
@@ -46,21 +48,28 @@ def formulas_directory(package: Path = PACKAGE) -> Path:
 
 
 def example_files(package: Path = PACKAGE) -> tuple[Path, ...]:
-    """The shipped files: formulas, programs, models, each by name. Raises InputError as `formulas_directory`."""
+    """The shipped files: formulas, programs, models, each by name, then specifications of trained networks. Raises
+    InputError as `formulas_directory`."""
     directory = formulas_directory(package)
-    return tuple(path for suffix in SUFFIXES for path in sorted(directory.glob(f"*{suffix}")))
+    both = directory, directory / NETWORKS
+    return tuple(path for place in both for suffix in SUFFIXES for path in sorted(place.glob(f"*{suffix}")))
+
+
+def example_path(path: Path) -> str:
+    """Where a shipped file lies among those that are shipped, such as `since.ltl` or `networks/majority.spec`."""
+    return f"{NETWORKS}/{path.name}" if path.parent.name == NETWORKS else path.name
 
 
 def example_name(path: Path) -> str:
-    """What a shipped file is called: a formula by its name without suffix, anything else by its file name."""
-    return path.name.removesuffix(SUFFIXES[0])
+    """What a shipped file is called: a formula by its path without suffix, anything else by its path."""
+    return example_path(path).removesuffix(SUFFIXES[0])
 
 
 def named_examples(package: Path = PACKAGE) -> dict[str, Path]:
     """The shipped files by all that they may be called: their names, with and without suffix. Raises InputError as
     `formulas_directory`."""
     shipped = example_files(package)[::-1]  # of two with one name the first shall win
-    return {path.name.removesuffix(suffix): path for path in shipped for suffix in ("", *SUFFIXES)}
+    return {example_path(path).removesuffix(suffix): path for path in shipped for suffix in ("", *SUFFIXES)}
 
 
 def example_file(name: str, package: Path = PACKAGE) -> Path:

@@ -44,7 +44,7 @@ from hardsim.lang.vocabulary import FORMULAS, INDICES, PROGRAM_VECTORS, PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[1]
 EDITOR = ROOT / "docs" / "editor"
-SHIPPED = sorted(path for path in (ROOT / "formulas").iterdir() if path.suffix != ".json")
+SHIPPED = sorted(path for path in (ROOT / "formulas").iterdir() if path.is_file() and path.suffix != ".json")
 LANGUAGES = ("ltl", "srasp", "re", "cr", "spec")
 
 

@@ -20,6 +20,7 @@ def package_with(files: list[str], at: Path) -> Path:
     """A package directory with these files in `formulas/`, which stands at `at`."""
     at.mkdir(parents=True)
     for name in files:
+        (at / name).parent.mkdir(exist_ok=True)
         (at / name).write_text("alphabet: ab\na\n", encoding="utf-8")
     package = at.parent / "hardsim" if at.parent.name != "hardsim" else at.parent
     package.mkdir(exist_ok=True)
@@ -45,9 +46,10 @@ def test_a_source_tree_has_them_beside_the_package(tmp_path: Path) -> None:
 
 def test_this_tree_ships_its_formulas() -> None:
     assert examples.formulas_directory() == ROOT / "formulas"
-    names = {path.name for path in examples.example_files()}
-    assert names == {path.name for path in (ROOT / "formulas").iterdir()}
-    assert {"since.ltl", "dyck2.srasp", "ties.ahat.json"} <= names
+    names = {examples.example_path(path) for path in examples.example_files()}
+    files = {path for pattern in ("*", "networks/*.spec") for path in (ROOT / "formulas").glob(pattern)}
+    assert names == {path.relative_to(ROOT / "formulas").as_posix() for path in files if path.is_file()}
+    assert {"since.ltl", "dyck2.srasp", "ties.ahat.json", "networks/majority.spec"} <= names
 
 
 def test_a_name_that_several_files_share_means_the_formula(tmp_path: Path) -> None:
@@ -60,6 +62,13 @@ def test_a_name_that_several_files_share_means_the_formula(tmp_path: Path) -> No
     }  # fmt: skip
     shown = [examples.example_name(path) for path in examples.example_files(package)]
     assert shown == ["a", "a.srasp", "b.srasp", "b.ahat.json", "c.ahat.json"]
+
+
+def test_a_specification_of_a_network_is_called_by_its_folder(tmp_path: Path) -> None:
+    package = package_with(["a.ltl", "networks/a.spec"], tmp_path / "hardsim" / "formulas")
+    names = {name: path.name for name, path in examples.named_examples(package).items()}
+    assert names == {"a": "a.ltl", "a.ltl": "a.ltl", "networks/a": "a.spec", "networks/a.spec": "a.spec"}
+    assert [examples.example_name(path) for path in examples.example_files(package)] == ["a", "networks/a.spec"]
 
 
 def test_an_example_is_found_by_name(tmp_path: Path) -> None:
@@ -83,7 +92,13 @@ def test_the_wheel_holds_formulas_grammar_and_type_marker(tmp_path: Path) -> Non
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {path for path in (ROOT / "hardsim").rglob("*") if path.is_file() and path.suffix != ".pyc"}
-    shipped = {f"hardsim/formulas/{path.name}" for path in (ROOT / "formulas").iterdir()}
+    formulas = {
+        path for path in (ROOT / "formulas").rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
+    shipped = {f"hardsim/{path.relative_to(ROOT).as_posix()}" for path in formulas}
+    assert {"majority.spec", "majority/config.json", "majority/model.safetensors"} <= {
+        name.removeprefix("hardsim/formulas/networks/") for name in shipped
+    }
     expected = {path.relative_to(ROOT).as_posix() for path in package} | shipped
     data = {"hardsim/py.typed", "hardsim/lang/ltl.lark", "hardsim/lang/srasp.lark"}
     assert data | {"hardsim/program/ahat.schema.json"} <= expected

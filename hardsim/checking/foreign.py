@@ -67,6 +67,8 @@ class Foreign(Target):
     """A network that others made, and what it is held against, if that is known."""
 
     network: Network
+    named: bool = True
+    """Whether its tokens have names, and are not called by their ids for want of them."""
     accepts: bool = False
     """Whether what is wanted is that words are accepted or not."""
     domain: Automaton | None = None
@@ -119,10 +121,11 @@ class Foreign(Target):
 
     def places(self, n: int, listed: bool) -> Sequence[int]:
         """The positions, of all tokens that are read, where a word of n symbols is judged: with a list by position at
-        every symbol, else where the network is read, or at the last symbol if that is at each."""
+        every symbol (and before the first, where the empty word is judged), else where the network is read, or at the
+        last symbol if that is at each."""
         readout = self.network.readout
         if listed:
-            return range(len(readout.before), len(readout.before) + n)
+            return range(len(readout.before) + self.shortest - 1, len(readout.before) + n)
         places = readout.places(n)
         return places if readout.at != "each" else places[-1:]
 
@@ -136,7 +139,7 @@ class Foreign(Target):
         numbers: list[list[Sequence[Fraction]]] = []
         for word, raw in zip(words, raws, strict=True):
             if listed:
-                hold_positions(raw, word)
+                hold_positions(raw, word, self.shortest)
             try:
                 here = [self.rule.place(one) for one in (raw if listed else [raw])]
             except InputError as error:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.result import Answer, Opened, Word
+from hardsim.checking.specification import SPEC, Specification, read_specification
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
@@ -60,7 +61,7 @@ from hardsim.program.file import (
 from hardsim.program.model import Program
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES, regime_named
 from hardsim.program.sharpness import Budget, choose
-from hardsim.reading.folder import described, network_of
+from hardsim.reading.folder import described, names_tokens, network_of
 from hardsim.reading.network_json import FORMAT as NETWORK
 from hardsim.reading.network_json import read_network_json
 from hardsim.reading.tensors import CONFIGS, WHOLE, Stored, is_network_folder, is_weights_name, read_folder
@@ -70,14 +71,14 @@ from hardsim.visible import visible_json
 FORMAT = "hardsim-model"
 SCHEMA_VERSION = 2
 PROGRAM, CRASP, REGEX = ".srasp", ".cr", ".re"
-SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json")
+SUFFIXES = (".ltl", PROGRAM, CRASP, ".ahat.json", ".model.json", SPEC)
 """Of the files that a directory stands for: what can be checked, and so no regular expressions."""
 OTHER = (
     "the network in this file is not the one that its specification makes at its beta: verdicts speak of the network, "
     "error bounds, declared gaps and what the heads are for of the specification"
 )
 
-_DECLARING = (PROGRAM, ".json")
+_DECLARING = (PROGRAM, ".json", SPEC)
 """The suffixes of files that never leave their alphabet to others."""
 _DECLARES = re.compile(r"^[^\S\n]*(?:alphabet|props)[^\S\n]*:", re.MULTILINE)
 
@@ -110,7 +111,7 @@ class Input:
     """The words of the examples of a program or a regular expression."""
     oracle: Callable[[Word], Answer] | None = None
     """The semantics of a program or a regular expression."""
-    against: Semantics | None = None
+    against: Semantics | Specification | None = None
     """What it is held against in place of its own semantics."""
     document: str = ""
     """The JSON that a compiled formula or a model was read from."""
@@ -122,6 +123,10 @@ class Input:
     """What was read of it."""
     wants: Callable[[Word], Any] | None = None
     """A function that says what is wanted of it."""
+    specification: Specification | None = None
+    """What says so in the file that names it; `foreign` is the network as that reads it."""
+    bare: Foreign | None = None
+    """The network as it is stored, where a specification reads it."""
 
     @property
     def regimes(self) -> bool:
@@ -165,10 +170,28 @@ class Input:
         """
         if self.foreign is None:
             raise InvariantError(f"{self.name} is {KINDS[self.kind]}")
+        if self.specification is not None and self.bare is not None:
+            if self.wants is not None or self.against is not None:
+                told = f"{self.name} says itself what its network should compute"
+                raise InputError(told, "Leave out --against, or name the network in place of the specification.")
+            return self.foreign if options.at is None else self.read_as(at=options.at).network(ModelOptions())
         if self.wants is not None:
             return judging(self.foreign, self.wants, named_function(self.wants))
         found = self.foreign if options.at is None else _read_at(self.foreign, options.at)
         return found if self.against is None else self.against.deciding(found)
+
+    def read_as(self, **how: Any) -> Input:
+        """The network that a specification names, read in another way than it says: `how` are names of tokens, the
+        alphabet, input, at and decide.
+
+        Raises:
+            InputError: if what it says of the outputs does not go with that.
+        """
+        assert self.specification is not None
+        assert self.bare is not None
+        changed = replace(self.specification, given={**self.specification.given, **how})
+        foreign = changed.deciding(self.bare)
+        return replace(self, specification=changed, foreign=foreign, alphabet=foreign.alphabet)
 
     def compile(self, options: ModelOptions) -> Subject:
         """The subject to check: compiled with these options, or the stored network.
@@ -285,12 +308,13 @@ def read_input(
     alphabet: str | Sequence[str] | None = None,
     dialect: str | None = None,
     beside: Alphabet | None = None,
+    alone: bool = False,
 ) -> Input:
-    """A formula file, a program, a regular expression, a compiled formula, or a hard-attention model: that of this
-    path, or what is shipped under this name where there is no such path. With `props` (MENTIONED) the propositions of a
-    formula or an expression that declares none, and no alphabet, are those that it mentions. `alphabet` is for what
-    need not declare one, C-RASP programs. A formula is read in a `dialect` if one is given. What declares no alphabet,
-    and is given none, has that of what it is read `beside`.
+    """A formula file, a program, a regular expression, a compiled formula, a hard-attention model, or a specification
+    with its network (or `alone`): that of this path, or what is shipped under this name where there is no such path.
+    With `props` (MENTIONED) the propositions of a formula or an expression that declares none, and no alphabet, are
+    those that it mentions. `alphabet` is for what need not declare one, C-RASP programs. A formula is read in a
+    `dialect` if one is given. What declares no alphabet, and is given none, has that of what it is read `beside`.
 
     Raises:
         InputError: if it cannot be read, or is none of them; if there is none, with the nearest name.
@@ -304,6 +328,8 @@ def read_input(
                 raise InputError(told, f"Leave out {option}.")
         return of_stored(read_folder(place), path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
+    if place.endswith(SPEC):
+        return _read_spec(data, place, path, alone)
     if beside is not None and alphabet is None and not (place.endswith(_DECLARING) or _declared(data)):
         found = _read_beside(data, place, path, beside, dialect)
     else:
@@ -313,6 +339,42 @@ def read_input(
         return found
     told = f"this is what is shipped; the file of this directory is {own}"
     return replace(found, remarked=(*found.remarked, told))
+
+
+def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
+    """A specification, with the network that it names."""
+    given = read_specification(data, name, place)
+    text = given.layout.source.text
+    if alone:
+        return Input(name, given.sha256, given.alphabet, "network", text, given.layout.title, specification=given)
+    path = given.network
+    if not os.path.lexists(path):
+        raise given.wrong_network(f"there is no {path}", "the path of a folder or file, relative to this file")
+    if is_directory(path) or is_weights_name(path):
+        found = of_stored(read_folder(path), path)
+    elif path.endswith(".json"):
+        found = of_document(read_bytes(path), path)
+    else:
+        raise given.wrong_network(f"{path} is no network", "a folder, a file of weights, or network JSON")
+    if found.foreign is None:
+        raise given.wrong_network(f"{path} is {KINDS[found.kind]}", KINDS["network"])
+    sha256 = digest(f"{given.sha256} {found.sha256}".encode())
+    bare = replace(found.foreign, name=name, sha256=sha256)
+    foreign = given.deciding(bare)
+    title = given.layout.title or found.title
+    described = (*found.described, ("network", path))
+    found = replace(found, described=described, specification=given, bare=bare, foreign=foreign)
+    return replace(found, name=name, sha256=sha256, alphabet=foreign.alphabet, text=text, title=title)
+
+
+def meant_by(given: Input) -> Semantics | Specification:
+    """What an input says that others should say: a specification, or which words are accepted.
+
+    Raises:
+        InputError: if it does not say that.
+        SourceError: if an example of a formula is wrong.
+    """
+    return given.specification or Semantics.of(given)
 
 
 def declares(path: str) -> bool:
@@ -387,7 +449,10 @@ def of_network(
     if not symbols:
         hint = "Words need one token at least that does not stand before or after every word."
         raise InputError(f"{name}: no token is left that words could be made of", hint)
-    made = Foreign(name=name, sha256=sha256, kind="network", alphabet=symbols, title=title, network=network)
+    made = Foreign(
+        name=name, sha256=sha256, kind="network", alphabet=symbols, title=title, network=network,
+        named=stored is None or names_tokens(stored, network),
+    )  # fmt: skip
     return Input(name, sha256, symbols, "network", title=title, foreign=made, stored=stored, described=told)
 
 
@@ -639,8 +704,8 @@ class Semantics:
         if len(network.outputs) != 1 or readout.decide != "above":
             what = "is a number" if len(network.outputs) == 1 else f"has {len(network.outputs)} outputs"
             told = f"{foreign.name} {what}, and {self.name} says only which words are accepted"
-            hint = "What is missing is which output says so (`output NAME:`) and how (`decide:`, `at:`). In Python: "
-            hint += "hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
+            hint = "What is missing is which output says so (`output NAME:`) and how (`decide:`, `at:`). A .spec file "
+            hint += "says that, or in Python hardsim.load(DIR, decide=..., at=...).check(against=FUNCTION)."
             raise InputError(told, hint)
         symbols = list(listed_symbols(self.alphabet))
         unknown = [symbol for symbol in symbols if symbol not in network.ids]

@@ -203,13 +203,14 @@ def unjudged(raw: Any) -> bool:
     return raw is None or (by_position(raw) and all(one is None for one in raw))
 
 
-def hold_positions(raw: Sequence[Any], word: Word) -> None:
-    """Hold that a list by position has an entry for each symbol.
+def hold_positions(raw: Sequence[Any], word: Word, shortest: int = 1) -> None:
+    """Hold that a list by position has an entry for each symbol, and one more before them where words of length 0 are
+    judged.
 
     Raises:
         InputError: otherwise.
     """
-    if len(raw) != len(word):
+    if len(raw) != len(word) + 1 - shortest:
         told_of = f"for the word {written_word(word, word)} of {len(word)} symbols a list of {len(raw)} was wanted"
         raise InputError(told_of, "A list by position has an entry for each symbol, None where nothing is judged.")
 

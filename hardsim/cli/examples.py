@@ -1,4 +1,4 @@
-"""`hardsim examples`: the formulas that come with hardsim."""
+"""`hardsim examples`: what comes with hardsim."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from hardsim.checking.open import Input, read_input
 from hardsim.checking.options import Request
 from hardsim.cli.session import Session, session
-from hardsim.examples import ExampleResult, example_file, example_files, example_name
+from hardsim.examples import ExampleResult, example_file, example_files, example_name, example_path
 from hardsim.report.screen import Field, columns
 from hardsim.report.told import InputRead
 
@@ -27,7 +27,7 @@ def command(request: Request) -> None:
 def _read(current: Session, path: Path, whole: bool) -> Input:
     """A shipped file, whose text or title alone stands in the JSON document."""
     given = read_input(str(path))
-    current.inputs.append(InputRead.of(path.name, given.sha256, given.alphabet))
+    current.inputs.append(InputRead.of(example_path(path), given.sha256, given.alphabet))
     text = given.text if whole else None
     current.found.append(ExampleResult(example_name(path), given.title, text))
     return given

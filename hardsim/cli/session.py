@@ -22,11 +22,13 @@ from hardsim.checking.open import (
     Semantics,
     declares,
     expand_paths,
+    meant_by,
     read_expression,
     read_input,
 )
 from hardsim.checking.options import ALL, COMPILED, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
+from hardsim.checking.specification import Specification
 from hardsim.checking.subject import Subject
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
@@ -187,7 +189,7 @@ class Session:
         """
         request = self.request
         check_source(request)
-        against: Semantics | None = None
+        against: Semantics | Specification | None = None
         if request.against is not None:
             declared = True
             self.spare(request.against)
@@ -239,17 +241,17 @@ class Session:
         except HardsimError:  # which is told where that one is read
             return None
 
-    def _held(self, given: Input, against: Semantics | None) -> Input:
+    def _held(self, given: Input, against: Semantics | Specification | None) -> Input:
         """An input with what it is held against, which may have the input's own alphabet."""
         if against is None and self.request.against is not None:
             against = self._semantics(self.request.against, given.alphabet)
         return replace(given, against=against)
 
-    def _semantics(self, name: str, beside: Alphabet | None = None) -> Semantics:
+    def _semantics(self, name: str, beside: Alphabet | None = None) -> Semantics | Specification:
         """The semantics of a file that others are held against, over their alphabet if it declares none."""
         with patient(f"{name}: reading it takes long, its examples being judged"):
-            found = read_input(name, beside=beside)
-            meant = Semantics.of(found)
+            found = read_input(name, beside=beside, alone=True)
+            meant = meant_by(found)
         read = InputRead.of(found.name, found.sha256, found.alphabet)
         if read in self.inputs:  # and its remarks made
             return meant

@@ -282,6 +282,16 @@ class Product(IntegerNode):
     right: Term
 
 
+# ---- of specifications alone ----
+
+
+class Quotient(_RationalNode):
+    """`left / right`, a rational number. Beside it a `Product` may be of any two terms."""
+
+    left: Term
+    right: Term
+
+
 # ---- of programs alone ----
 
 

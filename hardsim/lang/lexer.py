@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from hardsim.errors import Source, SourceError, Span
 from hardsim.lang import vocabulary
-from hardsim.lang.vocabulary import NUMBER, SYMBOL_PREFIX, VECTOR_NAME, WORD, Spellings, brief, symbol_hint
+from hardsim.lang.vocabulary import NUMBER, SYMBOL_PREFIX, VECTOR_NAME, WORD, Spellings, brief, spelled, symbol_hint
 
 BLANK = re.compile(r"(?:\s|(?<!\S)//[^\n]*)*")
 """White space and comments, which begin after white space or at the beginning of the text."""
@@ -313,6 +313,12 @@ class _FormulaScanner(Scanner):
             raise self.wrong(end, f"{word!r} is reserved", "a formula", symbol_hint(word, self.symbols) or hint)
 
 
+class _TermScanner(_FormulaScanner):
+    """The same with division, for the terms of specifications."""
+
+    spellings: ClassVar = {**vocabulary.FORMULAS, **spelled("SLASH", "/")}
+
+
 class _ProgramScanner(Scanner):
     spellings = vocabulary.PROGRAMS
     look_alikes = vocabulary.PROGRAM_LOOK_ALIKES
@@ -358,11 +364,15 @@ class _ProgramScanner(Scanner):
         return self.wrong(end, f"{word} does not range over j", f"{plain} or {plain}_j")
 
 
-def formula_tokens(source: Source, region: Span, symbols: Collection[str], names: Collection[str] = ()) -> list[Lexeme]:
-    """The tokens of a region of an `.ltl` file. Spellings of other tools yield to `symbols`, the alphabet, and `names`,
-    the defined ones. Raises SourceError for a character that starts no token, a quote that is not closed, `1.5`, bounds
-    that are none, and operators without spaces that can be read in two ways."""
-    return _FormulaScanner(source, region, symbols, names).run()
+def formula_tokens(
+    source: Source, region: Span, symbols: Collection[str], names: Collection[str] = (), division: bool = False
+) -> list[Lexeme]:
+    """The tokens of a region of an `.ltl` file, or with `division` of a term of a specification. Spellings of other
+    tools yield to `symbols`, the alphabet, and `names`, the defined ones. Raises SourceError for a character that
+    starts no token, a quote that is not closed, `1.5`, bounds that are none, and operators without spaces that can be
+    read in two ways."""
+    scanner = _TermScanner if division else _FormulaScanner
+    return scanner(source, region, symbols, names).run()
 
 
 def program_tokens(source: Source, region: Span, symbols: Collection[str]) -> list[Lexeme]:

@@ -39,10 +39,11 @@ _INFIX = {
     "MODULO": 8,
     "SIGN": _SUM,
     "STAR": 10,
+    "SLASH": 10,
 }
 _LOGICAL = range(1, _PREFIX)
 _PREFIXES = frozenset({"UNARY", "NOT"})
-_FLAT, _LEFT, _RIGHT = ("OR", "XOR", "AND"), ("SIGN", "STAR"), ("ARROW", "BINARY")
+_FLAT, _LEFT, _RIGHT = ("OR", "XOR", "AND"), ("SIGN", "STAR", "SLASH"), ("ARROW", "BINARY")
 """Operators of which a chain is one node, and those that group to the left or to the right."""
 _NAMES = frozenset({"WORD", "PREDICATE", "SYMBOL", "EXTREME"})
 _OPERANDS = _NAMES | {"NUMBER", "FRACTION", "QUOTED", "CONSTANT", "TRUTH"}

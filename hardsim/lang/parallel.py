@@ -207,13 +207,24 @@ class ParallelOracle:
     def truth(self, symbols: Symbols) -> Booleans:
         """The truth value of the formula at every position of every word, shape (words, n). Raises InputError if the
         words are empty."""
+        batch = self._run(symbols)
+        return batch.bits.unpack(batch.columns[self._root])
+
+    def numbers(self, symbols: Symbols) -> Numbers:
+        """The value at every position of every word of a term that stands in place of the formula, (words, n). Raises
+        InputError as `truth`."""
+        batch = self._run(symbols)
+        return np.broadcast_to(batch.columns[self._root], (batch.words, batch.n))
+
+    def _run(self, symbols: Symbols) -> _Batch:
+        """All steps on some words."""
         words, n = symbols.shape
         if not words or not n:
             raise InputError("the empty word has no position to read the formula at", "Words have one symbol or more.")
         batch = _Batch(symbols, bits_of(words, n))
         for step in self._steps:
             batch.columns.append(step(batch))
-        return batch.bits.unpack(batch.columns[self._root])
+        return batch
 
     def accepts(self, symbols: Symbols, at: Literal["first", "last"] | None = None) -> Booleans:
         """The truth value at position 1 (`first`) or n (`last`) of every word, shape (words,)."""

@@ -59,7 +59,7 @@ _GLUED = re.compile(rf"(?:{PREFIXES.pattern})*?(?P<mentioned>{_MENTIONED.pattern
 _OPERAND = "a symbol, a name, a constant, a unary operator, a count or an opening bracket"
 _ENDS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "RPAR", "RSQB"})
 _STARTS_OPERAND = frozenset({"WORD", "NUMBER", "QUOTED", "CONSTANT", "PREDICATE", "LPAR", "COUNT", "UNARY"})
-_TERM_OPERATORS = frozenset({"COMPARE", "MODULO", "SIGN", "STAR"})
+_TERM_OPERATORS = frozenset({"COMPARE", "MODULO", "SIGN", "STAR", "SLASH"})
 _OPERATOR_HINTS = {
     "=": "= compares numbers; equivalence is written <->, and p=1 is written p, p=0 !p",
     "!=": "!= compares numbers; of two formulas exactly one holds: ^",
@@ -123,7 +123,7 @@ def parse_expression(
     start = len(source.text) - len(source.text.lstrip())
     region = Span(start, len(source.text))
     symbols = known or _mentioned(source, [region], frozenset())
-    scope = replace(_scope(source, symbols), dialect=dialect and _known_dialect(dialect))
+    scope = replace(scope_over(source, symbols), dialect=dialect and _known_dialect(dialect))
     formula = scope.formula(_read(scope, region, whole_file=True)[0])
     notes = (*scope.notes, *_notes(formula, ()))
     return FormulaFile(alphabet=symbols, formula=formula, notes=notes, source=source, dialect=dialect)
@@ -208,7 +208,7 @@ def _definitions(layout: FormulaLayout, alphabet: Alphabet, dialect: str | None)
     for line in layout.definitions:
         places.setdefault(line.name, line.at)
     bodies = {line.name: line.body for line in layout.definitions if not line.params}
-    scope = replace(_scope(layout.source, alphabet), later=places, bodies=bodies, dialect=dialect)
+    scope = replace(scope_over(layout.source, alphabet), later=places, bodies=bodies, dialect=dialect)
     lets = []
     for line in layout.definitions:
         _check_name(scope, line)
@@ -261,11 +261,25 @@ def _notes(formula: Formula, lets: tuple[Let, ...]) -> tuple[str, ...]:
     return (FUTURE_NOTE,) if looks_ahead_only(formula, lets) else ()
 
 
-def _scope(source: Source, alphabet: Alphabet) -> Scope:
+def scope_over(source: Source, alphabet: Alphabet) -> Scope:
     """A scope with the atoms that formulas over an alphabet have."""
     if isinstance(alphabet, Valuations):
         return Scope(source, alphabet.props, "proposition")
     return Scope(source, alphabet)
+
+
+# ---- parts of other texts ----
+
+
+def formula_in(scope: Scope, region: Span) -> Formula:
+    """The formula in a region of the text of a scope. Raises SourceError with the place of its first mistake."""
+    return scope.formula(_read(scope, region)[0])
+
+
+def term_in(scope: Scope, region: Span) -> ast.Term:
+    """The same of a term, which may be rational: products and quotients of any terms."""
+    rational = replace(scope, rational=True)
+    return rational.term(_read(rational, region)[0])
 
 
 # ---- expressions ----
@@ -302,6 +316,10 @@ class Scope(Cited):
     """The first place of a bare X (False) and of an X[!] (True)."""
     constants: dict[Raw, int | None] = field(default_factory=dict)
     """What is known of trees: the value of one that is an integer constant, None of another."""
+    part: bool = False
+    """Whether the text is no `.ltl` file, and has no line for a dialect."""
+    rational: bool = False
+    """Whether terms have division, and products of any two terms, as those of specifications."""
 
     def __post_init__(self) -> None:
         self.symbols = frozenset(self.alphabet)
@@ -314,7 +332,10 @@ class Scope(Cited):
     def tokens(self, region: Span) -> list[Lexeme]:
         """The tokens of a region, with X as the dialect has it. Raises SourceError for what is no token, and for X[!]
         beside a bare X without a dialect."""
-        return [self._spoken(token) for token in formula_tokens(self.source, region, self.symbols, self.later)]
+        return [self._spoken(token) for token in self._lexemes(region)]
+
+    def _lexemes(self, region: Span) -> list[Lexeme]:
+        return formula_tokens(self.source, region, self.symbols, self.later, division=self.rational)
 
     def _spoken(self, token: Lexeme) -> Lexeme:
         if token.kind != "UNARY" or not (token.value == "X" or token.value.startswith("X[")):
@@ -324,7 +345,8 @@ class Scope(Cited):
         if self.dialect is None and len(self.nexts) == 2:
             message = "X[!] and a bare X in one file: without a dialect it is open whether X is strong or weak"
             lines = " or ".join(f"dialect: {name}" for name in DIALECTS)
-            raise self.error(token.span, message, f"a header line {lines} (or --dialect)", DIALECT_HINT)
+            expected = "X[!] or WX alone" if self.part else f"a header line {lines} (or --dialect)"
+            raise self.error(token.span, message, expected, DIALECT_HINT)
         return replace(
             token, value="X" if strong else token.value.replace("X", DIALECTS[self.dialect or "strong-next"])
         )
@@ -513,10 +535,11 @@ class Scope(Cited):
                     raise self._needs_term(raw, hint)
                 return ast.Ref(raw.text, sort=ast.Sort.INT, span=raw.at)
             case "count":
-                return ast.Count(cast(ast.CountSide, raw.text), (yield self.as_formula(raw.args[0])), span=raw.at)
+                inner = replace(self, rational=False) if self.rational else self  # a formula's own terms are linear
+                return ast.Count(cast(ast.CountSide, raw.text), (yield inner.as_formula(raw.args[0])), span=raw.at)
             case "sign":
                 return ast.Signed(cast(ast.SumOp, raw.text), (yield self.as_term(raw.args[0], hint)), span=raw.at)
-            case "sum" | "product":
+            case "sum" | "product" | "quotient":
                 return self._operation(raw, hint)
             case "mod":
                 raise self.error(raw.at, "mod stands left of = and a remainder only", "a number", _MOD_FORM)
@@ -531,8 +554,12 @@ class Scope(Cited):
         return self.error(raw.whole, message, "a number", hint or "#L[phi] counts the positions where phi holds")
 
     def _operation(self, raw: Raw, hint: str) -> Walk[ast.Term]:
+        if raw.kind == "quotient" and not self.rational:
+            raise self.error(raw.at, "there is no division inside a formula", "", "multiply both sides")
         left, right = yield each(self.as_term(arg, hint) for arg in raw.args)
-        if raw.kind == "product" and all(self.constant_of(arg) is None for arg in raw.args):
+        if raw.kind == "quotient":
+            return ast.Quotient(left, right, span=raw.at)
+        if raw.kind == "product" and not self.rational and all(self.constant_of(arg) is None for arg in raw.args):
             message = f"a product of two terms that are no integers: {self._shown(raw)}"
             hint = "terms are linear: one side of * must be an integer"
             raise self.error(raw.at, message, "an integer on one side of *", hint)

@@ -24,9 +24,10 @@ RawKind: TypeAlias = Literal[
     "symbol", "truth", "not", "member", "conditional", "attention", "psum", "count_j", "mean_j", "fraction",
     "sequence", "repeat", "any", "empty", "set",
     "extreme",
+    "quotient",
 ]  # fmt: skip
 """Of several languages; of formulas alone; of S-RASP programs (C-RASP too: conditional, psum); of regular expressions
-alone; of C-RASP alone."""
+alone; of C-RASP alone; of specifications alone."""
 
 
 Grammar: TypeAlias = Literal["ltl.lark", "srasp.lark", "re.lark", "crasp.lark"]
@@ -207,9 +208,10 @@ class _Builder:
         return _node("mod", *children)
 
     def left_chain(self, children: _Children) -> Raw:
-        """`+ - *` group to the left."""
+        """`+ - * /` group to the left."""
+        kinds: dict[str, RawKind] = {"SIGN": "sum", "STAR": "product", "SLASH": "quotient"}
         operands, tokens = _split(children)
         tree = operands[0]
         for operand, token in zip(operands[1:], tokens, strict=True):
-            tree = _node("sum" if token.type == "SIGN" else "product", tree, token, operand)
+            tree = _node(kinds[token.type], tree, token, operand)
         return tree

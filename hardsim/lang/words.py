@@ -64,11 +64,12 @@ def unprintable(symbol: str) -> str:
 def read_alphabet(source: Source, region: Span) -> tuple[str, ...]:
     """The symbols in the value of an `alphabet:` line. Raises SourceError for an empty one, a symbol twice and control
     characters."""
-    return tuple(_named(source, region, "symbol", "symbols separated by spaces, as in alphabet: a b"))
+    return tuple(read_names(source, region, "symbol", "symbols separated by spaces, as in alphabet: a b"))
 
 
-def _named(source: Source, region: Span, what: str, expected: str) -> dict[str, Span]:
-    """The symbols or propositions in the value of a header line, with their places."""
+def read_names(source: Source, region: Span, what: str, expected: str) -> dict[str, Span]:
+    """The symbols, propositions or tokens in the value of a header line, with their places. Raises SourceError as
+    `read_alphabet`."""
     seen: dict[str, Span] = {}
     for symbol, span in _pieces(source, region):
         if symbol in seen:
@@ -108,14 +109,16 @@ def read_propositions(
     """The alphabet of the propositions in the value of a `props:` line, with the values of `one-of:` and `at-most-one:`
     lines. Raises SourceError for an empty line, a name twice or with a comma or brace in it, an unknown name in a
     constraint, constraints that nothing fulfils, and more sets than are read."""
-    names = _named(source, region, "proposition", "propositions separated by spaces, as in props: p q")
+    names = read_names(source, region, "proposition", "propositions separated by spaces, as in props: p q")
     for name, span in names.items():
         if not is_proposition(name):
             message = f"{brief(name)} is no proposition"
             raise SourceError(source, span, message, "names without commas and braces", _PLAIN_NAME)
     exclusions = []
     for key, body in constraints:
-        own = _named(source, body, "proposition", f"propositions separated by spaces, as in {key}: {' '.join(names)}")
+        own = read_names(
+            source, body, "proposition", f"propositions separated by spaces, as in {key}: {' '.join(names)}"
+        )
         for name, span in own.items():
             if name not in names:
                 hint = did_you_mean(name, names) or f"declare it as well: props: {' '.join([*names, name])}"

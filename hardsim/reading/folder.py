@@ -102,12 +102,18 @@ def _stored(stored: Stored, network: Network, title: str) -> list[tuple[str, str
     return [(label, text) for label, text in rows if text]
 
 
+def names_tokens(stored: Stored, network: Network) -> bool:
+    """Whether tokens have names, in a vocabulary or in the configuration, and are not called by their ids."""
+    ids = tuple(map(str, range(len(network.tokens))))
+    return stored.vocabulary is not None or "tokens" in stored.config or network.tokens != ids
+
+
 def _vocabulary(stored: Stored, network: Network) -> str:
     """Where the names of tokens are from."""
     if stored.vocabulary is not None:
         return f"{len(stored.vocabulary)} names, stored"
-    ids = tuple(str(number) for number in range(len(network.tokens)))
-    return "token ids" if tuple(map(str, network.tokens)) == ids else f"{len(ids)} names, in {stored.config_name}"
+    named = names_tokens(stored, network)
+    return f"{len(network.tokens)} names, in {stored.config_name}" if named else "token ids"
 
 
 def _settings(stored: Stored, keys: Iterable[str]) -> str:

@@ -75,27 +75,33 @@ class ParallelProgram:
     def accepts(self, words: Sequence[Sequence[str]]) -> list[bool]:
         """The value of the Boolean output at position n of every word of one length, of a program that is an acceptor.
         Raises InputError for the empty word, foreign symbols, and padded lengths that are none (`padded_word`)."""
-        return list(chain.from_iterable(output[:, -1].tolist() for output in self._outputs(words)))
+        return list(chain.from_iterable(output[:, -1].tolist() for output in self._vectors(words, self.program.output)))
 
     def outputs(self, words: Sequence[Sequence[str]]) -> list[tuple[str | int, ...]]:
         """The integers of the output vector of every word of one length, or its symbols, without the blanks of a
         program that pads, of a program that is no acceptor. Raises InputError as `accepts`."""
-        if self.program.vectors[self.program.output].sort is ast.Sort.INT:
-            return [tuple(row) for output in self._outputs(words) for row in output.tolist()]
-        dropped = -1 if self.program.pad is None else self._codes[ast.BLANK]
-        rows = chain.from_iterable(output.tolist() for output in self._outputs(words))
-        return [tuple(self._names[symbol] for symbol in row if symbol != dropped) for row in rows]
+        rows = self.values(words, self.program.output)
+        if self.program.pad is None:
+            return rows
+        return [tuple(value for value in row if value != ast.BLANK) for row in rows]
 
-    def _outputs(self, words: Sequence[Sequence[str]]) -> list[Table]:
-        """The output vector of the words, some words at a time."""
+    def values(self, words: Sequence[Sequence[str]], name: str) -> list[tuple[Any, ...]]:
+        """A vector of every word of one length at the positions of the padded word: Booleans, integers, symbols or
+        Fractions. Raises InputError as `accepts`."""
+        rows = chain.from_iterable(found.tolist() for found in self._vectors(words, name))
+        if self.program.vectors[name].sort is ast.Sort.SYMBOL:
+            return [tuple(self._names[symbol] for symbol in row) for row in rows]
+        return list(map(tuple, rows))
+
+    def _vectors(self, words: Sequence[Sequence[str]], name: str) -> list[Table]:
+        """A vector of the words, some words at a time."""
         codes = np.array([[self._codes[symbol] for symbol in padded_word(self.program, word)] for word in words])
         size, found = max(1, PAIRS // codes.shape[1] ** 2), list[Table]()
         for start in range(0, len(codes), size):
             batch = _Batch(codes[start : start + size])
             for name, step in self._steps:
                 batch.vectors[name] = step(batch)
-            output = batch.vectors[self.program.output]
-            found.append(np.broadcast_to(output, (len(batch.word), batch.n)))
+            found.append(np.broadcast_to(batch.vectors[name], (len(batch.word), batch.n)))
         return found
 
     def _code(self, symbol: str) -> int:

@@ -1,0 +1,268 @@
+"""Trains the networks of this folder anew: `make networks`, or `python -m formulas.networks.train NAME ...`.
+
+They are GPT-2s of width 16, written as Hugging Face's `save_pretrained` writes them. What trains them is here in full:
+the languages (by their automata, apart from the specifications beside the folders), the words that they are trained on,
+the forward pass and the loss. Everything is drawn from fixed seeds, so the same machine writes the same files; another
+one may round differently, and then the weights differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import save_file
+
+Ids = npt.NDArray[np.int64]
+Signs = npt.NDArray[np.float32]
+HERE = Path(__file__).resolve().parent
+SPECIAL = "<bos>", "<sep>", "<eos>", "<pad>"
+EPSILON = 1e-5
+
+
+class Task(Protocol):
+    """What a network is trained to say."""
+
+    @property
+    def symbols(self) -> str:
+        """Its alphabet; token ids are those of its symbols, and then of SPECIAL."""
+
+    def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
+        """Token ids [count, rows] that a network reads: so many random words, up to the end of its table."""
+
+    def wanted(self, read: Ids) -> Signs:
+        """By word, position and token [count, rows, V]: 1 where the output shall be large, -1 where it shall be small,
+        0 where nothing is asked of it."""
+
+    together: bool
+    """Whether the outputs of a word are compared with each other, else each with 0."""
+
+
+@dataclass(frozen=True)
+class NextSymbol:
+    """At each position: which tokens may come next."""
+
+    symbols: str
+    moves: tuple[dict[str, int], ...]
+    """By state the symbols that may come next, and the states they lead to; the first state is where words start."""
+    accepting: frozenset[int]
+    together = False
+
+    def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
+        """Walks along the automaton. In each state some symbols are preferred, often nearly to the exclusion of others:
+        so words repeat themselves, and preferences change a few times in each word."""
+        table = self._table()
+        prefer = np.zeros((count, *table.shape))
+        prefer[:, table < 0] = -np.inf
+        read = np.full((count, rows), len(self.symbols))
+        state, every = np.zeros(count, dtype=np.int64), np.arange(count)
+        often = rng.choice([0.02, 0.1, 0.3], count)
+        for place in range(1, rows):
+            change = rng.random(count) < (often if place > 1 else 1)
+            drawn = rng.normal(0, 3, (int(change.sum()), *table.shape))
+            prefer[change] = np.where(table < 0, -np.inf, drawn)
+            read[:, place] = np.argmax(prefer[every, state] + rng.gumbel(size=(count, table.shape[1])), axis=1)
+            state = table[state, read[:, place]]
+        return read
+
+    def wanted(self, read: Ids) -> Signs:
+        """By position 1 for every token that may come next, <eos> where the prefix is in the language; else -1."""
+        table, end = self._table(), len(self.symbols) + SPECIAL.index("<eos>")
+        says = np.full((len(table), len(self.symbols) + len(SPECIAL)), -1, dtype=np.float32)
+        says[:, : len(self.symbols)][table >= 0] = 1
+        says[sorted(self.accepting), end] = 1
+        states = np.zeros(read.shape, dtype=np.int64)
+        for place in range(1, read.shape[1]):
+            states[:, place] = table[states[:, place - 1], read[:, place]]
+        return says[states]
+
+    def _table(self) -> Ids:
+        """The state that follows, [states, symbols]; -1 where none does."""
+        return np.array([[moves.get(symbol, -1) for symbol in self.symbols] for moves in self.moves])
+
+
+@dataclass(frozen=True)
+class Majority:
+    """At <sep>, after the word: which of two symbols it has more often. Words of even length may have a tie: they are
+    not drawn."""
+
+    symbols: str = "01"
+    together = True
+
+    def draw(self, rng: np.random.Generator, count: int, rows: int) -> Ids:
+        """Words of all lengths, many of them close to a tie, in every order from shuffled to sorted."""
+        bos, sep, _, pad = range(2, 6)
+        read = np.full((count, rows), pad)
+        for row in read:
+            n = int(rng.integers(1, rows - 1))
+            ahead = min(n, 2 * int(1 + n * rng.random() * rng.choice([0, 0.05, 0.3])) - n % 2)
+            ones = (n + ahead * int(rng.choice([-1, 1]))) // 2
+            sorted_by = np.arange(n) * rng.choice([-1, 1]) * rng.choice([0, 1, 10])
+            word = np.repeat([0, 1], [n - ones, ones])[np.argsort(sorted_by + rng.random(n) * n)]
+            row[0], row[1 : n + 1], row[n + 1] = bos, word, sep
+        return read
+
+    def wanted(self, read: Ids) -> Signs:
+        signs = np.zeros((*read.shape, len(self.symbols) + len(SPECIAL)), dtype=np.float32)
+        ahead = np.sign((read == 1).sum(1) - (read == 0).sum(1))
+        every, place = np.arange(len(read)), np.argmax(read == 3, axis=1)
+        signs[every, place, 0], signs[every, place, 1] = -ahead, ahead
+        return signs
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network and how it is trained."""
+
+    task: Task
+    layers: int
+    heads: int = 1
+    rows: int = 128
+    hidden: int = 32
+    steps: int = 20000
+    batch: int = 64
+    rate: float = 3e-3
+    seed: int = 1
+    width: int = 16
+
+    def config(self) -> dict[str, Any]:
+        """Its `config.json`."""
+        vocabulary = len(self.task.symbols) + len(SPECIAL)
+        bos, _, eos, pad = range(len(self.task.symbols), vocabulary)
+        return {
+            "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "bos_token_id": bos,
+            "dtype": "float32", "eos_token_id": eos, "layer_norm_epsilon": EPSILON, "model_type": "gpt2",
+            "n_embd": self.width, "n_head": self.heads, "n_inner": self.hidden, "n_layer": self.layers,
+            "n_positions": self.rows, "pad_token_id": pad, "tie_word_embeddings": True, "vocab_size": vocabulary,
+        }  # fmt: skip
+
+
+DEPTH_3 = NextSymbol("ab", ({"a": 1}, {"a": 2, "b": 0}, {"a": 3, "b": 1}, {"b": 2}), frozenset({0}))
+FLIPFLOP = NextSymbol(
+    "wri01",
+    (
+        {"w": 1}, {"0": 2, "1": 5},
+        {"w": 1, "r": 3, "i": 4}, {"0": 2}, {"0": 2, "1": 2},
+        {"w": 1, "r": 6, "i": 7}, {"1": 5}, {"0": 5, "1": 5},
+    ),
+    frozenset({2, 5}),
+)  # fmt: skip
+PLANS = {
+    "dyck1_depth3": Plan(DEPTH_3, layers=1),
+    "flipflop": Plan(FLIPFLOP, layers=2, rows=64),
+    "majority": Plan(Majority(), layers=1),
+}
+
+
+def initial(plan: Plan, torch: Any) -> dict[str, Any]:
+    """The weights before training, by their names and in their shapes in a GPT-2 of Hugging Face."""
+    width, hidden, vocabulary = plan.width, plan.hidden, plan.config()["vocab_size"]
+    matrices = {"wte": (vocabulary, width), "wpe": (plan.rows, width)}
+    norms = ["ln_f"]
+    for layer in range(plan.layers):
+        block = f"h.{layer}."
+        norms += [f"{block}ln_1", f"{block}ln_2"]
+        matrices |= {f"{block}attn.c_attn": (width, 3 * width), f"{block}attn.c_proj": (width, width)}
+        matrices |= {f"{block}mlp.c_fc": (width, hidden), f"{block}mlp.c_proj": (hidden, width)}
+    weights = {}
+    for name, shape in matrices.items():
+        table = name in ("wte", "wpe")
+        weights[f"{name}.weight"] = torch.randn(shape) * (0.3 if table else shape[0] ** -0.5)
+        if not table:
+            weights[f"{name}.bias"] = torch.zeros(shape[1])
+    for name in norms:
+        weights |= {f"{name}.weight": torch.ones(width), f"{name}.bias": torch.zeros(width)}
+    return {f"transformer.{name}": tensor.requires_grad_() for name, tensor in weights.items()}
+
+
+def forward(plan: Plan, weights: dict[str, Any], read: Any, torch: Any) -> Any:
+    """The outputs [count, rows, V] on token ids [count, rows]."""
+    functional = torch.nn.functional
+
+    def norm(x: Any, name: str) -> Any:
+        return functional.layer_norm(x, (plan.width,), *parameters(name), EPSILON)
+
+    def parameters(name: str) -> tuple[Any, Any]:
+        return weights[f"transformer.{name}.weight"], weights[f"transformer.{name}.bias"]
+
+    def linear(x: Any, name: str) -> Any:
+        weight, bias = parameters(name)
+        return x @ weight + bias
+
+    count, rows = read.shape
+    embedding = weights["transformer.wte.weight"]
+    x = embedding[read] + weights["transformer.wpe.weight"][:rows]
+    for layer in range(plan.layers):
+        block = f"h.{layer}."
+        joint = linear(norm(x, f"{block}ln_1"), f"{block}attn.c_attn")
+        q, k, v = joint.view(count, rows, 3, plan.heads, -1).permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(x.shape)
+        x = x + linear(mixed, f"{block}attn.c_proj")
+        inner = functional.gelu(linear(norm(x, f"{block}ln_2"), f"{block}mlp.c_fc"), approximate="tanh")
+        x = x + linear(inner, f"{block}mlp.c_proj")
+    return norm(x, "ln_f") @ embedding.T
+
+
+def margins(plan: Plan, weights: dict[str, Any], read: Ids, torch: Any) -> Any:
+    """By word, how far each judged output is on its right side, [count, judged]: of outputs that are compared, how far
+    the right one is above the other."""
+    signed = forward(plan, weights, torch.from_numpy(read), torch) * torch.from_numpy(plan.task.wanted(read))
+    return signed.sum((1, 2))[:, None] if plan.task.together else signed.flatten(1)
+
+
+def train(plan: Plan, report: int = 500) -> dict[str, npt.NDArray[np.float32]]:
+    """The trained weights. The loss is the mean over all outputs, and over the worst of each word; the words with the
+    worst outputs are read again in the next step."""
+    import torch
+
+    torch.manual_seed(plan.seed)
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    rng = np.random.default_rng(plan.seed)
+    weights = initial(plan, torch)
+    adam = torch.optim.Adam(weights.values(), lr=plan.rate, betas=(0.9, 0.99))
+    kept = plan.task.draw(rng, 0, plan.rows)
+    for step in range(plan.steps):
+        for group in adam.param_groups:
+            group["lr"] = plan.rate * min(1, step / 200) * 0.5 * (1 + math.cos(math.pi * step / plan.steps))
+        rows = plan.rows // (4 if step < plan.steps // 4 else 2 if step < plan.steps // 2 else 1)
+        if rows != kept.shape[1]:
+            kept = plan.task.draw(rng, 0, rows)
+        read = np.concatenate([kept, plan.task.draw(rng, plan.batch - len(kept), rows)])
+        found = margins(plan, weights, read, torch)
+        least = found.min(1).values
+        loss = torch.nn.functional.softplus(-found).mean()
+        adam.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
+        adam.step()
+        kept = read[np.argsort(least.detach().numpy())[: plan.batch // 4]]
+        if step % report == 0:
+            wrong = float((least[plan.batch // 4 :] <= 0).float().mean())
+            print(f"{step:6} loss {float(loss.detach()):.6f}, wrong words {wrong:.3f}", flush=True)
+    return {name: tensor.detach().numpy() for name, tensor in weights.items()}
+
+
+def save(plan: Plan, weights: dict[str, npt.NDArray[np.float32]], folder: Path) -> None:
+    """Write the folder of a network."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(plan.config(), indent=2) + "\n", encoding="utf-8")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def main() -> None:
+    """The command."""
+    reader = argparse.ArgumentParser(description="Train the networks of this folder anew.")
+    reader.add_argument("names", nargs="*", metavar="NAME", help=f"which (all): {', '.join(PLANS)}")
+    for name in reader.parse_args().names or PLANS:
+        save(PLANS[name], train(PLANS[name]), HERE / name)
+
+
+if __name__ == "__main__":
+    main()

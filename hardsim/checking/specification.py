@@ -1,0 +1,275 @@
+"""What a `.spec` file says, bound to the network that it is about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.subject import Subject, digest
+from hardsim.errors import InputError, SourceError, Span
+from hardsim.files import LARGEST_TEXT, read_bytes
+from hardsim.lang.ast import SraspProgram
+from hardsim.lang.files import FileLine
+from hardsim.lang.spec.layout import FORM, OUTPUT, SpecLayout, read_spec
+from hardsim.lang.spec.meaning import Asked, hold_program
+from hardsim.lang.spec.oracle import Lines
+from hardsim.lang.srasp.interpreter import check_program_examples
+from hardsim.lang.srasp.parse import parse_program
+from hardsim.lang.valuations import listed, same_symbols, told_of
+from hardsim.lang.words import read_names
+from hardsim.network.dense import JudgedAt, Network, Readout, Token
+from hardsim.network.numbers import Mask
+from hardsim.reading.readout import hold_alphabet, hold_tokens, one_of, readout_of, reread
+
+SPEC = ".spec"
+_FOREIGN = "tokens", "input", "next", "assume"
+"""Keys that are about networks that others made alone."""
+_PROGRAM = ".srasp"
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A `.spec` file that was read."""
+
+    name: str
+    sha256: str
+    """Of the file, and of the program that it names."""
+    layout: SpecLayout
+    place: str
+    """Where it lies: what it names is relative to that."""
+    program: SraspProgram | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """What is said elsewhere of tokens, alphabet, input, at and decide, in place of its lines."""
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        """What it says that words are made of; empty if it leaves that to the network."""
+        line = self.layout.header("alphabet")
+        return () if line is None else tuple(self._names(line, "symbol"))
+
+    @property
+    def network(self) -> str:
+        """The path of the network that it names.
+
+        Raises:
+            SourceError: if it names none.
+        """
+        line = self.layout.header("network")
+        if line is None:
+            hint = f"or say which one it is held against: hardsim check NETWORK --against {self.name}"
+            place = self.layout.first or self.layout.end
+            raise self.layout.error(place, "missing network", "a line network: with a folder or a file", hint)
+        return _beside(self.place, self.layout, line)
+
+    def wrong_network(self, told: str, expected: str = "") -> SourceError:
+        """The error for a network that it names, and that is none."""
+        line = self.layout.header("network")
+        assert line is not None  # it is the network that was read
+        return self.layout.error(line.body, told, expected)
+
+    # ---- networks that others made ----
+
+    def deciding(self, foreign: Foreign) -> Foreign:
+        """A network that others made, held against this.
+
+        Raises:
+            InputError: with the place of what does not go together with this network.
+        """
+        network = self._read(self._named(foreign))
+        readout = network.readout
+        symbols = network.symbols
+        if not symbols:
+            told = "no token of the network is left that words could be made of"
+            raise self.layout.error(self.layout.first or self.layout.end, told, "a line alphabet:")
+        if self.program is not None:
+            hold_program(self.layout, self.program, symbols)
+        self._hold_outputs(network)
+        outputs = tuple(map(str, network.outputs))
+        asked = Asked(self.layout, self.program, symbols, readout.at, readout.decide, outputs, bool(readout.before))
+        meaning = asked.meaning()
+        bare = isinstance(meaning.oracle, Lines) and meaning.oracle.lines[0][0] is None
+        return replace(
+            foreign,
+            network=network,
+            alphabet=symbols,
+            oracle=meaning.oracle,
+            against=self.name,
+            accepts=bare and readout.decide == "above" and readout.at != "each",
+            domain=meaning.domain,
+            prefixes=self.layout.header("next") is not None and readout.at == "each" and _causal(network),
+            shortest=meaning.shortest,
+        )
+
+    def _named(self, foreign: Foreign) -> Network:
+        """The network with the names of its tokens."""
+        line, network = self.layout.header("tokens"), foreign.network
+        if "tokens" in self.given:
+            return reread(network, tokens=self.given["tokens"])
+        if line is None and not foreign.named:
+            told = f"nothing says what the {len(network.tokens)} tokens of the network are called"
+            expected = "a line tokens: with their names by id (or a vocab.json beside the weights)"
+            raise self.layout.error(self.layout.first or self.layout.end, told, expected)
+        if line is None:
+            return network
+        return reread(network, tokens=hold_tokens(self._names(line, "token"), len(network.tokens), self._at(line.body)))
+
+    def _names(self, line: FileLine, what: str) -> list[str]:
+        return list(read_names(self.layout.source, line.body, what, f"{what}s separated by spaces"))
+
+    def _at(self, place: Span) -> Callable[[str, str], InputError]:
+        """What makes errors at a place."""
+        return lambda told, hint: self.layout.error(place, told, "", hint)
+
+    def _read(self, network: Network) -> Network:
+        """The network, read and judged as this says."""
+        lines = {key: self.layout.header(key) for key in ("input", "at", "decide", "alphabet")}
+        base = network.readout
+        if self.layout.header("next") is not None:
+            base = replace(base, at="each", decide="above", level=Fraction(0), among=None)
+        for key in ("input", "at", "decide"):
+            line = lines[key]
+            if key in self.given:
+                base = readout_of(
+                    **_only(key, self.given[key]), tokens=network.tokens, outputs=network.outputs, base=base
+                )
+            elif line is not None:
+                base = self._readout(key, line, network, base)
+        symbols, line = base.alphabet, lines["alphabet"]
+        if "alphabet" in self.given:
+            symbols = self.given["alphabet"]
+        elif line is not None:
+            symbols = self._each(line, network.tokens, "token")
+            hold_alphabet(symbols, network.tokens, self._at(line.body))
+        return reread(replace(network, readout=replace(base, alphabet=None)), alphabet=symbols)
+
+    def _readout(self, key: str, line: FileLine, network: Network, base: Readout) -> Readout:
+        """A readout with what a line says."""
+        if key == "input":
+            self._each(line, network.tokens, "token", "*")
+        if key == "decide" and line.text.startswith("argmax of "):
+            self._each(line, network.outputs, "output", "argmax", "of")
+        error = self._at(line.body)
+        return readout_of(
+            **_only(key, line.text), tokens=network.tokens, outputs=network.outputs, base=base, error=error
+        )
+
+    def _each(self, line: FileLine, among: Sequence[Token], what: str, *others: str) -> tuple[Token, ...]:
+        """The tokens or outputs that a line names. Raises SourceError at a name that is none of them, nor of others."""
+        start, found = line.body.start, list[Token]()
+        for name in line.text.split():
+            begin = self.layout.source.text.index(name, start)
+            start = begin + len(name)
+            if name not in others:
+                found.append(one_of(name, among, what, self._at(Span(begin, start))))
+        return tuple(found)
+
+    def _hold_outputs(self, network: Network) -> None:
+        """Hold that the network has the outputs that lines are about, and that they take part."""
+        among = network.readout.among if network.readout.decide == "argmax" else None
+        for line in self.layout.outputs or self.layout.values:
+            found = one_of(line.name, network.outputs, "output", self._at(line.at))
+            if among is not None and str(found) not in set(map(str, among)):
+                told = f"the output {line.name} takes no part in the argmax"
+                raise self.layout.error(line.at, told, f"one of {listed(list(map(str, among)))}")
+
+    # ---- what was compiled here ----
+
+    def judging(self, subject: Subject) -> Subject:
+        """What was compiled here, held against this, if it says no more than which words are accepted.
+
+        Raises:
+            InputError: with the place of what else it says.
+        """
+        layout = self.layout
+        for key in _FOREIGN:
+            line = layout.header(key)
+            if line is not None:
+                told = f"{key}: is about networks that others made, and {subject.name} was compiled here"
+                raise layout.error(line.at, told, "", "what says which words are accepted can be held against it")
+        self._hold_accepting(subject)
+        line = layout.header("at")
+        if line is not None and line.text not in ("last", "first"):
+            told = f"{subject.name} was compiled here: it is read at one position"
+            raise layout.error(line.body, told, "last or first")
+        if self.program is not None:
+            hold_program(layout, self.program, subject.alphabet)
+        at: JudgedAt = "first" if line is not None and line.text == "first" else "last"
+        asked = Asked(layout, self.program, subject.alphabet, at, "above", (self._only_output,), before=False)
+        return replace(subject, oracle=asked.meaning().oracle, against=self.name)
+
+    @property
+    def _only_output(self) -> str:
+        return self.layout.outputs[0].name if self.layout.outputs else ""
+
+    def _hold_accepting(self, subject: Subject) -> None:
+        """Hold that this and a subject say both which words are accepted."""
+        layout = self.layout
+        if not subject.acceptor:
+            made = "integers" if subject.program.integers else "words"
+            told = f"{subject.name} maps words to {made}, and {self.name} says which words are accepted"
+            raise InputError(told, "Name what accepts words, or leave out --against.")
+        if others := layout.values or layout.outputs[1:]:
+            told = f"{subject.name} was compiled here: it has one output, and says which words are accepted"
+            raise layout.error(others[0].at, told, f"one line {FORM[OUTPUT]}")
+        own, line = layout.header("alphabet"), layout.header("decide")
+        if own is not None and not same_symbols(subject.alphabet, self.alphabet):
+            told = f"{subject.name} is over another alphabet: {listed(told_of(subject.alphabet), 20)}"
+            raise layout.error(own.body, told, "the same symbols, in whatever order")
+        if line is not None:
+            found = readout_of(None, None, line.text, (), (self._only_output,), Readout(), self._at(line.body))
+            level = subject.program.threshold
+            if found.decide != "above" or not (found.level == level if level is not None else 0 <= found.level < 1):
+                told = f"{subject.name} was compiled here, and is judged by whether its output is above "
+                told += "0 (it is exactly 0 or 1)" if level is None else str(level)
+                raise layout.error(line.body, told, f"decide: above {level or 0}, or no such line")
+
+
+def _only(key: str, value: Any) -> dict[str, Any]:
+    return {**dict.fromkeys(("input", "at", "decide")), key: value}
+
+
+def _causal(network: Network) -> bool:
+    """Whether what a network says at a place depends on nothing after it, however long the word is."""
+    return (
+        not network.readout.after
+        and (isinstance(network.positions, np.ndarray) or not network.positions)
+        and all(head.mask is Mask.FUTURE for head in network.heads)
+    )
+
+
+def read_specification(data: bytes, name: str, place: str) -> Specification:
+    """A `.spec` file that lies at a place, with the program that it names; errors cite the `name` that was given for
+    it.
+
+    Raises:
+        SourceError: with the place of the first mistake, in it or in the program.
+    """
+    layout = read_spec(data, name)
+    found = Specification(name, digest(data), layout, place)
+    line = layout.header("program")
+    if line is None:
+        return found
+    path = _beside(place, layout, line)
+    if not path.endswith(_PROGRAM):
+        raise layout.error(line.body, "program: names no S-RASP program", f"a file that ends in {_PROGRAM}")
+    try:
+        text = read_bytes(path, LARGEST_TEXT)
+    except InputError as error:
+        raise layout.error(line.body, error.message, "", error.hint) from None
+    program = parse_program(text, path)
+    check_program_examples(program)
+    both = digest(f"{found.sha256} {digest(text)}".encode())
+    return replace(found, program=program, sha256=both)
+
+
+def _beside(place: str, layout: SpecLayout, line: FileLine) -> str:
+    """The path that a line names, relative to where the file lies."""
+    if not line.text:
+        raise layout.error(line.body, f"{line.name}: names nothing", "a path, relative to this file")
+    return os.path.join(os.path.dirname(place), line.text)

@@ -1,0 +1,133 @@
+"""Reading `.spec` files: header lines, and the lines that say what an output of a network should be.
+
+What is said between the lines, about formulas over an alphabet that only the network may know, is in `meaning`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from hardsim.errors import SourceError, Span, did_you_mean
+from hardsim.lang.files import HEADER, FileLine, Layout
+from hardsim.lang.frontend import source_of
+from hardsim.lang.vocabulary import brief
+
+OUTPUT, VALUE = "output", "value"
+"""The keys of lines that are about an output of a name."""
+FORM = {OUTPUT: "output NAME: FORMULA", VALUE: "value NAME: TERM"}
+_NAMED = re.compile(r"(?P<key>output|value)[^\S\n]+(?P<name>\S+):(?=\s|$)(?P<value>[^\n]*)")
+"""A name may have colons in it: what ends it is the last one with white space after it."""
+_UNNAMED = re.compile(r"(?P<key>output|value)(?=[\s:=]|$)")
+_EQUALS = re.compile(r"(?P<key>output|value)[^\S\n]+(?P<name>\S+?)[^\S\n]*(?P<equals>=)(?![=>])")
+_COMMENT = re.compile(r"(?<=\s)//")
+_LISTS = frozenset({"alphabet", "tokens", "input", "source"})
+"""Keys whose value may have `//` in it, as a token or as text."""
+_ELSEWHERE = {
+    "props": "the tokens of a network are symbols: alphabet: a b",
+    **dict.fromkeys(("accept", "reject", "map", "pad", "dialect", "one-of", "at-most-one"), "specifications have none"),
+    "against": "a formula is written here: output NAME: FORMULA; a program is named by program:",
+    "max-n": "how far is tried is said on the command line, with --max-n",
+    OUTPUT: f"write {FORM[OUTPUT]}, where NAME is what the network calls the output",
+    VALUE: f"write {FORM[VALUE]}, where NAME is what the network calls the output",
+}
+
+
+@dataclass
+class SpecLayout(Layout):
+    """The parts of a `.spec` file: `outputs` and `values` are the lines about outputs by name, each with the place of
+    the name. Raises SourceError for a line that is none of them, and for unknown or repeated keys."""
+
+    keys = (
+        "network", "alphabet", "tokens", "input", "at", "decide", "assume", "output NAME", "value NAME", "program",
+        "next", "source",
+    )  # fmt: skip
+    hints: ClassVar = _ELSEWHERE
+    outputs: list[FileLine] = field(default_factory=list)
+    values: list[FileLine] = field(default_factory=list)
+
+    def _line(self, line: Span, text: str, indented: bool) -> None:
+        start = line.end - len(text)
+        if indented:
+            hint = "a line cannot be continued: write all of it in one, without a space before it"
+            raise self.error(line, "an indented line", "a line without indentation", hint)
+        if named := _NAMED.match(text):
+            self._add_named(start, named)
+        elif _UNNAMED.match(text) and not HEADER.match(text):
+            raise self._unnamed(start, text)
+        elif header := HEADER.match(text):
+            self._add_header(start, header)
+            added = self.headers[-1]
+            if added.name not in _LISTS:
+                self._hold_alone(added.body)
+        else:
+            raise self._colon(line, text) or self._stray(line, text)
+
+    def _take(self, span: Span) -> None:
+        """Nothing is continued here."""
+
+    def _add_named(self, start: int, match: re.Match[str]) -> None:
+        """Take a line about an output. Raises SourceError for one of which there is a line already."""
+        lines = self.outputs if match["key"] == OUTPUT else self.values
+        at, text = Span(start + match.start("name"), start + match.end("name")), match["value"].strip()
+        before = next((line for line in lines if line.name == match["name"]), None)
+        if before is not None:
+            told = f"a second line {match['key']} {brief(match['name'])}"
+            hint = f"remove one of the two (the first is line {self.line_of(before.at)})"
+            raise self.error(at, told, "one line for each output", hint)
+        begin = start + match.start("value") + len(match["value"]) - len(match["value"].lstrip())
+        begin = begin if text else at.end + 1
+        body = Span(begin, begin + max(1, len(text)))
+        self._hold_alone(body)
+        lines.append(FileLine(match["name"], at, body, text))
+
+    def _hold_alone(self, body: Span) -> None:
+        """Refuse a comment after a value."""
+        if comment := _COMMENT.search(self.source.text, body.start + 1, body.end):
+            hint = "a comment stands on a line of its own, which begins with //"
+            raise self.error(Span(*comment.span()), "no comment follows a value here", "the end of the line", hint)
+
+    def _unnamed(self, start: int, text: str) -> SourceError:
+        """The error for a line about an output without its name, or without the colon after it."""
+        if equals := _EQUALS.match(text):
+            hint = f"write {equals['key']} {equals['name']}: {text[equals.end() :].strip()}".rstrip()
+            place = Span(start + equals.start("equals"), start + equals.end("equals"))
+            return self.error(place, "the name of an output ends with a colon", f"{equals['name']}:", hint)
+        key = text.split(None, 1)[0]
+        hint = "white space stands after the colon, and none inside the name"
+        return self.error(Span(start, start + len(text)), f"{key} without a name and a colon", FORM[key], hint)
+
+    def _stray(self, line: Span, text: str) -> SourceError:
+        """The error for a line that is nothing a specification has."""
+        word = text.split(None, 1)[0].rstrip(":")
+        known = [*FORM, *(key for key in self.keys if key.partition(" ")[0] not in FORM)]
+        hint = did_you_mean(word, known, lambda key: FORM.get(key, f"{key}:"))
+        expected = f"a key and a colon, {FORM[OUTPUT]}, or a comment that begins with //"
+        return self.error(line, "this line is none of a specification", expected, hint)
+
+
+def read_spec(text: str | bytes, name: str) -> SpecLayout:
+    """The lines of a `.spec` file; `name` is what errors cite.
+
+    Raises:
+        SourceError: with the place of the first mistake: in a line, of lines that exclude each other, or because
+            nothing says what is wanted.
+    """
+    hint = "a small file: network: net, then output NAME: F a"
+    layout = SpecLayout(source_of(text, name, "a line that says what is wanted", hint))
+    whole = layout.header("next")
+    if whole is not None:
+        others = [layout.header("assume"), *layout.outputs, *layout.values, layout.header("program")]
+        beside = next((line for line in others if line is not None), None)
+        if beside is not None:
+            told = "next: stands for assume: and for all outputs, so that this line has no place beside it"
+            hint = f"remove it, or next: (line {layout.line_of(whole.at)}) and say what each output should be"
+            raise layout.error(beside.at, told, "", hint)
+    elif layout.outputs and layout.values:
+        told = "a line value beside a line output: outputs are numbers, or they are not"
+        raise layout.error(layout.values[0].at, told, "lines of one of the two kinds")
+    elif not layout.outputs and not layout.values and layout.header("program") is None:
+        expected = f"{FORM[OUTPUT]}, {FORM[VALUE]}, program: FILE.srasp or next: /EXPRESSION/"
+        raise layout.error(layout.end, "nothing says what the outputs should be", expected)
+    return layout

@@ -1,0 +1,190 @@
+"""What a specification says of a network, once it is known what words are made of and what is decided how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hardsim.errors import Span
+from hardsim.lang.ast import FormulaFile, Node, Sort, SraspProgram
+from hardsim.lang.files import FileLine
+from hardsim.lang.parse import Scope, formula_in, scope_over, term_in
+from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.regex.construct import automaton_of
+from hardsim.lang.regex.parse import read_expression, regex_tokens
+from hardsim.lang.spec.domain import extensions_of, first_in, prefixes_of
+from hardsim.lang.spec.layout import FORM, OUTPUT, VALUE, SpecLayout
+from hardsim.lang.spec.oracle import Column, Decide, Holds, JudgedAt, Lines, Matches, NextSymbols, Value, Vector
+from hardsim.lang.valuations import Alphabet, is_sets, listed, same_symbols
+
+END = "<eos>"
+"""The token that may come next where a word of the language ends."""
+NOTHING = "nothing would be judged"
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What is wanted of words, and of which: `domain` are the words of which anything is, if that is known and they are
+    a regular language; `shortest` is 0 where the empty word is judged, too."""
+
+    oracle: Lines | NextSymbols
+    domain: Automaton | None
+    shortest: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A specification with what has to be known to understand it: what words are made of, where the network is judged,
+    what is decided, how its outputs are called, and whether it reads something `before` words, and words alone."""
+
+    layout: SpecLayout
+    program: SraspProgram | None
+    alphabet: Alphabet
+    at: JudgedAt
+    decide: Decide
+    outputs: Sequence[str]
+    before: bool
+
+    def meaning(self) -> Meaning:
+        """What it says.
+
+        Raises:
+            SourceError: with the place of the first mistake, or of what does not go together.
+        """
+        line = self.layout.header("next")
+        return self._lines() if line is None else self._next(line)
+
+    # ---- next ----
+
+    def _next(self, line: FileLine) -> Meaning:
+        layout, outputs = self.layout, self.outputs
+        if self.decide == "value":
+            told = "next: says which tokens may come next, and this network is judged by numbers"
+            raise layout.error(line.at, told, "decide: above X or decide: argmax")
+        if END in self.alphabet:
+            hint = "say what words are made of: alphabet: " + listed([one for one in self.alphabet if one[:1] != "<"])
+            raise layout.error(line.at, f"{END} stands for the end of a word, and is a symbol of words too", "", hint)
+        missing = next((one for one in (*self.alphabet, END) if one not in outputs), None)
+        if missing is not None:
+            told = f"the network has no output {missing}, which may be what comes next"
+            raise layout.error(line.at, told, f"outputs for {listed((*self.alphabet, END))}")
+        automaton = self._expression(line)
+        prefixes, empty = prefixes_of(automaton), self.before and self.at != "first"
+        if not prefixes.accepting:
+            raise layout.error(line.body, f"no word matches, so that {NOTHING}", "an expression that a word matches")
+        if prefixes.empty and not empty:
+            told = f"only the empty word matches, and the network reads nothing before words, so that {NOTHING}"
+            raise layout.error(line.body, told, "an expression that a word matches")
+        return Meaning(NextSymbols(automaton, self.at, END, empty), prefixes, 0 if empty else 1)
+
+    def _expression(self, line: FileLine) -> Automaton:
+        """The automaton of a regular expression between slashes."""
+        text, body = line.text, line.body
+        if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
+            hint = "a regular expression stands between slashes, and nothing after it"
+            raise self.layout.error(body, f"{line.name}: is no regular expression", "/(ab)*/, say", hint)
+        region = Span(body.start + 1, body.end - 1)
+        if not self.layout.written(region).strip():
+            raise self.layout.error(body, "nothing stands between the slashes", "", "the empty word is written ()")
+        tokens = regex_tokens(self.layout, region, self.alphabet)
+        return automaton_of(self.layout, read_expression(self.layout, tokens, region), self.alphabet)
+
+    # ---- lines ----
+
+    def _lines(self) -> Meaning:
+        scope = _scope(self.layout, self.alphabet)
+        assume, domain = self._assume(scope)
+        named = self.layout.outputs or self.layout.values
+        self._hold_decided()
+        found: list[tuple[str | None, Column]] = [(line.name, self._column(scope, line)) for line in named]
+        line = self.layout.header("program")
+        if line is not None and self.program is not None:
+            if not found:
+                found = [(None, self._own(line, self.program))]
+            elif not any(isinstance(column, Vector) for _, column in found):
+                told = "no line names a vector of this program, so that it says nothing"
+                raise self.layout.error(line.body, told, f"output NAME: {self.program.output}, say, or no program:")
+        single = len(self.outputs) == 1 and len(found) == 1 and self.decide != "argmax"
+        lines = ((None, found[0][1]),) if single else tuple(found)
+        return Meaning(Lines(self.at, self.decide, assume, lines, self.layout.source.name), domain, 1)
+
+    def _assume(self, scope: Scope) -> tuple[Column | None, Automaton | None]:
+        """What is judged at all, and the words of which something is."""
+        line = self.layout.header("assume")
+        if line is None:
+            return None, None
+        if not line.text.startswith("/"):
+            return Holds(self._file(scope, formula_in(scope, line.body))), None
+        automaton = self._expression(line)
+        of = {"last": lambda one: one, "first": first_in, "each": extensions_of}
+        domain = of[self.at](automaton)
+        if domain.empty:
+            told = f"no word of one symbol or more has such a prefix, so that {NOTHING}"
+            raise self.layout.error(line.body, told, "an expression that a word matches")
+        return Matches(automaton), domain
+
+    def _hold_decided(self) -> None:
+        """Hold that lines are about what is decided: truths, or numbers."""
+        layout, numbers = self.layout, self.decide == "value"
+        wrong = layout.outputs if numbers else layout.values
+        if wrong:
+            kind, told = (OUTPUT, "numbers are") if numbers else (VALUE, "no numbers are")
+            other = (
+                f"decide: above 0, or {FORM[VALUE]}" if numbers else f"decide: value within 1/100, or {FORM[OUTPUT]}"
+            )
+            raise layout.error(wrong[0].at, f"a line {kind}, where {told} judged (decide: {self.decide})", other)
+
+    def _column(self, scope: Scope, line: FileLine) -> Column:
+        """What a line says of its output: a vector of the program, or a formula or a term."""
+        program, numbers = self.program, self.decide == "value"
+        if program is not None and line.text in program.vectors:
+            if line.text in scope.symbols:
+                told = f"{line.text} is a vector of the program, and a symbol of the alphabet"
+                raise self.layout.error(line.body, told, "", f"the symbol is written '{line.text}'; rename the vector")
+            self._hold_sort(line, program, line.text, (Sort.INT, Sort.RATIONAL) if numbers else (Sort.BOOL,))
+            return Vector(program, line.text)
+        if numbers:
+            return Value(self._file(scope, term_in(scope, line.body)))
+        return Holds(self._file(scope, formula_in(scope, line.body)))
+
+    def _own(self, line: FileLine, program: SraspProgram) -> Column:
+        """The output of a program, where no line says of which outputs its vectors are."""
+        if self.decide != "argmax" and len(self.outputs) != 1:
+            told = f"the network has {len(self.outputs)} outputs, and the program's output is one"
+            key = VALUE if self.decide == "value" else OUTPUT
+            hint = f"say which one: {key} NAME: {program.output} (they are {listed(self.outputs)})"
+            raise self.layout.error(line.body, told, "", hint)
+        sorts = {
+            "above": (Sort.BOOL,), "argmax": (Sort.SYMBOL, Sort.INT), "value": (Sort.INT, Sort.RATIONAL)
+        }  # fmt: skip
+        self._hold_sort(line, program, program.output, sorts[self.decide])
+        return Vector(program, program.output)
+
+    def _hold_sort(self, line: FileLine, program: SraspProgram, name: str, sorts: Sequence[Sort]) -> None:
+        sort = program.vectors[name].sort
+        if sort not in sorts:
+            told = f"{name} is a vector of {sort.value} values, and the network is judged by decide: {self.decide}"
+            expected = " or ".join(one.value for one in sorts)
+            raise self.layout.error(line.body, told, f"{expected} values")
+
+    def _file(self, scope: Scope, node: Node) -> FormulaFile:
+        return FormulaFile(self.alphabet, node, source=scope.source)
+
+
+def _scope(layout: SpecLayout, alphabet: Alphabet) -> Scope:
+    scope = scope_over(layout.source, alphabet)
+    scope.part = True
+    return scope
+
+
+def hold_program(layout: SpecLayout, program: SraspProgram, alphabet: Alphabet) -> None:
+    """Hold that a program is about the words of the network.
+
+    Raises:
+        SourceError: at its line, with both alphabets.
+    """
+    line = layout.header("program")
+    assert line is not None  # it names the program
+    if is_sets(alphabet) or not same_symbols(alphabet, program.alphabet):
+        told = f"the program is over {listed(program.alphabet)}, and words here over {listed(alphabet)}"
+        raise layout.error(line.body, told, "", "give both the same symbols; their order does not matter")
