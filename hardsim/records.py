@@ -32,6 +32,8 @@ ESCAPE = "\x7f"
 """Stands for the beginning of an escape until the document is whole. Itself escaped, it occurs in no text."""
 SHORT_DIGITS = 3
 """Significant digits of the numbers in a table."""
+EMPTY = "(empty)"
+"""What is shown of a word, or an output, without symbols."""
 NOTHING = "–"
 """What a table shows where there is no number."""
 EXACT_DIGITS = 6
@@ -374,7 +376,7 @@ def _cell(value: Any, kind: Any = None) -> str:
         case str():
             return _shown(value)
         case tuple():
-            return " ".join("?" if one is None else _cell(one) for one in value) or "(empty)"
+            return " ".join("?" if one is None else _cell(one) for one in value) or EMPTY
         case Record():
             return _folded(_shown(_one_line(value.summary)), _body(value))
         case dict():

@@ -28,7 +28,6 @@ from hardsim.checking.campaign import (
     Report,
     contradiction,
     exceeded,
-    fitted,
     measure_all,
     theorem_length,
 )
@@ -64,6 +63,7 @@ from hardsim.checking.result import (
 from hardsim.checking.sharpening import LengthPlan, Preparation, plan_length, scaled
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Tally
+from hardsim.checking.trend import fitted
 from hardsim.checking.words import changed_once
 from hardsim.lang.arith import Arith, parse_arith
 from hardsim.network.model import Schedule

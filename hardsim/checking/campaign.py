@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import count, groupby, islice, takewhile
-from math import log
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from hardsim.checking.checkpoint import Memory
 from hardsim.checking.engines import (
@@ -38,7 +37,6 @@ from hardsim.checking.result import (
     OBSERVED_MISMATCH,
     Answer,
     CheckResult,
-    Growth,
     HeadResult,
     JudgedLength,
     LayerResult,
@@ -51,6 +49,7 @@ from hardsim.checking.result import (
     no_answer,
     plural,
 )
+from hardsim.checking.search import SEARCHED, LengthSearch, Start, nearest, waves
 from hardsim.checking.sharpening import (
     LengthPlan,
     Preparation,
@@ -60,9 +59,20 @@ from hardsim.checking.sharpening import (
     refuted_gap,
     unpacked,
 )
+from hardsim.checking.shrink import shrunk
 from hardsim.checking.subject import Subject, Target
 from hardsim.checking.tally import COUNTS, Tally, first_of, settle, settle_mismatch
-from hardsim.checking.words import PAIRS, STRUCTURED_LIMIT, Effort, WordPlan, count_words, plan_words, planned_count
+from hardsim.checking.trend import growth, margin_trend
+from hardsim.checking.words import (
+    PAIRS,
+    STRUCTURED_LIMIT,
+    Effort,
+    LanguageWords,
+    WordPlan,
+    count_words,
+    plan_words,
+    planned_count,
+)
 from hardsim.errors import InputError
 from hardsim.hard.exact import HardTrace
 from hardsim.program.assemble import assemble
@@ -156,13 +166,31 @@ def requested(subject: Target, options: CheckOptions, n: int) -> int:
         return sum(len(word) == n for word in options.words)
     if n > options.max_n:
         return len(pinned(subject, options).get(n, ()))
+    if searches(subject):
+        return subject.possible(n) if whole(subject, options, n) else budget(options)
     seeds = sum(len(word) == n for word, _ in subject.examples) + MEMBERS * hasattr(subject.oracle, "automaton")
     return planned_count(len(subject.alphabet), n, effort(subject, options, n), seeds)
 
 
+def searches(subject: Target) -> TypeGuard[Foreign]:
+    """Whether words are searched on which it is wrong, at lengths of which not all words are tried: it is a network
+    that others made, and known what is wanted of it."""
+    return isinstance(subject, Foreign) and subject.oracle is not None
+
+
+def budget(options: CheckOptions) -> int:
+    """How many words of a length are tried in a search."""
+    return SEARCHED if options.samples is None else options.samples
+
+
+def whole(subject: Foreign, options: CheckOptions, n: int) -> bool:
+    """Whether every word of a length is tried that may be judged."""
+    return subject.possible(n) <= max(options.exhaustive, budget(options))
+
+
 def count_requested(subject: Target, options: CheckOptions) -> int:
     """How many words a check will try at most, over all lengths up to the longest."""
-    return sum(requested(subject, options, n) for n in range(1, options.max_n + 1))
+    return sum(requested(subject, options, n) for n in lengths_of(subject, options) if n <= options.max_n)
 
 
 def pinned(subject: Target, options: CheckOptions) -> dict[int, tuple[Word, ...]]:
@@ -178,7 +206,17 @@ def lengths_of(subject: Target, options: CheckOptions) -> list[int]:
     """The lengths of which words are tried: all up to the longest, and those of pinned words; or of the words given."""
     if options.words is not None:
         return sorted({len(word) for word in options.words})
-    return [*range(1, options.max_n + 1), *pinned(subject, options)]
+    found = [*range(1, options.max_n + 1), *pinned(subject, options)]
+    if not searches(subject):
+        return found
+    return [n for n in [0] * (subject.shortest == 0) + found if subject.possible(n)]
+
+
+def searched(subject: Target, options: CheckOptions) -> list[int]:
+    """Those of these lengths that are searched."""
+    if not searches(subject) or options.words is not None:
+        return []
+    return [n for n in lengths_of(subject, options) if n <= options.max_n and not whole(subject, options, n)]
 
 
 def plan_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool]) -> WordPlan:
@@ -239,6 +277,12 @@ class Deciding:
 
 def words_of(subject: Target, options: CheckOptions, n: int, accepts: Callable[[Word], bool] | None = None) -> WordPlan:
     """The words of length n that are tried, which depend on nothing but the subject, the options and the answers."""
+    if isinstance(subject, Foreign) and subject.domain is not None:
+        possible = subject.possible(n)
+        if whole(subject, options, n):
+            return WordPlan(n, possible, True, LanguageWords(subject.domain, n, possible))
+        words = subject.domain.samples(n, budget(options), Random(f"{options.seed}/{n}/members"))
+        return WordPlan(n, possible, len(words) == possible, words)
     return plan_words(
         subject.alphabet,
         n,
@@ -350,12 +394,14 @@ class _Campaign:
         self, subject: Target, options: CheckOptions, progress: Report | None, crew: Crew, memory: Memory
     ) -> None:
         self.subject, self.options, self.progress, self.crew, self.memory = subject, options, progress, crew, memory
-        self.lengths = lengths_of(subject, options)
-        self.tallies = _resumed(memory.state or [], self.lengths)
+        self.waves = waves(searched(subject, options))
+        alone = [n for wave in self.waves for n in wave]
+        self.lengths = [n for n in lengths_of(subject, options) if n not in alone]
+        self.tallies = _resumed(memory.state or [], [*self.lengths, *alone])
         self.prepared: Preparation | None = None
         self.plans: dict[int, LengthPlan] = {}
         self.before = self.done = sum(tally.words for tally in self.tallies.values())
-        self.total = max(sum(requested(subject, options, n) for n in self.lengths), self.done)
+        self.total = max(sum(requested(subject, options, n) for n in [*self.lengths, *alone]), self.done)
         self.measured = 0
 
     def run(self) -> None:
@@ -363,6 +409,8 @@ class _Campaign:
         subject, options = self.subject, self.options
         if subject.one_network or not isinstance(subject, Subject):
             self._tally(None, self._shards())
+            for wave in self.waves:
+                self._tally(None, (self._start(n) for n in wave if n not in self.tallies))
             return
 
         def planned(total: int) -> None:
@@ -386,6 +434,9 @@ class _Campaign:
         def left() -> Iterator[Shard]:
             """The shards without the words that an earlier run tallied."""
             for shard in shards:
+                if isinstance(shard.known, Start):
+                    yield shard
+                    continue
                 done = known.get(shard.n, 0)
                 known[shard.n] = max(0, done - len(shard.words))
                 if done < len(shard.words):
@@ -405,14 +456,28 @@ class _Campaign:
                     self.memory.keep(lambda: list(self.tallies.values()), self.done)
                     self._advance(part.n)
 
+    def _start(self, n: int) -> Shard:
+        """The search of a length, from what was found at those of earlier waves and at those of which every word was
+        tried; of its own wave nothing is known, in whatever order that goes."""
+        earlier = set(self.lengths).union(*takewhile(lambda wave: n not in wave, self.waves))
+        known: list[tuple[int, tuple[Word, float]]] = []
+        for length in sorted(earlier & self.tallies.keys()):
+            tally = self.tallies[length]
+            least = tally.extremes.get(MARGIN)
+            if tally.searched is not None:
+                known.append((length, tally.searched))
+            elif least is not None and least.word:
+                known.append((length, (least.word, float(least.bound))))
+        return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
+
     def _shards(self) -> Iterator[Shard]:
         """The words to try, in order, from the last length tallied on: those before it are complete."""
         accepts = Deciding(self.subject)
         for n in self.lengths[max(0, len(self.tallies) - 1) :]:
             # Batches of float64 do not depend on the number of processes, since roundings may depend on them.
-            size = max(1, min(SHARD, SHARD_SYMBOLS // n)) if self.crew.alone else SHARD
+            size = max(1, min(SHARD, SHARD_SYMBOLS // max(1, n))) if self.crew.alone else SHARD
             if self.options.engine in (AUTO, FLOAT64):
-                size = max(1, min(BATCH, BATCH_SYMBOLS // n, BATCH_PAIRS // n**2))
+                size = max(1, min(BATCH, BATCH_SYMBOLS // max(1, n), BATCH_PAIRS // max(1, n) ** 2))
             words = iter(plan_of(self.subject, self.options, n, accepts).words)
             while shard := tuple(islice(words, size)):
                 yield Shard(n, shard)
@@ -438,25 +503,32 @@ class _Campaign:
                 yield theorem_length(subject, self.plans[n], tally)
 
     def judged(self) -> Iterator[JudgedLength]:
-        """The same of a network that others made."""
+        """The same of a network that others made, and of every shorter length of which nothing is wanted."""
         if isinstance(self.subject, Foreign):
-            for _, tally in sorted(self.tallies.items()):
-                if tally.words:
-                    yield judged_length(self.subject, tally, self.options.engine)
+            found = {n: tally for n, tally in self.tallies.items() if tally.words}
+            if self.subject.domain is not None:
+                counts = zip(range(1, max(found, default=1)), self.subject.domain.counts(), strict=False)
+                found |= {n: Tally(n) for n, possible in counts if not possible}
+            for _, tally in sorted(found.items()):
+                yield judged_length(self.subject, tally, self.options.engine)
 
     def _mismatch(self, lengths: Sequence[Tried]) -> Mismatch | None:
         """The first mismatch of the lengths."""
         found: Mismatch | None = None
         for length in lengths:
-            found = first_of(found, self.tallies[length.n].mismatch, self.subject.alphabet)
+            if length.n in self.tallies:
+                found = first_of(found, self.tallies[length.n].mismatch, self.subject.alphabet)
         return found
 
     def _again(self, found: Mismatch | None) -> Mismatch | None:
         """A mismatch that `auto` prints, with the digits of balls."""
         subject, options = self.subject, self.options
-        if found is None or not found.refutes or not subject.one_network or options.engine != AUTO:
+        if found is None or not found.refutes:
             return found
-        if not isinstance(subject, Subject):  # what is printed of other networks has no more digits than float64
+        if isinstance(subject, Foreign):  # what is printed of them has no more digits than float64
+            simpler = options.words is None and options.engine != MPMATH
+            return shrunk(subject, found, options.dps) if simpler else found
+        if not isinstance(subject, Subject) or not subject.one_network or options.engine != AUTO:
             return found
         return settle_mismatch(found, Judge(subject, subject.program, None, options.dps, BALL).answer)
 
@@ -477,7 +549,8 @@ class _Campaign:
         escalated = sum(tally.escalated for tally in tallies)
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         found: list[Told] = [*lengths, *judged]
-        verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, some, options.max_n)
+        least = subject.shortest if isinstance(subject, Foreign) else 1
+        verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least)
         reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
         return CheckResult(
             input=subject.name,
@@ -502,6 +575,7 @@ class _Campaign:
             undecided_word=stuck,
             against=subject.against,
             judged=judged,
+            trend=margin_trend(judged),
         )
 
     def _violation(self, tally: Tally) -> Violation | None:
@@ -615,7 +689,13 @@ class Judges:
 def network_judge(subject: Foreign, dps: int | None, engine: str) -> Callable[[Shard], tuple[None, Tally]]:
     """The same of a network that others made."""
     judge = NetworkJudge(subject, dps, engine)
-    return lambda shard: (None, judge.tally(shard.words))
+
+    def found(shard: Shard) -> tuple[None, Tally]:
+        if isinstance(shard.known, Start):
+            return None, LengthSearch(subject, judge, shard.n, shard.known).run()
+        return None, judge.tally(shard.words)
+
+    return found
 
 
 # ---- the rows ----
@@ -648,13 +728,14 @@ def budget_length(subject: Subject, tally: Tally, engine: str) -> LengthResult:
 def judged_length(subject: Foreign, tally: Tally, engine: str) -> JudgedLength:
     """One length of a network that others made."""
     _, numbers = settle(tally, engine)
-    margin, possible = tally.extremes.get(MARGIN), count_words(len(subject.alphabet), tally.n)
+    margin, possible = tally.extremes.get(MARGIN), subject.possible(tally.n)
+    tried = tally.words if subject.domain is None else tally.words - tally.unjudged
     return JudgedLength(
         n=tally.n,
         words=tally.words - tally.unjudged,
         unjudged=tally.unjudged,
         possible=possible,
-        exhaustive=tally.words == possible,
+        exhaustive=tried == possible,
         mismatches=tally.soft_mismatches,
         undecided=tally.undecided,
         digits=tally.digits,
@@ -747,39 +828,6 @@ def exceeded(plan: LengthPlan, tally: Tally, engine: str) -> Violation | None:
     return None
 
 
-# ---- power laws ----
-
-
-def growth(lengths: Sequence[LengthResult]) -> tuple[Growth, ...]:
-    """Power laws fitted to gap(n), X(n) and 1/tau(n) where there are three lengths or more."""
-    return fitted(
-        {
-            "gap": [(x.n, x.score_gap) for x in lengths if x.score_gap and x.layers],
-            "size": [(x.n, x.size) for x in lengths if x.size],
-            "1/tau": [(x.n, 1 / x.theorem) for x in lengths if x.theorem and x.score_gap],
-        }
-    )
-
-
-def fitted(series: Mapping[str, Sequence[tuple[int, Fraction]]]) -> tuple[Growth, ...]:
-    """The power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
-    found: list[Growth] = []
-    for what, points in series.items():
-        if len(points) >= 3:
-            with suppress(OverflowError):
-                found.append(fit(what, points))
-    return tuple(found)
-
-
-def fit(what: str, points: Sequence[tuple[int, Fraction]]) -> Growth:
-    """Least squares of log value against log n."""
-    xs, ys = [log(n) for n, _ in points], [log(value.numerator) - log(value.denominator) for _, value in points]
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum((a - x) ** 2 for a in xs)
-    slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
-    return Growth(what, round(slope, 4), 2.718281828459045 ** (y - slope * x), points[0][0], points[-1][0])
-
-
 # ---- the verdict ----
 
 
@@ -792,15 +840,17 @@ def judge(
     every: bool = False,
     judged: bool = False,
     max_n: int = LARGEST_LENGTH,
+    least: int = 1,
 ) -> tuple[Verdict, str]:
     """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
-    earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned; `every`:
-    every error bound was held too; `judged`: some words are not judged, and not among those tried."""
+    earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned, and
+    there are none of less than `least`; `every`: every error bound was held too; `judged`: some words are not judged,
+    and not among those tried."""
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
         if mismatch.direct:
-            what = f"it is wrong on a word of length {len(mismatch.word)}, {shortest(lengths, len(mismatch.word))}"
+            what = wrong_on(mismatch, lengths, least)
         found.append((mismatch.certain(engine), what))
     if violation is not None:
         found.append((not violation.observed, f"{violation.what} does not hold at length {violation.n}"))
@@ -817,7 +867,7 @@ def judge(
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
-    tried = words_tried(lengths, max_n, "judged word" if judged else "word")
+    tried = words_tried(lengths, max_n, "judged word" if judged else "word", least)
     return verdict, f"{tried}, {HOW[engine]}{in_balls}{claim}"
 
 
@@ -827,11 +877,21 @@ def contradiction(found: Sequence[tuple[bool, str]]) -> tuple[Verdict, str]:
     return (Verdict.REFUTED, what) if certain else (Verdict.OBSERVED, f"{OBSERVED_MISMATCH}: {what}; {CERTIFY}")
 
 
-def shortest(lengths: Sequence[Told], n: int) -> str:
-    """What may be said of a wrong word of length n: it is the shortest only if all shorter ones were tried, and none of
-    them was left undecided."""
+def wrong_on(mismatch: Mismatch, lengths: Sequence[Told], least: int = 1) -> str:
+    """That a network that others made is wrong on a word, and what became that word."""
+    n, first = len(mismatch.word), mismatch.shrunk_from
+    if not n:
+        return "it is wrong on the empty word"
+    source = "" if first is None else f"a word of {len(first):,}" if len(first) > n else "another of as many"
+    of = f", shrunk from {source} symbols" if source else ""
+    return f"it is wrong on a word of length {n:,}{of}, {shortest(lengths, n, least)}"
+
+
+def shortest(lengths: Sequence[Told], n: int, least: int = 1) -> str:
+    """What may be said of a wrong word of length n: it is the shortest only if all shorter ones, of `least` symbols or
+    more, were tried, and none of them was left undecided."""
     whole = {length.n for length in lengths if length.exhaustive and not length.undecided}
-    return "the shortest: all shorter words were tried" if whole >= {*range(1, n)} else "the shortest found"
+    return "the shortest: all shorter words were tried" if whole >= {*range(least, n)} else "the shortest found"
 
 
 class Tried(Protocol):
@@ -862,14 +922,16 @@ class Told(Tried, Protocol):
         """Words without an answer."""
 
 
-def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word") -> str:
-    """All words up to some length, how many of the longer ones, and those that are pinned."""
+def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1) -> str:
+    """All words of `least` symbols up to some length, how many of the longer ones, and those that are pinned."""
     lengths, longer = [length for length in found if length.n <= max_n], [one for one in found if one.n > max_n]
-    known = zip(lengths, count(1), strict=False)
+    known = zip(lengths, count(least), strict=False)
     whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
     parts: list[str] = []
     if whole:
-        parts.append(f"all {sum(length.words for length in lengths[:whole]):,} {noun}s up to length {whole}")
+        parts.append(
+            f"all {sum(length.words for length in lengths[:whole]):,} {noun}s up to length {lengths[whole - 1].n}"
+        )
     rest = lengths[whole:]
     if rest:
         possible = sum(length.possible for length in rest)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from math import inf
 from typing import Any
 
@@ -34,6 +35,7 @@ from hardsim.checking.result import (
 from hardsim.checking.subject import Target
 from hardsim.checking.tally import Extreme, Tally, extreme, first_of
 from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hold_positions, told, unjudged
+from hardsim.checking.words import count_words
 from hardsim.errors import InputError, OutOfRange, Undecided
 from hardsim.lang.regex.automaton import Automaton
 from hardsim.network.dense import Network, Token
@@ -121,13 +123,27 @@ class Foreign(Target):
 
     def places(self, n: int, listed: bool) -> Sequence[int]:
         """The positions, of all tokens that are read, where a word of n symbols is judged: with a list by position at
-        every symbol (and before the first, where the empty word is judged), else where the network is read, or at the
+        every symbol, and where the empty word is judged too before the first; else where the network is read, or at the
         last symbol if that is at each."""
         readout = self.network.readout
+        start = len(readout.before)
         if listed:
-            return range(len(readout.before) + self.shortest - 1, len(readout.before) + n)
-        places = readout.places(n)
-        return places if readout.at != "each" else places[-1:]
+            return range(start - (self.shortest == 0), start + n)
+        return readout.places(n) if readout.at != "each" else range(start + n - 1, start + n)
+
+    @cached_property
+    def _possible(self) -> list[int]:
+        """The words by length, as far as they were counted."""
+        return [1]
+
+    def possible(self, n: int) -> int:
+        """How many words of length n there are of which something may be wanted."""
+        if self.domain is None or n == 0:
+            return count_words(len(self.alphabet), n)
+        known = self._possible
+        if n >= len(known):
+            known[1:] = islice(self.domain.counts(), 2 * n)
+        return known[n]
 
     def wanted(self, words: Sequence[Word], raws: Sequence[Any], listed: bool) -> Wanted:
         """What is wanted of the outputs at those places.
@@ -135,18 +151,15 @@ class Foreign(Target):
         Raises:
             InputError: if it is nothing that can be wanted, with the word.
         """
-        judged: list[list[Judged]] = []
-        numbers: list[list[Sequence[Fraction]]] = []
+        places: list[list[tuple[Judged, Sequence[Fraction]]]] = []
         for word, raw in zip(words, raws, strict=True):
             if listed:
                 hold_positions(raw, word, self.shortest)
             try:
-                here = [self.rule.place(one) for one in (raw if listed else [raw])]
+                places.append([self.rule.place(one) for one in (raw if listed else [raw])])
             except InputError as error:
                 raise InputError(f"on the word {' '.join(word)}: {error.message}", error.hint) from None
-            judged.append([one for one, _ in here])
-            numbers.append([one for _, one in here])
-        return Wanted(np.array(judged), np.array(numbers, dtype=object))
+        return Wanted.at(places)
 
     def hold_lengths(self, max_n: int) -> None:
         """Hold that the table of positions has room for words of this length.
@@ -220,6 +233,11 @@ class NetworkEngine:
         return OutputBounds(*_ends(rows), BALL, int(bits * LOG_2))
 
 
+def ended(raw: Any) -> Any:
+    """What is wanted at the end of a word."""
+    return raw[-1] if by_position(raw) else raw
+
+
 def _settled(rows: Sequence[Sequence[Any]], settled: Callable[[Ends, Ends], bool]) -> bool:
     try:
         return settled(*_ends(rows))
@@ -246,33 +264,91 @@ class NetworkJudge:
 
     def tally(self, words: Sequence[Word]) -> Tally:
         """What is found on words of one length."""
-        raws, order = self.subject.oracles(words) or [None] * len(words), self.subject.alphabet
+        raws, order = self._raws(words), self.subject.alphabet
+        if self.subject.prefixes:
+            raws = [ended(raw) for raw in raws]
         total = Tally(len(words[0]))
         for listed in (False, True):
             chosen = [place for place, raw in enumerate(raws) if not unjudged(raw) and by_position(raw) is listed]
-            size = max(1, CELLS // (len(self.rule.outputs) * (len(words[0]) if listed else 1)))
+            size = self._size(len(words[0]) if listed else 0)
             for start in range(0, len(chosen), size):
                 part = chosen[start : start + size]
-                found = self._judged([words[place] for place in part], [raws[place] for place in part], listed)
+                found, _ = self._judged([words[place] for place in part], [raws[place] for place in part], listed)
                 total.merge(found, order)
         total.unjudged = len(words) - total.words
         total.words = len(words)
         return total
 
-    def _judged(self, words: Sequence[Word], raws: Sequence[Any], listed: bool) -> Tally:
+    def _raws(self, words: Sequence[Word]) -> list[Any]:
+        return self.subject.oracles(words) or [None] * len(words)
+
+    def searched(self, words: Sequence[Word]) -> tuple[Tally, list[float]]:
+        """The same of words that are all judged, and at most the margin of each. Where prefixes are words of their own,
+        those of each word are judged on the way: one that is wrong is a mismatch, whatever the end says."""
+        raws, total, margins = self._raws(words), Tally(len(words[0])), list[float]()
+        subject = self.subject
+        for start in range(0, len(words), self._size(len(words[0]))):
+            some = slice(start, start + self._size(len(words[0])))
+            if subject.prefixes:
+                ends = self.engine.enclosures(words[some], subject.places(len(words[0]), True))
+                last = None if ends is None else (ends[0][:, -1:], ends[1][:, -1:])
+                part, low = self._judged(words[some], [ended(raw) for raw in raws[some]], False, last)
+                if ends is not None:
+                    self._prefixes(part, low, words[some], raws[some], ends)
+            else:
+                part, low = self._judged(words[some], raws[some], by_position(raws[some][0]))
+            total.merge(part, subject.alphabet)
+            margins += low
+        return total, margins
+
+    def _size(self, places: int) -> int:
+        """How many words are judged at once."""
+        return max(1, CELLS // (len(self.rule.outputs) * (places + 1)))
+
+    def _prefixes(
+        self, tally: Tally, margins: list[float], words: Sequence[Word], raws: Sequence[Any], ends: tuple[Ends, Ends]
+    ) -> None:
+        """Add the words that are right at their end, as far as is known, and certainly wrong before it."""
+        subject, (low, high) = self.subject, ends
+        before = [raw[:-1] for raw in raws]
+        if not before[0]:
+            return
+        shape = (-1, 1, low.shape[2])
+        wanted = subject.wanted([word[:-1] for word in words], before, True)
+        flat = Wanted(wanted.judged.reshape(shape), wanted.numbers.reshape(shape))
+        found = self.rule.compare(low[:, :-1].reshape(shape), high[:, :-1].reshape(shape), flat)
+        least = found.low.reshape(len(words), -1)
+        wrong = found.wrong.reshape(len(words), -1)
+        for place in np.flatnonzero(wrong.any(axis=1)).tolist():
+            first = int(np.flatnonzero(wrong[place])[0])
+            prefix = words[place][: first + subject.shortest]
+            part = OutputBounds(
+                low[[place], first : first + 1], high[[place], first : first + 1], FLOAT64, FLOAT_DIGITS
+            )
+            one = self._mismatch(prefix, raws[place][first], part, False)
+            tally.soft_mismatches += margins[place] >= 0
+            tally.mismatch = first_of(tally.mismatch, one, subject.alphabet)
+            margins[place] = min(margins[place], float(least[place].min()))
+
+    def _judged(
+        self, words: Sequence[Word], raws: Sequence[Any], listed: bool, ends: tuple[Ends, Ends] | None = None
+    ) -> tuple[Tally, list[float]]:
+        """Words that are all judged, and at most the margin of each; `ends` are known of their outputs, or asked."""
         subject, order = self.subject, self.subject.alphabet
         places = subject.places(len(words[0]), listed)
         wanted = subject.wanted(words, raws, listed)
         tally = Tally(len(words[0]), len(words))
         left: Sequence[int] = range(len(words))
-        ends = self.engine.enclosures(words, places)
+        ends = ends or self.engine.enclosures(words, places)
+        margins = [-inf] * len(words)
         if ends is not None:
             found = self.rule.compare(*ends, wanted)
+            margins = found.low.tolist()
             sure = found.right | found.wrong
             tally.digits = FLOAT_DIGITS
-            margins = extreme(1, (found.low, found.high), words, sure & np.isfinite(found.low))
-            if margins is not None:
-                tally.extremes[MARGIN] = margins
+            least = extreme(1, (found.low, found.high), words, sure & np.isfinite(found.low))
+            if least is not None:
+                tally.extremes[MARGIN] = least
             tally.soft_mismatches = int(found.wrong.sum())
             for place in np.flatnonzero(found.wrong).tolist():
                 part = OutputBounds(ends[0][[place]], ends[1][[place]], FLOAT64, FLOAT_DIGITS)
@@ -281,13 +357,13 @@ class NetworkJudge:
             left = np.flatnonzero(~sure).tolist()
         if self.engine.engine == FLOAT64:
             tally.undecided, tally.stuck = len(left), words[left[0]] if left else None
-            return tally
+            return tally, margins
         for place in left:
-            self._alone(tally, words[place], raws[place], wanted.of([place]), listed)
-        return tally
+            margins[place] = self._alone(tally, words[place], raws[place], wanted.of([place]), listed)
+        return tally, margins
 
-    def _alone(self, tally: Tally, word: Word, raw: Any, wanted: Wanted, listed: bool) -> None:
-        """Add one word, in the arithmetic of single words."""
+    def _alone(self, tally: Tally, word: Word, raw: Any, wanted: Wanted, listed: bool) -> float:
+        """Add one word, in the arithmetic of single words, and say at most what its margin is."""
 
         def settled(low: Ends, high: Ends) -> bool:
             found = self.rule.compare(low, high, wanted)
@@ -297,19 +373,20 @@ class NetworkJudge:
         if found is None or not settled(found.low, found.high):
             tally.undecided += 1
             tally.stuck = tally.stuck or word
-            return
+            return 0.0
         tally.digits = max(tally.digits, found.digits)
         tally.escalated += found.engine == BALL
         compared = self.rule.compare(found.low, found.high, wanted)
         low, high = compared.low[0], compared.high[0]
         if -inf < low < inf:  # where nothing can be wrong there is no margin
             margin = Extreme.of(1, (low, high), word)
-            known = tally.extremes.get(MARGIN)
-            tally.extremes[MARGIN] = margin if known is None else known.join(margin)
+            before = tally.extremes.get(MARGIN)
+            tally.extremes[MARGIN] = margin if before is None else before.join(margin)
         if compared.wrong[0]:
             tally.soft_mismatches += 1
             one = self._mismatch(word, raw, found, listed)
             tally.mismatch = first_of(tally.mismatch, one, self.subject.alphabet)
+        return float(low)
 
     def _mismatch(self, word: Word, raw: Any, found: OutputBounds, listed: bool) -> Mismatch:
         said = [self.rule.answer(low, high) for low, high in zip(found.low[0], found.high[0], strict=True)]

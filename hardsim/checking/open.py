@@ -321,11 +321,14 @@ def read_input(
         SourceError: if the formula or program is wrong, or an example is.
     """
     place = located(path)
-    if is_network_folder(place) or is_weights_name(place):
+    folder = is_network_folder(place) or is_weights_name(place)
+    if folder or place.endswith(SPEC):
         for option, value in (("--alphabet", alphabet), ("--props", props), ("--dialect", dialect)):
             if value is not None:
-                told = f"{path} is {KINDS['network']}: {option} is for what is written in a language"
+                what = KINDS["network"] if folder else "a specification of a network"
+                told = f"{path} is {what}: {option} is for formulas, programs and expressions"
                 raise InputError(told, f"Leave out {option}.")
+    if folder:
         return of_stored(read_folder(place), path)
     data = read_bytes(place, None if place.endswith(".json") else LARGEST_TEXT, others=example_names)
     if place.endswith(SPEC):
@@ -359,9 +362,9 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     if found.foreign is None:
         raise given.wrong_network(f"{path} is {KINDS[found.kind]}", KINDS["network"])
     sha256 = digest(f"{given.sha256} {found.sha256}".encode())
-    bare = replace(found.foreign, name=name, sha256=sha256)
-    foreign = given.deciding(bare)
     title = given.layout.title or found.title
+    bare = replace(found.foreign, name=name, sha256=sha256, title=title)
+    foreign = given.deciding(bare)
     described = (*found.described, ("network", path))
     found = replace(found, described=described, specification=given, bare=bare, foreign=foreign)
     return replace(found, name=name, sha256=sha256, alphabet=foreign.alphabet, text=text, title=title)

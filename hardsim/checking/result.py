@@ -17,9 +17,10 @@ from itertools import pairwise, takewhile
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from hardsim.lang.pretty import shortened
-from hardsim.lang.words import written_output, written_word
+from hardsim.lang.words import shown_word, written_output
 from hardsim.program.regimes import REGIMES
 from hardsim.records import (
+    EMPTY,
     NOTHING,
     Count,
     Digest,
@@ -158,7 +159,8 @@ class Mismatch(Record):
     @property
     def summary(self) -> str:
         """Which answers differ on which word."""
-        return f"{self.kind} on {word_summary(self.word)}: {answers_summary(self)}"
+        first = "" if self.shrunk_from is None else f" (shrunk from {plural(len(self.shrunk_from), 'symbol')})"
+        return f"{self.kind} on {word_summary(self.word)}{first}: {answers_summary(self)}"
 
     @property
     def refutes(self) -> bool:
@@ -355,6 +357,54 @@ class Growth(Record):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class LeastMargin(Record):
+    """The least margin of a network that others made, of all words judged."""
+
+    margin: Lower
+    """At most the least distance of a judged output from a wrong answer; negative: one is wrong."""
+    n: Annotated[Natural, "The length of the word; the shortest, if several have it."]
+    word: AnyWord
+    """The first word that may have it."""
+
+    @property
+    def summary(self) -> str:
+        """The margin, and where it is."""
+        return f"{short(self.margin)} at length {self.n:,}, on {word_summary(self.word)}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MarginTrend(Record):
+    """How the least margin of a network that others made falls with the length of the words tried: the power law
+    constant n^rate or the line constant + rate n, whichever has the smaller sum of squared errors of the margin. It is
+    fitted to the lengths from 1 on at which nothing is wrong. For people: an extrapolation, and no bound."""
+
+    law: Annotated[str, one_of("power", "line")]
+    constant: float
+    """The factor of the power law, or the line at 0."""
+    rate: float
+    """The exponent, to four decimals, or the slope of the line."""
+    from_n: Length
+    to_n: Length
+    level: Measured | None = None
+    """What it falls to at `at_n`: 0, or for a power law, which has no zero, a tenth of the least margin it was fitted
+    to. Null: it does not fall, or comes there within the lengths tried, or not in any length that is ever tried."""
+    at_n: Length | None = None
+    """Near which length, if it goes on so."""
+
+    @property
+    def summary(self) -> str:
+        """The law, and where it leads."""
+        size, sign = short(abs(self.rate)), "-" if self.rate < 0 else "+"
+        power = f"{short(self.constant)} n^{self.rate:.2f}"
+        law = power if self.law == "power" else f"{short(self.constant)} {sign} {size} n"
+        told = f"margin ~ {law} (fitted to lengths {self.from_n:,} to {self.to_n:,}; an extrapolation, not a bound)"
+        if self.at_n is None or self.level is None:
+            return told if self.rate < 0 else f"{told}: it does not fall"
+        down = f"falls to {short(self.level)}, a tenth of the least," if self.level else "reaches 0"
+        return f"{told}: {down} near n = {self.at_n:,} if it goes on so"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Mapped(Record):
     """A word and what it is mapped to."""
 
@@ -470,7 +520,7 @@ class CheckResult(Record):
     growth: tuple[Growth, ...] = ()
     """Fitted power laws."""
     partial: Partial = False
-    undecided_word: Word | None = None
+    undecided_word: AnyWord | None = None
     """The first word on which no answer of the network was reached."""
     proof: str | None = None
     """What the prover said of all words, or why it was not asked; None where nothing agrees."""
@@ -483,6 +533,9 @@ class CheckResult(Record):
     against: Against = None
     judged: tuple[JudgedLength, ...] = ()
     """What was found of a network that others made, length by length."""
+    trend: MarginTrend | None = None
+    """How its least margin falls with the length; null for anything else, and where less than three margins are known
+    that say nothing is wrong."""
 
     @property
     def summary(self) -> str:
@@ -499,6 +552,20 @@ class CheckResult(Record):
     def words(self) -> Natural:
         """Words tried."""
         return sum(length.words for length in self.lengths) + sum(length.words for length in self.judged)
+
+    @property
+    @written
+    def least_margin(self) -> LeastMargin | None:
+        """The least margin of a network that others made; null for anything else, and where none is known."""
+        known = [(one.margin, one.n, one.margin_word) for one in self.judged if one.margin is not None]
+        margin, n, word = min(known, key=lambda one: one[:2], default=(None, 0, None))
+        return None if margin is None or word is None else LeastMargin(margin, n, word)
+
+    @property
+    @written
+    def first_wrong(self) -> Natural | None:
+        """The least length at which a network that others made was found wrong; null: at none."""
+        return len(self.mismatch.word) if self.mismatch is not None and self.mismatch.direct else None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -755,7 +822,7 @@ def answer_text(answer: Answer, alphabet: Sequence[str]) -> str:
     """An answer for a table: accept or reject, or the output word; `undecided`, or `?` in a word, is what is left
     undecided."""
     if isinstance(answer, tuple):
-        return written_output(["?" if symbol is None else symbol for symbol in answer], alphabet) or "(empty)"
+        return written_output(["?" if symbol is None else symbol for symbol in answer], alphabet) or EMPTY
     return "undecided" if answer is None else "accept" if answer else "reject"
 
 
@@ -768,7 +835,7 @@ def judged_text(answer: Answer) -> str:
 
 def word_summary(word: Word) -> str:
     """A word in a summary: its beginning, if it is long."""
-    text = written_word(word, word)
+    text = shown_word(word, word)
     return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}... ({len(word):,} symbols)"
 
 

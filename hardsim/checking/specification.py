@@ -25,7 +25,7 @@ from hardsim.lang.valuations import listed, same_symbols, told_of
 from hardsim.lang.words import read_names
 from hardsim.network.dense import JudgedAt, Network, Readout, Token
 from hardsim.network.numbers import Mask
-from hardsim.reading.readout import hold_alphabet, hold_tokens, one_of, readout_of, reread
+from hardsim.reading.readout import hold_tokens, one_of, readout_of, reread
 
 SPEC = ".spec"
 _FOREIGN = "tokens", "input", "next", "assume"
@@ -144,9 +144,13 @@ class Specification:
         if "alphabet" in self.given:
             symbols = self.given["alphabet"]
         elif line is not None:
+            self._names(line, "symbol")  # for its errors
             symbols = self._each(line, network.tokens, "token")
-            hold_alphabet(symbols, network.tokens, self._at(line.body))
-        return reread(replace(network, readout=replace(base, alphabet=None)), alphabet=symbols)
+        try:
+            return reread(replace(network, readout=replace(base, alphabet=None)), alphabet=symbols)
+        except InputError as error:
+            place = lines["alphabet"] or lines["input"]
+            raise self._at(place.body)(error.message, error.hint) if place is not None else error from None
 
     def _readout(self, key: str, line: FileLine, network: Network, base: Readout) -> Readout:
         """A readout with what a line says."""

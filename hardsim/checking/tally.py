@@ -100,6 +100,8 @@ class Tally:
     mismatch: Mismatch | None = None
     stuck: Word | None = None
     violation: Violation | None = None
+    searched: tuple[Word, float] | None = None
+    """The word with the least margin of a search, and that; other lengths are searched from there."""
 
     @staticmethod
     def of(
@@ -169,6 +171,7 @@ class Tally:
         self.mismatch = first_of(self.mismatch, other.mismatch, order)
         self.stuck = self.stuck or other.stuck
         self.violation = self.violation or other.violation
+        self.searched = self.searched or other.searched
 
     @property
     def errors(self) -> dict[Place, Extreme]:

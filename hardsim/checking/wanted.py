@@ -45,6 +45,16 @@ class Wanted:
     numbers: NDArray[Any]
     """Fractions, where numbers are wanted; else 0."""
 
+    @staticmethod
+    def at(places: Sequence[Sequence[tuple[Judged, Sequence[Fraction]]]]) -> Wanted:
+        """Of what is wanted by word and place, of which most are the same."""
+        different = {id(one): one for row in places for one in row}
+        order = {key: number for number, key in enumerate(different)}
+        index = np.array([[order[id(one)] for one in row] for row in places], dtype=np.int64)
+        judged = np.array([one for one, _ in different.values()])
+        numbers = np.array([list(one) for _, one in different.values()], dtype=object)
+        return Wanted(judged[index], numbers[index])
+
     def of(self, words: Sequence[int]) -> Wanted:
         """That of some of the words."""
         return Wanted(self.judged[list(words)], self.numbers[list(words)])
@@ -80,6 +90,11 @@ class Rule:
         """What was wanted before: most places of most words want the same."""
         return {}
 
+    @cached_property
+    def _same(self) -> dict[int, tuple[Any, tuple[Judged, Sequence[Fraction]]]]:
+        """The same by the identity of what is asked, which is kept: most oracles say the very same objects again."""
+        return {}
+
     # ---- what is wanted ----
 
     def place(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
@@ -92,6 +107,15 @@ class Rule:
         Raises:
             InputError: if it is none of what can be wanted there.
         """
+        same = self._same.get(id(raw))
+        if same is not None:
+            return same[1]
+        found = self._remembered(raw)
+        if isinstance(raw, frozenset | bool | None) and len(self._same) < MOST_KNOWN:
+            self._same[id(raw)] = raw, found
+        return found
+
+    def _remembered(self, raw: Any) -> tuple[Judged, Sequence[Fraction]]:
         key: Any = (type(raw), frozenset((type(one), one) for one in raw) if isinstance(raw, Set) else raw)
         try:
             return self._known[key]
@@ -204,8 +228,8 @@ def unjudged(raw: Any) -> bool:
 
 
 def hold_positions(raw: Sequence[Any], word: Word, shortest: int = 1) -> None:
-    """Hold that a list by position has an entry for each symbol, and one more before them where words of length 0 are
-    judged.
+    """Hold that a list by position has an entry for each symbol, and where the empty word is judged too one before
+    them.
 
     Raises:
         InputError: otherwise.

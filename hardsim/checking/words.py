@@ -13,6 +13,7 @@ from random import Random
 from typing import TypeAlias
 
 from hardsim.errors import InputError
+from hardsim.lang.regex.automaton import Automaton
 from hardsim.lang.valuations import Alphabet, Valuations
 
 Word: TypeAlias = tuple[str, ...]
@@ -60,6 +61,24 @@ class AllWords(Collection[Word]):
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, tuple) and len(word) == self.n and all(symbol in self.alphabet for symbol in word)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageWords(Collection[Word]):
+    """Every word of length n of a regular language, `count` of them, made anew for each iteration and never stored."""
+
+    language: Automaton
+    n: int
+    count: int
+
+    def __iter__(self) -> Iterator[Word]:
+        return self.language.words(self.n) if self.n else iter([()])
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, tuple) and len(word) == self.n and (not word or self.language.accepts(word))
 
 
 def structured_words(alphabet: Sequence[str], n: int, limit: int | None = None) -> list[Word]:

@@ -122,7 +122,7 @@ class _Work:
             advice += "says why."
         elif result.engine == MPMATH:
             advice = f"mpmath encloses nothing: use --engine {AUTO}, the default."
-        elif not result.lengths:
+        elif not result.words:
             advice = "No word was tried: run it again."
         else:
             advice = f"Some words were not decided: use --engine {AUTO}, the default, or another --beta."

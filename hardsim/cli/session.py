@@ -38,7 +38,7 @@ from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
 from hardsim.files import STDOUT, Sink
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
-from hardsim.lang.words import written_word
+from hardsim.lang.words import shown_word
 from hardsim.report.numbers import plural
 from hardsim.report.outcome import Ending, Finished, Format, Outcome
 from hardsim.report.screen import Screen
@@ -390,7 +390,7 @@ class Session:
         self._keep(
             Outcome(
                 shown.input, shown.regime, ending, code, message, self._seconds(), shown.verdict, shown.reach,
-                word="" if shown.word is None else written_word(shown.word, shown.alphabet),
+                word="" if shown.word is None else shown_word(shown.word, shown.alphabet),
                 details="\n".join([_printed(shown.brief), *reasons]), file=is_file(shown.input),
             )
         )  # fmt: skip

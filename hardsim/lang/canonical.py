@@ -20,6 +20,7 @@ from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
 from hardsim.lang.lines import INDENT, WIDTH, Spelt, Style, printed, spaced
 from hardsim.lang.parse import mentions_propositions, parse_text
 from hardsim.lang.regex.parse import RegexLayout, RegexText, read_regex
+from hardsim.lang.spec.layout import OUTPUT, VALUE, SpecLayout, read_spec
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.trees import levels
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations, is_sets
@@ -32,6 +33,8 @@ _COMMENT_OR_SYMBOL = re.compile(r'"[^"\s]+"|//[^\n]*')
 _OBEYED_BLANK = re.compile("[\t\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
 """White space that a terminal obeys, which becomes a space in comments and in the value of `source:` too."""
 _WORDS = frozenset({"accept", "reject"})
+_TEXTS = frozenset({"source", "network", "program"})
+"""Keys whose value is kept as it is."""
 _Item: TypeAlias = tuple[int, int, Sequence[str]]
 """Where a part of a file begins and ends, and the lines that it is printed as."""
 
@@ -162,7 +165,7 @@ def _header(layout: Layout, line: FileLine, alphabet: Alphabet) -> list[str]:
         arrows = [word == "->" for word in [*words[1:], ""]]
         pairs = [" " * (arrow and k > 0) + word for k, (word, arrow) in enumerate(zip(words, arrows, strict=True))]
         return [" ".join([key, *(words if has_long_symbols(alphabet) else pairs)])]
-    if line.name == "source":
+    if line.name in _TEXTS:
         return [f"{key} {line.text}".rstrip()]
     return [" ".join([key, *words])]
 
@@ -204,7 +207,7 @@ def _beside_tree(layout: Layout) -> tuple[dict[str, str], list[str]]:
     text, rest, at = layout.source.text, "", 0
     for line in layout.headers:
         if line.name not in (*_WORDS, "map"):
-            said = _OBEYED_BLANK.sub(" ", line.text) if line.name == "source" else " ".join(line.text.split())
+            said = _OBEYED_BLANK.sub(" ", line.text) if line.name in _TEXTS else " ".join(line.text.split())
             values[line.name] = f"{values.get(line.name, '')}{said}\n"
         rest += text[at : line.at.start] + "\n"
         at = _line_end(text, line.at.start)
@@ -353,6 +356,30 @@ def canonical_crasp(data: bytes | str, name: str) -> Canonical:
     return _held(_whole(layout, file.alphabet, items), name, file.alphabet, same)
 
 
+def canonical_spec(data: bytes | str, name: str) -> Canonical:
+    """The canonical text of a `.spec` file: blanks alone change, since only its network may know what symbols there
+    are. Raises SourceError for what is wrong with its lines."""
+    layout = read_spec(data, name)
+
+    def named(one: SpecLayout) -> list[tuple[int, int, list[str]]]:
+        pairs = [(key, line) for key, lines in ((OUTPUT, one.outputs), (VALUE, one.values)) for line in lines]
+        text = one.source.text
+        return [
+            (text.rindex(key, 0, line.at.start), _line_end(text, line.at.start),
+             [" ".join([key, f"{line.name}:", *line.text.split()])])
+            for key, line in pairs
+        ]  # fmt: skip
+
+    def same(text: str) -> bool:
+        again = read_spec(text, name)
+        lines = [[own for _, _, own in sorted(named(one))] for one in (again, layout)]
+        return lines[0] == lines[1] and _beside_tree(again) == _beside_tree(layout)
+
+    declared = layout.header("alphabet")
+    alphabet = () if declared is None else read_alphabet(layout.source, declared.body)
+    return _held(_whole(layout, alphabet, named(layout)), name, alphabet, same)
+
+
 def _held(text: str, name: str, alphabet: Alphabet, same: Callable[[str], bool]) -> Canonical:
     """A text that says the same as its file. Raises InvariantError if it does not, or would not even be read."""
     try:
@@ -369,6 +396,7 @@ FORMATTERS: Mapping[str, Callable[[bytes | str, str], Canonical]] = {
     ".srasp": canonical_program,
     ".re": canonical_regex,
     ".cr": canonical_crasp,
+    ".spec": canonical_spec,
 }
 """What makes the canonical text of a file, by the suffix of its name: a language that is added registers here. Each
 takes the bytes and the name that errors cite, raises SourceError for what is wrong, and holds that the text which it

@@ -18,6 +18,7 @@ from hardsim.lang.valuations import (
     written_set,
 )
 from hardsim.lang.vocabulary import brief
+from hardsim.records import EMPTY
 from hardsim.visible import OBEYED
 
 LARGEST_ALPHABET = 10_000
@@ -139,6 +140,11 @@ def has_long_symbols(alphabet: Collection[str]) -> bool:
 def written_word(word: Iterable[str], alphabet: Sequence[str]) -> str:
     """A word as the user writes it."""
     return (" " if has_long_symbols(alphabet) and not is_sets(alphabet) else "").join(word)
+
+
+def shown_word(word: Sequence[str], alphabet: Sequence[str]) -> str:
+    """A word for a table or a message, where the empty one is told."""
+    return written_word(word, alphabet) if word else EMPTY
 
 
 def written_output(output: Sequence[str | int], alphabet: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ from hardsim.checking.result import (
 from hardsim.lang.pretty import shortened
 from hardsim.lang.words import written_word
 from hardsim.program.regimes import DEFAULT_REGIME, REGIMES
-from hardsim.report.network import print_judged
+from hardsim.report.network import print_judged, print_margins
 from hardsim.report.numbers import NOTHING, answer_text, count, output_text, plural, short, tried_text
 from hardsim.report.screen import GAP, Screen, columns
 from hardsim.visible import visible
@@ -65,6 +65,7 @@ def print_check(
     screen.facts([*titles(result), ("network", model_line(result.model))])
     print_shown(screen, result.shown, alphabet)
     lengths = result.lengths
+    print_margins(screen, result, alphabet)
     if tables and result.judged:
         print_judged(screen, result.judged, alphabet, all_lengths)
     if tables and lengths:
@@ -286,8 +287,9 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         screen.word(label, mismatch.word, alphabet)
         screen.line(f"  {answers(mismatch, alphabet, rounds=result.model.regime is not None)}")
         print_parting(screen, result.parting, mismatch, result.model.specified)
-        if result.violation is None:
-            screen.line(f"  {next_step(result, mismatch)}")
+        step = None if result.violation is not None else next_step(result, mismatch)
+        if step is not None:
+            screen.line(f"  {step}")
         if result.command is not None:
             screen.line("  More of this word:")
             screen.raw(result.command)
@@ -349,12 +351,13 @@ def next_arithmetic(engine: str, foreign: bool = False) -> str:
     )
 
 
-def next_step(result: CheckResult, mismatch: Mismatch) -> str:
-    """What a user can do about a mismatch."""
+def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
+    """What a user can do about a mismatch; None of the empty word, which `eval` does not take."""
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
     if mismatch.direct:
-        return "Next: `hardsim eval`, with the same --against, shows the outputs on this word."
+        told = "Next: `hardsim eval`, with the same --against, shows the outputs on this word."
+        return told if mismatch.word else None
     if result.against is not None and "hard/oracle" in mismatch.kind:
         return f"Next: what was compiled says something else than {result.against}: correct one of the two."
     if not mismatch.refutes and result.model.specified:

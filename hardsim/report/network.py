@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
+from rich.cells import cell_len
+
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.result import (
+    CheckResult,
     Evaluation,
     InputDigest,
     InputName,
@@ -21,27 +24,50 @@ from hardsim.checking.result import (
     plural,
     printed_lengths,
 )
-from hardsim.lang.words import written_word
+from hardsim.lang.words import shown_word
 from hardsim.network.dense import NetworkHead, NetworkLayer, Norm
 from hardsim.records import Natural, Positive, Record, one_of, short
 from hardsim.report.numbers import NOTHING, tried_text
 from hardsim.report.screen import Screen, columns
+from hardsim.visible import visible
 
 JUDGED_COLUMNS = columns("n", "words\njudged", "mismatches", "undecided", "least\nmargin", "=a word with it")
 OUTPUT_COLUMNS = columns("position", "<token", "<says", "<wanted", "<outputs")
 MOST_OUTPUTS = 8
 """Outputs of a place that a table shows."""
 OUTPUT_DIGITS = 6
+MARGINS_ROOM = 12
+"""Columns before the text of a fact."""
 RIGHT = {True: "as wanted", False: "WRONG", None: ""}
 
 
 # ---- check ----
 
 
+def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) -> None:
+    """The least margin of all with its word, the first wrong length, and how the margin falls with the length."""
+    least = result.least_margin
+    if least is not None:
+        told, word = f"the least is {short(least.margin)}, at length {least.n:,}", shown_word(least.word, alphabet)
+        line = f"{told}, on {word}"
+        if cell_len(visible(line)) + MARGINS_ROOM <= screen.width:
+            screen.facts([("margin", line)])
+        else:
+            screen.facts([("margin", f"{told}, on the word")])
+            screen.raw(word)
+    wrong = result.first_wrong
+    screen.facts(
+        [
+            ("wrong", None if wrong is None else f"the first wrong length found is {wrong:,}"),
+            ("trend", None if result.trend is None else result.trend.summary),
+        ]
+    )
+
+
 def print_judged(screen: Screen, lengths: Sequence[JudgedLength], alphabet: Sequence[str], every: bool) -> None:
-    """A row for each length, or some together."""
+    """A row for each length, or some together; one for what is read before every word."""
     rows = []
-    for span in printed_lengths(lengths[-1].n, every):
+    for span in (range(1), *printed_lengths(lengths[-1].n, every)):
         some = [length for length in lengths if length.n in span]
         if some:
             rows.append(_row(some, alphabet))
@@ -52,14 +78,14 @@ def _row(some: Sequence[JudgedLength], alphabet: Sequence[str]) -> list[str | No
     first, last = some[0], some[-1]
     known = [length for length in some if length.margin is not None]
     least = min(known, key=lambda length: length.margin or Fraction(0), default=None)
-    word = None if least is None or least.margin_word is None else written_word(least.margin_word, alphabet)
+    word = NOTHING if least is None or least.margin_word is None else shown_word(least.margin_word, alphabet)
     return [
         str(first.n) if len(some) == 1 else f"{first.n}-{last.n}",
         tried_text(sum(length.words for length in some), all(length.exhaustive for length in some)),
         count(sum(length.mismatches for length in some)),
         count(sum(length.undecided for length in some)),
         NOTHING if least is None else short(least.margin),
-        word or NOTHING,
+        word,
     ]
 
 
@@ -73,7 +99,7 @@ def print_outputs(screen: Screen, found: Sequence[Evaluation], alphabet: Sequenc
         said = "not decided" if not one.places else judged_text(one.soft)
         margin = f", margin {short(one.margin)}" if one.margin is not None else ""
         verdict = f", {RIGHT[one.right]}" if one.right is not None else ""
-        screen.raw(written_word(one.word, alphabet))
+        screen.raw(shown_word(one.word, alphabet))
         screen.line(f"  says {said}{verdict}{margin}")
         wished = any(place.wanted is not None for place in one.places)
         rows = [

@@ -137,7 +137,10 @@ class Screen:
                 self.line(f"{INDENT}{label:<{width}} {fact}", hang=len(INDENT) + width + 1)
 
     def word(self, what: str, word: Sequence[str], alphabet: Sequence[str]) -> None:
-        """A word, so that it can be copied."""
+        """A word, so that it can be copied; or that it is the empty one."""
+        if not word:
+            self.line(f"{what} is the empty word.")
+            return
         self.line(f"{what}, on a line of its own:")
         self.raw(written_word(word, alphabet))
 

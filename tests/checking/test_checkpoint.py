@@ -175,8 +175,8 @@ def test_a_file_of_another_version_is_refused(path: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "__version__", "9.9.9")
         refused(path, r"version of hardsim .* there, 9\.9\.9 here")
-    monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 6)
-    refused(path, "schema_version 5 there, 6 here")
+    monkeypatch.setattr(checkpoint, "SCHEMA_VERSION", 7)
+    refused(path, "schema_version 6 there, 7 here")
 
 
 def test_a_file_of_the_first_schema_is_refused_and_left_alone(tmp_path: Path) -> None:

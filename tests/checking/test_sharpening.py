@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from hardsim.checking.campaign import CheckOptions, Judge, Progress, check_subject, fit, judge, kind_of, words_of
+from hardsim.checking.campaign import CheckOptions, Judge, Progress, check_subject, judge, kind_of, words_of
 from hardsim.checking.engines import FloatEngine, HardRunner, SoftEngine, batches, hard_answers
 from hardsim.checking.evaluate import accepted_words
 from hardsim.checking.execution import LocalCrew
@@ -19,6 +19,7 @@ from hardsim.checking.result import CheckResult, Mismatch, Verdict, Violation, W
 from hardsim.checking.sharpening import Preparation, constant, packed, plan_length, prepare_words, unpacked
 from hardsim.checking.subject import Subject
 from hardsim.checking.tally import Extreme, Tally, first_of
+from hardsim.checking.trend import fit
 from hardsim.errors import InputError, Undecided
 from hardsim.hard.exact import ExactModel
 from hardsim.lang.arith import parse_arith

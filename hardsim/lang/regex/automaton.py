@@ -123,6 +123,7 @@ class Automaton:
     def __init__(self, letters: SymbolClasses, moves: Moves, accepting: frozenset[int]) -> None:
         self.letters, self.moves, self.accepting = letters, moves, accepting
         self._alive = [accepting]
+        self._known: dict[tuple[int, int], list[int]] = {}
 
     def __reduce__(self) -> tuple[type[Automaton], tuple[SymbolClasses, Moves, frozenset[int]]]:
         return Automaton, (self.letters, self.moves, self.accepting)
@@ -172,8 +173,11 @@ class Automaton:
 
     def _living(self, state: int, n: int) -> list[int]:
         """The letters from a state after which n more symbols can be accepted."""
-        alive = self._leading(n)
-        return [letter for letter, target in enumerate(self.moves[state]) if target in alive]
+        if (found := self._known.get((state, n))) is None:
+            alive = self._leading(n)
+            found = [letter for letter, target in enumerate(self.moves[state]) if target in alive]
+            self._known[state, n] = found
+        return found
 
     def _following(self, state: int, n: int) -> Iterator[tuple[str, int]]:
         """The symbols of these letters."""
@@ -195,6 +199,27 @@ class Automaton:
             if len(found) == count:
                 break
         return list(found)
+
+    def nearest_word(self, word: Word, n: int, rng: Random, order: Sequence[int] = ()) -> Word:
+        """A word of length n of the language, of which there must be one, made of another: its symbols are kept as far
+        as they lead to one, else the first letter of an `order` that does is taken, or any. Symbols that do not fit are
+        passed over where a later one does."""
+        numbers = {symbol: self.letters[symbol] for symbol in dict.fromkeys(word)}
+        state, found, place = 0, list[str](), 0
+        for left in reversed(range(n)):
+            living = self._living(state, left)
+            while len(word) - place > left + 1 and numbers[word[place]] not in living:
+                place += 1
+            symbol = word[place] if place < len(word) else None
+            place += 1
+            letter = -1 if symbol is None else numbers[symbol]
+            if symbol is None or letter not in living:
+                letter = next((one for one in order if one in living), -1)
+                letter = rng.choice(living) if letter < 0 else letter
+                symbol = self.letters.drawn(letter, rng)
+            found.append(symbol)
+            state = self.moves[state][letter]
+        return tuple(found)
 
     def _leading(self, n: int) -> frozenset[int]:
         """The states from which some word of exactly n symbols is accepted."""

@@ -58,6 +58,7 @@ class Asked:
 
     def _next(self, line: FileLine) -> Meaning:
         layout, outputs = self.layout, self.outputs
+        region = self._region(line)
         if self.decide == "value":
             told = "next: says which tokens may come next, and this network is judged by numbers"
             raise layout.error(line.at, told, "decide: above X or decide: argmax")
@@ -68,7 +69,7 @@ class Asked:
         if missing is not None:
             told = f"the network has no output {missing}, which may be what comes next"
             raise layout.error(line.at, told, f"outputs for {listed((*self.alphabet, END))}")
-        automaton = self._expression(line)
+        automaton = self._automaton(region)
         prefixes, empty = prefixes_of(automaton), self.before and self.at != "first"
         if not prefixes.accepting:
             raise layout.error(line.body, f"no word matches, so that {NOTHING}", "an expression that a word matches")
@@ -77,8 +78,8 @@ class Asked:
             raise layout.error(line.body, told, "an expression that a word matches")
         return Meaning(NextSymbols(automaton, self.at, END, empty), prefixes, 0 if empty else 1)
 
-    def _expression(self, line: FileLine) -> Automaton:
-        """The automaton of a regular expression between slashes."""
+    def _region(self, line: FileLine) -> Span:
+        """The place of a regular expression between slashes."""
         text, body = line.text, line.body
         if len(text) < 2 or not (text.startswith("/") and text.endswith("/")):
             hint = "a regular expression stands between slashes, and nothing after it"
@@ -86,6 +87,9 @@ class Asked:
         region = Span(body.start + 1, body.end - 1)
         if not self.layout.written(region).strip():
             raise self.layout.error(body, "nothing stands between the slashes", "", "the empty word is written ()")
+        return region
+
+    def _automaton(self, region: Span) -> Automaton:
         tokens = regex_tokens(self.layout, region, self.alphabet)
         return automaton_of(self.layout, read_expression(self.layout, tokens, region), self.alphabet)
 
@@ -115,11 +119,10 @@ class Asked:
             return None, None
         if not line.text.startswith("/"):
             return Holds(self._file(scope, formula_in(scope, line.body))), None
-        automaton = self._expression(line)
-        of = {"last": lambda one: one, "first": first_in, "each": extensions_of}
-        domain = of[self.at](automaton)
+        automaton = self._automaton(self._region(line))
+        domain = automaton if self.at == "last" else (first_in if self.at == "first" else extensions_of)(automaton)
         if domain.empty:
-            told = f"no word of one symbol or more has such a prefix, so that {NOTHING}"
+            told = "no place of any word is judged then"
             raise self.layout.error(line.body, told, "an expression that a word matches")
         return Matches(automaton), domain
 

@@ -191,7 +191,7 @@ Column: TypeAlias = Holds | Matches | Vector | Value
 @dataclass(frozen=True)
 class Lines(_Sent):
     """What lines say of outputs, each of its own: a name, or None for the only output (under argmax: the name of the
-    winner is what is said); where `assume` does not hold nothing is judged. `place` is what errors begin with."""
+    winner is what is said); where `assume` does not hold nothing is judged. `place` is the file that errors name."""
 
     at: JudgedAt
     decide: Decide
@@ -205,7 +205,10 @@ class Lines(_Sent):
     def many(self, words: Sequence[Word]) -> list[Any]:
         """Of words of one length."""
         rows, known = self._rows(words), dict[tuple[Any, ...], Any]()
-        found = [[self._raw(place, word, known) for place in row] for word, row in zip(words, rows, strict=True)]
+        found = [
+            [self._raw(said, word, place, known) for place, said in enumerate(row)]
+            for word, row in zip(words, rows, strict=True)
+        ]
         return found if self.at == "each" else [row[0] for row in found]
 
     def _rows(self, words: Sequence[Word]) -> list[list[tuple[Any, ...] | None]]:
@@ -223,19 +226,21 @@ class Lines(_Sent):
             for row in held
         ]
 
-    def _raw(self, said: tuple[Any, ...] | None, word: Word, known: dict[tuple[Any, ...], Any]) -> Any:
+    def _raw(self, said: tuple[Any, ...] | None, word: Word, place: int, known: dict[tuple[Any, ...], Any]) -> Any:
         if said is None:
             return None
         if said not in known:
-            known[said] = self._wanted(said, word)
+            position = {"first": 1, "last": len(word), "each": place + 1}[self.at]
+            where = f"{self.place}: on the word {written_word(word, tuple(dict.fromkeys(word)))}, position {position},"
+            known[said] = self._wanted(said, where)
         return known[said]
 
-    def _wanted(self, said: tuple[Any, ...], word: Word) -> Any:
+    def _wanted(self, said: tuple[Any, ...], where: str) -> Any:
         names = [name for name, _ in self.lines]
         if self.decide == "value" and None in said:
             which = names[said.index(None)] or "of the output"
-            told = f"on the word {_written(word)} the value {which} is a division by 0"
-            raise InputError(f"{self.place}: {told}", "With assume: words on which it has no value are not judged.")
+            hint = "With assume: places where it has no value are not judged."
+            raise InputError(f"{where} the value {which} is a division by 0", hint)
         if names == [None]:
             return str(said[0]) if self.decide == "argmax" else said[0]
         if self.decide != "argmax":
@@ -244,13 +249,8 @@ class Lines(_Sent):
         if len(holding) == 1:
             return holding[0]
         some = " and ".join(f"output {name}" for name in holding[:3]) + " ..." * (len(holding) > 3)
-        told = f"on the word {_written(word)} {f'{some} hold' if holding else 'no line output holds'}"
         hint = "Under argmax exactly one of them must hold wherever something is judged (assume: says where)."
-        raise InputError(f"{self.place}: {told}", hint)
-
-
-def _written(word: Word) -> str:
-    return written_word(word, tuple(dict.fromkeys(word)))
+        raise InputError(f"{where} {f'{some} hold' if holding else 'no line output holds'}", hint)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,312 @@
+"""The search for words on which a network is wrong, at lengths that have too many words to try them all.
+
+It goes where networks break: words of extreme shape, neighbours that differ in one symbol and in what is wanted, random
+words of the language, the worst words of other lengths made longer or shorter; and it climbs: the words with the least
+margins are changed (symbols, blocks repeated, moved, cut) batch after batch, and what has a smaller margin is changed
+again. Every word that is tried is judged by certified arithmetic like any other.
+
+One length is searched at a time, in whatever process, from what was found at the lengths of earlier waves alone: so the
+result depends on the seed, and not on how many processes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, permutations
+from random import Random
+from typing import Any, Protocol
+
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.tally import Tally
+from hardsim.checking.wanted import by_position, unjudged
+from hardsim.checking.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
+
+SEARCHED = 400
+"""Words of a length that are tried where nobody says how many."""
+BATCH = 40
+"""Words that are judged at a time, before the next are made of the worst."""
+PARENTS = 8
+"""The worst words that others are made of."""
+SEEDS = 12
+"""The worst words of other lengths that a search begins with."""
+STRUCTURED, PAIRS = 24, 4
+"""Words of simple shape, and pairs that differ in one symbol and in what is wanted, that it begins with."""
+RANDOM = 5
+"""One of so many words is random, whatever was found."""
+TRIES = 8
+"""How often a new word is looked for before the search is given up."""
+CHANGES = (1, 1, 1, 2, 3)
+"""How many changes are made to a word at once."""
+PERMUTED = 4
+"""Letters of an automaton of which every order of preference is tried."""
+
+Margin = float
+Found = tuple[Word, Margin]
+
+
+class Judging(Protocol):
+    """What judges words of one length: a tally of them, and the lower end of the margin of each."""
+
+    def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a search of a length begins with."""
+
+    budget: int
+    """Words to try."""
+    seed: int
+    worst: tuple[Word, ...] = ()
+    """Words of other lengths with small margins."""
+
+
+def waves(lengths: Sequence[int]) -> list[list[int]]:
+    """These lengths in waves: the longest, then those halfway between known ones, so that each is begun with the worst
+    words of lengths nearby."""
+    if not lengths:
+        return []
+    found, step = [[lengths[-1]]], 1
+    left = list(lengths[:-1])
+    while step < len(lengths):
+        step *= 2
+    while left:
+        step = max(1, step // 2)
+        wave = [n for place, n in enumerate(reversed(lengths)) if place % step == 0 and n in left]
+        if wave:
+            found.append(sorted(wave))
+            left = [n for n in left if n not in wave]
+    return found
+
+
+def nearest(n: int, known: Iterable[tuple[int, Found]]) -> tuple[Word, ...]:
+    """The words that a search of length n begins with: half are the worst of all lengths, half those of lengths
+    nearby."""
+    some = list(known)
+    worst = sorted(some, key=lambda one: (one[1][1], one[0]))
+    near = sorted(some, key=lambda one: (abs(one[0] - n), one[0]))
+    chosen = dict.fromkeys(word for _, (word, _) in [*near[: SEEDS // 2], *worst[:SEEDS]])
+    return tuple(islice(chosen, SEEDS))
+
+
+@dataclass
+class LengthSearch:
+    """The search of one length."""
+
+    subject: Foreign
+    judge: Judging
+    n: int
+    start: Start
+    tried: set[Word] = field(default_factory=set)
+    best: list[Found] = field(default_factory=list)
+    """The words with the least margins, worst first."""
+
+    def __post_init__(self) -> None:
+        self.rng = Random(f"{self.start.seed}/{self.n}/search")
+        self.alphabet = self.subject.alphabet
+        self.tally = Tally(self.n)
+
+    def run(self) -> Tally:
+        """All of it."""
+        special = self._special()
+        while len(self.tried) < self.start.budget:
+            size = min(BATCH, self.start.budget - len(self.tried))
+            batch = self._batch(special, size)
+            if not batch:
+                break
+            self._try(batch)
+        self.tally.searched = self.best[0] if self.best else ((), float("inf"))
+        return self.tally
+
+    def _try(self, batch: Sequence[Word]) -> None:
+        part, margins = self.judge.searched(batch)
+        self.tally.merge(part, self.alphabet)
+        found = sorted([*self.best, *zip(batch, margins, strict=True)], key=lambda one: one[1])
+        self.best = found[:PARENTS]
+
+    def _batch(self, special: Iterator[Word], size: int) -> list[Word]:
+        """New words that are judged, so many if they can be had."""
+        batch: dict[Word, None] = {}
+        for _ in range(TRIES * size):
+            word = next(special, None) or self._made()
+            if word not in self.tried:
+                self.tried.add(word)
+                batch[word] = None
+            if len(batch) == size:
+                break
+        return self._judged(list(batch))
+
+    def _judged(self, words: list[Word]) -> list[Word]:
+        """Those of which something is wanted."""
+        if self.subject.domain is not None or not words:
+            return words
+        raws = self.subject.oracles(words) or []
+        kept = [word for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
+        self.tried.difference_update(set(words) - set(kept))
+        return kept
+
+    # ---- where it begins ----
+
+    def _special(self) -> Iterator[Word]:
+        """Words that are worth trying before anything is known of their margins."""
+        yield from (word for word, _ in self.subject.examples if len(word) == self.n and self._fits(word))
+        yield from (self.fitted(word) for word in self.start.worst)
+        yield from self._extreme()
+        yield from (self.fitted(word) for word in structured_words(self.alphabet, self.n, STRUCTURED))
+        yield from self._pairs()
+        yield from self._random(max(1, self.start.budget // RANDOM))
+
+    def _fits(self, word: Word) -> bool:
+        return self.subject.domain is None or self.fitted(word) == word
+
+    def _extreme(self) -> Iterator[Word]:
+        """Of a regular language the words that take the first letter they can, in some orders of preference."""
+        domain = self.subject.domain
+        if domain is None:
+            return
+        letters = range(len(domain.letters.firsts))
+        orders = permutations(letters) if len(letters) <= PERMUTED else ((letter,) for letter in letters)
+        for order in orders:
+            yield domain.nearest_word((), self.n, self.rng, order)
+
+    def _random(self, count: int) -> Iterator[Word]:
+        domain = self.subject.domain
+        if domain is not None:
+            yield from domain.samples(self.n, count, self.rng)
+        else:
+            yield from sample_words(self.alphabet, self.n, count, self.start.seed)
+
+    def _pairs(self) -> Iterator[Word]:
+        """Words that differ in one symbol and in what is wanted at the end."""
+        some = list(self._random(2 * PAIRS))
+        answers = dict[Word, Any]()
+
+        def wanted(word: Word) -> Any:
+            if word not in answers:
+                raw = (self.subject.oracles([word]) or [None])[0]
+                answers[word] = raw[-1] if by_position(raw) else raw
+            return answers[word]
+
+        if not some:
+            return
+        reference = wanted(some[0])
+        pairs = boundary_pairs(some, self.alphabet, lambda word: wanted(word) == reference, self.rng, PAIRS)
+        yield from (word for pair in pairs for word in pair if self._fits(word))
+
+    # ---- how it goes on ----
+
+    def _made(self) -> Word:
+        """A word made of those with the least margins, or a random one."""
+        rng = self.rng
+        if not self.best or rng.randrange(RANDOM) == 0:
+            return self.fitted(drawn(self.alphabet, self.n, rng))
+        place = min(int(rng.expovariate(0.5)), len(self.best) - 1)
+        word: Sequence[str] = self.best[place][0]
+        for _ in range(rng.choice(CHANGES)):
+            word = rng.choice(OPERATIONS)(self, word) or word
+        return self.fitted(tuple(word))
+
+    def fitted(self, word: Word) -> Word:
+        """A word of this length made of another one: cut or repeated, and of a regular language changed where it would
+        leave it."""
+        n, rng = self.n, self.rng
+        if len(word) > n:
+            start = rng.choice((0, len(word) - n, rng.randint(0, len(word) - n)))
+            word = word[start : start + n]
+        elif len(word) < n:
+            word = _stretched(word or drawn(self.alphabet, 1, rng), n, rng)
+        domain = self.subject.domain
+        return word if domain is None else domain.nearest_word(word, n, rng)
+
+    def another(self) -> Word:
+        """Another of the worst words."""
+        return self.rng.choice(self.best)[0]
+
+
+def _stretched(word: Word, n: int, rng: Random) -> Word:
+    """A longer word: factors are repeated, one of them often or many once."""
+    size = rng.randint(1, len(word))
+    start = rng.randint(0, len(word) - size)
+    block = word[start : start + size]
+    more = n - len(word)
+    times = more // size
+    longer = word[: start + size] + block * times + word[start + size :]
+    rest = n - len(longer)
+    at = rng.randint(0, len(longer))
+    return longer[:at] + longer[max(0, at - rest) : at] + longer[at:] if at >= rest else longer + longer[:rest]
+
+
+# ---- changes, each of a word of the search's length; what they make may be of another ----
+
+
+def _block(word: Sequence[str], rng: Random) -> tuple[int, int]:
+    """The ends of a block, short ones as often as long ones."""
+    size = min(len(word), 2 ** rng.randint(0, len(word).bit_length()))
+    size = rng.randint(1, size)
+    start = rng.randint(0, len(word) - size)
+    return start, start + size
+
+
+def _symbol(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    return changed_once(tuple(word), search.alphabet, search.rng)
+
+
+def _constant(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    start, end = _block(word, search.rng)
+    return (*word[:start], *(search.rng.choice(search.alphabet),) * (end - start), *word[end:])
+
+
+def _repeated(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    """A block written over what follows it, once or as often as fits."""
+    rng = search.rng
+    start, end = _block(word, rng)
+    times = rng.choice((1, 1, len(word)))
+    return (*word[:end], *(tuple(word[start:end]) * times)[: len(word) - end], *word[2 * end - start :])[: len(word)]
+
+
+def _inserted(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    """A block said twice; as much is cut at one end."""
+    start, end = _block(word, search.rng)
+    longer = (*word[:end], *word[start:end], *word[end:])
+    return longer[: len(word)] if search.rng.random() < 0.5 else longer[-len(word) :]
+
+
+def _moved(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    start, end = _block(word, search.rng)
+    rest = (*word[:start], *word[end:])
+    at = search.rng.randint(0, len(rest))
+    return (*rest[:at], *word[start:end], *rest[at:])
+
+
+def _cut(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    """A block left out; what is missing is repeated somewhere."""
+    start, end = _block(word, search.rng)
+    return (*word[:start], *word[end:])
+
+
+def _exchanged(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    """Two symbols, one for the other: counts stay."""
+    one, other = (search.rng.randrange(len(word)) for _ in range(2))
+    found = list(word)
+    found[one], found[other] = found[other], found[one]
+    return found
+
+
+def _gathered(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    """A block with equal symbols side by side, or turned round: counts stay."""
+    start, end = _block(word, search.rng)
+    block = list(word[start:end])
+    changed = search.rng.choice((sorted(block), sorted(block, reverse=True), block[::-1]))
+    return (*word[:start], *changed, *word[end:])
+
+
+def _crossed(search: LengthSearch, word: Sequence[str]) -> Sequence[str]:
+    """The beginning of this and the end of another one."""
+    at = search.rng.randint(0, len(word))
+    return (*word[:at], *search.another()[at:])
+
+
+OPERATIONS: tuple[Callable[[LengthSearch, Sequence[str]], Sequence[str]], ...] = (
+    _symbol, _symbol, _constant, _repeated, _inserted, _moved, _cut, _exchanged, _gathered, _crossed,
+)  # fmt: skip

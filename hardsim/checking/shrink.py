@@ -1,0 +1,112 @@
+"""Words on which a network is wrong, made shorter and simpler until nothing that is tried is wrong any more.
+
+A word is simpler than another if it is shorter, or as long and earlier in the order of the alphabet. Blocks are left
+out, the longest first, then symbols are replaced by earlier ones; whatever certainly is wrong is where it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+
+from hardsim.checking.foreign import Foreign, NetworkJudge
+from hardsim.checking.result import Mismatch, Word
+from hardsim.checking.tally import first_of
+from hardsim.checking.wanted import unjudged
+from hardsim.lang.valuations import Numbering
+
+MOST = 20_000
+"""Words that are tried."""
+BATCH = 64
+"""Words that are judged at a time."""
+REPAIRED = 3
+"""How often a word that left its language is led back into it, in different ways."""
+
+
+def shrunk(subject: Foreign, found: Mismatch, dps: int | None = None) -> Mismatch:
+    """The simplest mismatch that is reached from one that was found, itself if there is none."""
+    search = _Shrinking(subject, dps)
+    simple = search.run(found)
+    return found if simple.word == found.word else replace(simple, shrunk_from=found.word)
+
+
+class _Shrinking:
+    """The words that were tried, and the simplest mismatch."""
+
+    def __init__(self, subject: Foreign, dps: int | None) -> None:
+        self.subject, self.judge = subject, NetworkJudge(subject, dps)
+        self.tried: set[Word] = set()
+        self.rng = Random(0)
+        self.rank = Numbering(subject.alphabet)
+
+    def run(self, found: Mismatch) -> Mismatch:
+        """Go on from a mismatch while something simpler is found."""
+        while len(self.tried) < MOST:
+            better = self._better(found)
+            if better is None:
+                break
+            found = better
+        return found
+
+    def _better(self, found: Mismatch) -> Mismatch | None:
+        """A simpler mismatch: the first that is found, by blocks of one length or one kind of replacement."""
+        word, batch = found.word, list[Word]()
+        for other in self._simpler(word):
+            if other in self.tried or not self._before(other, word):
+                continue
+            self.tried.add(other)
+            if batch and (len(other) != len(batch[0]) or len(batch) == BATCH):
+                if better := self._wrong(batch):
+                    return better
+                batch = []
+            batch.append(other)
+        return self._wrong(batch)
+
+    def _before(self, one: Word, other: Word) -> bool:
+        def key(word: Word) -> tuple[int, list[int]]:
+            return len(word), [self.rank[symbol] for symbol in word]
+
+        return len(one) >= self.subject.shortest and key(one) < key(other)
+
+    def _wrong(self, words: Sequence[Word]) -> Mismatch | None:
+        """The simplest of some words of one length that is wrong."""
+        judged = words
+        if self.subject.domain is None and words:
+            raws = self.subject.oracles(words) or []
+            judged = [word for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
+        if not judged:
+            return None
+        tally, _ = self.judge.searched(judged)
+        return first_of(None, tally.mismatch, self.subject.alphabet)
+
+    def _simpler(self, word: Word) -> Iterator[Word]:
+        """Words that may be simpler, the shortest first."""
+        n, size = len(word), len(word) - self.subject.shortest
+        while size >= 1:
+            for start in range(n - size, -1, -max(1, size // 2)):
+                yield from self._fitted((*word[:start], *word[start + size :]))
+            size = size // 2 if size > 4 else size - 1
+        if n * n <= 2 * BATCH**2:
+            pairs = ((one, other) for one in range(n) for other in range(one))
+            for one, other in pairs:
+                yield from self._fitted((*word[:other], *word[other + 1 : one], *word[one + 1 :]))
+        first = self.subject.alphabet[0]
+        yield from self._fitted((first,) * n)
+        size = n // 2
+        while size >= 1:
+            for start in range(0, n - size + 1, size):
+                yield from self._fitted((*word[:start], *(first,) * size, *word[start + size :]))
+            size //= 2
+        for place, symbol in enumerate(word):
+            for number in range(self.rank[symbol]):
+                yield from self._fitted((*word[:place], self.subject.alphabet[number], *word[place + 1 :]))
+
+    def _fitted(self, word: Word) -> Iterator[Word]:
+        """The word, if something may be wanted of it; else words of its length nearby of which something is."""
+        domain = self.subject.domain
+        if domain is None:
+            yield word
+        elif self.subject.possible(len(word)):
+            for _ in range(REPAIRED):
+                yield domain.nearest_word(word, len(word), self.rng)

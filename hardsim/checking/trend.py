@@ -1,0 +1,111 @@
+"""How numbers grow or fall with the length of words, as laws that are fitted to them: for people, not for proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from math import e, log
+from typing import TypeAlias
+
+from hardsim.checking.options import LARGEST_LENGTH
+from hardsim.checking.result import Growth, JudgedLength, LengthResult, MarginTrend
+
+Points: TypeAlias = Sequence[tuple[int, Fraction]]
+FEWEST = 3
+"""Lengths to which a law of two parameters is fitted."""
+SAME = 1e-20
+"""The part of the squares of all margins by less than which two sums of squared errors differ by rounding alone: a
+margin has 12 digits."""
+
+
+def growth(lengths: Sequence[LengthResult]) -> tuple[Growth, ...]:
+    """Power laws fitted to gap(n), X(n) and 1/tau(n) where there are three lengths or more."""
+    return fitted(
+        {
+            "gap": [(x.n, x.score_gap) for x in lengths if x.score_gap and x.layers],
+            "size": [(x.n, x.size) for x in lengths if x.size],
+            "1/tau": [(x.n, 1 / x.theorem) for x in lengths if x.theorem and x.score_gap],
+        }
+    )
+
+
+def fitted(series: Mapping[str, Points]) -> tuple[Growth, ...]:
+    """The power laws of series of three values or more; a law whose factor is beyond float64 is left out."""
+    found: list[Growth] = []
+    for what, points in series.items():
+        if len(points) >= FEWEST:
+            with suppress(OverflowError):
+                found.append(fit(what, points))
+    return tuple(found)
+
+
+def fit(what: str, points: Points) -> Growth:
+    """The power law of some points."""
+    factor, exponent = power_law(points)
+    return Growth(what, round(exponent, 4), factor, points[0][0], points[-1][0])
+
+
+def power_law(points: Points) -> tuple[float, float]:
+    """Factor and exponent, by least squares of log value against log n."""
+    logs = [log(value.numerator) - log(value.denominator) for _, value in points]
+    constant, slope = line([log(n) for n, _ in points], logs)
+    return e**constant, slope
+
+
+def line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+    """Constant and slope of the line through some points, of which two are at different places, by least squares."""
+    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
+    spread = sum((a - x) ** 2 for a in xs)
+    slope = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / spread
+    return y - slope * x, slope
+
+
+def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
+    """How the least margin falls with the length: the line or the power law that is nearer to the margins of the
+    lengths from 1 on at which it is known and nothing is wrong; None where these are less than three, or the law is
+    beyond float64."""
+    points = [(x.n, x.margin) for x in lengths if x.n and x.margin is not None and x.margin > 0]
+    if len(points) < FEWEST:
+        return None
+    with suppress(OverflowError, ValueError):  # a factor too large, or too small to have a logarithm
+        ns, values = [n for n, _ in points], [float(value) for _, value in points]
+        power, straight = power_law(points), line(ns, values)
+        off_power = _squares([power[0] * n ** power[1] for n in ns], values)
+        off_line = _squares([straight[0] + straight[1] * n for n in ns], values)
+        nearer = off_line + SAME * sum(value**2 for value in values) < off_power
+        constant, rate = straight if nearer else (power[0], round(power[1], 4) + 0.0)
+        level = Fraction(0) if nearer else min(value for _, value in points) / 10
+        at_n = _met(constant, rate, level)
+        beyond = at_n is not None and at_n > lengths[-1].n
+        return MarginTrend(
+            law="line" if nearer else "power",
+            constant=_brief(constant),
+            rate=_brief(rate),
+            from_n=ns[0],
+            to_n=ns[-1],
+            level=level if beyond else None,
+            at_n=at_n if beyond else None,
+        )
+    return None
+
+
+def _squares(found: Sequence[float], values: Sequence[float]) -> float:
+    return sum((one - value) ** 2 for one, value in zip(found, values, strict=True))
+
+
+def _met(constant: float, rate: float, level: Fraction) -> int | None:
+    """The length at which a line comes down to the level 0, or a power law to one above it; None where it does not
+    fall, or not to there in LARGEST_LENGTH symbols."""
+    if rate >= 0:
+        return None
+    if not level:
+        found = -constant / rate
+        return round(found) if found <= LARGEST_LENGTH else None
+    found = (log(level.numerator) - log(level.denominator) - log(constant)) / rate
+    return round(e**found) if found <= log(LARGEST_LENGTH) else None
+
+
+def _brief(value: float) -> float:
+    """Six digits, which do not depend on how a machine rounds."""
+    return float(f"{value:.6g}")
