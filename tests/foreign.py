@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,12 @@ def mean_of_a(
         outputs=more.pop("outputs", ("share",)),
         readout=readout,
     )
+
+
+def falling(start: Fraction, by: Fraction, rows: int) -> Network:
+    """Over a and b: the only output is `start` less `by` for each symbol of the word, and more by the share of a's."""
+    table = exact([[0, -by * (row + 1)] for row in range(rows)])
+    return replace(mean_of_a(start, rows), positions=table)
 
 
 def model_of(network: Network, name: str = "net") -> Model:

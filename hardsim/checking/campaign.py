@@ -507,8 +507,7 @@ class _Campaign:
         if isinstance(self.subject, Foreign):
             found = {n: tally for n, tally in self.tallies.items() if tally.words}
             if self.subject.domain is not None:
-                counts = zip(range(1, max(found, default=1)), self.subject.domain.counts(), strict=False)
-                found |= {n: Tally(n) for n, possible in counts if not possible}
+                found |= {n: Tally(n) for n in range(1, max(found, default=1)) if not self.subject.possible(n)}
             for _, tally in sorted(found.items()):
                 yield judged_length(self.subject, tally, self.options.engine)
 
@@ -550,6 +549,7 @@ class _Campaign:
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         found: list[Told] = [*lengths, *judged]
         least = subject.shortest if isinstance(subject, Foreign) else 1
+        some = some or (isinstance(subject, Foreign) and subject.domain is not None)
         verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least)
         reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
         return CheckResult(
@@ -575,7 +575,7 @@ class _Campaign:
             undecided_word=stuck,
             against=subject.against,
             judged=judged,
-            trend=margin_trend(judged),
+            trend=margin_trend([one for one in judged if options.words is not None or one.n <= options.max_n]),
         )
 
     def _violation(self, tally: Tally) -> Violation | None:
@@ -928,10 +928,8 @@ def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: i
     known = zip(lengths, count(least), strict=False)
     whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
     parts: list[str] = []
-    if whole:
-        parts.append(
-            f"all {sum(length.words for length in lengths[:whole]):,} {noun}s up to length {lengths[whole - 1].n}"
-        )
+    if total := sum(length.words for length in lengths[:whole]):
+        parts.append(f"all {total:,} {noun}s up to length {least + whole - 1}")
     rest = lengths[whole:]
     if rest:
         possible = sum(length.possible for length in rest)

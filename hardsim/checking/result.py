@@ -379,6 +379,7 @@ class MarginTrend(Record):
     fitted to the lengths from 1 on at which nothing is wrong. For people: an extrapolation, and no bound."""
 
     law: Annotated[str, one_of("power", "line")]
+    """Which of the two."""
     constant: float
     """The factor of the power law, or the line at 0."""
     rate: float

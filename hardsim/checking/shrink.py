@@ -1,7 +1,8 @@
 """Words on which a network is wrong, made shorter and simpler until nothing that is tried is wrong any more.
 
 A word is simpler than another if it is shorter, or as long and earlier in the order of the alphabet. Blocks are left
-out, the longest first, then symbols are replaced by earlier ones; whatever certainly is wrong is where it goes on.
+out, the longest first, then symbols are replaced by earlier ones and exchanged; whatever certainly is wrong is where it
+goes on.
 """
 
 from __future__ import annotations
@@ -53,9 +54,8 @@ class _Shrinking:
         """A simpler mismatch: the first that is found, by blocks of one length or one kind of replacement."""
         word, batch = found.word, list[Word]()
         for other in self._simpler(word):
-            if other in self.tried or not self._before(other, word):
+            if other in self.tried or other in batch or not self._before(other, word):
                 continue
-            self.tried.add(other)
             if batch and (len(other) != len(batch[0]) or len(batch) == BATCH):
                 if better := self._wrong(batch):
                     return better
@@ -71,6 +71,7 @@ class _Shrinking:
 
     def _wrong(self, words: Sequence[Word]) -> Mismatch | None:
         """The simplest of some words of one length that is wrong."""
+        self.tried.update(words)
         judged = words
         if self.subject.domain is None and words:
             raws = self.subject.oracles(words) or []
@@ -101,6 +102,11 @@ class _Shrinking:
         for place, symbol in enumerate(word):
             for number in range(self.rank[symbol]):
                 yield from self._fitted((*word[:place], self.subject.alphabet[number], *word[place + 1 :]))
+        if n * n <= 2 * BATCH**2:
+            swaps = ((one, other) for one in range(n) for other in range(one + 1, n))
+            for one, other in swaps:
+                between = word[one + 1 : other]
+                yield from self._fitted((*word[:one], word[other], *between, word[one], *word[other + 1 :]))
 
     def _fitted(self, word: Word) -> Iterator[Word]:
         """The word, if something may be wanted of it; else words of its length nearby of which something is."""

@@ -68,9 +68,11 @@ def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
     points = [(x.n, x.margin) for x in lengths if x.n and x.margin is not None and x.margin > 0]
     if len(points) < FEWEST:
         return None
-    with suppress(OverflowError, ValueError):  # a factor too large, or too small to have a logarithm
+    with suppress(OverflowError):
         ns, values = [n for n, _ in points], [float(value) for _, value in points]
         power, straight = power_law(points), line(ns, values)
+        if not power[0]:
+            return None
         off_power = _squares([power[0] * n ** power[1] for n in ns], values)
         off_line = _squares([straight[0] + straight[1] * n for n in ns], values)
         nearer = off_line + SAME * sum(value**2 for value in values) < off_power

@@ -230,8 +230,7 @@ def _cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> C
     def upto(n: int) -> int:
         return count_requested(subject, replace(options, max_n=n))
 
-    easy = EASY if options.engine in (AUTO, FLOAT64) else EASY // ALONE
-    if upto(max_n) * positions(max_n) * times <= easy:
+    if _easy(subject, options, upto(max_n) * positions(max_n) * times):
         return None
     if _quick(subject, max_n, run, upto(max_n) * times):
         return None
@@ -259,6 +258,13 @@ def _cost(subject: Target, options: CheckOptions, run: Run, times: int = 1) -> C
     return Cost(tuple(brackets), max_n)
 
 
+def _easy(subject: Target, options: CheckOptions, symbols: int) -> bool:
+    """Whether so many symbols cannot take long: those of a network that others made are as slow as it is large."""
+    factor = 1 if options.engine in (AUTO, FLOAT64) else ALONE
+    large = isinstance(subject, Foreign) and symbols * subject.facts.parameters * factor > campaign.QUICK_PRODUCTS
+    return symbols * factor <= EASY and not large
+
+
 def _quick(subject: Target, max_n: int, run: Run, words: int) -> bool:
     """Whether so many words cannot take long, as few of some length show: what a length takes once, and each of its
     words, grow with the square of the length at most."""
@@ -282,7 +288,13 @@ def _line(sizes: Sequence[float], seconds: Sequence[float]) -> Callable[[float],
 
 
 def _some_words(subject: Target, n: int, most: int = 1) -> list[Word]:
+    """Words of length n; of a network of which something is wanted on some words alone, such words, of the longest
+    length up to n that has any."""
     rng = Random(n)
+    if isinstance(subject, Foreign) and subject.domain is not None:
+        wanted = (subject.domain.samples(m, most, rng) for m in range(n, 0, -1))
+        if words := next(filter(None, wanted), None):
+            return words
     return list(dict.fromkeys(tuple(rng.choice(subject.alphabet) for _ in range(n)) for _ in range(most)))
 
 

@@ -182,7 +182,7 @@ def test_a_file_of_another_version_is_refused(path: Path, monkeypatch: pytest.Mo
 def test_a_file_of_the_first_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text('{"format": "hardsim-checkpoint", "schema_version": 1, "runs": {}}\n', encoding="ascii")
-    refused(path, "is of another request: schema_version 1 there, 5 here")
+    refused(path, "is of another request: schema_version 1 there, 6 here")
 
 
 def test_a_damaged_file_is_refused_wherever_it_ends(path: Path) -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from hardsim.checking.campaign import CheckOptions, check_subject, wrong_on
+from hardsim.checking.result import CheckResult, Mismatch, Verdict
+from hardsim.checking.subject import Target
 from tests.cli.conftest import Cli, interrupt, written
 from tests.foreign import hooked_folder
 
@@ -61,6 +66,62 @@ def test_the_json_of_a_check_meets_the_schema(hardsim: Cli, net: Path, more: Pat
     assert two["margin"] == pytest.approx(-1 / 1024, abs=1e-12)
 
 
+def test_a_report_says_how_the_margin_falls(hardsim: Cli, net: Path, most: Path) -> None:
+    """Of odd n the least margin is 1/(2n) less 1/1024, of even n it is 1/1024."""
+    hardsim("check", net, "--against", most, "--max-n", "6").clean(
+        "margin the least is 0.000977, at length", "trend margin ~", "(fitted to lengths 1 to 6; an extrapolation, not"
+    )
+    result = hardsim("check", net, "--against", most, "--max-n", "6", "--json", "-").result
+    assert result["least_margin"]["margin"] == pytest.approx(1 / 1024, abs=1e-12)
+    assert (result["trend"]["from_n"], result["trend"]["to_n"], result["first_wrong"]) == (1, 6, None)
+
+
+@pytest.mark.parametrize(
+    ("found", "reach", "word"),
+    [
+        (Mismatch((), True, None, False, direct=True), "it is wrong on the empty word", "(empty)"),
+        (
+            Mismatch(("a", "b"), True, None, False, direct=True, shrunk_from=("a",) * 9),
+            "it is wrong on a word of length 2, shrunk from a word of 9 symbols, the shortest found",
+            "ab",
+        ),
+    ],
+)
+def test_formats_tell_the_empty_word_and_what_was_shrunk(
+    hardsim: Cli, net: Path, most: Path, monkeypatch: pytest.MonkeyPatch, found: Mismatch, reach: str, word: str
+) -> None:
+    def wrong(subject: Target, options: CheckOptions, *_: object) -> CheckResult:
+        result = check_subject(subject, replace(options, max_n=1))
+        return replace(result, verdict=Verdict.REFUTED, reach=wrong_on(found, ()), mismatch=found)
+
+    monkeypatch.setattr("hardsim.cli.check.check_with_proof", wrong)
+    command = ("check", net, "--against", most)
+    told = "The shortest mismatching word is the empty word." if not found.word else "a line of its own: ab"
+    hardsim(*command, "-q").exits(1, reach, told)
+    junit = ElementTree.fromstring(hardsim(*command, "--format", "junit").exits(1).out)
+    facts = {one.get("name"): one.get("value") for one in junit.iter("property")}
+    assert (facts["reach"], facts["word"]) == (reach, word)
+    (failure,) = junit.iter("failure")
+    assert failure.get("message") == f"REFUTED: {reach}"
+    assert told in " ".join(str(failure.text).split())
+    (line,) = hardsim(*command, "--format", "github").exits(1).out.splitlines()
+    assert told in " ".join(line.replace("%3A", ":").replace("%0A", " ").split())
+    (result,) = json.loads(hardsim(*command, "--format", "sarif").exits(1).out)["runs"][0]["results"]
+    assert (result["ruleId"], result["properties"]["word"], result["properties"]["reach"]) == ("mismatch", word, reach)
+    assert told in " ".join(result["message"]["text"].split())
+
+
+def test_a_stronger_verdict_is_advised_where_words_were_judged(
+    hardsim: Cli, net: Path, most: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsure(subject: Target, options: CheckOptions, *_: object) -> CheckResult:
+        return replace(check_subject(subject, replace(options, max_n=1)), verdict=Verdict.UNDECIDED)
+
+    monkeypatch.setattr("hardsim.cli.check.check_with_proof", unsure)
+    found = hardsim("check", net, "--against", most, "--require", "certified").exits(3)
+    found.says("Some words were not decided")
+
+
 def test_without_a_specification_nothing_is_judged(hardsim: Cli, net: Path) -> None:
     for command in ("check", "prove"):
         hardsim(command, net).refused("nothing says what it should compute", "--against FILE", "`hardsim heads`")
@@ -69,7 +130,7 @@ def test_without_a_specification_nothing_is_judged(hardsim: Cli, net: Path) -> N
 def test_prove_says_that_it_has_no_proof_and_how_far_words_reach(
     hardsim: Cli, net: Path, most: Path, more: Path
 ) -> None:
-    found = hardsim("prove", net, "--against", most).exits(3, "CERTIFIED", "and 73 of 6,144 words of lengths 11 to 12")
+    found = hardsim("prove", net, "--against", most).exits(3, "CERTIFIED", "and 800 of 6,144 words of lengths 11 to 12")
     found.says("there is no proof for networks that others made yet, so that words alone are certified")
     hardsim("prove", net, "--against", more).exits(1, "REFUTED")
     hardsim("prove", most, "--against", most).refused("was compiled here: a proof is about what was compiled")

@@ -7,6 +7,8 @@ import re
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,9 @@ import pytest
 
 from hardsim.checking.bound import BoundOptions, bound_subject
 from hardsim.checking.campaign import CheckOptions, Progress, count_requested
-from hardsim.checking.open import read_input
+from hardsim.checking.execution import Shard
+from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.open import of_network, read_input
 from hardsim.checking.subject import ModelOptions, Subject
 from hardsim.cli import estimate
 from hardsim.cli.estimate import (
@@ -30,7 +34,9 @@ from hardsim.cli.estimate import (
     check_cost,
     duration,
 )
+from hardsim.lang.regex.parse import parse_regex
 from tests.cli.conftest import Cli
+from tests.foreign import mean_of_a
 from tests.mistakes import raised
 
 FORMULAS = Path(__file__).parents[2] / "formulas"
@@ -131,6 +137,60 @@ def test_models_programs_and_bound_reports_are_timed(monkeypatch: pytest.MonkeyP
         for found in (check_cost(subject, options), bound_cost(bound_subject(subject), options, BoundOptions())):
             assert found is not None
             assert found.seconds() == pytest.approx(wanted)
+
+
+ROOM = 400
+
+
+def foreign(expression: str | None = None) -> Foreign:
+    """A network that others made, the share of a's; wanted above 0 of all words, or of those of an expression."""
+    made = of_network(mean_of_a(Fraction(1)), "net", "0" * 64, "by hand").foreign
+    assert made is not None
+    if expression is None:
+        return judging(made, lambda word: True, "a function")
+    domain = parse_regex(f"alphabet: a b\n{expression}\n", "<language>").automaton
+    return replace(judging(made, lambda word: domain.accepts(word) or None, "a function"), domain=domain)
+
+
+@pytest.mark.parametrize("expression", [None, "(ab)*"])
+def test_networks_that_others_made_are_timed_on_words_that_are_judged(
+    monkeypatch: pytest.MonkeyPatch, expression: str | None
+) -> None:
+    """By a clock that a word moves by 3 seconds if something is wanted of it: at length 64 no random word is."""
+    subject, options = foreign(expression), CheckOptions(max_n=ROOM, exhaustive=0, samples=400)
+    now, seen = 0.0, set[tuple[str, ...]]()
+
+    def judge(*_: object) -> Callable[[Shard], None]:
+        def run(shard: Shard) -> None:
+            nonlocal now
+            seen.update(shard.words)
+            now += 3 * sum(subject.oracles([word]) == [True] for word in shard.words)
+
+        return run
+
+    monkeypatch.setattr("hardsim.checking.campaign.network_judge", judge)
+    monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: now)
+    found, wanted = check_cost(subject, options), count_requested(subject, options)
+    assert found is not None
+    assert (found.words, found.max_n) == (wanted, ROOM)
+    assert found.seconds() == pytest.approx(3 * wanted)
+    assert seen
+
+
+def test_words_of_a_language_stand_for_those_of_a_length_that_has_none() -> None:
+    odd = estimate._some_words(foreign("(ab)*"), 9, 5)
+    assert odd == [tuple("abababab")]
+    # Where it has none so short, words are random ones.
+    assert {len(word) for word in estimate._some_words(foreign("(ab){8}"), 9, 5)} == {9}
+
+
+def test_a_large_network_is_timed_on_fewer_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, options = foreign(), CheckOptions(max_n=6)
+    words = count_requested(subject, options)
+    assert estimate._easy(subject, options, 6 * words)
+    monkeypatch.setattr("hardsim.checking.campaign.QUICK_PRODUCTS", 6 * words * subject.facts.parameters - 1)
+    assert not estimate._easy(subject, options, 6 * words)
+    assert estimate._easy(since(), options, 6 * words)  # what was compiled is small
 
 
 def test_the_search_for_temperatures_makes_few_words_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,275 @@
+"""What is said of the margins of networks that others made: the margins of those here are known by construction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from hardsim.api import Model
+from hardsim.checking.campaign import CheckOptions, check_subject, judge, shortest, words_tried
+from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.open import of_network
+from hardsim.checking.options import LARGEST_LENGTH
+from hardsim.checking.result import CheckResult, JudgedLength, LeastMargin, MarginTrend, Mismatch, Verdict
+from hardsim.checking.trend import margin_trend
+from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.regex.parse import parse_regex
+from hardsim.network.dense import Network
+from tests.foreign import falling, mean_of_a, model_of
+from tests.subjects import known
+
+PART = Fraction(1, 10**9)
+
+
+def judged(n: int, margin: Fraction | int | None, **other: Any) -> JudgedLength:
+    """All words over two symbols of a length, of which a^n has the least margin."""
+    value = None if margin is None else Fraction(margin)
+    word = None if value is None else ("a",) * n
+    found = JudgedLength(
+        n=n, words=2**n, unjudged=0, possible=2**n, exhaustive=True, mismatches=0, undecided=0, digits=15,
+        margin=value, margin_word=word,
+    )  # fmt: skip
+    return replace(found, **other)
+
+
+def some_a(word: tuple[str, ...]) -> bool | None:
+    """Whether there is an a, where there is one."""
+    return True if "a" in word else None
+
+
+def trend_of(model: Model, wanted: Callable[..., Any], max_n: int = 8) -> MarginTrend:
+    """How the margin of a network falls, as a check finds it."""
+    return known(model.check(against=wanted, max_n=max_n).trend)
+
+
+# ---- the law ----
+
+
+def test_a_margin_of_one_over_n_is_a_power_law() -> None:
+    """The share of a's, wanted above 0: a word with one a has the least, which is 1/n exactly."""
+    found = trend_of(model_of(mean_of_a(Fraction(0))), some_a)
+    assert (found.law, found.rate, found.from_n, found.to_n) == ("power", -1, 1, 8)
+    assert found.constant == pytest.approx(1, rel=1e-5)
+    # A tenth of the least, 1/8, is reached where 1/n = 1/80.
+    assert abs(known(found.level) - Fraction(1, 80)) < PART
+    assert found.at_n == 80
+    assert found.summary == (
+        "margin ~ 1 n^-1.00 (fitted to lengths 1 to 8; an extrapolation, not a bound): falls to 0.0125, a tenth of the "
+        "least, near n = 80 if it goes on so"
+    )
+
+
+def test_a_margin_that_falls_by_an_eighth_is_a_line() -> None:
+    """10 - n/8 and the share of a's, wanted above 0: b^n has the least, 10 - n/8 exactly."""
+    found = trend_of(model_of(falling(Fraction(10), Fraction(1, 8), 8)), lambda word: True)
+    assert (found.law, found.level, found.at_n) == ("line", Fraction(0), 80)
+    assert found.constant == pytest.approx(10, rel=1e-5)
+    assert found.rate == pytest.approx(-1 / 8, rel=1e-5)
+    assert found.summary == (
+        "margin ~ 10 - 0.125 n (fitted to lengths 1 to 8; an extrapolation, not a bound): reaches 0 near n = 80 if it "
+        "goes on so"
+    )
+
+
+def test_margins_that_stay_are_a_power_law_that_does_not_fall() -> None:
+    """The share of a's less 1/2 on words of b alone: -1/2, wrong above 0, at every length; both laws are the same."""
+    wanted = trend_of(model_of(mean_of_a(Fraction(-1, 2))), lambda word: None if "a" in word else False)
+    assert (wanted.law, wanted.rate, wanted.level, wanted.at_n) == ("power", 0, None, None)
+    assert wanted.constant == pytest.approx(1 / 2, rel=1e-5)
+    assert wanted.summary.endswith("an extrapolation, not a bound): it does not fall")
+
+
+def test_what_is_wrong_is_not_fitted_and_where_a_line_ended_is_not_told() -> None:
+    """1 - n/8 is 0 at length 8, and not above 0 from there on."""
+    result = model_of(falling(Fraction(1), Fraction(1, 8), 10)).check(against=lambda word: True, max_n=10)
+    found = known(result.trend)
+    assert (found.law, found.from_n, found.to_n, found.level, found.at_n) == ("line", 1, 7, None, None)
+    assert result.first_wrong == 8
+    assert result.least_margin == LeastMargin(known(result.least_margin).margin, 10, ("b",) * 10)
+    assert abs(known(result.least_margin).margin - (1 - Fraction(10, 8))) < PART
+
+
+@pytest.mark.parametrize(
+    "margins",
+    [
+        [1, Fraction(1, 2)],
+        [1, Fraction(1, 2), None],
+        [1, Fraction(1, 2), 0],
+        [1, Fraction(1, 2), -1],
+        [10**400, 10**399, 10**398],
+        [Fraction(1, 10**400), Fraction(1, 10**399), Fraction(1, 10**398)],
+    ],
+)
+def test_fewer_than_three_margins_or_numbers_beyond_float64_have_no_law(margins: list[Any]) -> None:
+    assert margin_trend([judged(n, margin) for n, margin in enumerate(margins, start=1)]) is None
+
+
+def test_the_empty_word_is_no_length_of_a_law() -> None:
+    margins = [judged(0, 1000), *(judged(n, Fraction(1, n)) for n in (1, 2, 4))]
+    found = known(margin_trend(margins))
+    assert (found.law, found.rate, found.from_n, found.to_n, found.at_n) == ("power", -1, 1, 4, 40)
+    assert margin_trend(margins[:3]) is None
+
+
+def test_a_length_that_nobody_tries_is_not_told() -> None:
+    """On the line 1 - n/10^6 a margin of 0 is far beyond the longest words that can be asked for."""
+    slow = known(margin_trend([judged(n, 1 - Fraction(n, 10**6)) for n in range(1, 5)]))
+    assert (slow.law, slow.level, slow.at_n) == ("line", None, None)
+    assert slow.rate < 0
+    almost = known(margin_trend([judged(n, 1 - Fraction(n, LARGEST_LENGTH)) for n in range(1, 5)]))
+    assert almost.at_n == LARGEST_LENGTH
+    # The exponent -1/100 leads to a tenth at 4 times 10^100.
+    power = known(margin_trend([judged(4**n, Fraction(2 ** (100 - n), 2**100), words=1) for n in range(1, 5)]))
+    assert (power.law, power.rate) == ("power", -0.5)
+    assert power.at_n == 4**4 * 100
+    flat = known(margin_trend([judged(n, Fraction(n**-0.01)) for n in range(1, 5)]))
+    assert (flat.law, flat.rate, flat.at_n) == ("power", -0.01, None)
+
+
+# ---- the least margin ----
+
+
+def test_the_least_margin_is_that_of_the_shortest_length_that_has_it() -> None:
+    result = model_of(mean_of_a(Fraction(0))).check(against=some_a, max_n=4)
+    assert result.first_wrong is None
+    least = known(result.least_margin)
+    assert (least.n, sorted(least.word)) == (4, ["a", "b", "b", "b"])
+    assert Fraction(1, 4) - PART < least.margin <= Fraction(1, 4)
+    lengths = (judged(0, 3), judged(1, None), judged(2, 2), judged(3, 2))
+    assert replace(result, judged=lengths).least_margin == LeastMargin(Fraction(2), 2, ("a", "a"))
+    assert replace(result, judged=lengths[:2]).least_margin == LeastMargin(Fraction(3), 0, ())
+    assert replace(result, judged=lengths[1:2]).least_margin is None
+
+
+def test_the_trend_is_of_all_lengths_of_given_words_and_of_no_pinned_one() -> None:
+    model = model_of(mean_of_a(Fraction(0)))
+    given = model.check(against=some_a, words=["a", "ab", "a" + "b" * 19])
+    assert (known(given.trend).from_n, known(given.trend).to_n, known(given.trend).at_n) == (1, 20, 200)
+
+
+# ---- words of a language ----
+
+
+def language(expression: str) -> Automaton:
+    return parse_regex(f"alphabet: a b\n{expression}\n", "<language>").automaton
+
+
+def held(network: Network, domain: Automaton, **other: Any) -> Foreign:
+    """A network of which it is wanted that outputs on the words of a language are above 0."""
+    foreign = known(of_network(network, "net", "0" * 64, "by hand").foreign)
+    subject = judging(foreign, lambda word: True if domain.accepts(word) else None, "a language")
+    return replace(subject, domain=domain, **other)
+
+
+def test_words_of_a_language_are_counted_along_it() -> None:
+    even = language("((a|b)(a|b))*")
+    of_language = held(mean_of_a(Fraction(0)), even)
+    for n in (5, 3, 1, 2, 4):
+        words = [word for word in product("ab", repeat=n) if even.accepts(word)]
+        assert of_language.possible(n) == len(words)
+        assert replace(of_language, domain=None).possible(n) == 2**n
+    assert of_language.possible(0) == replace(of_language, domain=None).possible(0) == 1
+
+
+def test_all_words_of_a_language_are_all_words() -> None:
+    """One a and b's: n words of length n, of which the share of a's is 1/n."""
+    found = check_subject(held(mean_of_a(Fraction(0)), language("b*ab*")), CheckOptions(max_n=6))
+    assert [(one.n, one.words, one.possible, one.exhaustive) for one in found.judged] == [
+        (n, n, n, True) for n in range(1, 7)
+    ]
+    assert found.reach.startswith("held against a language: all 21 judged words up to length 6, in float64")
+
+
+def test_some_words_of_a_language_are_not_all() -> None:
+    subject = held(mean_of_a(Fraction(0)), language("b*ab*"))
+    words = (("a",), ("a", "b"), ("b", "a"), ("b", "b"), ("a", "b", "b"))
+    found = check_subject(subject, CheckOptions(words=words))
+    assert [(one.words, one.unjudged, one.exhaustive) for one in found.judged] == [
+        (1, 0, True),
+        (2, 1, True),
+        (1, 0, False),
+    ]
+    assert "all 3 judged words up to length 2 and 1 of 3 judged words of length 3, " in found.reach
+
+
+def test_lengths_without_words_leave_nothing_out() -> None:
+    """Of the words of even length that are tried the second is wrong: all shorter ones are those of length 2."""
+    subject = held(falling(Fraction(7, 2), Fraction(1), 8), language("(bb)*"))
+    words = tuple(tuple("b" * n) for n in (2, 4))
+    found = check_subject(subject, CheckOptions(words=words))
+    assert [(one.n, one.possible, one.words, one.exhaustive) for one in found.judged] == [
+        (1, 0, 0, True),
+        (2, 1, 1, True),
+        (3, 0, 0, True),
+        (4, 1, 1, True),
+    ]
+    assert found.reach.endswith("wrong on a word of length 4, the shortest: all shorter words were tried")
+    right = check_subject(replace(subject, network=mean_of_a(Fraction(1))), CheckOptions(words=words))
+    assert "all 2 judged words up to length 4, " in right.reach
+
+
+# ---- the empty word ----
+
+
+def wrong(word: str, first: str | None = None) -> Mismatch:
+    """A mismatch, of what was shrunk from another word."""
+    source = None if first is None else tuple(first)
+    return Mismatch(tuple(word), True, None, False, direct=True, shrunk_from=source)
+
+
+def test_the_empty_word_is_counted_where_it_is_judged() -> None:
+    lengths = [judged(n, 1) for n in range(3)]
+    assert words_tried(lengths, 2, least=0) == "all 7 words up to length 2"
+    assert words_tried(lengths[1:], 2) == "all 6 words up to length 2"
+    # Without it nothing is known to be whole.
+    assert words_tried(lengths[1:], 2, least=0) == "6 of 6 words of lengths 1 to 2"
+    assert judge(lengths, None, None, "ball", judged=True, max_n=2, least=0) == (
+        Verdict.CERTIFIED,
+        "all 7 judged words up to length 2, in ball arithmetic",
+    )
+
+
+def test_a_word_is_the_shortest_if_the_empty_one_was_tried_too() -> None:
+    lengths = [judged(n, 1) for n in range(3)]
+    assert shortest(lengths, 2, 0) == shortest(lengths[1:], 2) == "the shortest: all shorter words were tried"
+    assert shortest(lengths[1:], 2, 0) == "the shortest found"
+    assert shortest([replace(lengths[0], undecided=1), *lengths[1:]], 2, 0) == "the shortest found"
+
+
+@pytest.mark.parametrize(
+    ("mismatch", "reach"),
+    [
+        (wrong(""), "it is wrong on the empty word"),
+        (wrong("", "ab"), "it is wrong on the empty word"),
+        (wrong("ab"), "it is wrong on a word of length 2, the shortest: all shorter words were tried"),
+        (
+            wrong("abab", "abababa"),
+            "it is wrong on a word of length 4, shrunk from a word of 7 symbols, the shortest found",
+        ),
+        (
+            wrong("abab", "baba"),
+            "it is wrong on a word of length 4, shrunk from another of as many symbols, the shortest found",
+        ),
+    ],
+)
+def test_the_reach_says_what_a_word_was_shrunk_from(mismatch: Mismatch, reach: str) -> None:
+    lengths = [judged(0, 1), judged(1, 1), judged(2, -1, exhaustive=False)]
+    assert judge(lengths, mismatch, None, "ball", max_n=8, least=0) == (Verdict.REFUTED, reach)
+
+
+def test_summaries_tell_the_empty_word() -> None:
+    assert wrong("").summary == "soft/oracle on (empty): wanted accept, the network says reject"
+    assert wrong("ab", "abababa").summary.startswith("soft/oracle on ab (shrunk from 7 symbols): ")
+    assert LeastMargin(Fraction(1, 8), 0, ()).summary == "0.125 at length 0, on (empty)"
+
+
+def test_a_notebook_shows_the_least_margin_and_where_it_goes() -> None:
+    found: CheckResult = model_of(mean_of_a(Fraction(0))).check(against=some_a, max_n=4)
+    page = found._repr_html_()
+    assert "<summary>0.25 at length 4, on " in page
+    assert "<summary>margin ~ 1 n^-1.00 (fitted to lengths 1 to 4; an extrapolation, not a bound): falls" in page

@@ -1,0 +1,128 @@
+"""Reports of checks of networks that others made, from results built by hand, in text and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from hardsim.checking.result import CheckResult, JudgedLength, MarginTrend, Mismatch, ModelFacts, Verdict
+from hardsim.report.check import Listing, print_check, print_verdict
+from hardsim.report.screen import Screen
+from tests.documents import valid
+from tests.report.screens import printed
+
+ALPHABET = ("a", "b")
+LONG = ("a",) * 90
+
+
+def judged(n: int, margin: str | None, word: tuple[str, ...] | None = None) -> JudgedLength:
+    """All words of a length; by default a^n has the least margin."""
+    found = None if margin is None else Fraction(margin)
+    told = None if found is None else ("a",) * n if word is None else word
+    return JudgedLength(n, 2**n, 0, 2**n, True, 0, 0, 15, found, told)
+
+
+LENGTHS = (judged(0, "1/2"), judged(1, "1/4"), judged(2, None))
+TREND = MarginTrend("line", 10.0, -0.125, 1, 8, Fraction(0), 80)
+RIGHT = CheckResult(
+    input="net", sha256="0" * 64, kind="network", formula=None, title=None, model=ModelFacts(1, 1, 2, 5, "1"),
+    engine="auto", seed=0, max_n=8, exhaustive_limit=1024, samples=None, lengths=(), verdict=Verdict.CERTIFIED,
+    reach="all 7 words up to length 2", mismatch=None, against="D2.spec", judged=LENGTHS, trend=TREND,
+)  # fmt: skip
+EMPTY_WRONG = replace(
+    RIGHT, verdict=Verdict.REFUTED, reach="it is wrong on the empty word",
+    mismatch=Mismatch((), ("{a}",), None, ("{b}",), direct=True),
+)  # fmt: skip
+
+
+def lines_of(result: CheckResult, every: bool = False) -> list[str]:
+    """A block, line by line, blanks as one."""
+    return [" ".join(line.split()) for line in printed(print_check, result, ALPHABET, True, every).splitlines()]
+
+
+def test_the_block_says_the_least_margin_and_where_it_goes() -> None:
+    lines = lines_of(RIGHT)
+    assert "margin the least is 0.25, at length 1, on a" in lines
+    told = (
+        "trend margin ~ 10 - 0.125 n (fitted to lengths 1 to 8; an extrapolation, not a bound): reaches 0 near n = 80"
+    )
+    assert f" {told} if it goes on so " in " ".join(lines)
+    assert not any(line.startswith("wrong ") for line in lines)
+    found = valid(RIGHT)
+    assert found["least_margin"] == {"margin": 0.25, "n": 1, "word": ["a"]}
+    assert found["trend"] == {
+        "law": "line", "constant": 10, "rate": -0.125, "from_n": 1, "to_n": 8, "level": 0, "at_n": 80,
+    }  # fmt: skip
+    assert found["first_wrong"] is None
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_the_row_of_length_0_shows_the_empty_word(every: bool) -> None:
+    lines = lines_of(RIGHT, every)
+    assert lines[lines.index("0 all 1 0 0 0.5 (empty)") :][:3] == [
+        "0 all 1 0 0 0.5 (empty)",
+        "1 all 2 0 0 0.25 a",
+        "2 all 4 0 0 – –",
+    ]
+    alone = lines_of(replace(RIGHT, judged=LENGTHS[:1]), every)
+    assert alone[-2:] == ["0 all 1 0 0 0.5 (empty)", ""]
+    assert "margin the least is 0.5, at length 0, on (empty)" in alone
+    assert valid(RIGHT)["judged"][0]["margin_word"] == []
+
+
+def test_a_long_word_of_the_least_margin_stands_alone() -> None:
+    long = replace(RIGHT, judged=(judged(90, "1/4"),))
+    lines = lines_of(long)
+    start = lines.index("margin the least is 0.25, at length 90, on the word")
+    assert lines[start + 1] == "".join(LONG)
+
+
+def test_nothing_is_said_of_margins_where_none_is_known() -> None:
+    lines = lines_of(replace(RIGHT, judged=LENGTHS[2:], trend=None))
+    assert not any(line.startswith(("margin ", "trend ", "wrong ")) for line in lines)
+
+
+def test_a_mismatch_on_the_empty_word_is_told_as_one() -> None:
+    lines = lines_of(EMPTY_WRONG)
+    assert lines[:4] == [
+        "REFUTED net",
+        "it is wrong on the empty word",
+        "The shortest mismatching word is the empty word.",
+        "wanted: {a}; the network says: {b}",
+    ]
+    assert "wrong the first wrong length found is 0" in lines
+    assert not any("hardsim eval" in line for line in lines)
+    assert EMPTY_WRONG.summary == "REFUTED net: it is wrong on the empty word: (empty)"
+    found = valid(EMPTY_WRONG)
+    assert (found["first_wrong"], found["mismatch"]["word"]) == (0, [])
+
+
+def test_mpmath_is_told_to_certify_the_empty_word_too() -> None:
+    seen = replace(EMPTY_WRONG, engine="mpmath", verdict=Verdict.OBSERVED)
+    assert "--engine ball certifies it" in " ".join(printed(print_verdict, seen, ALPHABET).split())
+
+
+def test_an_undecided_empty_word_is_told_as_one() -> None:
+    stuck = replace(RIGHT, verdict=Verdict.UNDECIDED, undecided_word=())
+    assert "The first of these words is the empty word." in lines_of(stuck)
+    assert valid(stuck)["undecided_word"] == []
+
+
+def test_json_has_the_word_that_was_found_first() -> None:
+    shrunk = Mismatch(("a", "b"), True, None, False, direct=True, shrunk_from=LONG)
+    found = valid(replace(EMPTY_WRONG, mismatch=shrunk))
+    assert (found["first_wrong"], found["mismatch"]["word"]) == (2, ["a", "b"])
+    assert found["mismatch"]["shrunk_from"] == ["a"] * 90
+
+
+def test_a_listing_tells_a_failure_on_the_empty_word() -> None:
+    def both(screen: Screen) -> None:
+        listing = Listing(screen, ["net", "other"])
+        listing.add(EMPTY_WRONG, ALPHABET)
+        listing.add(replace(RIGHT, input="other"), ALPHABET)
+
+    text = printed(both)
+    assert "The shortest mismatching word is the empty word." in text
+    assert text.splitlines()[-1].split() == ["CERTIFIED", "other", "7", "–", "–"]
