@@ -33,18 +33,16 @@ WHOLE = 12
 MOST = 4096
 FEW = 10
 """Words of each length that a change is first tried on."""
-POOL = 20_000
-"""Words of the length where the network is first wrong, of which only a few are to be wrong."""
+POOL, PART = 20_000, 1000
+"""Words of the length where the network is first wrong, of which only a few are to be wrong; so many are asked first."""
 WRONG = 3
 """How many of these are wrong at most."""
-SPREAD = 20_000
+SPREAD = 10_000
 """Words of all lengths of which the share of wrong ones is told."""
-PART = 20
-"""One of so many words of the pool is asked first."""
 MANY = 1000
 """Words of each length up to SHORTEST that are too many to try all."""
-DOUBLINGS, HALVINGS = 12, 20
-ATTEMPTS = 60
+DOUBLINGS, HALVINGS = 12, 16
+ATTEMPTS = 15
 CELLS = 2**17
 ROOM = 1.02
 """How much larger a change is than the smallest that makes a word of simple shape wrong."""
@@ -123,7 +121,7 @@ class Pool:
     def of(cls, subject: Foreign, words: Iterable[Word]) -> Pool:
         """The judged ones among some words."""
         pairs: list[tuple[Word, Any]] = []
-        for n, group in groupby(sorted(words, key=len), len):
+        for _, group in groupby(sorted(words, key=len), len):
             some = list(group)
             raws = (raw[-1] if by_position(raw) else raw for raw in subject.oracles(some) or [])
             pairs += [(word, raw) for word, raw in zip(some, raws, strict=True) if not unjudged(raw)]
@@ -260,8 +258,8 @@ def drawn_change(network: Network, kind: str, rng: Random) -> Change:
 
 @dataclass(frozen=True)
 class Fault:
-    """A faulty network, with a `word` on which it is wrong. `wrong` of `pool` random words of its length are wrong, and of
-    those of all lengths from SHORTEST on the share `rarity`."""
+    """A faulty network, with a `word` on which it is wrong. `wrong` of `pool` random words of its length are wrong, and
+    of those of all lengths from SHORTEST on the share `rarity`."""
 
     case: str
     change: Change
@@ -283,17 +281,19 @@ class Planter:
         assert longest is not None
         self.lengths = range(SHORTEST, longest + 1)
         self.samplers = [Sampler(self.subject, each) for each in ("letters", "words")]
-        self.rng = np.random.default_rng([seed, *case.name.encode()])
+        self.seed = [seed, *case.name.encode()]
         self.few = Pool.of(self.subject, self.drawn(FEW, self.lengths))
         self.spread = Pool.of(self.subject, self.drawn(SPREAD // len(self.lengths), self.lengths))
         self.short = Pool.of(self.subject, self._short())
+        self._parts: dict[int, Pool] = {}
         self._pools: dict[int, Pool] = {}
 
     def drawn(self, count: int, lengths: Iterable[int]) -> Iterator[Word]:
         """About so many random words of each length, half of each way."""
         for n in lengths:
+            rng = np.random.default_rng([*self.seed, n, count])
             for sampler in self.samplers:
-                yield from sampler.words(n, (count + 1) // 2, self.rng)
+                yield from sampler.words(n, (count + 1) // 2, rng)
 
     def _short(self) -> Iterator[Word]:
         """All short words, or many."""
@@ -305,8 +305,14 @@ class Planter:
             else:
                 yield from self.drawn(MANY, [n])
 
+    def part(self, n: int) -> Pool:
+        """Some random words of length n."""
+        if n not in self._parts:
+            self._parts[n] = Pool.of(self.subject, self.drawn(PART, [n]))
+        return self._parts[n]
+
     def pool(self, n: int) -> Pool:
-        """Many random words of length n."""
+        """Many."""
         if n not in self._pools:
             self._pools = {n: Pool.of(self.subject, self.drawn(POOL, [n]))}  # one at a time is kept
         return self._pools[n]
@@ -328,9 +334,9 @@ class Planter:
         if size is None or self._wrong(change, size, self.short):
             return None
         n = len(self.few.words[int(self._margins(change, size, self.few).argmin())])
-        pool = self.pool(n)
-        for part in (pool.some(np.arange(0, len(pool), PART)), pool):  # most changes fail on a part already
-            size = self._rare(change, size, part) or 0.0
+        for draw in (self.part, self.pool):  # most changes fail on the smaller one already
+            pool = draw(n)
+            size = self._rare(change, size, pool) or 0.0
             if not size:
                 return None
         wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
@@ -359,10 +365,10 @@ class Planter:
         if size is None:
             return None
         size *= ROOM
-        wrong = any(self._wrong(change, size, pool) for pool in (self.few, self.spread)) or self._wrong(
-            change, size, self.pool(n)
-        )
-        return None if wrong or not self._wrong(change, size, alone) else (alone, size, 0)
+        right = (lambda: self.few), (lambda: self.part(n)), (lambda: self.spread), (lambda: self.pool(n))
+        if any(self._wrong(change, size, pool()) for pool in right) or not self._wrong(change, size, alone):
+            return None
+        return alone, size, 0
 
     def _first(self, change: Change, pool: Pool) -> float | None:
         """About the smallest size of the change at which some word is wrong."""
@@ -374,7 +380,7 @@ class Planter:
         else:
             return None
         low, high = size / 2, size
-        for _ in range(HALVINGS // 3):
+        for _ in range(HALVINGS // 4):
             size = (low + high) / 2
             low, high = (low, size) if self._wrong(change, size, pool) else (size, high)
         return high

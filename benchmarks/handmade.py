@@ -4,8 +4,8 @@ positions have room for."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.open import of_network
-from hardsim.lang.regex.automaton import Automaton, Word
-from hardsim.lang.regex.parse import parse_regex
+from hardsim.checking.result import Word
+from hardsim.checking.specification import read_specification
 from hardsim.network.dense import Activation, Mlp, Network, NetworkHead, NetworkLayer, Readout, ScoreScale, Token
 from hardsim.network.numbers import Mask
 
@@ -59,89 +59,25 @@ class Case:
         return None
 
 
-# ---- what is wanted ----
-
-
-@dataclass(frozen=True)
-class Majority:
-    """Whether a word has more 1s than 0s."""
-
-    def __call__(self, word: Word) -> bool:
-        return 2 * word.count("1") > len(word)
-
-
-@dataclass(frozen=True)
-class Member:
-    """Whether a word is in a regular language."""
-
-    automaton: Automaton
-
-    def __call__(self, word: Word) -> bool:
-        return self.automaton.accepts(word)
-
-
-def language(alphabet: str, expression: str) -> Automaton:
-    """The automaton of a regular expression over symbols that are separated by spaces."""
-    return parse_regex(f"alphabet: {alphabet}\n{expression}\n").automaton
-
-
-@dataclass(frozen=True)
-class NextSymbols:
-    """By position the symbols that may come next, and `<eos>` where a prefix is in a regular language."""
-
-    whole: Automaton
-
-    def __call__(self, word: Word) -> list[frozenset[str]] | None:
-        letters, moves, living = self.whole.letters, self.whole.moves, self.living.accepting
-        if not self.living.accepts(word):
-            return None
-        state, found = 0, []
-        for symbol in word:
-            state = moves[state][letters[symbol]]
-            nexts = {one for one in letters.alphabet if moves[state][letters[one]] in living}
-            found.append(frozenset(nexts | ({EOS} if state in self.whole.accepting else set())))
-        return found
-
-    @cached_property
-    def living(self) -> Automaton:
-        """The automaton of the prefixes."""
-        alive = set(self.whole.accepting)
-        while more := {
-            state for state, row in enumerate(self.whole.moves) if state not in alive and not alive.isdisjoint(row)
-        }:
-            alive |= more
-        return Automaton(self.whole.letters, self.whole.moves, frozenset(alive))
-
-
-def predicting(network: Network, name: str, whole: Automaton) -> Foreign:
-    """A network that should say at each symbol what may come next."""
-    oracle = NextSymbols(whole)
-    return replace(_foreign(network, name), oracle=oracle, domain=oracle.living, prefixes=True)
-
-
-def accepting(network: Network, name: str, oracle: Callable[[Word], bool]) -> Foreign:
-    """A network that should accept or reject words."""
-    return replace(_foreign(network, name), oracle=oracle, accepts=True)
-
-
-def _foreign(network: Network, name: str) -> Foreign:
-    found = of_network(network, name, "0" * 64, name).foreign
-    assert found is not None
-    return found
-
-
 # ---- networks ----
 
 
 def cases() -> tuple[Case, ...]:
     """All of them."""
-    deep = language("a b", _nested(DEPTH))
     return (
-        Case("majority", accepting(majority(), "majority", Majority()), lambda word: abs(_balance(word)) <= 1),
-        Case("brackets", predicting(brackets(), "brackets", deep), lambda word: _deepest(word) >= DEPTH - 1),
-        Case("latest", accepting(latest(), "latest", Member(language("0 1 -", ".* 1 -*")))),
-        Case("factor", accepting(factor(), "factor", Member(language("0 1", ".* 1 1 .*"))), lambda word: _ones(word) <= 1),
-    )  # fmt: skip
+        Case("mean", _held(majority(), "output more: #[1] > #[0]"), lambda word: abs(_balance(word)) <= 1),
+        Case("depth", _held(brackets(), f"next: /{_nested(DEPTH)}/"), lambda word: _deepest(word) >= DEPTH - 1),
+        Case("latest", _held(latest(), "output last: i S b")),
+        Case("factor", _held(factor(), "output pair: O (b & Y b)"), lambda word: _pairs(word) <= 1),
+    )
+
+
+def _held(network: Network, said: str) -> Foreign:
+    """A network, held against what a line says."""
+    name = network.layers[-1].heads[0].name
+    found = of_network(network, name, "0" * 64, name).foreign
+    assert found is not None
+    return read_specification(said.encode(), f"{name}.spec", "").deciding(found)
 
 
 def _nested(depth: int) -> str:
@@ -156,9 +92,9 @@ def _deepest(word: Word) -> int:
     return max(np.cumsum([1 if symbol == "a" else -1 for symbol in word]).tolist(), default=0)
 
 
-def _ones(word: Word) -> int:
-    """How often a 1 follows a 1."""
-    return sum(pair == ("1", "1") for pair in zip(word, word[1:], strict=False))
+def _pairs(word: Word) -> int:
+    """How often a b follows a b."""
+    return sum(pair == ("b", "b") for pair in pairwise(word))
 
 
 def majority() -> Network:
@@ -167,7 +103,7 @@ def majority() -> Network:
     positions[:, 1] = _shares()
     embedding = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0, 0]])
     layer = NetworkLayer((_mean("balance", 3, 0, 2),), None)
-    return _network(("1", "0", BOS), embedding, positions, (layer,), [[0], [-0.5], [1.0]], ("more 1",), Readout((BOS,)))
+    return _network(("1", "0", BOS), embedding, positions, (layer,), [[0], [-0.5], [1.0]], ("more",), Readout((BOS,)))
 
 
 def brackets() -> Network:
@@ -184,19 +120,19 @@ def brackets() -> Network:
 
 
 def latest() -> Network:
-    """Whether the last of a word's symbols that is no `-` is a 1: scores grow with the position, and are low at -."""
+    """Whether the last of a word's symbols that is no i is b: scores grow with the position, and are low at i."""
     positions = np.zeros((ROWS, 4))
     positions[:, 2] = np.arange(ROWS) / ROWS
     embedding = np.array([[-1.0, 0, 0, 0], [1.0, 0, 0, 0], [-1.0, 1.0, 0, 0], [-1.0, 1.0, 0, 0]])
     keys = np.array([[0], [-DECAY * ROWS - 20.0], [DECAY * ROWS], [0]])
     layer = NetworkLayer((_head("latest", np.zeros((4, 1)), keys, 4, 0, 3),), None)
     unembedding = [[0], [0], [0], [1.0]]
-    return _network(("0", "1", "-", BOS), embedding, positions, (layer,), unembedding, ("one",), Readout((BOS,)))
+    return _network(("a", "b", "i", BOS), embedding, positions, (layer,), unembedding, ("last",), Readout((BOS,)))
 
 
 def factor() -> Network:
-    """Whether two 1s stand side by side: a head looks at the position before, hidden units say where both symbols are 1,
-    and the mean of that is held against half of what one symbol weighs."""
+    """Whether two b's stand side by side: a head looks at the position before, hidden units say where both symbols are
+    b, and the mean of that is held against half of what one symbol weighs."""
     here, place, square, share, before, both, mean = range(7)
     positions = np.zeros((ROWS, 7))
     positions[:, place] = np.arange(ROWS) / 10
@@ -213,7 +149,7 @@ def factor() -> Network:
     mlp = Mlp(Activation.RELU, w_in, w_out, np.array([-6.0, -7.0]))
     layers = NetworkLayer((previous,), mlp), NetworkLayer((_mean("share", 7, both, mean),), None)
     unembedding = [[0.0], [0], [0], [-0.5], [0], [0], [1.0]]
-    return _network(("0", "1", BOS), embedding, positions, layers, unembedding, ("pair",), Readout((BOS,)))
+    return _network(("a", "b", BOS), embedding, positions, layers, unembedding, ("pair",), Readout((BOS,)))
 
 
 def _shares() -> Floats:
@@ -246,5 +182,3 @@ def _network(
 ) -> Network:
     weights = np.array(unembedding, dtype=np.float64)
     return Network(tokens, embedding, positions, layers, None, weights, None, outputs, readout)
-
-
