@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby, product
 from random import Random
 from typing import Any
@@ -28,27 +29,30 @@ Integers = NDArray[np.int64]
 
 SHORTEST = 20
 """The length of the shortest words that may be wrong."""
-WHOLE = 12
+WHOLE = 11
 """The length up to which all judged words must be right, as far as there are no more than MOST of a length."""
-MOST = 4096
-FEW = 10
+MOST = 2048
+FEW = 6
 """Words of each length that a change is first tried on."""
-POOL, PART = 20_000, 1000
-"""Words of the length where the network is first wrong, of which only a few are to be wrong; so many are asked first."""
-WRONG = 3
+POOL, PART = 5000, 500
+"""Words of the length where the network is first wrong, of which only a few are to be wrong, and those of them that are
+asked first."""
+WRONG = 1
 """How many of these are wrong at most."""
 SPREAD = 10_000
+"""Words of all lengths, of which no more are to be wrong."""
+TOLD = 30_000
 """Words of all lengths of which the share of wrong ones is told."""
-MANY = 1000
+MANY = 500
 """Words of each length up to SHORTEST that are too many to try all."""
 DOUBLINGS, HALVINGS = 12, 16
-ATTEMPTS = 15
+ATTEMPTS = 12
 CELLS = 2**17
-ROOM = 1.02
+ROOM = 1 + 2**-10
 """How much larger a change is than the smallest that makes a word of simple shape wrong."""
 KINDS = ("position", "embedding", "attention", "mlp", "norm")
-"""Where the weight stands: a row of the table of positions that no word shorter than SHORTEST reads, an embedding, a
-head, an MLP, a norm."""
+"""Where the weight stands: a row of the table of positions that no word shorter than SHORTEST reads, the embedding or
+the unembedding, a head, an MLP, a norm."""
 
 
 # ---- words at random ----
@@ -233,7 +237,8 @@ def arrays(network: Network) -> dict[str, list[Any]]:
     """The arrays of a network by kind of weight."""
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     found["position"] = [network.positions]
-    found["embedding"] = [network.embedding]
+    found["embedding"] = [network.embedding, network.unembedding]
+    found["embedding"] += [] if network.unembedding_bias is None else [network.unembedding_bias]
     for layer in network.layers:
         found["attention"] += [array for head in layer.heads for array in head.arrays if array is not None]
         if layer.mlp is not None:
@@ -283,10 +288,19 @@ class Planter:
         self.samplers = [Sampler(self.subject, each) for each in ("letters", "words")]
         self.seed = [seed, *case.name.encode()]
         self.few = Pool.of(self.subject, self.drawn(FEW, self.lengths))
-        self.spread = Pool.of(self.subject, self.drawn(SPREAD // len(self.lengths), self.lengths))
+        self.spread = self._over_all(SPREAD)
         self.short = Pool.of(self.subject, self._short())
         self._parts: dict[int, Pool] = {}
         self._pools: dict[int, Pool] = {}
+
+    def _over_all(self, count: int) -> Pool:
+        """About so many random words of all lengths together."""
+        return Pool.of(self.subject, self.drawn(count // len(self.lengths), self.lengths))
+
+    @cached_property
+    def told(self) -> Pool:
+        """Random words that no choice of a fault depends on."""
+        return self._over_all(TOLD)
 
     def drawn(self, count: int, lengths: Iterable[int]) -> Iterator[Word]:
         """About so many random words of each length, half of each way."""
@@ -334,34 +348,31 @@ class Planter:
         if size is None or self._wrong(change, size, self.short):
             return None
         n = len(self.few.words[int(self._margins(change, size, self.few).argmin())])
-        for draw in (self.part, self.pool):  # most changes fail on the smaller one already
-            pool = draw(n)
-            size = self._rare(change, size, pool) or 0.0
-            if not size:
-                return None
-        wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
-        return (pool, size, int(wrong[0])) if 0 < len(wrong) <= WRONG else None
+        for draw in (lambda: self.part(n), lambda: self.spread, lambda: self.pool(n)):
+            size = self._rare(change, size, draw())
+        for pool in (self.pool(n), self.spread):
+            wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
+            if len(wrong):
+                return (pool, size, int(wrong[0])) if len(wrong) <= WRONG else None
+        return None
 
-    def _rare(self, change: Change, size: float, pool: Pool) -> float | None:
-        """A size, at most that one, at which few words of the pool are wrong, if it is wrong on some."""
+    def _rare(self, change: Change, size: float, pool: Pool) -> float:
+        """The largest size, at most that one, at which few words of the pool are wrong, or none, nearly so."""
         wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
         if len(wrong) <= WRONG:
             return size
         part, low, high = pool.some(wrong), 0.0, size
         for _ in range(HALVINGS):
             size = (low + high) / 2
-            count = self._wrong(change, size, part)
-            if 0 < count <= WRONG:
-                return size
-            low, high = (low, size) if count else (size, high)
-        return None
+            low, high = (low, size) if self._wrong(change, size, part) > WRONG else (size, high)
+        return low
 
     def _shaped(self, change: Change, rng: Random) -> tuple[Pool, float, int] | None:
         """A word of simple shape, and a size of the change at which it is wrong, and no random word."""
         n = rng.choice(self.lengths)
         word = self.case.shaped(n, rng)
         alone = Pool.of(self.subject, [] if word is None else [word])
-        size = self._first(change, alone) if len(alone) else None
+        size = self._first(change, alone, HALVINGS) if len(alone) else None
         if size is None:
             return None
         size *= ROOM
@@ -370,8 +381,8 @@ class Planter:
             return None
         return alone, size, 0
 
-    def _first(self, change: Change, pool: Pool) -> float | None:
-        """About the smallest size of the change at which some word is wrong."""
+    def _first(self, change: Change, pool: Pool, halvings: int = HALVINGS // 4) -> float | None:
+        """The smallest size of the change at which some word is wrong, and a little more."""
         size = change.scale(self.network) / 64
         for _ in range(DOUBLINGS):
             if self._wrong(change, size, pool):
@@ -380,7 +391,7 @@ class Planter:
         else:
             return None
         low, high = size / 2, size
-        for _ in range(HALVINGS // 4):
+        for _ in range(halvings):
             size = (low + high) / 2
             low, high = (low, size) if self._wrong(change, size, pool) else (size, high)
         return high
@@ -403,6 +414,6 @@ class Planter:
             word=word,
             wrong=self._wrong(change, size, many),
             pool=len(many),
-            rarity=self._wrong(change, size, self.spread) / len(self.spread),
+            rarity=self._wrong(change, size, self.told) / len(self.told),
             subject=replace(self.subject, network=change.made(self.network, size)),
         )

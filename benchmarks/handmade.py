@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 ROWS = 81
 """Rows of a table of positions: words of at most 80 symbols after `<bos>`."""
 BOS, EOS = "<bos>", "<eos>"
-DEPTH = 10
+DEPTH = 30
 SHARPNESS = 8.0
 """How much less the score of the position beside the wanted one is."""
 DECAY = 1.0
@@ -42,6 +42,8 @@ class Case:
     subject: Foreign
     extreme: Callable[[Word], bool] | None = None
     """What words of simple shape must also be; None: nothing more."""
+    start: Word = ()
+    """What they begin with."""
 
     def shaped(self, n: int, rng: Random) -> Word | None:
         """A judged word of n symbols of few blocks, each of which repeats a short word."""
@@ -52,7 +54,7 @@ class Case:
             for size in np.diff([0, *cuts, n]).tolist():
                 block = [rng.choice(alphabet) for _ in range(rng.randint(1, PERIOD))]
                 word += (block * size)[:size]
-            found = tuple(word)
+            found = (*self.start, *word)[:n]
             judged = subject.domain is None or subject.domain.accepts(found)
             if judged and (self.extreme is None or self.extreme(found)):
                 return found
@@ -66,7 +68,7 @@ def cases() -> tuple[Case, ...]:
     """All of them."""
     return (
         Case("mean", _held(majority(), "output more: #[1] > #[0]"), lambda word: abs(_balance(word)) <= 1),
-        Case("depth", _held(brackets(), f"next: /{_nested(DEPTH)}/"), lambda word: _deepest(word) >= DEPTH - 1),
+        Case("depth", _held(brackets(), f"next: /{_nested(DEPTH)}/"), start=("a",) * DEPTH),
         Case("latest", _held(latest(), "output last: i S b")),
         Case("factor", _held(factor(), "output pair: O (b & Y b)"), lambda word: _pairs(word) <= 1),
     )
@@ -86,10 +88,6 @@ def _nested(depth: int) -> str:
 
 def _balance(word: Word) -> int:
     return 2 * word.count("1") - len(word)
-
-
-def _deepest(word: Word) -> int:
-    return max(np.cumsum([1 if symbol == "a" else -1 for symbol in word]).tolist(), default=0)
 
 
 def _pairs(word: Word) -> int:

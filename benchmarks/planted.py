@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.faults import KINDS, Fault, Planter, Pool, Sampler, arrays, margins
 from benchmarks.handmade import Case, cases
-from benchmarks.table import into_page
+from benchmarks.table import BEGIN, grid, into_page
 from hardsim.checking.campaign import CheckOptions, check_subject
 from hardsim.checking.open import read_input
 from hardsim.checking.result import CheckResult, Verdict, Word
@@ -37,6 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "planted.json"
 PAGE = ROOT / "docs" / "search.md"
 TRAINED = ROOT / "formulas" / "networks"
+MARK = BEGIN.replace("bench-docs", "planted")
 
 SAMPLES = 100
 """Words of each length that the search tries, where there are more than EXHAUSTIVE."""
@@ -82,7 +83,7 @@ class Outcome:
 
 def all_cases(specs: Sequence[str]) -> list[Case]:
     """The networks made by hand, those that are shipped, and those of specifications."""
-    paths = [*sorted(map(str, TRAINED.glob("*.spec"))), *specs]
+    paths = [*sorted(str(path) for path in TRAINED.glob("*.spec") if path.with_suffix("").is_dir()), *specs]
     return [*cases(), *(Case(Path(path).stem, read_input(path).network(ModelOptions())) for path in paths)]
 
 
@@ -174,7 +175,7 @@ def render(outcomes: Sequence[Outcome]) -> str:
     names = dict.fromkeys(one.case for one in outcomes)
     networks = [(name, [one for one in outcomes if one.case == name]) for name in names]
     both = [("all", list(outcomes))]
-    return f"{_table('weight', groups + both)}\n{_table('network', networks + both)}"
+    return f"{_table('fault', groups + both)}\n\n{_table('network', networks + both)}\n"
 
 
 def _table(what: str, groups: Sequence[tuple[str, Sequence[Outcome]]]) -> str:
@@ -182,14 +183,14 @@ def _table(what: str, groups: Sequence[tuple[str, Sequence[Outcome]]]) -> str:
         what, "faults", "wrong of random words", "found by the search", "by random letters", "by random words",
         "length found", "after shrinking",
     )  # fmt: skip
-    lines = [" | ".join(head), " | ".join(["---", *["--:"] * (len(head) - 1)])]
+    rows = []
     for name, some in groups:
         share = f"{1e6 * float(np.mean([one.rarity for one in some])):.0f} in a million"
         lengths = [_middle([one.found for one in some]), _middle([one.shrunk for one in some])]
         drawn = [sum(one.random[way] is not None for one in some) for way in range(len(WAYS))]
         found = sum(one.found is not None for one in some)
-        lines.append(" | ".join(map(str, [name, len(some), share, found, *drawn, *lengths])))
-    return "".join(f"| {line} |\n" for line in lines)
+        rows.append((name, *map(str, [len(some), share, found, *drawn, *lengths])))
+    return grid(head, rows, range(1, len(head)))
 
 
 def _middle(values: Sequence[int | None]) -> str:
@@ -213,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
     given = parser.parse_args(arguments)
     if given.docs:
-        into_page(PAGE, render(read_results(RESULTS.read_text(encoding="utf-8"))))
+        into_page(PAGE, render(read_results(RESULTS.read_text(encoding="utf-8"))), MARK)
         return 0
     outcomes = run(list(tasks(given.only, given.spec)), given.processes)
     print(render(outcomes))
