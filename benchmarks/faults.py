@@ -29,9 +29,9 @@ Integers = NDArray[np.int64]
 
 SHORTEST = 20
 """The length of the shortest words that may be wrong."""
-WHOLE = 11
+WHOLE = 12
 """The length up to which all judged words must be right, as far as there are no more than MOST of a length."""
-MOST = 2048
+MOST = 4096
 FEW = 6
 """Words of each length that a change is first tried on."""
 POOL, PART = 5000, 500
