@@ -52,7 +52,7 @@ lint: $(DEV) ## ruff (rules and format), mypy --strict, and the canonical form o
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
-	$(BIN)/hardsim fmt --check formulas
+	$(BIN)/hardsim fmt --check formulas formulas/networks
 
 bound: $(RUN) ## score gaps, declared and measured, of everything shipped but networks (FORMULAS, MAX_N, BOUND_FLAGS)
 	$(BIN)/hardsim bound --gap $(filter-out formulas/networks,$(FORMULAS)) --max-n $(MAX_N) $(BOUND_FLAGS)
@@ -83,7 +83,7 @@ schema: $(RUN) ## write docs/schema.json, the JSON Schema of --json, anew from t
 format: $(DEV) ## format the code, apply ruff's safe fixes, and write what is shipped in its canonical form
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	$(BIN)/hardsim fmt --write formulas
+	$(BIN)/hardsim fmt --write formulas formulas/networks
 
 clean: ## remove .venv, builds and caches
 	rm -rf $(VENV) $(FOREIGN) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

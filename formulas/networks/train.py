@@ -21,6 +21,7 @@ from safetensors.numpy import save_file
 
 Ids = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.float32]
+Weights = dict[str, npt.NDArray[np.float32]]
 HERE = Path(__file__).resolve().parent
 SPECIAL = "<bos>", "<sep>", "<eos>", "<pad>"
 EPSILON = 1e-5
@@ -125,8 +126,9 @@ class Plan:
     heads: int = 1
     rows: int = 128
     hidden: int = 32
-    steps: int = 20000
+    steps: int = 3000
     batch: int = 64
+    kept: int = 32
     rate: float = 3e-3
     seed: int = 1
     width: int = 16
@@ -155,35 +157,37 @@ FLIPFLOP = NextSymbol(
 )  # fmt: skip
 PLANS = {
     "dyck1_depth3": Plan(DEPTH_3, layers=1),
-    "flipflop": Plan(FLIPFLOP, layers=2, rows=64),
+    "flipflop": Plan(FLIPFLOP, layers=2, rows=64, steps=2500),
     "majority": Plan(Majority(), layers=1),
 }
 
 
-def initial(plan: Plan, torch: Any) -> dict[str, Any]:
+def initial(plan: Plan) -> Weights:
     """The weights before training, by their names and in their shapes in a GPT-2 of Hugging Face."""
-    width, hidden, vocabulary = plan.width, plan.hidden, plan.config()["vocab_size"]
-    matrices = {"wte": (vocabulary, width), "wpe": (plan.rows, width)}
+    rng, width, hidden = np.random.default_rng(plan.seed), plan.width, plan.hidden
+    weights: dict[str, npt.NDArray[np.float64]] = {
+        "wte.weight": 0.3 * rng.standard_normal((plan.config()["vocab_size"], width)),
+        "wpe.weight": 0.3 * rng.standard_normal((plan.rows, width)),
+    }
     norms = ["ln_f"]
-    for layer in range(plan.layers):
-        block = f"h.{layer}."
-        norms += [f"{block}ln_1", f"{block}ln_2"]
-        matrices |= {f"{block}attn.c_attn": (width, 3 * width), f"{block}attn.c_proj": (width, width)}
-        matrices |= {f"{block}mlp.c_fc": (width, hidden), f"{block}mlp.c_proj": (hidden, width)}
-    weights = {}
-    for name, shape in matrices.items():
-        table = name in ("wte", "wpe")
-        weights[f"{name}.weight"] = torch.randn(shape) * (0.3 if table else shape[0] ** -0.5)
-        if not table:
-            weights[f"{name}.bias"] = torch.zeros(shape[1])
+    for block in (f"h.{layer}" for layer in range(plan.layers)):
+        norms += [f"{block}.ln_1", f"{block}.ln_2"]
+        for name, shape in (
+            ("attn.c_attn", (width, 3 * width)),
+            ("attn.c_proj", (width, width)),
+            ("mlp.c_fc", (width, hidden)),
+            ("mlp.c_proj", (hidden, width)),
+        ):
+            weights[f"{block}.{name}.weight"] = rng.standard_normal(shape) * shape[0] ** -0.5
+            weights[f"{block}.{name}.bias"] = np.zeros(shape[1])
     for name in norms:
-        weights |= {f"{name}.weight": torch.ones(width), f"{name}.bias": torch.zeros(width)}
-    return {f"transformer.{name}": tensor.requires_grad_() for name, tensor in weights.items()}
+        weights |= {f"{name}.weight": np.ones(width), f"{name}.bias": np.zeros(width)}
+    return {f"transformer.{name}": tensor.astype(np.float32) for name, tensor in weights.items()}
 
 
-def forward(plan: Plan, weights: dict[str, Any], read: Any, torch: Any) -> Any:
+def forward(plan: Plan, weights: dict[str, Any], read: Any) -> Any:
     """The outputs [count, rows, V] on token ids [count, rows]."""
-    functional = torch.nn.functional
+    from torch.nn import functional
 
     def norm(x: Any, name: str) -> Any:
         return functional.layer_norm(x, (plan.width,), *parameters(name), EPSILON)
@@ -209,47 +213,45 @@ def forward(plan: Plan, weights: dict[str, Any], read: Any, torch: Any) -> Any:
     return norm(x, "ln_f") @ embedding.T
 
 
-def margins(plan: Plan, weights: dict[str, Any], read: Ids, torch: Any) -> Any:
+def margins(plan: Plan, weights: dict[str, Any], read: Ids) -> Any:
     """By word, how far each judged output is on its right side, [count, judged]: of outputs that are compared, how far
     the right one is above the other."""
-    signed = forward(plan, weights, torch.from_numpy(read), torch) * torch.from_numpy(plan.task.wanted(read))
+    import torch
+
+    signed = forward(plan, weights, torch.from_numpy(read)) * torch.from_numpy(plan.task.wanted(read))
     return signed.sum((1, 2))[:, None] if plan.task.together else signed.flatten(1)
 
 
-def train(plan: Plan, report: int = 500) -> dict[str, npt.NDArray[np.float32]]:
-    """The trained weights. The loss is the mean over all outputs, and over the worst of each word; the words with the
-    worst outputs are read again in the next step."""
+def train(plan: Plan, report: int = 500) -> Weights:
+    """The trained weights. The loss is the mean of log(1 + e^-margin) over all outputs; the words with the least margins
+    are read again in the next step."""
     import torch
 
-    torch.manual_seed(plan.seed)
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     rng = np.random.default_rng(plan.seed)
-    weights = initial(plan, torch)
+    weights = {name: torch.tensor(start, requires_grad=True) for name, start in initial(plan).items()}
     adam = torch.optim.Adam(weights.values(), lr=plan.rate, betas=(0.9, 0.99))
     kept = plan.task.draw(rng, 0, plan.rows)
     for step in range(plan.steps):
         for group in adam.param_groups:
             group["lr"] = plan.rate * min(1, step / 200) * 0.5 * (1 + math.cos(math.pi * step / plan.steps))
-        rows = plan.rows // (4 if step < plan.steps // 4 else 2 if step < plan.steps // 2 else 1)
-        if rows != kept.shape[1]:
-            kept = plan.task.draw(rng, 0, rows)
-        read = np.concatenate([kept, plan.task.draw(rng, plan.batch - len(kept), rows)])
-        found = margins(plan, weights, read, torch)
+        read = np.concatenate([kept, plan.task.draw(rng, plan.batch - len(kept), plan.rows)])
+        found = margins(plan, weights, read)
         least = found.min(1).values
         loss = torch.nn.functional.softplus(-found).mean()
         adam.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)
         adam.step()
-        kept = read[np.argsort(least.detach().numpy())[: plan.batch // 4]]
+        kept = read[np.argsort(least.detach().numpy())[: plan.kept]]
         if step % report == 0:
-            wrong = float((least[plan.batch // 4 :] <= 0).float().mean())
+            wrong = float((least[plan.kept :] <= 0).float().mean())
             print(f"{step:6} loss {float(loss.detach()):.6f}, wrong words {wrong:.3f}", flush=True)
     return {name: tensor.detach().numpy() for name, tensor in weights.items()}
 
 
-def save(plan: Plan, weights: dict[str, npt.NDArray[np.float32]], folder: Path) -> None:
+def save(plan: Plan, weights: Weights, folder: Path) -> None:
     """Write the folder of a network."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(plan.config(), indent=2) + "\n", encoding="utf-8")

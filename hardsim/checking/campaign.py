@@ -239,8 +239,8 @@ def asked(request: Request, subject: Target) -> CheckOptions:
     """
     if isinstance(subject, Foreign) and subject.oracle is None:
         told = f"{subject.name} is a network that others made, and nothing says what it should compute"
-        hint = "Give --against FILE, which says which words are accepted; `hardsim eval` and `hardsim heads` show what "
-        raise InputError(told, f"{hint}it does.")
+        hint = "Give --against FILE, a specification (.spec) or what says which words are accepted; `hardsim eval` and "
+        raise InputError(told, f"{hint}`hardsim heads` show what it does.")
     return tried_of(request, subject)
 
 

@@ -17,7 +17,7 @@ from hardsim.files import LARGEST_TEXT, read_bytes
 from hardsim.lang.ast import SraspProgram
 from hardsim.lang.files import FileLine
 from hardsim.lang.spec.layout import FORM, OUTPUT, SpecLayout, read_spec
-from hardsim.lang.spec.meaning import Asked, hold_program
+from hardsim.lang.spec.meaning import Question, hold_program
 from hardsim.lang.spec.oracle import Lines
 from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.lang.srasp.parse import parse_program
@@ -91,19 +91,19 @@ class Specification:
             hold_program(self.layout, self.program, symbols)
         self._hold_outputs(network)
         outputs = tuple(map(str, network.outputs))
-        asked = Asked(self.layout, self.program, symbols, readout.at, readout.decide, outputs, bool(readout.before))
-        meaning = asked.meaning()
-        bare = isinstance(meaning.oracle, Lines) and meaning.oracle.lines[0][0] is None
+        asked = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, bool(readout.before))
+        demands = asked.demands()
+        bare = isinstance(demands.oracle, Lines) and demands.oracle.lines[0][0] is None
         return replace(
             foreign,
             network=network,
             alphabet=symbols,
-            oracle=meaning.oracle,
+            oracle=demands.oracle,
             against=self.name,
             accepts=bare and readout.decide == "above" and readout.at != "each",
-            domain=meaning.domain,
+            domain=demands.domain,
             prefixes=self.layout.header("next") is not None and readout.at == "each" and _causal(network),
-            shortest=meaning.shortest,
+            shortest=demands.shortest,
         )
 
     def _named(self, foreign: Foreign) -> Network:
@@ -204,8 +204,8 @@ class Specification:
         if self.program is not None:
             hold_program(layout, self.program, subject.alphabet)
         at: JudgedAt = "first" if line is not None and line.text == "first" else "last"
-        asked = Asked(layout, self.program, subject.alphabet, at, "above", (self._only_output,), before=False)
-        return replace(subject, oracle=asked.meaning().oracle, against=self.name)
+        asked = Question(layout, self.program, subject.alphabet, at, "above", (self._only_output,), before=False)
+        return replace(subject, oracle=asked.demands().oracle, against=self.name)
 
     @property
     def _only_output(self) -> str:

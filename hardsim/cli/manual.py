@@ -54,8 +54,8 @@ def _fields(options: str) -> tuple[str, ...]:
 
 CHECK = """Compile formulas into softmax transformers; try words, and prove all.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, a shipped name, or
-the folder of a network that others made, with --against; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
+them, a shipped name, or the folder of a network that others made, with --against.
 
 Each formula is compiled into a transformer with rational weights, which is run on every word of each length up to
 --max-n as long as a length has at most --exhaustive words, and on structured and random words beyond. On each word
@@ -86,9 +86,9 @@ expression (.re) over the same symbols. Nothing is proved then, since a proof is
 that of the words. To compare what two files say, without a network, there is `hardsim equiv`.
 
 A network that others made (a folder of Hugging Face, TransformerLens, PyTorch or Tracr, or .json) is taken as it is and
-needs --against: its one output is above its level on the words that OTHER accepts. Its table says the least margin of
-each length, how far the output is from the other answer. What networks with several outputs should say is a function in
-Python: hardsim.load(DIR).check(against=function).
+needs a specification (.spec), which names it or is given by --against: how it is read, and what its outputs should be.
+Or its one output is above its level on the words that OTHER accepts. Its table says the least margin of each length,
+how far the outputs are from another answer.
 
 The words are shared by --workers processes, of this machine or of a dask or ray cluster, with the same result. With
 --resume a check that was stopped, by whatever, goes on from the words it had done.
@@ -107,13 +107,14 @@ Examples:
   hardsim check since --beta 1/2
   hardsim check tomita_4 --against tomita_4.re
   hardsim check my_gpt2/ --against majority.ltl
+  hardsim check my_gpt2.spec
   hardsim check model.json
 """
 
 PROVE = """Prove a compiled transformer right on every word, from its weights.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a directory of them, or a shipped
-name; there may be several.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a specification (.spec), a directory of
+them, or a shipped name.
 
 After every rounding the network's Booleans are exactly 0 or 1, so each attention head can be judged on all words at
 once: what it reads at a position is one of a few local types, and the worst choice of a type for every position
@@ -132,8 +133,8 @@ Of a program or a hard-attention model it is proved that softmax answers as hard
 of Theorem 26: with the gaps and ranges of the program's constructions where no integer can leave its range, else with
 exact hard attention on every word of a length (up to 20,000 words; without --max-n the lengths that have no more).
 
-Of a network that others made there is no proof yet: with --against OTHER it is said how far its words are certified,
-as `hardsim check` does, with exit code 3.
+Of a network that others made there is no proof yet: with a specification (.spec), or --against OTHER, it is said how
+far its words are certified, as `hardsim check` does, with exit code 3.
 
 --min-n N proves the lengths from N on, and with the same --max-n a single length, which may be long: every length up
 to N costs up to N times as much. In the causal regimes, where nothing depends on the length of the word, the longest
@@ -185,8 +186,8 @@ Examples:
 
 EVAL = """Say what formula, hard attention and softmax network answer on words.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a regular
-expression (.re), the folder of a network that others made, or a shipped name; with -e there are only words.
+FILE is a formula (.ltl), a program (.srasp, .cr), a model (.ahat.json, .json), a regular expression (.re), a folder
+with a network, a specification of one (.spec), or a shipped name.
 
 Of a regular expression (.re) it is said which words it matches. Of a program that maps words to words the outputs are
 printed. A word is written as in formula files: symbols side by side, or separated by spaces (quote the word for the
@@ -196,7 +197,8 @@ word needs at least one symbol.
 
 Printed are, for each word, the three answers, the network's output (exactly 0 or 1 when it has decided), the output
 before its last rounding, the least margin of an attended value from its threshold, and the decimal digits of the
-arithmetic. Of a network that others made: its outputs, place by place, and with --against whether they are right.
+arithmetic. Of a network that others made: its outputs, place by place, and with a specification or --against whether
+they are right.
 
 \b
 Examples:
@@ -251,7 +253,7 @@ Examples:
 SHOW = """Show the transformer that a formula is compiled into.
 
 FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a model (.json), a directory, the folder
-of a network that others made, or a shipped name; there may be several.
+of a network that others made, a specification of one (.spec), or a shipped name; there may be several.
 
 Printed are the formula, what each coordinate of its core holds, the theorems used, the size of the network,
 temperature, beta, position encodings, the precision needed, and for each layer its heads: mask, score, value,
@@ -269,7 +271,7 @@ Examples:
 
 HEADS = """Show where the heads of a network that others made attend, and how hard.
 
-FILE is such a network, a folder or a file; there may be several. What the heads of a compiled transformer are for is
+FILE is such a network, a folder or a file, or its specification (.spec); there may be several. What the heads of a compiled transformer are for is
 declared, and `hardsim show` prints it.
 
 The network is run on the words that `check` would try, in float64 with rigorous error bounds. A query is a position of
@@ -365,15 +367,15 @@ Examples:
 
 FMT = """Print files in their canonical form.
 
-FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a directory of them, or a shipped name;
-there may be several. A formula without a header is read as --props auto reads it.
+FILE is a formula (.ltl), a program (.srasp, .cr), a regular expression (.re), a specification (.spec), a directory of
+them, or a shipped name; there may be several. A formula without a header is read as --props auto reads it.
 
 The canonical form writes every operator in its ASCII spelling (`&`, `->`, `X`, `rightmost_j`), one space around
 operators, and no quotes that are not needed. Brackets that are not needed go from formulas and .srasp programs, but for
 those that help a reader: between two different logical or temporal operators, as in `(a & b) | c`, and in `!(i = j)`
-and `(s + t) mod m = r`. Lines of more than 100 characters are folded, but those of C-RASP programs. Comments, line
-breaks in long formulas, the order of lines, and one empty line where there are some stay as they are. The meaning never
-changes: the text is read again, and held against the file, before it is shown or written.
+and `(s + t) mod m = r`. Lines of more than 100 characters are folded, but those of C-RASP programs. Of specifications
+only blanks change. Comments, line breaks in long formulas, the order of lines, and one empty line where there are some
+stay as they are. The meaning never changes: the text is read again, and held against the file, before it is shown or written.
 
 With --check nothing is printed but the files that are not in their canonical form, each with the first line that would
 change, and the exit code is 1: the file and its canonical form were compared and differ. A file with a mistake is exit

@@ -84,9 +84,9 @@ output       -o --output PATH            The file to write; '-' is standard outp
 formula      --formula FILE              Is it about the formula of this .ltl file?
 model        --model FILE                Is it about the network of this compiled model?
 against      --against FILE              Hold it against what FILE says, and not its own formula or program. FILE is a
-                                         formula (.ltl), a program (.srasp, .cr) or a regular expression (.re) over the
-                                         same symbols; it is read where it says itself, whatever --at says, and nothing
-                                         is proved of it.
+                                         formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or a
+                                         specification (.spec) over the same symbols; it is read where it says itself,
+                                         whatever --at says, and nothing is proved of it.
 json         --json PATH                 Write everything as JSON too. '-' is standard output, alone.
 format       --format NAME               Print text, json, junit, github or sarif. json is --json -; for other programs
                                          there are JUnit XML, annotations of GitHub Actions, and SARIF 2.1.0.

@@ -111,7 +111,9 @@ def test_examples_are_not_judged(hardsim: Cli, tmp_path: Path) -> None:
 def test_what_cannot_be_formatted_is_refused(hardsim: Cli, tmp_path: Path, loose: Path) -> None:
     hardsim("fmt").refused("nothing to read: give a file", "hardsim fmt mine.ltl").unsaid("-e")
     hardsim("fmt", "--check", "-w", loose).refused("--check changes no file, and --write does")
-    hardsim("fmt", written(tmp_path / "x.ahat.json", "{}")).refused("has no canonical form", ".ltl, .srasp, .re or .cr")
+    hardsim("fmt", written(tmp_path / "x.ahat.json", "{}")).refused(
+        "has no canonical form", ".ltl, .srasp, .re, .cr or .spec"
+    )
     (tmp_path / "empty").mkdir()
     hardsim("fmt", tmp_path / "empty").refused("has no *.ltl")
     written(tmp_path / "empty" / "x.ahat.json", "{}")

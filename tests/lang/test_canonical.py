@@ -23,6 +23,7 @@ from hardsim.lang.lines import WIDTH
 from hardsim.lang.parse import parse_text
 from hardsim.lang.pretty import format_file
 from hardsim.lang.regex.parse import parse_regex
+from hardsim.lang.spec.layout import read_spec
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.trees import Raw, build, levels
 from hardsim.lang.valuations import MENTIONED
@@ -53,6 +54,10 @@ def read(text: str, suffix: str) -> Any:
         machine = regex.automaton
         language = machine.letters, machine.moves, machine.accepting
         return language, regex.alphabet, regex.examples, regex.title, regex.origin, regex.notes
+    if suffix == ".spec":
+        layout = read_spec(text, "x.spec")
+        lines = [*layout.headers, *layout.outputs, *layout.values]
+        return [(line.name, line.text.split()) for line in lines], layout.title
     file = parse_crasp(text) if suffix == ".cr" else parse_text(text, props=MENTIONED)
     predicates = tuple(replace(one, text="".join(one.text.split())) for one in file.predicates)
     notes = tuple(note for note in file.notes if not note.startswith("line "))  # these cite the text
@@ -378,6 +383,9 @@ def blocks() -> Iterator[tuple[str, str]]:
                     yield ".cr", block
                 elif not tag and re.search(r"(?m)^(alphabet|props):", block):
                     regex = section.startswith("Regular expressions")
+                    if page.name == "specifications.md":
+                        yield ".spec", block
+                        continue
                     yield (".re" if regex else ".srasp" if ":=" in block else ".ltl"), block
 
 

@@ -1,4 +1,4 @@
-"""What a specification says of a network, once it is known what words are made of and what is decided how."""
+"""What a specification demands of a network, once it is known what words are made of and what is decided how."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING = "nothing would be judged"
 
 
 @dataclass(frozen=True)
-class Meaning:
+class Demands:
     """What is wanted of words, and of which: `domain` are the words of which anything is, if that is known and they are
     a regular language; `shortest` is 0 where the empty word is judged, too."""
 
@@ -33,7 +33,7 @@ class Meaning:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A specification with what has to be known to understand it: what words are made of, where the network is judged,
     what is decided, how its outputs are called, and whether it reads something `before` words, and words alone."""
 
@@ -45,8 +45,8 @@ class Asked:
     outputs: Sequence[str]
     before: bool
 
-    def meaning(self) -> Meaning:
-        """What it says.
+    def demands(self) -> Demands:
+        """All that it says.
 
         Raises:
             SourceError: with the place of the first mistake, or of what does not go together.
@@ -56,7 +56,7 @@ class Asked:
 
     # ---- next ----
 
-    def _next(self, line: FileLine) -> Meaning:
+    def _next(self, line: FileLine) -> Demands:
         layout, outputs = self.layout, self.outputs
         region = self._region(line)
         if self.decide == "value":
@@ -76,7 +76,7 @@ class Asked:
         if prefixes.empty and not empty:
             told = f"only the empty word matches, and the network reads nothing before words, so that {NOTHING}"
             raise layout.error(line.body, told, "an expression that a word matches")
-        return Meaning(NextSymbols(automaton, self.at, END, empty), prefixes, 0 if empty else 1)
+        return Demands(NextSymbols(automaton, self.at, END, empty), prefixes, 0 if empty else 1)
 
     def _region(self, line: FileLine) -> Span:
         """The place of a regular expression between slashes."""
@@ -95,7 +95,7 @@ class Asked:
 
     # ---- lines ----
 
-    def _lines(self) -> Meaning:
+    def _lines(self) -> Demands:
         scope = _scope(self.layout, self.alphabet)
         assume, domain = self._assume(scope)
         named = self.layout.outputs or self.layout.values
@@ -110,7 +110,7 @@ class Asked:
                 raise self.layout.error(line.body, told, f"output NAME: {self.program.output}, say, or no program:")
         single = len(self.outputs) == 1 and len(found) == 1 and self.decide != "argmax"
         lines = ((None, found[0][1]),) if single else tuple(found)
-        return Meaning(Lines(self.at, self.decide, assume, lines, self.layout.source.name), domain, 1)
+        return Demands(Lines(self.at, self.decide, assume, lines, self.layout.source.name), domain, 1)
 
     def _assume(self, scope: Scope) -> tuple[Column | None, Automaton | None]:
         """What is judged at all, and the words of which something is."""
@@ -157,9 +157,8 @@ class Asked:
             key = VALUE if self.decide == "value" else OUTPUT
             hint = f"say which one: {key} NAME: {program.output} (they are {listed(self.outputs)})"
             raise self.layout.error(line.body, told, "", hint)
-        sorts = {
-            "above": (Sort.BOOL,), "argmax": (Sort.SYMBOL, Sort.INT), "value": (Sort.INT, Sort.RATIONAL)
-        }  # fmt: skip
+        winners = (Sort.SYMBOL, Sort.INT) + (Sort.BOOL,) * ({"True", "False"} <= {*self.outputs})
+        sorts = {"above": (Sort.BOOL,), "argmax": winners, "value": (Sort.INT, Sort.RATIONAL)}
         self._hold_sort(line, program, program.output, sorts[self.decide])
         return Vector(program, program.output)
 

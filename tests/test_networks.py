@@ -1,0 +1,75 @@
+"""The trained networks that are shipped: right, small, and of what the script beside them trains."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from formulas.networks.train import PLANS, SPECIAL, Plan, initial
+from hardsim.checking.open import read_input
+from hardsim.examples import NETWORKS, formulas_directory
+
+FOLDER = formulas_directory() / NETWORKS
+EACH = pytest.mark.parametrize("name", PLANS)
+LARGEST = 100_000
+"""Bytes of weights, configurations and specifications."""
+
+
+def test_they_are_certified(hardsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = hardsim("check", *(f"{NETWORKS}/{name}" for name in PLANS), "--max-n", "6", "--json", "-").clean().json
+    assert [one["verdict"] for one in found["results"]] == ["CERTIFIED"] * 3
+    # Brackets to depth 3 are walks along a path of four states, 1 1 2 3 5 8 13 of them. A flip-flop starts with w and
+    # 2 bits; then there are 3 instructions, and 2 + 2 + 1 pairs with a bit. A majority: 2^n words without the ties.
+    assert {one["input"]: one["words"] for one in found["results"]} == {
+        f"{NETWORKS}/dyck1_depth3": 1 + 1 + 2 + 3 + 5 + 8 + 13,
+        f"{NETWORKS}/flipflop": 1 + 1 + 2 + 2 * 3 + 2 * 5 + 2 * 5 * 3 + 2 * 5 * 5,
+        f"{NETWORKS}/majority": 2 + (4 - 2) + 8 + (16 - 6) + 32 + (64 - 20),
+    }
+
+
+def test_they_are_small_and_whole() -> None:
+    parts = "{}.spec", "{}/config.json", "{}/model.safetensors"
+    files = [FOLDER / part.format(name) for name in PLANS for part in parts]
+    assert {*FOLDER.rglob("*.spec"), *FOLDER.rglob("*.json"), *FOLDER.rglob("*.safetensors")} == set(files)
+    assert sum(path.stat().st_size for path in files) < LARGEST
+
+
+@EACH
+def test_they_are_what_the_script_trains(name: str) -> None:
+    plan, folder = PLANS[name], FOLDER / name
+    assert json.loads((folder / "config.json").read_text(encoding="utf-8")) == plan.config()
+    shapes = {key: tensor.shape for key, tensor in load_file(folder / "model.safetensors").items()}
+    assert shapes == {key: tensor.shape for key, tensor in initial(plan).items()}
+
+
+def said(plan: Plan, read: Any, signs: Any) -> Any:
+    """What is wanted of a word by the signs of its outputs, as a specification says it."""
+    names = np.array([*plan.task.symbols, *SPECIAL])
+    if plan.task.together:
+        (place,) = np.nonzero(signs.any(axis=1))[0]
+        assert names[read[place]] == "<sep>"
+        return names[signs[place] > 0].item()
+    return [set(names[row > 0]) for row in signs]
+
+
+@EACH
+def test_they_are_trained_on_what_is_specified(name: str) -> None:
+    plan, n = PLANS[name], 5
+    foreign = read_input(str(FOLDER / f"{name}.spec")).foreign
+    assert foreign is not None
+    assert foreign.oracle is not None
+    read = plan.task.draw(np.random.default_rng(1), 1000, foreign.network.readout.length(n))
+    symbols, drawn = np.array([*plan.task.symbols, *SPECIAL]), set()
+    for row, signs in zip(read, plan.task.wanted(read), strict=True):
+        word = tuple(symbol for symbol in symbols[row] if symbol in plan.task.symbols)
+        assert foreign.oracle(word) == said(plan, row, signs)
+        drawn.add(word)
+    every = [word for word in product(plan.task.symbols, repeat=n) if foreign.oracle(word) is not None]
+    assert {word for word in drawn if len(word) == n} == set(every)  # nothing is never drawn
