@@ -67,7 +67,6 @@ class Case:
 def cases() -> tuple[Case, ...]:
     """All of them."""
     return (
-        Case("mean", _held(majority(), "output more: #[1] > #[0]"), lambda word: abs(_balance(word)) <= 1),
         Case("depth", _held(brackets(), f"next: /{_nested(DEPTH)}/"), start=("a",) * DEPTH),
         Case("latest", _held(latest(), "output last: i S b")),
         Case("factor", _held(factor(), "output pair: O (b & Y b)"), lambda word: _pairs(word) <= 1),
@@ -86,22 +85,9 @@ def _nested(depth: int) -> str:
     return "(a b)*" if depth == 1 else f"(a {_nested(depth - 1)} b)*"
 
 
-def _balance(word: Word) -> int:
-    return 2 * word.count("1") - len(word)
-
-
 def _pairs(word: Word) -> int:
     """How often a b follows a b."""
     return sum(pair == ("b", "b") for pair in pairwise(word))
-
-
-def majority() -> Network:
-    """The mean over all positions of 1 at a 1 and -1 at a 0, less half of what one symbol weighs."""
-    positions = np.zeros((ROWS, 3))
-    positions[:, 1] = _shares()
-    embedding = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 0, 0]])
-    layer = NetworkLayer((_mean("balance", 3, 0, 2),), None)
-    return _network(("1", "0", BOS), embedding, positions, (layer,), [[0], [-0.5], [1.0]], ("more",), Readout((BOS,)))
 
 
 def brackets() -> Network:
