@@ -38,6 +38,7 @@ from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hol
 from hardsim.checking.words import count_words
 from hardsim.errors import InputError, OutOfRange, Undecided
 from hardsim.lang.regex.automaton import Automaton
+from hardsim.lang.words import shown_word
 from hardsim.network.dense import Network, Token
 from hardsim.run.dense_exact import DenseBalls, DenseForward
 from hardsim.run.dense_float import DenseFloat
@@ -158,7 +159,8 @@ class Foreign(Target):
             try:
                 places.append([self.rule.place(one) for one in (raw if listed else [raw])])
             except InputError as error:
-                raise InputError(f"on the word {' '.join(word)}: {error.message}", error.hint) from None
+                told_of = f"on the word {shown_word(word, self.alphabet)}: {error.message}"
+                raise InputError(told_of, error.hint) from None
         return Wanted.at(places)
 
     def hold_lengths(self, max_n: int) -> None:

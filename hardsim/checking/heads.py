@@ -19,7 +19,7 @@ over; a position that heads fall back to is no evidence that its token was atten
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Annotated, TypeAlias
@@ -680,5 +680,7 @@ def heads_of(subject: Foreign, options: CheckOptions, progress: Report | None = 
     reason = distrust()
     if reason is not None:
         raise Undecided(reason)
-    work = _Heads(subject, options, progress)
+    # What a specification judges is tried, where that is a regular language; heads have queries in words alone.
+    tried = replace(subject, shortest=1, oracle=None if subject.domain is None else subject.oracle)
+    work = _Heads(tried, options, progress)
     return to_the_report(work.run, work.result)

@@ -48,7 +48,8 @@ Found = tuple[Word, Margin]
 class Judging(Protocol):
     """What judges words of one length: a tally of them, and the lower end of the margin of each."""
 
-    def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin]]: ...
+    def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin]]:
+        """Of words that are all judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,11 @@ from hardsim.checking.campaign import CheckOptions, Progress, count_requested
 from hardsim.checking.execution import Answer, Shard
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.result import AUTO, FLOAT64, Word
+from hardsim.checking.search import BATCH as SEARCH_BATCH
+from hardsim.checking.search import Start, waves
 from hardsim.checking.sharpening import plan_length, prepare_words
 from hardsim.checking.subject import Subject, Target
+from hardsim.checking.tally import Tally
 from hardsim.checking.words import count_words
 from hardsim.cli.streams import hushed, note
 from hardsim.errors import HardsimError, Undecided
@@ -77,7 +80,7 @@ Run = Callable[[list[Word]], None]
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run means, by brackets of lengths: words, and their seconds in one process."""
+    """What a run means, by brackets of lengths in the order of the run: words, and their seconds in one process."""
 
     brackets: tuple[tuple[int, float], ...]
     max_n: int
@@ -88,7 +91,7 @@ class Cost:
         return sum(words for words, _ in self.brackets)
 
     def seconds(self, workers: int = 1, done: int = 0) -> float:
-        """About how long it takes without the first `done` words, which are the shortest."""
+        """About how long it takes without the first `done` words."""
         total = 0.0
         for words, seconds in self.brackets:
             left = max(0, words - done)
@@ -181,12 +184,11 @@ def check_cost(subject: Target, options: CheckOptions) -> Cost | None:
     """The cost of a check; None if it is little."""
     known: list[Answer] = []
 
+    if isinstance(subject, Foreign):
+        return _network_cost(subject, options)
+
     def run(words: list[Word]) -> None:
         n = len(words[0])
-        if isinstance(subject, Foreign):
-            known[:] = known or [campaign.network_judge(subject, options.dps, options.engine)]
-            known[0](Shard(n, tuple(words)))
-            return
         assert isinstance(subject, Subject)
         if subject.sharpness is not None:
             known[:] = known or [campaign.Judge(subject, subject.program, None, options.dps, options.engine)]
@@ -199,6 +201,49 @@ def check_cost(subject: Target, options: CheckOptions) -> Cost | None:
             answer(shard)
 
     return _words_cost(subject, options, run)
+
+
+def _network_cost(subject: Foreign, options: CheckOptions) -> Cost | None:
+    """The same of a network that others made: of lengths of which every word is tried, and of those that are searched,
+    where few words run at a time."""
+    judge = campaign.network_judge(subject, options.dps, options.engine)
+
+    def run(words: list[Word]) -> None:
+        judge(Shard(len(words[0]), tuple(words)))
+
+    lengths = campaign.searched(subject, options)
+    if not lengths:
+        return _words_cost(subject, options, run)
+    most, budget = max(lengths), campaign.budget(options)
+    easy = _easy(subject, options, budget * len(lengths) * subject.positions(most))
+    before = replace(options, max_n=lengths[0] - 1)
+    short = _words_cost(subject, before, run) if before.max_n else None
+    if easy and short is None:
+        return None
+    points: list[tuple[int, float]] = []
+    with suppress(HardsimError):  # the run itself will say it, with the word
+        for n in sorted({min(lengths, key=lambda one: abs(one - timed)) for timed in TIMED_LENGTHS}):
+            with patient(f"even the first words of {plural(n, 'symbol')} take long"):
+                points.append((n, _search_seconds(judge, n, budget)))
+            if len(points) > 1 and points[-1][1] > PATIENCE:
+                break
+        each = _line([subject.positions(n) ** 2 for n, _ in points[-2:]], [seconds for _, seconds in points[-2:]])
+        some = short.brackets if short is not None else ((count_requested(subject, before), 0.0),)
+        order = (n for wave in waves(lengths) for n in wave)
+        found = tuple((budget, budget * each(subject.positions(n) ** 2)) for n in order)
+        return Cost(some + found, options.max_n)
+    return None
+
+
+def _search_seconds(judge: Callable[[Shard], tuple[None, Tally]], n: int, budget: int) -> float:
+    """What a word costs in a search of a length: in a batch, or alone where one takes long."""
+    for most in (1, SEARCH_BATCH):
+        started = time.perf_counter()
+        _, tally = judge(Shard(n, (), Start(min(most, budget), 0)))
+        seconds = time.perf_counter() - started
+        if seconds > PATIENCE:
+            break
+    return seconds / max(1, tally.words)
 
 
 def bound_cost(target: BoundSubject, options: CheckOptions, wanted: BoundOptions) -> Cost | None:

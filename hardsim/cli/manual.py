@@ -271,8 +271,8 @@ Examples:
 
 HEADS = """Show where the heads of a network that others made attend, and how hard.
 
-FILE is such a network, a folder or a file, or its specification (.spec); there may be several. What the heads of a compiled transformer are for is
-declared, and `hardsim show` prints it.
+FILE is such a network, a folder or a file, or its specification (.spec); there may be several. What the heads of a
+compiled transformer are for is declared, and `hardsim show` prints it.
 
 The network is run on the words that `check` would try, in float64 with rigorous error bounds. A query is a position of
 a word, as a head looks from it at all that it sees; one that sees a single position says nothing and does not count.
@@ -375,7 +375,8 @@ operators, and no quotes that are not needed. Brackets that are not needed go fr
 those that help a reader: between two different logical or temporal operators, as in `(a & b) | c`, and in `!(i = j)`
 and `(s + t) mod m = r`. Lines of more than 100 characters are folded, but those of C-RASP programs. Of specifications
 only blanks change. Comments, line breaks in long formulas, the order of lines, and one empty line where there are some
-stay as they are. The meaning never changes: the text is read again, and held against the file, before it is shown or written.
+stay as they are. The meaning never changes: the text is read again, and held against the file, before it is shown or
+written.
 
 With --check nothing is printed but the files that are not in their canonical form, each with the first line that would
 change, and the exit code is 1: the file and its canonical form were compared and differ. A file with a mistake is exit

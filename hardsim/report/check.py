@@ -356,8 +356,8 @@ def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
     if mismatch.direct:
-        told = "Next: `hardsim eval`, with the same --against, shows the outputs on this word."
-        return told if mismatch.word else None
+        same = "" if result.against == result.input else ", with the same --against,"
+        return f"Next: `hardsim eval`{same} shows the outputs on this word." if mismatch.word else None
     if result.against is not None and "hard/oracle" in mismatch.kind:
         return f"Next: what was compiled says something else than {result.against}: correct one of the two."
     if not mismatch.refutes and result.model.specified:

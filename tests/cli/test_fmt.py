@@ -117,8 +117,7 @@ def test_what_cannot_be_formatted_is_refused(hardsim: Cli, tmp_path: Path, loose
     (tmp_path / "empty").mkdir()
     hardsim("fmt", tmp_path / "empty").refused("has no *.ltl")
     written(tmp_path / "empty" / "x.ahat.json", "{}")
-    hardsim("fmt", tmp_path / "empty").refused("has no *.ltl or *.srasp or *.re or *.cr file")
-    hardsim("fmt", written(tmp_path / "x.spec", "alphabet: a\n")).refused("has no canonical form")
+    hardsim("fmt", tmp_path / "empty").refused("has no *.ltl or *.srasp or *.re or *.cr or *.spec file")
     hardsim("fmt", tmp_path / "nowhere.ltl").refused("no such file")
     hardsim("fmt", loose, "--json", loose).refused("would overwrite what is read")
     assert loose.read_text() == LOOSE

@@ -21,7 +21,9 @@ from hardsim.checking.campaign import CheckOptions, Progress, count_requested
 from hardsim.checking.execution import Shard
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.open import of_network, read_input
+from hardsim.checking.search import Start
 from hardsim.checking.subject import ModelOptions, Subject
+from hardsim.checking.tally import Tally
 from hardsim.cli import estimate
 from hardsim.cli.estimate import (
     Bar,
@@ -34,6 +36,7 @@ from hardsim.cli.estimate import (
     check_cost,
     duration,
 )
+from hardsim.errors import InputError
 from hardsim.lang.regex.parse import parse_regex
 from tests.cli.conftest import Cli
 from tests.foreign import mean_of_a
@@ -152,29 +155,62 @@ def foreign(expression: str | None = None) -> Foreign:
     return replace(judging(made, lambda word: domain.accepts(word) or None, "a function"), domain=domain)
 
 
-@pytest.mark.parametrize("expression", [None, "(ab)*"])
-def test_networks_that_others_made_are_timed_on_words_that_are_judged(
-    monkeypatch: pytest.MonkeyPatch, expression: str | None
-) -> None:
-    """By a clock that a word moves by 3 seconds if something is wanted of it: at length 64 no random word is."""
-    subject, options = foreign(expression), CheckOptions(max_n=ROOM, exhaustive=0, samples=400)
-    now, seen = 0.0, set[tuple[str, ...]]()
+def counted(monkeypatch: pytest.MonkeyPatch, subject: Foreign, seconds: Callable[[int], float]) -> None:
+    """A clock that moves by so many seconds, by length, for each word that is judged."""
+    now = 0.0
 
-    def judge(*_: object) -> Callable[[Shard], None]:
-        def run(shard: Shard) -> None:
+    def judge(*_: object) -> Callable[[Shard], tuple[None, Tally]]:
+        def run(shard: Shard) -> tuple[None, Tally]:
             nonlocal now
-            seen.update(shard.words)
-            now += 3 * sum(subject.oracles([word]) == [True] for word in shard.words)
+            words = len([raw for raw in subject.oracles(shard.words) or [] if raw])
+            if isinstance(shard.known, Start):
+                words = shard.known.budget
+            now += words * seconds(shard.n)
+            return None, Tally(shard.n, words)
 
         return run
 
     monkeypatch.setattr("hardsim.checking.campaign.network_judge", judge)
     monkeypatch.setattr("hardsim.cli.estimate.time.perf_counter", lambda: now)
-    found, wanted = check_cost(subject, options), count_requested(subject, options)
+
+
+def test_networks_that_others_made_are_timed_on_words_that_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is one word for each even length, and no random one is judged."""
+    subject, options = foreign("(ab)*"), CheckOptions(max_n=ROOM)
+    counted(monkeypatch, subject, lambda n: 3)
+    found = check_cost(subject, options)
     assert found is not None
-    assert (found.words, found.max_n) == (wanted, ROOM)
-    assert found.seconds() == pytest.approx(3 * wanted)
-    assert seen
+    assert (found.words, found.max_n) == (ROOM // 2, ROOM)
+    assert found.seconds() == pytest.approx(3 * ROOM // 2)
+
+
+def test_searches_are_timed_by_searching(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to length 8 all words are tried, and few: the 56 lengths above have 400 words each, of n^2/1000 seconds."""
+    subject, options = foreign(), CheckOptions(max_n=64, exhaustive=256)
+    counted(monkeypatch, subject, lambda n: n * n / 1000)
+    found = check_cost(subject, options)
+    assert found is not None
+    assert (found.words, found.max_n) == (510 + 56 * 400, 64)
+    assert found.seconds() == pytest.approx(sum(400 * n * n / 1000 for n in range(9, 65)))
+    # The longest length is searched first.
+    assert found.seconds() - found.seconds(1, 510 + 400) == pytest.approx(400 * 64 * 64 / 1000)
+
+
+def test_a_quick_search_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = foreign()
+    counted(monkeypatch, subject, lambda n: 1000)
+    assert check_cost(subject, CheckOptions(max_n=12, exhaustive=256, samples=40)) is None
+
+
+def test_a_search_that_fails_has_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Callable[[Shard], None]:
+        def run(shard: Shard) -> None:
+            raise InputError("no output may win")
+
+        return run
+
+    monkeypatch.setattr("hardsim.checking.campaign.network_judge", fails)
+    assert check_cost(foreign(), CheckOptions(max_n=64)) is None
 
 
 def test_words_of_a_language_stand_for_those_of_a_length_that_has_none() -> None:

@@ -99,8 +99,8 @@ class ParallelProgram:
         size, found = max(1, PAIRS // codes.shape[1] ** 2), list[Table]()
         for start in range(0, len(codes), size):
             batch = _Batch(codes[start : start + size])
-            for name, step in self._steps:
-                batch.vectors[name] = step(batch)
+            for vector, step in self._steps:
+                batch.vectors[vector] = step(batch)
             found.append(np.broadcast_to(batch.vectors[name], (len(batch.word), batch.n)))
         return found
 

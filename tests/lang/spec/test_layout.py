@@ -1,0 +1,159 @@
+"""The lines of `.spec` files: what is read of them, and what is refused, with the place."""
+
+from __future__ import annotations
+
+import pytest
+
+from hardsim.errors import SourceError
+from hardsim.lang.spec.layout import SpecLayout, read_spec
+
+WHOLE = """// D_2: brackets to depth 2
+network: nets/D2
+alphabet: a b
+tokens: a b <bos> // <eos>
+
+// where
+input: <bos> *
+at: each
+decide: above 0
+assume: /(a b)*/
+output a: #L[a] > #L[b]
+output a:1: Y a
+output <eos>: !a
+program: d2.srasp
+source: a book // page 3
+"""
+
+
+def refused(text: str) -> str:
+    with pytest.raises(SourceError) as caught:
+        read_spec(text, "x.spec")
+    return str(caught.value)
+
+
+def test_what_is_read() -> None:
+    layout = read_spec(WHOLE, "x.spec")
+    assert layout.title == "D_2: brackets to depth 2"
+    assert {line.name: line.text for line in layout.headers} == {
+        "network": "nets/D2", "alphabet": "a b", "tokens": "a b <bos> // <eos>", "input": "<bos> *", "at": "each",
+        "decide": "above 0", "assume": "/(a b)*/", "program": "d2.srasp", "source": "a book // page 3",
+    }  # fmt: skip
+    assert [(line.name, line.text) for line in layout.outputs] == [
+        ("a", "#L[a] > #L[b]"), ("a:1", "Y a"), ("<eos>", "!a")
+    ]  # fmt: skip
+    for line in layout.outputs:
+        assert (layout.written(line.at), layout.written(line.body)) == (line.name, line.text)
+
+
+def test_the_last_colon_before_a_blank_ends_a_name() -> None:
+    layout = read_spec("value a:b:2: pos\nvalue ::\t1\n", "x.spec")
+    assert [(line.name, line.text) for line in layout.values] == [("a:b:2", "pos"), (":", "1")]
+
+
+def test_all_lines_may_be_indented_alike_and_end_in_any_way() -> None:
+    layout = read_spec(b"\xef\xbb\xbf  at: last\r\n  output x: a\r\n", "x.spec")
+    assert (layout.value("at"), layout.outputs[0].text) == ("last", "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "networks: net\noutput x: a\n",
+            "x.spec:1:1: error: unknown header key 'networks'\n"
+            "  networks: net\n  ^^^^^^^^\n"
+            "  expected: network: alphabet: tokens: input: at: decide: assume: output NAME: value NAME: program: next: "
+            "source:\n  did you mean network:?",
+        ),
+        (
+            "at = each\noutput x: a\n",
+            "x.spec:1:4: error: a header line has a colon\n  at = each\n     ^\n  expected: at:\n  write at: each",
+        ),
+        (
+            "at: each\noutput x: a\nat: last\n",
+            "x.spec:3:1: error: duplicate header line at:\n  at: last\n  ^^\n  expected: one at: line\n"
+            "  remove one of the two lines (the first is line 1)",
+        ),
+        (
+            "output x: a\noutput x: b\n",
+            "x.spec:2:8: error: a second line output 'x'\n  output x: b\n         ^\n"
+            "  expected: one line for each output\n  remove one of the two (the first is line 1)",
+        ),
+        (
+            "output x = a\n",
+            "x.spec:1:10: error: the name of an output ends with a colon\n  output x = a\n           ^\n"
+            "  expected: x:\n  write output x: a",
+        ),
+        (
+            "value x 3\n",
+            "x.spec:1:1: error: value without a name and a colon\n  value x 3\n  ^^^^^^^^^\n"
+            "  expected: value NAME: TERM\n  white space stands after the colon, and none inside the name",
+        ),
+        (
+            "output x: a // here\n",
+            "x.spec:1:13: error: no comment follows a value here\n  output x: a // here\n              ^^\n"
+            "  expected: the end of the line\n  a comment stands on a line of its own, which begins with //",
+        ),
+        (
+            "at: last // where\noutput x: a\n",
+            "x.spec:1:10: error: no comment follows a value here\n  at: last // where\n           ^^\n"
+            "  expected: the end of the line\n  a comment stands on a line of its own, which begins with //",
+        ),
+        (
+            "output x: a &\n  b\n",
+            "x.spec:2:1: error: an indented line\n    b\n  ^^^\n  expected: a line without indentation\n"
+            "  a line cannot be continued: write all of it in one, without a space before it",
+        ),
+        (
+            "let p = a\noutput x: p\n",
+            "x.spec:1:1: error: this line is none of a specification\n  let p = a\n  ^^^^^^^^^\n"
+            "  expected: a key and a colon, output NAME: FORMULA, or a comment that begins with //",
+        ),
+        (
+            "outputs x: a\n",
+            "x.spec:1:1: error: this line is none of a specification\n  outputs x: a\n  ^^^^^^^^^^^^\n"
+            "  expected: a key and a colon, output NAME: FORMULA, or a comment that begins with //\n"
+            "  did you mean output NAME: FORMULA?",
+        ),
+        (
+            "network: net\n",
+            "x.spec:1:13: error: nothing says what the outputs should be\n  network: net\n              ^\n"
+            "  expected: output NAME: FORMULA, value NAME: TERM, program: FILE.srasp or next: /EXPRESSION/",
+        ),
+        (
+            "output x: a\nvalue y: 1\n",
+            "x.spec:2:7: error: a line value beside a line output: outputs are numbers, or they are not\n"
+            "  value y: 1\n        ^\n  expected: lines of one of the two kinds",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_place(text: str, told: str) -> None:
+    assert refused(text) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("output: a\n", "write output NAME: FORMULA, where NAME is what the network calls the output"),
+        ("value: 1\n", "write value NAME: TERM, where NAME is what the network calls the output"),
+        ("props: p q\noutput x: p\n", "the tokens of a network are symbols: alphabet: a b"),
+        ("accept: ab\noutput x: a\n", "specifications have none"),
+        ("# comment\noutput x: a\n", "a comment begins with //, on each line"),
+        ("", "a small file: network: net, then output NAME: F a"),
+    ],
+)
+def test_what_belongs_elsewhere_has_a_hint(text: str, hint: str) -> None:
+    assert refused(text).endswith(hint)
+
+
+@pytest.mark.parametrize("line", ["assume: a", "output x: a", "value x: 1", "program: p.srasp"])
+def test_next_stands_alone(line: str) -> None:
+    told = refused(f"next: /a*/\n{line}\n")
+    assert told.startswith("x.spec:2:")
+    assert "next: stands for assume: and for all outputs" in told
+    assert told.endswith("remove it, or next: (line 1) and say what each output should be")
+
+
+def test_a_layout_knows_its_keys() -> None:
+    known = "network alphabet tokens input at decide assume output value program next source"
+    assert {key.partition(" ")[0] for key in SpecLayout.keys} == set(known.split())

@@ -1,0 +1,418 @@
+"""What specifications demand of words: by definition, one word at a time and many at once, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardsim.errors import InputError, SourceError
+from hardsim.lang.parse import parse_expression
+from hardsim.lang.regex.parse import parse_regex
+from hardsim.lang.semantics import Oracle
+from hardsim.lang.spec.domain import extensions_of, first_in, leading, prefixes_of
+from hardsim.lang.spec.layout import read_spec
+from hardsim.lang.spec.meaning import Demands, Question
+from hardsim.lang.spec.oracle import Said
+from hardsim.lang.srasp.parse import parse_program
+from tests.lang.spec.words import Word, words_up_to
+
+PROGRAM = """alphabet: a b
+ones(i) := psum_j[j <= i] (Q_a(j) ? 1 : 0)
+half(i) := mean_j[j <= i] (Q_a(j) ? 1 : 0)
+more(i) := ones(i) > 2
+letter(i) := more(i) ? 'a' : 'b'
+output: {output}
+"""
+
+
+def demands(
+    text: str, at: Any = "last", decide: Any = "above", outputs: tuple[str, ...] = ("x",), **more: Any
+) -> Demands:
+    program = parse_program(more["program"]) if "program" in more else None
+    alphabet, before = more.get("alphabet", ("a", "b")), more.get("before", False)
+    return Question(read_spec(text, "x.spec"), program, alphabet, at, decide, outputs, before).demands()
+
+
+def agree(found: Demands, meant: Callable[[Word], Any], longest: int = 4, shortest: int = 1) -> None:
+    """On all short words, one at a time and together, here and after travelling."""
+    again = pickle.loads(pickle.dumps(found.oracle))
+    for n in range(shortest, longest + 1):
+        words = list(product("ab", repeat=n))
+        many = found.oracle.many(words)
+        assert many == again.many(words) == [found.oracle(word) for word in words]
+        assert [dict(raw) if isinstance(raw, Said) else raw for raw in many] == list(map(meant, words))
+
+
+def holds(formula: str, word: Word, place: int) -> bool:
+    return Oracle(parse_expression(formula, "a b")).truth(word)[place]
+
+
+# ---- lines ----
+
+
+@pytest.mark.parametrize("at", ["last", "first", "each"])
+def test_a_formula_is_read_where_the_network_is_judged(at: str) -> None:
+    formula = "(#L[a] > #R[b]) | X b"
+
+    def meant(word: Word) -> Any:
+        row = [holds(formula, word, place) for place in range(len(word))]
+        return {"last": row[-1], "first": row[0], "each": row}[at]
+
+    agree(demands(f"output x: {formula}\n", at), meant)
+
+
+def test_several_outputs_are_said_by_name() -> None:
+    found = demands("output x: a\noutput z: Y a\n", outputs=("x", "y", "z"))
+    agree(found, lambda word: {"x": word[-1] == "a", "z": len(word) > 1 and word[-2] == "a"})
+    one, two = found.oracle(("a", "b")), found.oracle(("a", "a", "b"))
+    assert (one == two, hash(one) == hash(two)) == (True, True)  # what is wanted alike is remembered
+
+
+def test_one_line_of_several_outputs_keeps_its_name() -> None:
+    agree(demands("output y: a\n", outputs=("x", "y")), lambda word: {"y": word[-1] == "a"})
+
+
+def test_argmax_wants_the_output_whose_line_holds() -> None:
+    found = demands("output x: a\noutput y: b & !O a\noutput z: b & O a\n", "each", "argmax", ("x", "y", "z"))
+    agree(found, lambda word: [
+        "x" if word[i] == "a" else "z" if "a" in word[:i] else "y" for i in range(len(word))
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("output x: a\noutput y: b & Y b\n", "x.spec: on the word ab, position 2, no line output holds"),
+        ("output x: a\noutput y: a | b\n", "x.spec: on the word ab, position 1, output x and output y hold"),
+    ],
+)
+def test_argmax_needs_exactly_one_line(lines: str, told: str) -> None:
+    found = demands(lines, "each", "argmax", ("x", "y"))
+    with pytest.raises(InputError) as caught:
+        found.oracle(("a", "b"))
+    assert caught.value.message == told
+    assert "assume:" in caught.value.hint
+    assert demands(f"{lines}assume: false\n", "each", "argmax", ("x", "y")).oracle(("a", "b")) == [None, None]
+
+
+def test_values_are_exact_fractions() -> None:
+    found = demands("value x: 2 * #L[a] / pos - (len - 1) / 3 * #R[b]\n", "each", "value")
+
+    def meant(word: Word) -> list[Fraction]:
+        n = len(word)
+        return [
+            Fraction(2 * word[: i + 1].count("a"), i + 1) - Fraction(n - 1, 3) * word[i:].count("b") for i in range(n)
+        ]
+
+    agree(found, meant)
+    assert demands("value x: 1 / 3 / 2 - -1 / (1 / 4)\n", decide="value").oracle(("a",)) == Fraction(1, 6) + 4
+    assert demands("value x: pos * #[a] * len\n", decide="value").oracle(tuple("aba")) == 18
+
+
+def test_a_division_by_0_is_told_only_where_something_is_judged() -> None:
+    line = "value x: 1 / #L[b]\n"
+    with pytest.raises(InputError, match=r"x\.spec: on the word ab, position 1, the value of the output is a division"):
+        demands(line, "each", "value").oracle(("a", "b"))
+    assert demands(f"{line}assume: O b\n", "each", "value").oracle(("a", "b")) == [None, 1]
+
+
+# ---- assume ----
+
+
+def test_assume_with_a_formula_is_about_the_whole_word() -> None:
+    found = demands("assume: #[a] = #[b]\noutput x: a\n", "each")
+    assert found.domain is None
+    agree(found, lambda word: [
+        symbol == "a" if word.count("a") == word.count("b") else None for symbol in word
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expression", "at"),
+    [("a+", "first"), ("(a|b)b", "last"), *product(["(ab)*", "a+", "a(a|b)b*", "()|bb"], ["last", "each"])],
+)
+def test_assume_with_an_expression_is_about_the_prefix(expression: str, at: str) -> None:
+    found = demands(f"assume: /{expression}/\noutput x: b\n", at)
+
+    def meant(word: Word) -> Any:
+        text = "".join(word)
+        row = [
+            text[end - 1] == "b" if re.fullmatch(expression, text[:end]) else None for end in range(1, len(text) + 1)
+        ]
+        return {"last": row[-1], "first": row[0], "each": row}[at]
+
+    agree(found, meant)
+    assert found.domain is not None
+    for word in words_up_to(4):
+        raw = meant(word)
+        assert found.domain.accepts(word) == (raw is not None and (at != "each" or any(one is not None for one in raw)))
+
+
+# ---- programs ----
+
+
+def test_the_output_of_a_program() -> None:
+    def ones(word: Word) -> int:
+        return word.count("a")
+
+    text = "program: p.srasp\n"
+    agree(demands(text, program=PROGRAM.format(output="more")), lambda word: ones(word) > 2)
+    agree(
+        demands(text, "each", "value", program=PROGRAM.format(output="ones")),
+        lambda word: [ones(word[:end]) for end in range(1, len(word) + 1)],
+    )
+    letters = demands(text, "last", "argmax", ("a", "b", "c"), program=PROGRAM.format(output="letter"))
+    agree(letters, lambda word: "a" if ones(word) > 2 else "b")
+    numbers = demands(text, "first", "argmax", ("0", "1"), program=PROGRAM.format(output="ones"))
+    agree(numbers, lambda word: str(ones(word[:1])))
+
+
+def test_lines_name_vectors_of_a_program() -> None:
+    program = PROGRAM.format(output="more")
+    text = "program: p.srasp\nvalue x: half\nvalue y: #L[a] / pos\n"
+    share = demands(text, "each", "value", ("x", "y"), program=program)
+    for word in words_up_to(4):
+        assert all(one["x"] == one["y"] for one in share.oracle(word))
+    several = demands("program: p.srasp\noutput x: more\noutput y: a\n", outputs=("x", "y"), program=program)
+    agree(several, lambda word: {"x": word.count("a") > 2, "y": word[-1] == "a"})
+
+
+# ---- next ----
+
+
+def brute(expression: str, word: Word, end: str = "<eos>") -> frozenset[str] | None:
+    """By definition: what may come next after a prefix, from all words that are a little longer."""
+    longer = [word + more for n in range(7) for more in product("ab", repeat=n)]
+    members = [one for one in longer if re.fullmatch(expression, "".join(one))]
+    if not members:
+        return None
+    return frozenset(
+        {one[len(word)] for one in members if len(one) > len(word)} | ({end} if word in members else set())
+    )
+
+
+TOKENS = ("a", "b", "<bos>", "<eos>")
+
+
+@pytest.mark.parametrize("expression", ["(ab)*", "(a(ab)*b)*", "aab|b", "a*", "a(a|b)?"])
+@pytest.mark.parametrize("before", [False, True])
+def test_next_is_what_may_come(expression: str, before: bool) -> None:
+    found = demands(f"next: /{expression}/\n", "each", outputs=TOKENS, before=before)
+
+    def meant(word: Word) -> list[Any]:
+        return [brute(expression, word[:end]) for end in range(0 if before else 1, len(word) + 1)]
+
+    agree(found, meant, 3, shortest=0 if before else 1)
+    assert found.shortest == (0 if before else 1)
+    assert found.domain is not None
+    for word in words_up_to(3):
+        assert found.domain.accepts(word) == (brute(expression, word) is not None)
+
+
+@pytest.mark.parametrize(("at", "end", "shortest"), [("last", None, 0), ("first", 1, 1)])
+def test_next_at_one_place(at: str, end: int | None, shortest: int) -> None:
+    found = demands("next: /(ab)*/\n", at, "argmax", TOKENS, before=True)
+    agree(found, lambda word: brute("(ab)*", word[:end]), 3, shortest)
+    assert found.shortest == shortest
+
+
+EXPRESSIONS = st.recursive(
+    st.sampled_from(["a", "b", "()"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map("".join),
+        st.tuples(inner, inner).map(lambda two: f"({two[0]}|{two[1]})"),
+        inner.map(lambda one: f"({one})?"),
+    ),
+    max_leaves=5,
+)
+"""Of words of at most 5 symbols."""
+
+
+@given(EXPRESSIONS)
+@settings(max_examples=25, deadline=None)
+def test_next_agrees_with_its_definition(expression: str) -> None:
+    found = demands(f"next: /{expression}/\n", "each", outputs=TOKENS, before=True)
+    agree(found, lambda word: [brute(expression, word[:end]) for end in range(len(word) + 1)], 3, shortest=0)
+
+
+# ---- domains ----
+
+
+@given(EXPRESSIONS)
+@settings(max_examples=25, deadline=None)
+def test_domains(expression: str) -> None:
+    automaton = parse_regex(f"alphabet: a b\n{expression}\n").automaton
+    members = {word for word in words_up_to(6) if automaton.accepts(word)} | ({()} if automaton.accepts(()) else set())
+    prefixes, extensions, first = prefixes_of(automaton), extensions_of(automaton), first_in(automaton)
+    for word in words_up_to(3):
+        assert prefixes.accepts(word) == any(one[: len(word)] == word for one in members)
+        assert extensions.accepts(word) == any(word[:end] in members for end in range(1, len(word) + 1))
+        assert first.accepts(word) == (word[:1] in members)
+    assert (0 in leading(automaton)) == bool(members)
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "told"),
+    [
+        (
+            "output x: a b\n",
+            {},
+            "x.spec:1:13: error: missing operator before b\n  output x: a b\n              ^\n"
+            "  expected: an operator or the end of the formula",
+        ),
+        (
+            "assume: #L[a] / 2 > 1\noutput x: a\n",
+            {},
+            "x.spec:1:15: error: unknown operator /\n  assume: #L[a] / 2 > 1\n                ^\n"
+            "  expected: an operator or an operand\n  there is no division: multiply both sides",
+        ),
+        (
+            "output x: X a & X[!] b\n",
+            {},
+            "x.spec:1:17: error: X[!] and a bare X in one file: without a dialect it is open whether X is strong or "
+            "weak\n  output x: X a & X[!] b\n                  ^^^^\n  expected: X[!] or WX alone\n"
+            "  strong-next: X a is false at the last position, as X[!] a is; weak-next: X a is true there, as WX a is",
+        ),
+        (
+            "value x: #L[#L[a] / 2 > 1]\n",
+            {"decide": "value"},
+            "x.spec:1:19: error: there is no division inside a formula\n  value x: #L[#L[a] / 2 > 1]\n"
+            "                    ^\n  multiply both sides",
+        ),
+        (
+            "value x: 1 + a\n",
+            {"decide": "value"},
+            "x.spec:1:14: error: a is a formula, and a number is needed here\n  value x: 1 + a\n               ^\n"
+            "  expected: a number\n  #L[phi] counts the positions where phi holds",
+        ),
+        (
+            "value x: 1 /\n",
+            {"decide": "value"},
+            "x.spec:1:13: error: missing operand after /\n  value x: 1 /\n              ^\n"
+            "  expected: a symbol, a name, a constant, a unary operator, a count or an opening bracket",
+        ),
+        (
+            "value x: 1\n",
+            {},
+            "x.spec:1:7: error: a line value, where no numbers are judged (decide: above)\n  value x: 1\n        ^\n"
+            "  expected: decide: value within 1/100, or output NAME: FORMULA",
+        ),
+        (
+            "output x: a\n",
+            {"decide": "value"},
+            "x.spec:1:8: error: a line output, where numbers are judged (decide: value)\n  output x: a\n         ^\n"
+            "  expected: decide: above 0, or value NAME: TERM",
+        ),
+        (
+            "assume: /a(b/\noutput x: a\n",
+            {},
+            "x.spec:1:11: error: this bracket is never closed: (\n  assume: /a(b/\n            ^\n"
+            "  expected: ) further on",
+        ),
+        (
+            "assume: /ab\noutput x: a\n",
+            {},
+            "x.spec:1:9: error: assume: is no regular expression\n  assume: /ab\n          ^^^\n"
+            "  expected: /(ab)*/, say\n  a regular expression stands between slashes, and nothing after it",
+        ),
+        (
+            "assume: /a & b/\noutput x: a\n",
+            {},
+            "x.spec:1:9: error: no place of any word is judged then\n  assume: /a & b/\n          ^^^^^^^\n"
+            "  expected: an expression that a word matches",
+        ),
+        (
+            "assume: /ab/\noutput x: a\n",
+            {"at": "first"},
+            "x.spec:1:9: error: no place of any word is judged then\n  assume: /ab/\n          ^^^^\n"
+            "  expected: an expression that a word matches",
+        ),
+        (
+            "next: (ab)*\n",
+            {"outputs": TOKENS},
+            "x.spec:1:7: error: next: is no regular expression\n  next: (ab)*\n        ^^^^^\n"
+            "  expected: /(ab)*/, say\n  a regular expression stands between slashes, and nothing after it",
+        ),
+        (
+            "next: / /\n",
+            {"outputs": TOKENS},
+            "x.spec:1:7: error: nothing stands between the slashes\n  next: / /\n        ^^^\n"
+            "  the empty word is written ()",
+        ),
+        (
+            "next: /ac/\n",
+            {"outputs": TOKENS},
+            "x.spec:1:9: error: 'c' is not a symbol of the alphabet\n  next: /ac/\n          ^\n"
+            "  expected: symbols of the alphabet: a b",
+        ),
+        (
+            "next: /!(.*)/\n",
+            {"outputs": TOKENS},
+            "x.spec:1:7: error: no word matches, so that nothing would be judged\n  next: /!(.*)/\n        ^^^^^^^\n"
+            "  expected: an expression that a word matches",
+        ),
+        (
+            "next: /()/\n",
+            {"outputs": TOKENS},
+            "x.spec:1:7: error: only the empty word matches, and the network reads nothing before words, so that "
+            "nothing would be judged\n  next: /()/\n        ^^^^\n  expected: an expression that a word matches",
+        ),
+        (
+            "next: /a/\n",
+            {"decide": "value"},
+            "x.spec:1:1: error: next: says which tokens may come next, and this network is judged by numbers\n"
+            "  next: /a/\n  ^^^^\n  expected: decide: above X or decide: argmax",
+        ),
+        (
+            "next: /a/\n",
+            {"outputs": ("a", "b")},
+            "x.spec:1:1: error: the network has no output <eos>, which may be what comes next\n  next: /a/\n  ^^^^\n"
+            "  expected: outputs for a b <eos>",
+        ),
+        (
+            "next: /a/\n",
+            {"outputs": TOKENS, "alphabet": ("a", "<eos>")},
+            "x.spec:1:1: error: <eos> stands for the end of a word, and is a symbol of words too\n  next: /a/\n  ^^^^\n"
+            "  say what words are made of: alphabet: a",
+        ),
+        (
+            "program: p.srasp\n",
+            {"program": PROGRAM.format(output="ones")},
+            "x.spec:1:10: error: ones is a vector of integer values, and the network is judged by decide: above\n"
+            "  program: p.srasp\n           ^^^^^^^\n  expected: Boolean values",
+        ),
+        (
+            "program: p.srasp\n",
+            {"program": PROGRAM.format(output="more"), "outputs": ("x", "y")},
+            "x.spec:1:10: error: the network has 2 outputs, and the program's output is one\n  program: p.srasp\n"
+            "           ^^^^^^^\n  say which one: output NAME: more (they are x y)",
+        ),
+        (
+            "program: p.srasp\noutput x: a\n",
+            {"program": PROGRAM.format(output="more")},
+            "x.spec:1:10: error: no line names a vector of this program, so that it says nothing\n"
+            "  program: p.srasp\n           ^^^^^^^\n  expected: output NAME: more, say, or no program:",
+        ),
+        (
+            "program: p.srasp\nvalue x: more\n",
+            {"program": PROGRAM.format(output="more"), "decide": "value"},
+            "x.spec:2:10: error: more is a vector of Boolean values, and the network is judged by decide: value\n"
+            "  value x: more\n           ^^^^\n  expected: integer or rational values",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_place(text: str, how: dict[str, Any], told: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        demands(text, **how)
+    assert str(caught.value) == told
