@@ -45,10 +45,14 @@ TOLD = 30_000
 """Words of all lengths of which the share of wrong ones is told."""
 MANY = 500
 """Words of each length up to SHORTEST that are too many to try all."""
-DOUBLINGS, HALVINGS = 12, 16
-ATTEMPTS = 12
+DOUBLINGS, HALVINGS, ROUGHLY = 12, 24, 4
+"""Steps in which the size of a change is made larger, then found exactly, or roughly."""
+ATTEMPTS, SHAPED = 12, 50
+"""Changes that are tried for one fault; of those for words of simple shape more, since most fail early."""
+SHAPES = 20
+"""Words of simple shape, of which the one that is wrong first is taken."""
 CELLS = 2**17
-ROOM = 1 + 2**-10
+ROOM = 1 + 2**-20
 """How much larger a change is than the smallest that makes a word of simple shape wrong."""
 KINDS = ("position", "embedding", "attention", "mlp", "norm")
 """Where the weight stands: a row of the table of positions that no word shorter than SHORTEST reads, the embedding or
@@ -335,7 +339,7 @@ class Planter:
 
     def fault(self, kind: str, shaped: bool, rng: Random) -> Fault | None:
         """A fault of a kind; None if none is found."""
-        for _ in range(ATTEMPTS):
+        for _ in range(SHAPED if shaped else ATTEMPTS):
             change = drawn_change(self.network, kind, rng)
             found = self._shaped(change, rng) if shaped else self._random(change)
             if found is not None and not self._wrong(change, found[1], self.short):
@@ -370,18 +374,18 @@ class Planter:
     def _shaped(self, change: Change, rng: Random) -> tuple[Pool, float, int] | None:
         """A word of simple shape, and a size of the change at which it is wrong, and no random word."""
         n = rng.choice(self.lengths)
-        word = self.case.shaped(n, rng)
-        alone = Pool.of(self.subject, [] if word is None else [word])
-        size = self._first(change, alone, HALVINGS) if len(alone) else None
+        words = (self.case.shaped(n, rng) for _ in range(SHAPES))
+        some = Pool.of(self.subject, dict.fromkeys(filter(None, words)))
+        size = self._first(change, some, HALVINGS) if len(some) else None
         if size is None:
             return None
         size *= ROOM
         right = (lambda: self.few), (lambda: self.part(n)), (lambda: self.spread), (lambda: self.pool(n))
-        if any(self._wrong(change, size, pool()) for pool in right) or not self._wrong(change, size, alone):
+        if any(self._wrong(change, size, pool()) for pool in right):
             return None
-        return alone, size, 0
+        return some, size, int(self._margins(change, size, some).argmin())
 
-    def _first(self, change: Change, pool: Pool, halvings: int = HALVINGS // 4) -> float | None:
+    def _first(self, change: Change, pool: Pool, halvings: int = ROUGHLY) -> float | None:
         """The smallest size of the change at which some word is wrong, and a little more."""
         size = change.scale(self.network) / 64
         for _ in range(DOUBLINGS):

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 ROWS = 81
 """Rows of a table of positions: words of at most 80 symbols after `<bos>`."""
 BOS, EOS = "<bos>", "<eos>"
-DEPTH = 30
+DEPTH = 36
 SHARPNESS = 8.0
 """How much less the score of the position beside the wanted one is."""
 DECAY = 1.0

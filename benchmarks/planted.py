@@ -21,7 +21,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ MARK = BEGIN.replace("bench-docs", "planted")
 SAMPLES = 100
 """Words of each length that the search tries, where there are more than EXHAUSTIVE."""
 EXHAUSTIVE = 100
-EACH = 2
+EACH = 3
 """Faults of each kind in each network."""
 SHAPE = "simple shape"
 WAYS = "letters", "words"
@@ -100,7 +99,7 @@ def looked_for(task: Task) -> Outcome | None:
     shaped = task.kind == SHAPE
     kinds = [kind for kind in KINDS if arrays(made.network)[kind]]
     fault = made.fault(rng.choice(kinds) if shaped else task.kind, shaped, rng)
-    return None if fault is None else compared(fault, task.kind, task.number)
+    return None if fault is None else compared(fault, task.kind, rng.randrange(2**32))
 
 
 def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outcome:
@@ -154,15 +153,14 @@ def tasks(names: Sequence[str], specs: Sequence[str]) -> Iterator[Task]:
                 yield Task(case.name, tuple(specs), kind, number)
 
 
-def run(asked: Sequence[Task], processes: int) -> list[Outcome]:
+def run(asked: Sequence[Task], processes: int) -> Iterator[Outcome]:
     """All outcomes, in the order of the tasks."""
-    found = []
     with get_context("spawn").Pool(processes) as crew:
         for task, outcome in zip(asked, crew.imap(looked_for, asked), strict=True):
             told = "no fault" if outcome is None else f"search {outcome.shrunk}, random {outcome.random}"
             print(f"{task.case}, {task.kind}, {task.number}: {told}", file=sys.stderr, flush=True)
-            found += [] if outcome is None else [outcome]
-    return found
+            if outcome is not None:
+                yield outcome
 
 
 # ---- tables ----
@@ -216,11 +214,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.docs:
         into_page(PAGE, render(read_results(RESULTS.read_text(encoding="utf-8"))), MARK)
         return 0
-    outcomes = run(list(tasks(given.only, given.spec)), given.processes)
+    outcomes: list[Outcome] = []
+    for outcome in run(list(tasks(given.only, given.spec)), given.processes):
+        outcomes.append(outcome)
+        if not given.only and not given.spec:
+            RESULTS.write_text(json.dumps(list(map(asdict, outcomes)), indent=1) + "\n", encoding="utf-8")
     print(render(outcomes))
-    if not given.only and not given.spec:
-        written: list[Any] = [asdict(one) for one in outcomes]
-        RESULTS.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
