@@ -28,6 +28,7 @@ from benchmarks.faults import KINDS, Fault, Planter, Pool, Sampler, arrays, marg
 from benchmarks.handmade import Case, cases
 from benchmarks.table import BEGIN, grid, into_page
 from hardsim.checking.campaign import CheckOptions, check_subject
+from hardsim.checking.foreign import Foreign
 from hardsim.checking.open import read_input
 from hardsim.checking.result import CheckResult, Verdict, Word
 from hardsim.checking.subject import ModelOptions
@@ -121,13 +122,13 @@ def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outc
         words=sum(tried.values()),
         found=None if mismatch is None else len(mismatch.shrunk_from or mismatch.word),
         shrunk=None if mismatch is None else len(mismatch.word),
-        random=tuple(first_wrong(fault, tried, way, seed) for way in WAYS),
+        random=tuple(first_wrong(subject, tried, way, seed) for way in WAYS),
     )
 
 
-def first_wrong(fault: Fault, tried: dict[int, int], way: str, seed: int) -> int | None:
+def first_wrong(subject: Foreign, tried: dict[int, int], way: str, seed: int) -> int | None:
     """After how many random words, so many of each length in a random order, one is wrong."""
-    subject, sampler = fault.subject, Sampler(fault.subject, way)
+    sampler = Sampler(subject, way)
     rng = np.random.default_rng([seed, WAYS.index(way)])
     words = [word for n, count in tried.items() for word in sampler.words(n, count, rng)]
     pool = Pool.of(subject, words)
