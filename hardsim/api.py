@@ -77,6 +77,7 @@ from hardsim.checking.open import (
 from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text
 from hardsim.checking.prove import ProofResult
 from hardsim.checking.result import ENGINES, CheckResult, EvalResult, ModelFacts, Opened, Verdict, Word, WordsResult
+from hardsim.checking.specification import SPEC
 from hardsim.checking.subject import At, ModelOptions, Subject, Target, digest
 from hardsim.compiling.from_ltl.lower import Method
 from hardsim.errors import (
@@ -292,7 +293,7 @@ class Model:
         """Is the network right, word by word? Semantics, hard attention and softmax are compared on the words of length
         1 to `max_n` (by default no further than its table of positions has room) and on longer examples of its file, or
         on the `words` that are given alone; `progress` is told how many of how many words are done. With `against`, a
-        formula, a program or a regular expression or the path of one, that semantics is the oracle.
+        formula, a program, a regular expression or a specification or the path of one, that semantics is the oracle.
 
         A network that others made can be held against a function, too: of a word, a tuple of tokens, it says what is
         wanted. That is a truth, a token, a set of tokens (those that are above, or that may win), a number, or a
@@ -922,20 +923,20 @@ def load(
     decide: str | None = None,
 ) -> Model:
     """Open a formula (`.ltl`), an S-RASP or C-RASP program (`.srasp`, `.cr`), a regular expression (`.re`), a hard-
-    attention model (`.ahat.json`), a compiled network (`model.json`) or a network that others made (a folder, or
-    `hardsim-network` JSON, read with `tokens`, `alphabet`, `input`, `at` and `decide` as `Model.read_as` has them)
-    by its path, or what is shipped by its name, such as `since` (a path of that name wins); or, with an alphabet
-    (symbols, or one text of symbols separated by spaces) or propositions, the text of a formula; an alphabet is also
-    for a C-RASP program that declares none. With `props="auto"` the propositions of a formula file that declares
-    nothing are those that it mentions. `dialect`, "strong-next" or "weak-next", says what a bare X of a formula is.
-    The text of a whole `.ltl` file is for `parse`.
+    attention model (`.ahat.json`), a compiled network (`model.json`) or a network that others made (a folder,
+    `hardsim-network` JSON, or a specification, `.spec`, that names one; read with `tokens`, `alphabet`, `input`, `at`
+    and `decide` as `Model.read_as` has them) by its path, or what is shipped by its name, such as `since` (a path of
+    that name wins); or, with an alphabet (symbols, or one text of symbols separated by spaces) or propositions, the
+    text of a formula; an alphabet is also for a C-RASP program that declares none. With `props="auto"` the propositions
+    of a formula file that declares nothing are those that it mentions. `dialect`, "strong-next" or "weak-next", says
+    what a bare X of a formula is. The text of a whole `.ltl` file is for `parse`.
 
     Raises:
         hardsim.errors.InputError: if it cannot be opened, or is wrong (SourceError, with the place).
         TypeError: if it is neither a path nor text.
     """
     how = {"tokens": tokens, "input": input, "at": at, "decide": decide}
-    if _is_folder(source) or any(value is not None for value in how.values()):
+    if _is_folder(source) or str(source).endswith(SPEC) or any(value is not None for value in how.values()):
         if props is not None or dialect is not None:
             raise InputError("props and dialect are for formulas", "Leave them out.")
         found = _opened(read_input(_path(source, "load takes the path of a network,")))

@@ -39,6 +39,7 @@ from hardsim.lang.files import FormulaLayout, Layout, ProgramLayout
 from hardsim.lang.lexer import Lexeme, formula_tokens, program_tokens
 from hardsim.lang.parse import parse_text
 from hardsim.lang.regex.parse import RegexLayout, read_regex
+from hardsim.lang.spec.layout import SpecLayout
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.vocabulary import FORMULAS, INDICES, PROGRAM_VECTORS, PROGRAMS, YIELDING
 
@@ -268,6 +269,13 @@ def test_specifications() -> None:
     parts = {"// c": COMMENT, "network": HEADER, " D2": VALUE, "/(a(ab)*b)*/": REGEX, "output": HEADER, "NAME": DEFINED}
     assert {part: at(text, "spec", part) for part in parts} == parts
     assert at(text, "spec", "S") == at(text, "spec", "H") == SCOPES["UNARY"]
+    assert at("value a:1: 1 / 2", "spec", "a:1") == DEFINED
+    assert at("value a: pos / 2", "spec", "/") == SCOPES["STAR"]
+    named = {key.partition(" ")[0] for key in SpecLayout.keys if " " in key}
+    assert ({*SPEC_KEYS, *SPEC_FORMULAS}, {*SPEC_NAMED}) == (
+        {*SpecLayout.keys} - {f"{key} NAME" for key in named},
+        named,
+    )
     for key in (*SPEC_KEYS, *SPEC_FORMULAS):
         assert at(f"{key}: a", "spec", key) == HEADER
     for key in SPEC_NAMED:

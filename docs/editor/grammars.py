@@ -156,14 +156,14 @@ def specification() -> list[Pattern]:
     plain, named = "|".join(SPEC_FORMULAS), "|".join(SPEC_NAMED)
     begins: list[tuple[str, Mapping[str, str]]] = [
         (rf"^\s*({plain})\s*(:)", {"1": HEADER, "2": COLON}),
-        (rf"^\s*({named})\s+(\S+?)\s*(:)", {"1": HEADER, "2": DEFINED, "3": COLON}),
+        (rf"^\s*({named})\s+(\S+)(:)(?=\s|$)", {"1": HEADER, "2": DEFINED, "3": COLON}),
     ]
     lines = [
         {
             "begin": begin,
             "end": "$",
             "beginCaptures": {group: {"name": scope} for group, scope in scopes.items()},
-            "patterns": [regex, *FORMULA],
+            "patterns": [regex, rule(ARITHMETIC, "/(?!\\\\)"), *FORMULA],
         }
         for begin, scopes in begins
     ]

@@ -102,7 +102,7 @@ class Majority:
         read = np.full((count, rows), pad)
         for row in read:
             n = int(rng.integers(1, rows - 1))
-            ahead = min(n, 2 * int(1 + n * rng.random() * rng.choice([0, 0.05, 0.3])) - n % 2)
+            ahead = min(n, 2 * int(1 + n * rng.random() * rng.choice([0, 0.05, 0.5])) - n % 2)
             ones = (n + ahead * int(rng.choice([-1, 1]))) // 2
             sorted_by = np.arange(n) * rng.choice([-1, 1]) * rng.choice([0, 1, 10])
             word = np.repeat([0, 1], [n - ones, ones])[np.argsort(sorted_by + rng.random(n) * n)]
@@ -158,7 +158,7 @@ FLIPFLOP = NextSymbol(
 PLANS = {
     "dyck1_depth3": Plan(DEPTH_3, layers=1),
     "flipflop": Plan(FLIPFLOP, layers=2, rows=64, steps=2500),
-    "majority": Plan(Majority(), layers=1),
+    "majority": Plan(Majority(), layers=1, steps=2500, kept=8),
 }
 
 
@@ -223,8 +223,8 @@ def margins(plan: Plan, weights: dict[str, Any], read: Ids) -> Any:
 
 
 def train(plan: Plan, report: int = 500) -> Weights:
-    """The trained weights. The loss is the mean of log(1 + e^-margin) over all outputs; the words with the least margins
-    are read again in the next step."""
+    """The trained weights. The loss is the mean of log(1 + e^-margin) over all outputs; words with the least margins are
+    read again in the next step."""
     import torch
 
     torch.set_num_threads(1)

@@ -464,9 +464,9 @@ class _Campaign:
         for length in sorted(earlier & self.tallies.keys()):
             tally = self.tallies[length]
             least = tally.extremes.get(MARGIN)
-            if tally.searched is not None:
+            if tally.searched is not None and tally.searched[0]:
                 known.append((length, tally.searched))
-            elif least is not None and least.word:
+            elif tally.searched is None and least is not None and least.word:
                 known.append((length, (least.word, float(least.bound))))
         return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
 

@@ -38,7 +38,16 @@ from hardsim.lang.srasp.interpreter import ProgramOracle, check_program_examples
 from hardsim.lang.srasp.padding import padded_word
 from hardsim.lang.srasp.parallel import ParallelProgram
 from hardsim.lang.srasp.parse import parse_program
-from hardsim.lang.valuations import Alphabet, Numbering, Valuations, listed, same_spelling, same_symbols, told_of
+from hardsim.lang.valuations import (
+    MENTIONED,
+    Alphabet,
+    Numbering,
+    Valuations,
+    listed,
+    same_spelling,
+    same_symbols,
+    told_of,
+)
 from hardsim.lang.vocabulary import brief
 from hardsim.lang.words import written_word
 from hardsim.network.dense import Network
@@ -324,7 +333,7 @@ def read_input(
     folder = is_network_folder(place) or is_weights_name(place)
     if folder or place.endswith(SPEC):
         for option, value in (("--alphabet", alphabet), ("--props", props), ("--dialect", dialect)):
-            if value is not None:
+            if value is not None and (folder or value != MENTIONED):
                 what = KINDS["network"] if folder else "a specification of a network"
                 told = f"{path} is {what}: {option} is for formulas, programs and expressions"
                 raise InputError(told, f"Leave out {option}.")
@@ -377,6 +386,10 @@ def meant_by(given: Input) -> Semantics | Specification:
         InputError: if it does not say that.
         SourceError: if an example of a formula is wrong.
     """
+    if given.specification is None and given.foreign is not None:
+        told = f"{given.name} is {KINDS['network']}: what it says is certain within bounds only, or not at all"
+        hint = "Name what says what is wanted: a specification (.spec), a formula, a program or a regular expression."
+        raise InputError(told, hint)
     return given.specification or Semantics.of(given)
 
 

@@ -2,7 +2,7 @@
 
 A word is simpler than another if it is shorter, or as long and earlier in the order of the alphabet. Blocks are left
 out, the longest first, then symbols are replaced by earlier ones and exchanged; whatever certainly is wrong is where it
-goes on.
+goes on. Where nothing is left to be made simpler the next shorter lengths are searched from there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from random import Random
 
 from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.result import Mismatch, Word
+from hardsim.checking.search import SEARCHED, SEEDS, LengthSearch, Start
 from hardsim.checking.tally import first_of
 from hardsim.checking.wanted import unjudged
 from hardsim.lang.valuations import Numbering
@@ -21,6 +22,8 @@ MOST = 20_000
 """Words that are tried."""
 BATCH = 64
 """Words that are judged at a time."""
+BELOW = 3
+"""How many shorter lengths are searched before a length is taken for the shortest that can be found."""
 REPAIRED = 3
 """How often a word that left its language is led back into it, in different ways."""
 
@@ -38,17 +41,34 @@ class _Shrinking:
     def __init__(self, subject: Foreign, dps: int | None) -> None:
         self.subject, self.judge = subject, NetworkJudge(subject, dps)
         self.tried: set[Word] = set()
+        self.searched: set[int] = set()
         self.rng = Random(0)
         self.rank = Numbering(subject.alphabet)
 
     def run(self, found: Mismatch) -> Mismatch:
         """Go on from a mismatch while something simpler is found."""
+        worst = [found.word]
         while len(self.tried) < MOST:
-            better = self._better(found)
+            better = self._better(found) or self._shorter([found.word, *worst])
             if better is None:
                 break
+            if len(better.word) < len(found.word):
+                worst = [better.word, *worst]
             found = better
         return found
+
+    def _shorter(self, words: Sequence[Word]) -> Mismatch | None:
+        """A mismatch of a length a little shorter, searched from some words; each length once."""
+        n = len(words[0])
+        for length in range(n - 1, max(self.subject.shortest, n - BELOW) - 1, -1):
+            if length in self.searched or not self.subject.possible(length):
+                continue
+            self.searched.add(length)
+            start = Start(SEARCHED, 0, tuple(words[:SEEDS]))
+            found = LengthSearch(self.subject, self.judge, length, start).run().mismatch
+            if found is not None:
+                return found
+        return None
 
     def _better(self, found: Mismatch) -> Mismatch | None:
         """A simpler mismatch: the first that is found, by blocks of one length or one kind of replacement."""

@@ -148,6 +148,17 @@ def test_what_is_wrong_on_rare_words_is_found_and_shrunk() -> None:
     assert result.judged[-1].mismatches > 0
 
 
+def test_words_that_are_judged_are_found_where_few_are() -> None:
+    # Judged is one word of each length divisible by 3 that is a power of aab, accepted; the network has 2/3 for it.
+    def wanted(word: Word) -> bool | None:
+        return True if "".join(word) == "aab" * (len(word) // 3) else None
+
+    result = checked(foreign(wanted, "-1/2"), max_n=30, exhaustive=64, samples=40)
+    assert [length.n for length in result.judged if length.words] == [*range(3, 31, 3)]
+    assert result.verdict is Verdict.CERTIFIED
+    assert {length.words for length in result.judged} == {0, 1}
+
+
 def test_random_words_of_the_same_number_are_right() -> None:
     subject, rng = foreign(Rare(7)), Random(0)
     words = [tuple(rng.choices("ab", k=n)) for n in range(7, LONG + 1) for _ in range(400)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,46 @@ def test_the_table_of_positions_ends_where_it_does() -> None:
     assert model.check(against=judged, words=[word + "a"]).verdict is Verdict.CERTIFIED  # 151 symbols after <bos>
     with pytest.raises(hardsim.InputError, match="words have at most 151 symbols, not 152"):
         model.check(against=judged, words=[word + "ab"])
+
+
+@pytest.mark.parametrize(
+    ("name", "alphabet", "expression", "max_n", "words"),
+    [
+        ("D2", "ab", "(a(ab)*b)*", 10, D2_PREFIXES + 1),
+        ("tomita1", "01", "1*", 12, 13),
+        # Of n symbols up to three changes, from 0 and (one change fewer) from 1.
+        ("tomita7", "01", "0*1*0*1*", 8, 1 + sum(sum(comb(n, k) for k in range(4)) for n in range(1, 9))),
+        # The words over a and b, and those with one d: a or b before it, b or c after it.
+        ("ab_d_bc", "abcd", "(a|b)*d(b|c)*", 6, 1 + sum(2**n + n * 2 ** (n - 1) for n in range(1, 7))),
+    ],
+)
+def test_specifications_of_next_symbols(
+    tmp_path: Path, name: str, alphabet: str, expression: str, max_n: int, words: int
+) -> None:
+    """Every prefix is judged once, at its end, the empty one at <bos>."""
+    lines = f"network: {SHARED / name}\nalphabet: {' '.join(alphabet)}\ntokens: {' '.join((*alphabet, *SPECIAL))}\n"
+    path = tmp_path / "x.spec"
+    path.write_text(f"{lines}input: <bos> *\nnext: /{expression}/\n", encoding="utf-8")
+    found = hardsim.load(path).check(max_n=max_n, exhaustive=5000)
+    assert (found.verdict, found.words) == (Verdict.CERTIFIED, words)
+    path.write_text(f"{lines}input: <bos> *\nnext: /({expression})&!()/\n", encoding="utf-8")
+    wrong = hardsim.load(path).check(max_n=2)
+    if name != "ab_d_bc":  # where the empty word is none of the language anyway
+        assert wrong.mismatch is not None
+        assert wrong.mismatch.word == ()
+
+
+def test_a_specification_of_majority(tmp_path: Path) -> None:
+    path = tmp_path / "x.spec"
+    path.write_text(
+        f"network: {SHARED / 'majority'}\nalphabet: 0 1\ntokens: 0 1 <bos> <sep> <eos> <pad>\ninput: <bos> * <sep>\n"
+        "at: last\ndecide: argmax of 0 1\nassume: #['0'] != #['1']\n"
+        "output 0: #['0'] > #['1']\noutput 1: #['1'] > #['0']\n",
+        encoding="utf-8",
+    )
+    found = hardsim.load(path).check(max_n=10)
+    # 2^n words, less the binomial(n, n/2) ties of even lengths.
+    assert (found.verdict, found.words) == (
+        Verdict.CERTIFIED,
+        sum(2**n - (comb(n, n // 2) if n % 2 == 0 else 0) for n in range(1, 11)),
+    )

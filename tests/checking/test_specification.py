@@ -1,0 +1,388 @@
+"""Specifications bound to networks: names, readouts, outputs, and what is judged. The network of `mean_of_a` says the
+share of a's so far, less a bias."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hardsim
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.open import expand_paths, read_input
+from hardsim.checking.result import Verdict
+from hardsim.checking.specification import read_specification
+from hardsim.errors import InputError, OutOfRange, SourceError
+from hardsim.network.dense import Readout
+from tests.cli.conftest import written
+from tests.foreign import hooked_folder, mean_of_a, model_of
+
+TIE = -0.4990234375  # the float -511/1024: a share of 1/2 is above it, and up to 511 symbols nothing less is
+MOST = "output 0: #L[a] >= #L[b]\n"
+PROGRAM = """alphabet: {alphabet}
+as(i) := psum_j[j <= i] (Q_a(j) ? 2 : 0)
+most(i) := as(i) >= pos(i)
+output: {output}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    hooked_folder(tmp_path / "net", TIE)
+    hooked_folder(tmp_path / "two", TIE, outputs=2)
+    (hooked_folder(tmp_path / "bare", TIE) / "vocab.json").unlink()
+    return tmp_path
+
+
+def spec(folder: Path, text: str, name: str = "x.spec") -> Path:
+    return written(folder / name, text)
+
+
+def bound(folder: Path, text: str) -> Foreign:
+    found = read_input(str(spec(folder, text))).foreign
+    assert found is not None
+    return found
+
+
+def refused(folder: Path, text: str) -> str:
+    """The error, without the path of the folder."""
+    with pytest.raises(InputError) as caught:
+        read_input(str(spec(folder, text)))
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+# ---- what is read ----
+
+
+def test_a_specification_opens_its_network(folder: Path) -> None:
+    path = spec(folder, f"// most are a\nnetwork: net\nalphabet: b a\n{MOST}")
+    found = hardsim.load(path)
+    assert (found.kind, found.alphabet, found.title) == ("network", ("b", "a"), "most are a")
+    result = found.check(max_n=4)
+    assert (result.verdict, result.words, result.against, result.input) == (
+        Verdict.CERTIFIED, 30, str(path), str(path)
+    )  # fmt: skip
+    wrong = hardsim.load(spec(folder, "network: net\nalphabet: a b\noutput 0: #L[a] > #L[b]\n")).check(max_n=4)
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.word == ("a", "b")
+
+
+def test_the_defaults_are_those_of_the_network(folder: Path) -> None:
+    assert bound(folder, f"network: net\nalphabet: a b\n{MOST}").network.readout == Readout(alphabet=("a", "b"))
+    own = bound(folder, "network: two\nalphabet: a b\noutput 0: a\noutput 1: b\n").network.readout
+    assert (own.at, own.decide) == ("each", "argmax")
+    read = bound(folder, "network: two\ntokens: a b <s>\ninput: <s> * b\nat: last\ndecide: above 1/2\noutput 0: a\n")
+    assert read.network.readout == Readout(before=("<s>",), after=("b",), level=read.network.readout.level)
+    assert (str(read.network.readout.level), read.alphabet) == ("1/2", ("a",))
+    assert bound(folder, f"network: net\n{MOST}".replace("#L[b]", "#L[pad]")).alphabet == ("a", "b", "pad")
+
+
+def test_next_is_judged_everywhere_unless_it_says_otherwise(folder: Path) -> None:
+    document = json.loads(model_of(next_symbols()).to_json())
+    (folder / "next.json").write_text(json.dumps(document), encoding="utf-8")
+    found = bound(folder, "network: next.json\nalphabet: a b\ninput: <bos> *\nnext: /(a|b)*/\n")
+    readout = found.network.readout
+    assert (readout.at, readout.decide, found.shortest, found.prefixes, found.accepts) == (
+        "each", "above", 0, True, False
+    )  # fmt: skip
+    assert found.domain is not None
+    assert [found.domain.count(n) for n in (1, 2, 3)] == [2, 4, 8]
+    plain = bound(folder, "network: next.json\nalphabet: a b\nnext: /(a|b)*/\n")
+    assert (plain.shortest, plain.prefixes) == (1, True)
+    ended = bound(folder, "network: next.json\nalphabet: a b\ninput: <bos> * <eos>\nnext: /(a|b)*/\n")
+    assert (ended.shortest, ended.prefixes) == (0, False)
+    last = bound(folder, "network: next.json\nalphabet: a b\ninput: <bos> *\nat: last\nnext: /(a|b)*/\n")
+    assert (last.shortest, last.prefixes) == (0, False)
+
+
+def next_symbols() -> Any:
+    """A network whose outputs are its tokens."""
+    tokens = ("a", "b", "<bos>", "<eos>")
+    network = mean_of_a(tokens=tokens, outputs=tokens, rows=8)
+    return replace(
+        network, unembedding=np.array([[0.0] * 4, [1.0] * 4]), unembedding_bias=np.array([1.0, 1.0, -9.0, 1.0])
+    )
+
+
+def test_a_next_symbol_network_is_checked_from_the_empty_word_on(folder: Path) -> None:
+    """Its outputs are above 0 but for <bos>, which is right of the words over a and b."""
+    (folder / "next.json").write_text(model_of(next_symbols()).to_json(), encoding="utf-8")
+    lines = "network: next.json\nalphabet: a b\ninput: <bos> *\n"
+    found = hardsim.load(spec(folder, f"{lines}next: /(a|b)*/\n")).check(max_n=3)
+    assert found.verdict is Verdict.CERTIFIED
+    assert [(one.n, one.words) for one in found.judged] == [(0, 1), (1, 2), (2, 4), (3, 8)]
+    wrong = hardsim.load(spec(folder, f"{lines}next: /(a|b)+/\n")).check(max_n=3)
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.word == ()
+    with pytest.raises(OutOfRange, match="words have at most 7 symbols, not 9"):
+        hardsim.load(spec(folder, f"{lines}next: /(a|b)*/\n")).check(max_n=9)
+
+
+def test_tokens_are_renamed(folder: Path) -> None:
+    found = hardsim.load(
+        spec(
+            folder,
+            f"network: bare\ntokens: x a b\nalphabet: x a\n{MOST.replace('L[a]', 'L[x]').replace('L[b]', 'L[a]')}",
+        )
+    )
+    assert found.check(max_n=3).verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize("output", ["most", "as"])
+def test_programs_lie_beside_it(folder: Path, output: str) -> None:
+    (folder / "p").mkdir()
+    written(folder / "p" / "most.srasp", PROGRAM.format(alphabet="b a", output=output))
+    line = "output 0: most\n" if output == "as" else ""
+    found = hardsim.load(spec(folder, f"network: net\nalphabet: a b\nprogram: p/most.srasp\n{line}"))
+    assert (found.check(max_n=4).verdict, found._input.foreign and found._input.foreign.accepts) == (
+        Verdict.CERTIFIED, True
+    )  # fmt: skip
+
+
+def test_the_digest_covers_all_that_is_read(folder: Path) -> None:
+    program = written(folder / "p.srasp", PROGRAM.format(alphabet="a b", output="most"))
+    text = "network: net\nalphabet: a b\nprogram: p.srasp\n"
+    path = spec(folder, text)
+
+    def digests() -> tuple[str, str]:
+        alone = read_specification(path.read_bytes(), "x", str(path)).sha256
+        return read_input(str(path)).sha256, alone
+
+    known = [digests()]
+    program.write_text(f"// more\n{program.read_text()}")
+    known.append(digests())
+    spec(folder, f"// more\n{text}")
+    known.append(digests())
+    (folder / "net" / "vocab.json").write_text('{"a": 0, "b": 1, "dap": 2}')
+    known.append(digests())
+    wholes, alones = zip(*known, strict=True)
+    assert (len({*wholes}), len({*alones})) == (4, 3)  # alone it says nothing of the network
+
+
+def test_what_is_bound_travels(folder: Path) -> None:
+    found = bound(folder, f"network: net\nalphabet: a b\nassume: /a.*/\n{MOST}")
+    again = pickle.loads(pickle.dumps(found))
+    words = [("a", "b"), ("b", "a")]
+    assert again.oracles(words) == found.oracles(words) == [True, None]
+
+
+def test_a_folder_of_specifications_means_the_files_in_it(folder: Path) -> None:
+    one, two = spec(folder, MOST, "b.spec"), spec(folder, MOST, "a.spec")
+    assert expand_paths([str(folder)]) == [str(two), str(one)]
+    assert expand_paths([str(folder / "net")]) == [str(folder / "net")]
+
+
+# ---- what it is held against, and read as ----
+
+
+def test_another_network_is_held_against_it(folder: Path) -> None:
+    path = spec(folder, f"network: missing\nalphabet: a b\n{MOST}")
+    net = hardsim.load(folder / "net")
+    for against in (path, str(path), hardsim.load(spec(folder, f"network: net\nalphabet: a b\n{MOST}", "y.spec"))):
+        result = net.check(against=against, max_n=3)
+        assert (result.verdict, result.words) == (Verdict.CERTIFIED, 14)
+        assert str(result.against).endswith(".spec")
+    with pytest.raises(SourceError, match="nothing says what the 3 tokens of the network are called"):
+        hardsim.load(folder / "bare").check(against=path)
+    with pytest.raises(InputError, match="says itself what its network should compute"):
+        hardsim.load(folder / "y.spec").check(against=path)
+
+
+def test_it_is_read_in_another_way(folder: Path) -> None:
+    model = hardsim.load(spec(folder, f"network: net\nalphabet: a b\n{MOST}"))
+    other = model.read_as(alphabet="b a", at="first")
+    assert (other.alphabet, other.network.at if other.network else "") == (("b", "a"), "first")
+    # At the first symbol of aab the whole word is judged still, there: it is a.
+    assert other.check(max_n=3).verdict is Verdict.CERTIFIED
+    assert model.read_as(tokens="a b c").check(max_n=2).verdict is Verdict.CERTIFIED
+    assert model.check(max_n=2, at="first").verdict is Verdict.CERTIFIED
+    with pytest.raises(SourceError, match="unknown symbol or name 'b'"):
+        model.read_as(tokens="a x c", alphabet="a x")
+    with pytest.raises(SourceError, match="where numbers are judged"):
+        model.read_as(decide="value within 1")
+
+
+def test_another_network_says_not_what_is_wanted(folder: Path) -> None:
+    net = hardsim.load(folder / "net")
+    with pytest.raises(InputError, match="what it says is certain within bounds only, or not at all"):
+        net.check(against=net)
+
+
+def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:
+    path = spec(folder, f"network: net\nalphabet: a b\n{MOST}")
+    assert hardsim.load(path, alphabet="b a").alphabet == ("b", "a")
+    assert hardsim.load(path, at="first").check(max_n=2).verdict is Verdict.CERTIFIED
+    assert read_input(str(path), props="auto").alphabet == ("a", "b")
+    with pytest.raises(InputError, match="--dialect is for formulas"):
+        read_input(str(path), dialect="weak-next")
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            "network: bare\n" + MOST,
+            "x.spec:1:1: error: nothing says what the 3 tokens of the network are called\n  network: bare\n"
+            "  ^^^^^^^^^^^^^\n  expected: a line tokens: with their names by id (or a vocab.json beside the weights)",
+        ),
+        (
+            "network: net\ntokens: a b\n" + MOST,
+            "x.spec:2:9: error: 2 tokens were named, and the vocabulary has 3\n  tokens: a b\n          ^^^\n"
+            "  Name them in order of their ids.",
+        ),
+        (
+            "network: net\ntokens: a b a\n" + MOST,
+            "x.spec:2:13: error: duplicate token a\n  tokens: a b a\n              ^\n  expected: each token once\n"
+            "  remove one of the two",
+        ),
+        (
+            "network: net\nalphabet: a padd\n" + MOST,
+            "x.spec:2:13: error: 'padd' is no token of the network; did you mean pad?\n  alphabet: a padd\n"
+            "              ^^^^\n  It has: a b pad",
+        ),
+        (
+            "network: net\nalphabet: a a\n" + MOST,
+            "x.spec:2:13: error: duplicate symbol a\n  alphabet: a a\n              ^\n  expected: each symbol once\n"
+            "  remove one of the two",
+        ),
+        (
+            "network: net\ninput: pad * <bos>\n" + MOST,
+            "x.spec:2:14: error: '<bos>' is no token of the network\n  input: pad * <bos>\n               ^^^^^\n"
+            "  It has: a b pad",
+        ),
+        (
+            "network: net\ninput: pad\n" + MOST,
+            "x.spec:2:8: error: input 'pad' has 0 times the word *\n  input: pad\n         ^^^\n  Write <bos> *, say.",
+        ),
+        (
+            "network: net\nat: eech\n" + MOST,
+            "x.spec:2:5: error: at 'eech' is none of last, first, each\n  at: eech\n      ^^^^\n  did you mean each?",
+        ),
+        (
+            "network: net\ndecide: over 0\n" + MOST,
+            "x.spec:2:9: error: decide 'over 0' is none of: above X, argmax, argmax of TOKENS, value within E\n"
+            "  decide: over 0\n          ^^^^^^\n  X and E are numbers such as 0, 0.5 or 1/200.",
+        ),
+        (
+            "network: two\ndecide: argmax of 0 2\n" + MOST,
+            "x.spec:2:21: error: '2' is no output of the network\n  decide: argmax of 0 2\n                      ^\n"
+            "  It has: 0 1",
+        ),
+        (
+            "network: net\nalphabet: a b\noutput 1: a\n",
+            "x.spec:3:8: error: '1' is no output of the network\n  output 1: a\n         ^\n  It has: 0",
+        ),
+        (
+            "network: two\nalphabet: a b\ndecide: argmax of 1\noutput 0: a\n",
+            "x.spec:4:8: error: the output 0 takes no part in the argmax\n  output 0: a\n         ^\n"
+            "  expected: one of 1",
+        ),
+        (
+            MOST,
+            "x.spec:1:1: error: missing network\n  output 0: #L[a] >= #L[b]\n  ^^^^^^^^^^^^^^^^^^^^^^^^\n"
+            "  expected: a line network: with a folder or a file\n"
+            "  or say which one it is held against: hardsim check NETWORK --against x.spec",
+        ),
+        (
+            "network: nett\n" + MOST,
+            "x.spec:1:10: error: there is no nett\n  network: nett\n           ^^^^\n"
+            "  expected: the path of a folder or file, relative to this file",
+        ),
+        (
+            "network: x.spec\n" + MOST,
+            "x.spec:1:10: error: x.spec is no network\n  network: x.spec\n           ^^^^^^\n"
+            "  expected: a folder, a file of weights, or network JSON",
+        ),
+        (
+            "network:\n" + MOST,
+            "x.spec:1:9: error: network: names nothing\n  network:\n          ^\n"
+            "  expected: a path, relative to this file",
+        ),
+        (
+            "network: net\nprogram: most.py\n",
+            "x.spec:2:10: error: program: names no S-RASP program\n  program: most.py\n           ^^^^^^^\n"
+            "  expected: a file that ends in .srasp",
+        ),
+        (
+            "network: net\nprogram: q.srasp\n",
+            "x.spec:2:10: error: q.srasp: no such file\n  program: q.srasp\n           ^^^^^^^\n"
+            "  did you mean x.spec?",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_place(folder: Path, lines: str, told: str) -> None:
+    assert refused(folder, lines) == told
+
+
+def test_a_program_over_other_symbols_is_refused(folder: Path) -> None:
+    written(folder / "p.srasp", PROGRAM.format(alphabet="a b c", output="most"))
+    told = refused(folder, "network: net\nalphabet: a b\nprogram: p.srasp\n")
+    assert "x.spec:3:10: error: the program is over a b c, and words here over a b\n" in told
+    written(folder / "p.srasp", "alphabet: a b\nx(i) = 1\n")
+    assert refused(folder, "network: net\nalphabet: a b\nprogram: p.srasp\n").startswith("p.srasp:2:")
+
+
+# ---- what was compiled here ----
+
+
+@pytest.mark.parametrize(
+    "lines", ["output x: #L[a] >= #L[b]\n", "at: last\ndecide: above 1/2\nalphabet: b a\noutput y: #[a] >= #[b]\n"]
+)
+def test_what_was_compiled_is_held_against_what_is_accepted(folder: Path, lines: str) -> None:
+    path = spec(folder, lines)
+    same, other = (hardsim.load(text, alphabet="a b") for text in ("#L[a] + 1 > #L[b]", "#L[a] > #L[b]"))
+    assert same.check(against=path, max_n=4).verdict is Verdict.CERTIFIED
+    wrong = other.check(against=path, max_n=4)
+    assert wrong.mismatch is not None
+    assert (wrong.mismatch.word, wrong.mismatch.oracle) == (("a", "b"), True)
+
+
+def test_a_program_says_what_is_accepted(folder: Path) -> None:
+    written(folder / "p.srasp", PROGRAM.format(alphabet="a b", output="most"))
+    path = spec(folder, "program: p.srasp\n")
+    assert hardsim.load("#L[a] >= #L[b]", alphabet="b a").check(against=path, max_n=4).verdict is Verdict.CERTIFIED
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("tokens: a b\noutput x: a\n", "x.spec:1:1: error: tokens: is about networks that others made"),
+        ("input: *\noutput x: a\n", "x.spec:1:1: error: input: is about networks that others made"),
+        ("assume: a\noutput x: a\n", "x.spec:1:1: error: assume: is about networks that others made"),
+        ("next: /a/\n", "x.spec:1:1: error: next: is about networks that others made"),
+        ("at: each\noutput x: a\n", "x.spec:1:5: error: <expression> was compiled here: it is read at one position"),
+        ("output x: a\noutput y: a\n", "x.spec:2:8: error: <expression> was compiled here: it has one output"),
+        ("value x: 1\n", "x.spec:1:7: error: <expression> was compiled here: it has one output"),
+        ("alphabet: a c\noutput x: a\n", "x.spec:1:11: error: <expression> is over another alphabet: a b"),
+        ("decide: above 1\noutput x: a\n", "x.spec:1:9: error: <expression> was compiled here, and is judged by"),
+        ("decide: argmax\noutput x: a\n", "x.spec:1:9: error: <expression> was compiled here, and is judged by"),
+    ],
+)
+def test_what_does_not_apply_to_it_is_refused(folder: Path, lines: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        hardsim.load("O a", alphabet="a b").check(against=spec(folder, lines), max_n=2)
+    assert str(caught.value).replace(f"{folder}/", "").startswith(told)
+
+
+def test_what_maps_words_says_not_which_are_accepted(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"maps words to words, and .* says which words are accepted"):
+        hardsim.load("reverse").check(against=spec(folder, "output x: a\n"), max_n=2)
+
+
+def test_names_of_outputs_may_have_colons(tmp_path: Path) -> None:
+    network = mean_of_a(outputs=("a:1", "a:2"))
+    two = replace(network, unembedding=np.array([[0.0, 0.0], [1.0, 1.0]]), unembedding_bias=np.array([TIE, -2.0]))
+    (tmp_path / "n.json").write_text(model_of(two).to_json(), encoding="utf-8")
+    path = spec(tmp_path, "network: n.json\ndecide: above 0\nat: last\noutput a:1: #L[a] >= #L[b]\noutput a:2: false\n")
+    found = hardsim.load(path).check(max_n=4)
+    assert found.verdict is Verdict.CERTIFIED
+    (one,) = hardsim.load(path).eval("ab")
+    assert one.places[-1].wanted == "{a:1=True a:2=False}"
