@@ -41,7 +41,7 @@ WRONG = 1
 """How many of these are wrong at most."""
 SPREAD = 10_000
 """Words of all lengths, of which no more are to be wrong."""
-TOLD = 30_000
+TOLD = 20_000
 """Words of all lengths of which the share of wrong ones is told."""
 MANY = 500
 """Words of each length up to SHORTEST that are too many to try all."""

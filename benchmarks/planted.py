@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -83,7 +84,7 @@ class Outcome:
 
 def all_cases(specs: Sequence[str]) -> list[Case]:
     """The networks made by hand, those that are shipped, and those of specifications."""
-    paths = [*sorted(str(path) for path in TRAINED.glob("*.spec") if path.with_suffix("").is_dir()), *specs]
+    paths = [*sorted(map(str, TRAINED.glob("*.spec"))), *specs]
     return [*cases(), *(Case(Path(path).stem, read_input(path).network(ModelOptions())) for path in paths)]
 
 
@@ -147,11 +148,11 @@ def first_wrong(subject: Foreign, tried: dict[int, int], way: str, seed: int) ->
 
 def tasks(names: Sequence[str], specs: Sequence[str]) -> Iterator[Task]:
     """What is to be done for cases of these names, or all."""
-    for case in all_cases(specs):
+    found = [case for case in all_cases(specs) if not names or case.name in names]
+    for number, case in product(range(EACH), found):
         given = arrays(case.subject.network)
         for kind in (*(kind for kind in KINDS if given[kind]), SHAPE):
-            for number in range(EACH if not names or case.name in names else 0):
-                yield Task(case.name, tuple(specs), kind, number)
+            yield Task(case.name, tuple(specs), kind, number)
 
 
 def run(asked: Sequence[Task], processes: int) -> Iterator[Outcome]:
