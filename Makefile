@@ -37,7 +37,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(PYTEST_FLAGS)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help check bound test lint slow bench bench-docs networks docs schema format clean
+.PHONY: help check bound test lint slow bench bench-docs planted networks docs schema format clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -71,6 +71,10 @@ bench-docs: $(TORCH) ## measure everything, and put the numbers into benchmarks/
 
 networks: $(TORCH) ## train the networks of formulas/networks anew, NNN minutes
 	$(ONE_THREAD) $(BIN)/python -m formulas.networks.train
+
+planted: $(DEV) ## whether the search finds faults that random words miss: benchmarks/planted.json and docs/search.md, half an hour
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.planted --processes $(JOBS)
+	$(BIN)/python -m benchmarks.planted --docs
 
 docs: $(DOCS) ## the documentation as a site, build/site/index.html (docs/options.md is written anew); a dead link fails
 	$(BIN)/python -m docs.site.options

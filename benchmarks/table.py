@@ -110,15 +110,15 @@ def grid(head: Sequence[str], rows: Iterable[tuple[str, ...]], right: Sequence[i
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def into_page(path: Path, results: Results) -> None:
-    """Put the rendered results between the marks of a page.
+def into_page(path: Path, rendered: str, begin: str = BEGIN) -> None:
+    """Put rendered results between the marks of a page.
 
     Raises:
         ValueError: if the marks are not there.
     """
     text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
+    before, found, rest = text.partition(begin)
     _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{path.name} has no lines {BEGIN!r} and {END!r}")
-    path.write_text(f"{before}{BEGIN}\n\n{render(results)}\n{END}{after}", encoding="utf-8")
+    if not found or not end:
+        raise ValueError(f"{path.name} has no lines {begin!r} and {END!r}")
+    path.write_text(f"{before}{begin}\n\n{rendered}\n{END}{after}", encoding="utf-8")

@@ -464,9 +464,9 @@ class _Campaign:
         for length in sorted(earlier & self.tallies.keys()):
             tally = self.tallies[length]
             least = tally.extremes.get(MARGIN)
-            if tally.searched is not None:
+            if tally.searched is not None and tally.searched[0]:
                 known.append((length, tally.searched))
-            elif least is not None and least.word:
+            elif tally.searched is None and least is not None and least.word:
                 known.append((length, (least.word, float(least.bound))))
         return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
 
@@ -549,8 +549,11 @@ class _Campaign:
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         found: list[Told] = [*lengths, *judged]
         least = subject.shortest if isinstance(subject, Foreign) else 1
+        counted = not some or (isinstance(subject, Foreign) and subject.domain is not None)
         some = some or (isinstance(subject, Foreign) and subject.domain is not None)
-        verdict, reach = judge(found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least)
+        verdict, reach = judge(
+            found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least, counted
+        )
         reach = reach if subject.against is None else f"held against {subject.against}: {reach}"
         return CheckResult(
             input=subject.name,
@@ -841,11 +844,12 @@ def judge(
     judged: bool = False,
     max_n: int = LARGEST_LENGTH,
     least: int = 1,
+    counted: bool = True,
 ) -> tuple[Verdict, str]:
     """The verdict and what it speaks of: certain contradictions first, then those that mpmath saw. Never more than was
     earned: one word without an answer leaves a check undecided. Words of more than `max_n` symbols are pinned, and
     there are none of less than `least`; `every`: every error bound was held too; `judged`: some words are not judged,
-    and not among those tried."""
+    and not among those tried; `counted`: nor among those that are possible."""
     found: list[tuple[bool, str]] = []
     if mismatch is not None and mismatch.refutes:
         what = f"{mismatch.kind} disagree on a word of length {len(mismatch.word)}, the shortest mismatch found"
@@ -867,7 +871,7 @@ def judge(
     in_balls = f", {escalated:,} of them in ball arithmetic" if escalated and engine == AUTO else ""
     claim = ": every answer and every error bound" if every else ""
     verdict = Verdict.OBSERVED if engine == MPMATH else Verdict.CERTIFIED
-    tried = words_tried(lengths, max_n, "judged word" if judged else "word", least)
+    tried = words_tried(lengths, max_n, "judged word" if judged else "word", least, counted)
     return verdict, f"{tried}, {HOW[engine]}{in_balls}{claim}"
 
 
@@ -922,8 +926,9 @@ class Told(Tried, Protocol):
         """Words without an answer."""
 
 
-def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1) -> str:
-    """All words of `least` symbols up to some length, how many of the longer ones, and those that are pinned."""
+def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1, counted: bool = True) -> str:
+    """All words of `least` symbols up to some length, how many of the longer ones, and those that are pinned; unless
+    `counted` nobody knows how many of the possible words are what the noun says."""
     lengths, longer = [length for length in found if length.n <= max_n], [one for one in found if one.n > max_n]
     known = zip(lengths, count(least), strict=False)
     whole = sum(1 for _ in takewhile(lambda one: one[0].exhaustive and one[0].n == one[1], known))
@@ -935,7 +940,8 @@ def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: i
         possible = sum(length.possible for length in rest)
         span = f"length {rest[0].n}" if len(rest) == 1 else f"lengths {rest[0].n} to {rest[-1].n}"
         shown = f"{possible:,}" if possible < 10**12 else f"about 10^{Decimal(possible).adjusted()}"
-        parts.append(f"{sum(length.words for length in rest):,} of {shown} {noun}s of {span}")
+        among = f"of {shown} {noun}s" if counted else f"{noun}s among the {shown} words"
+        parts.append(f"{sum(length.words for length in rest):,} {among} of {span}")
     if longer:
         up_to = "up to " if len(longer) > 1 else ""
         words = plural(sum(length.words for length in longer), "pinned word")

@@ -310,7 +310,7 @@ class NetworkJudge:
     def _prefixes(
         self, tally: Tally, margins: list[float], words: Sequence[Word], raws: Sequence[Any], ends: tuple[Ends, Ends]
     ) -> None:
-        """Add the words that are right at their end, as far as is known, and certainly wrong before it."""
+        """Add the first wrong prefix, as a mismatch: it is no word of this length, and not counted as one."""
         subject, (low, high) = self.subject, ends
         before = [raw[:-1] for raw in raws]
         if not before[0]:
@@ -328,7 +328,6 @@ class NetworkJudge:
                 low[[place], first : first + 1], high[[place], first : first + 1], FLOAT64, FLOAT_DIGITS
             )
             one = self._mismatch(prefix, raws[place][first], part, False)
-            tally.soft_mismatches += margins[place] >= 0
             tally.mismatch = first_of(tally.mismatch, one, subject.alphabet)
             margins[place] = min(margins[place], float(least[place].min()))
 
@@ -360,7 +359,12 @@ class NetworkJudge:
         if self.engine.engine == FLOAT64:
             tally.undecided, tally.stuck = len(left), words[left[0]] if left else None
             return tally, margins
+        unknown = wanted.unknown
         for place in left:
+            if unknown[place]:
+                tally.undecided += 1
+                tally.stuck = tally.stuck or words[place]
+                continue
             margins[place] = self._alone(tally, words[place], raws[place], wanted.of([place]), listed)
         return tally, margins
 

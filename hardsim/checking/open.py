@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
+from hardsim.checking.another import Another
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.result import Answer, Opened, Word
@@ -120,7 +121,7 @@ class Input:
     """The words of the examples of a program or a regular expression."""
     oracle: Callable[[Word], Answer] | None = None
     """The semantics of a program or a regular expression."""
-    against: Semantics | Specification | None = None
+    against: Meant | None = None
     """What it is held against in place of its own semantics."""
     document: str = ""
     """The JSON that a compiled formula or a model was read from."""
@@ -384,17 +385,20 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
     return replace(found, name=name, sha256=sha256, alphabet=foreign.alphabet, text=text, title=title)
 
 
-def meant_by(given: Input) -> Semantics | Specification:
-    """What an input says that others should say: a specification, or which words are accepted.
+Meant: TypeAlias = "Semantics | Specification | Another"
+"""What says what is wanted of networks."""
+
+
+def meant_by(given: Input) -> Meant:
+    """What an input says that others should say: a specification, which words are accepted, or the outputs of a
+    network.
 
     Raises:
         InputError: if it does not say that.
         SourceError: if an example of a formula is wrong.
     """
     if given.specification is None and given.foreign is not None:
-        told = f"{given.name} is {KINDS['network']}: what it says is certain within bounds only, or not at all"
-        hint = "Name what says what is wanted: a specification (.spec), a formula, a program or a regular expression."
-        raise InputError(told, hint)
+        return Another(given.name, given.sha256, given.foreign)
     return given.specification or Semantics.of(given)
 
 

@@ -320,8 +320,8 @@ class JudgedLength(Record):
     """Words on which it is not certain whether it is."""
     digits: Digits
     margin: Lower | None
-    """At most the least distance of a judged output from a wrong answer; negative: one is wrong. None: nothing was
-    judged, or no margin was found."""
+    """At most the least distance of a judged output from a wrong answer, on all words but the undecided ones;
+    negative: one is wrong. None: nothing was judged, or no margin was found."""
     margin_word: AnyWord | None
     """The first word that may have the least margin."""
 

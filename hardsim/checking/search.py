@@ -100,6 +100,8 @@ class LengthSearch:
     n: int
     start: Start
     tried: set[Word] = field(default_factory=set)
+    passed: set[Word] = field(default_factory=set)
+    """Words of which nothing is wanted."""
     best: list[Found] = field(default_factory=list)
     """The words with the least margins, worst first."""
 
@@ -128,24 +130,29 @@ class LengthSearch:
 
     def _batch(self, special: Iterator[Word], size: int) -> list[Word]:
         """New words that are judged, so many if they can be had."""
-        batch: dict[Word, None] = {}
-        for _ in range(TRIES * BATCH):
-            word = next(special, None) or self._made()
-            if word not in self.tried:
-                self.tried.add(word)
-                batch[word] = None
-            if len(batch) == size:
+        found: list[Word] = []
+        for _ in range(TRIES):
+            batch: dict[Word, None] = {}
+            for _ in range(TRIES * BATCH):
+                word = next(special, None) or self._made()
+                if word not in self.tried and word not in self.passed:
+                    batch[word] = None
+                if len(batch) == size - len(found):
+                    break
+            found += self._judged(list(batch))
+            if len(found) == size or not batch:
                 break
-        return self._judged(list(batch))
+        return found
 
     def _judged(self, words: list[Word]) -> list[Word]:
         """Those of which something is wanted."""
-        if self.subject.domain is not None or not words:
-            return words
-        raws = self.subject.oracles(words) or []
-        kept = [word for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
-        self.tried.difference_update(set(words) - set(kept))
-        return kept
+        if self.subject.domain is None and words:
+            raws = self.subject.oracles(words) or []
+            wanted = [word for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
+            self.passed.update(set(words).difference(wanted))
+            words = wanted
+        self.tried.update(words)
+        return words
 
     # ---- where it begins ----
 
@@ -199,11 +206,12 @@ class LengthSearch:
 
     def _made(self) -> Word:
         """A word made of those with the least margins, or a random one."""
-        rng = self.rng
-        if not self.best or rng.randrange(RANDOM) == 0:
+        rng, known = self.rng, [word for word, _ in self.best] or self.start.worst
+        if not known or rng.randrange(RANDOM) == 0:
             return self.fitted(drawn(self.alphabet, self.n, rng))
-        place = min(int(rng.expovariate(0.5)), len(self.best) - 1)
-        word: Sequence[str] = self.best[place][0]
+        word: Sequence[str] = known[min(int(rng.expovariate(0.5)), len(known) - 1)]
+        if not self.best and rng.random() < 0.5:  # lengthened alone it may stay what is judged
+            return self.fitted(tuple(word))
         for _ in range(rng.choice(CHANGES)):
             word = rng.choice(OPERATIONS)(self, word) or word
         return self.fitted(tuple(word))
@@ -222,7 +230,7 @@ class LengthSearch:
 
     def another(self) -> Word:
         """Another of the worst words."""
-        return self.rng.choice(self.best)[0]
+        return self.rng.choice([word for word, _ in self.best] or self.start.worst)
 
 
 def _stretched(word: Word, n: int, rng: Random) -> Word:

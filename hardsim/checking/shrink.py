@@ -58,10 +58,9 @@ class _Shrinking:
         return found
 
     def _shorter(self, words: Sequence[Word]) -> Mismatch | None:
-        """A mismatch of a length a little shorter, searched from some words; each length once. The empty word needs no
-        search: blocks that are left out lead to it."""
+        """A mismatch of a length a little shorter, searched from some words; each length once."""
         n = len(words[0])
-        for length in range(n - 1, max(1, self.subject.shortest, n - BELOW) - 1, -1):
+        for length in range(n - 1, max(0, n - BELOW - 1), -1):  # of no symbols there is one word, which was tried
             if length in self.searched or not self.subject.possible(length):
                 continue
             self.searched.add(length)

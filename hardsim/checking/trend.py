@@ -63,9 +63,9 @@ def line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
 
 def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
     """How the least margin falls with the length: the line or the power law that is nearer to the margins of the
-    lengths from 1 on at which it is known and nothing is wrong; None where these are less than three, or the law is
-    beyond float64."""
-    points = [(x.n, x.margin) for x in lengths if x.n and x.margin is not None and x.margin > 0]
+    lengths from 1 on at which it is known (no word is undecided) and nothing is wrong; None where these are less than
+    three, or the law is beyond float64."""
+    points = [(x.n, x.margin) for x in lengths if x.n and x.margin is not None and x.margin > 0 and not x.undecided]
     if len(points) < FEWEST:
         return None
     with suppress(OverflowError):

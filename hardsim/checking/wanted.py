@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from math import inf, isfinite
@@ -30,11 +31,23 @@ Ends: TypeAlias = NDArray[Any]
 """Ends of enclosures, (words, places, outputs): float64, or objects that are Fractions."""
 Judged: TypeAlias = NDArray[np.int8]
 """What is wanted of outputs: of a comparison with a level 1 above, 0 not; of an argmax 1 may win, 0 may not; of a
-number 1; and -1 what is not judged, or takes no part."""
-NOT_JUDGED = -1
+number 1; -1 what is not judged, or takes no part; 2 what nobody knows."""
+NOT_JUDGED, NOT_KNOWN = -1, 2
 SHOWN_DIGITS = 6
 MOST_KNOWN = 10_000
 """Things wanted of a place that are remembered."""
+
+
+class Unknown(Enum):
+    """What is wanted where something is, and nobody knows what."""
+
+    UNKNOWN = "not known"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+UNKNOWN = Unknown.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,12 @@ class Wanted:
     judged: Judged
     numbers: NDArray[Any]
     """Fractions, where numbers are wanted; else 0."""
+
+    @property
+    def unknown(self) -> Booleans:
+        """The words of which nobody knows all that is wanted."""
+        found: Booleans = (self.judged == NOT_KNOWN).any(axis=(1, 2))
+        return found
 
     @staticmethod
     def at(places: Sequence[Sequence[tuple[Judged, Sequence[Fraction]]]]) -> Wanted:
@@ -132,6 +151,9 @@ class Rule:
         judged, numbers = np.full(count, NOT_JUDGED, dtype=np.int8), [Fraction(0)] * count
         if raw is None:
             return judged, numbers
+        if raw is UNKNOWN:
+            judged[:] = NOT_KNOWN
+            return judged, numbers
         if self.readout.decide == "argmax":
             judged[self._among] = 0
             for token in raw if isinstance(raw, Set) else [raw]:
@@ -187,23 +209,32 @@ class Rule:
             by = _value if self.readout.decide == "value" else _above
             found = by(low, high, wanted, self.readout.level, exact)
         right, wrong, least, most = (part.reshape(len(low), -1) for part in found)
-        return Judgement(right.all(axis=1), wrong.any(axis=1), least.min(axis=1), most.min(axis=1))
+        return Judgement(right.all(axis=1) & ~wanted.unknown, wrong.any(axis=1), least.min(axis=1), most.min(axis=1))
 
-    def answer(self, low: Sequence[Any], high: Sequence[Any]) -> str | None:
-        """What the outputs at one place certainly say, as text; None where they do not."""
+    def says(self, low: Sequence[Any], high: Sequence[Any]) -> Any:
+        """What the outputs at one place certainly say: whether the only one is above the level, the names of those that
+        are, or the winner; None where they do not, or are numbers."""
         names, level = [str(output) for output in self.outputs], self.readout.level
         if self.readout.decide == "argmax":
             rivals = [index for index, part in enumerate(self._among) if part]
             best = max(rivals, key=lambda index: low[index])
             return names[best] if all(low[best] > high[other] for other in rivals if other != best) else None
+        if self.readout.decide == "value" or not all(a > level or b <= level for a, b in zip(low, high, strict=True)):
+            return None
+        above = [name for name, end in zip(names, low, strict=True) if end > level]
+        return bool(above) if len(names) == 1 else frozenset(above)
+
+    def answer(self, low: Sequence[Any], high: Sequence[Any]) -> str | None:
+        """What the outputs at one place certainly say, as text; None where they do not."""
+        names = [str(output) for output in self.outputs]
         if self.readout.decide == "value":
             shown = [_middle(*ends) for ends in zip(low, high, strict=True)]
             several = [f"{name}={text}" for name, text in zip(names, shown, strict=True)]
             return shown[0] if len(shown) == 1 else f"{{{' '.join(several)}}}"
-        if not all(a > level or b <= level for a, b in zip(low, high, strict=True)):
-            return None
-        above = [name for name, end in zip(names, low, strict=True) if end > level]
-        return str(bool(above)) if len(names) == 1 else f"{{{' '.join(above)}}}"
+        said = self.says(low, high)
+        if isinstance(said, frozenset):
+            return f"{{{' '.join(name for name in names if name in said)}}}"
+        return None if said is None else str(said)
 
 
 def told(raw: Any) -> str | None:

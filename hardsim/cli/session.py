@@ -19,7 +19,7 @@ from hardsim.checking.foreign import Foreign
 from hardsim.checking.interrupts import held, interruptible, settle_signals
 from hardsim.checking.open import (
     Input,
-    Semantics,
+    Meant,
     declares,
     expand_paths,
     meant_by,
@@ -28,7 +28,6 @@ from hardsim.checking.open import (
 )
 from hardsim.checking.options import ALL, COMPILED, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
-from hardsim.checking.specification import Specification
 from hardsim.checking.subject import Subject
 from hardsim.cli import streams
 from hardsim.cli.estimate import patient
@@ -189,7 +188,7 @@ class Session:
         """
         request = self.request
         check_source(request)
-        against: Semantics | Specification | None = None
+        against: Meant | None = None
         if request.against is not None:
             declared = True
             self.spare(request.against)
@@ -241,13 +240,13 @@ class Session:
         except HardsimError:  # which is told where that one is read
             return None
 
-    def _held(self, given: Input, against: Semantics | Specification | None) -> Input:
+    def _held(self, given: Input, against: Meant | None) -> Input:
         """An input with what it is held against, which may have the input's own alphabet."""
         if against is None and self.request.against is not None:
             against = self._semantics(self.request.against, given.alphabet)
         return replace(given, against=against)
 
-    def _semantics(self, name: str, beside: Alphabet | None = None) -> Semantics | Specification:
+    def _semantics(self, name: str, beside: Alphabet | None = None) -> Meant:
         """The semantics of a file that others are held against, over their alphabet if it declares none."""
         with patient(f"{name}: reading it takes long, its examples being judged"):
             found = read_input(name, beside=beside, alone=True)

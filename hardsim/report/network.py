@@ -48,7 +48,9 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
     """The least margin of all with its word, the first wrong length, and how the margin falls with the length."""
     least = result.least_margin
     if least is not None:
-        told, word = f"the least is {short(least.margin)}, at length {least.n:,}", shown_word(least.word, alphabet)
+        decided = " of the words decided" * any(length.undecided for length in result.judged)
+        told = f"the least{decided} is {short(least.margin)}, at length {least.n:,}"
+        word = shown_word(least.word, alphabet)
         line = f"{told}, on {word}"
         if cell_len(visible(line)) + MARGINS_ROOM <= screen.width:
             screen.facts([("margin", line)])

@@ -119,12 +119,12 @@ def test_the_documentation_shows_the_reference_run() -> None:
 def test_the_page_is_written_between_its_marks(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     path.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
-    into_page(path, results(KEPT))
+    into_page(path, render(results(KEPT)))
     text = path.read_text(encoding="utf-8")
     assert text == f"before\n{BEGIN}\n\n{render(results(KEPT))}\n{END}\nafter\n"
     path.write_text("no marks\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"page\.md has no lines"):
-        into_page(path, results(KEPT))
+        into_page(path, render(results(KEPT)))
 
 
 @pytest.mark.parametrize(("figure", "code"), [(KEPT, 0), (MISSED, 1), (replace(KEPT, value=None), 1)])

@@ -148,6 +148,17 @@ def test_what_is_wrong_on_rare_words_is_found_and_shrunk() -> None:
     assert result.judged[-1].mismatches > 0
 
 
+def test_words_that_are_judged_are_found_where_few_are() -> None:
+    # Judged is one word of each length divisible by 3 that is a power of aab, accepted; the network has 2/3 for it.
+    def wanted(word: Word) -> bool | None:
+        return True if "".join(word) == "aab" * (len(word) // 3) else None
+
+    result = checked(foreign(wanted, "-1/2"), max_n=30, exhaustive=64, samples=40)
+    assert [length.n for length in result.judged if length.words] == [*range(3, 31, 3)]
+    assert result.verdict is Verdict.CERTIFIED
+    assert {length.words for length in result.judged} == {0, 1}
+
+
 def test_random_words_of_the_same_number_are_right() -> None:
     subject, rng = foreign(Rare(7)), Random(0)
     words = [tuple(rng.choices("ab", k=n)) for n in range(7, LONG + 1) for _ in range(400)]
@@ -225,6 +236,14 @@ def test_a_wrong_prefix_of_a_searched_word_is_the_mismatch() -> None:
     assert 9 <= len(tally.mismatch.word) < 30
 
 
+def test_a_wrong_prefix_is_no_wrong_word_of_the_length_of_the_whole() -> None:
+    subject = prefixed(lambda word: [one != (n == 9) for n, one in enumerate(enough(word))])
+    tally = LengthSearch(subject, NetworkJudge(subject), 30, Start(40, 0)).run()
+    assert tally.mismatch is not None
+    assert len(tally.mismatch.word) == 9
+    assert tally.soft_mismatches == 0
+
+
 # ---- shrinking ----
 
 
@@ -250,6 +269,14 @@ def test_the_simplest_word_stays_what_it_was() -> None:
     found = NetworkJudge(subject).tally([("a",)]).mismatch
     assert found is not None
     assert shrunk(subject, found) == found
+
+
+def test_nothing_shorter_than_one_symbol_is_searched() -> None:
+    subject = prefixed(lambda word: [one != (n > 0) for n, one in enumerate(enough(word))])
+    result = checked(subject, max_n=3)
+    assert result.mismatch is not None
+    assert result.mismatch.word == ("a",)
+    assert result.reach.endswith("a word of length 1, the shortest: all shorter words were tried")
 
 
 def test_a_word_of_a_language_is_shrunk_within_it() -> None:

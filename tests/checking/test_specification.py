@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hardsim.checking.foreign import Foreign
 from hardsim.checking.open import expand_paths, read_input
 from hardsim.checking.result import Verdict
 from hardsim.checking.specification import read_specification
+from hardsim.checking.wanted import UNKNOWN
 from hardsim.errors import InputError, OutOfRange, SourceError
 from hardsim.network.dense import Readout
 from tests.cli.conftest import written
@@ -208,10 +210,42 @@ def test_it_is_read_in_another_way(folder: Path) -> None:
         model.read_as(decide="value within 1")
 
 
-def test_another_network_says_not_what_is_wanted(folder: Path) -> None:
-    net = hardsim.load(folder / "net")
-    with pytest.raises(InputError, match="what it says is certain within bounds only, or not at all"):
-        net.check(against=net)
+def other(bias: str, **more: Any) -> hardsim.Model:
+    return model_of(mean_of_a(Fraction(bias), **more), f"more than {bias}")
+
+
+def test_another_network_says_what_is_wanted() -> None:
+    # More than 20/41 and more than 21/43 of up to 12 symbols are the same words; more than 3/5 are not: of 2 symbols
+    # one a is enough for the one alone.
+    model = other("-20/41")
+    assert model.check(max_n=12, against=other("-21/43")).verdict is Verdict.CERTIFIED
+    found = model.check(max_n=12, against=other("-3/5"))
+    assert found.verdict is Verdict.REFUTED
+    assert found.mismatch is not None
+    assert found.mismatch.word == ("a", "b")
+    assert (found.mismatch.oracle, found.mismatch.soft) == (False, True)
+    assert found.against == "more than -3/5"
+
+
+def test_another_network_is_asked_where_it_is_read() -> None:
+    each, best = Readout(at="each"), Readout(decide="argmax")
+    twice = other("-1/2", readout=each).check(max_n=5, against=other("-21/43", readout=each))
+    assert twice.mismatch is not None
+    assert twice.mismatch.word == ("a", "b")  # at 1/2
+    with pytest.raises(InputError, match="says numbers, of which bounds alone are known"):
+        other("0").check(against=other("0", readout=Readout(decide="value", level=Fraction(1))))
+    with pytest.raises(InputError, match="more than 0 has the symbol c, and more than -1 has not"):
+        other("0", tokens=("a", "b", "c")).check(against=other("-1"))
+    with pytest.raises(InputError, match="more than -1 has the output part, and more than 0 has not"):
+        other("0", readout=best).check(against=other("-1", outputs=("part",), readout=best))
+
+
+def test_what_nobody_knows_is_undecided() -> None:
+    found = other("-20/41").check(max_n=2, against=lambda word: UNKNOWN if word == ("b",) else word.count("a") > 0)
+    assert found.verdict is Verdict.UNDECIDED
+    assert found.undecided_word == ("b",)
+    assert [length.undecided for length in found.judged] == [1, 0]
+    assert [length.mismatches for length in found.judged] == [0, 0]
 
 
 def test_it_is_opened_with_what_is_said_besides(folder: Path) -> None:

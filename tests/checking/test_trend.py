@@ -106,7 +106,9 @@ def test_what_is_wrong_is_not_fitted_and_where_a_line_ended_is_not_told() -> Non
     ],
 )
 def test_fewer_than_three_margins_or_numbers_beyond_float64_have_no_law(margins: list[Any]) -> None:
-    assert margin_trend([judged(n, margin) for n, margin in enumerate(margins, start=1)]) is None
+    lengths = [judged(n, margin) for n, margin in enumerate(margins, start=1)]
+    assert margin_trend(lengths) is None
+    assert margin_trend([*lengths, judged(9, Fraction(1, 9), undecided=1)]) is None
 
 
 def test_the_empty_word_is_no_length_of_a_law() -> None:
@@ -213,6 +215,13 @@ def test_lengths_without_words_leave_nothing_out() -> None:
     assert "all 2 judged words up to length 4, " in right.reach
 
 
+def test_where_nobody_counts_the_judged_words_they_are_not_said_to_be_all() -> None:
+    subject = replace(held(mean_of_a(Fraction(0)), language("b*ab*")), domain=None)
+    reach = check_subject(subject, CheckOptions(max_n=6, exhaustive=8, samples=10)).reach
+    assert "all 6 judged words up to length 3 and " in reach
+    assert " judged words among the 112 words of lengths 4 to 6, " in reach
+
+
 # ---- the empty word ----
 
 
@@ -228,6 +237,9 @@ def test_the_empty_word_is_counted_where_it_is_judged() -> None:
     assert words_tried(lengths[1:], 2) == "all 6 words up to length 2"
     # Without it nothing is known to be whole.
     assert words_tried(lengths[1:], 2, least=0) == "6 of 6 words of lengths 1 to 2"
+    # What is possible is not always what is judged.
+    told = words_tried(lengths[1:], 2, "judged word", 0, counted=False)
+    assert told == "6 judged words among the 6 words of lengths 1 to 2"
     assert judge(lengths, None, None, "ball", judged=True, max_n=2, least=0) == (
         Verdict.CERTIFIED,
         "all 7 judged words up to length 2, in ball arithmetic",

@@ -72,6 +72,11 @@ def test_the_row_of_length_0_shows_the_empty_word(every: bool) -> None:
     assert valid(RIGHT)["judged"][0]["margin_word"] == []
 
 
+def test_the_least_margin_is_not_that_of_undecided_words() -> None:
+    lines = lines_of(replace(RIGHT, judged=(*LENGTHS[:2], replace(LENGTHS[2], undecided=1))))
+    assert "margin the least of the words decided is 0.25, at length 1, on a" in lines
+
+
 def test_a_long_word_of_the_least_margin_stands_alone() -> None:
     long = replace(RIGHT, judged=(judged(90, "1/4"),))
     lines = lines_of(long)

@@ -219,28 +219,26 @@ class Lines(_Sent):
         said = iter([list(zip(*places, strict=True)) for places in zip(*columns, strict=True)])
         if held is None:
             return [list(row) for row in said]
-        return [
-            [one if judge else None for one, judge in zip(next(said), row, strict=True)]
-            if any(row)
-            else [None] * len(row)
-            for row in held
-        ]
+        found: list[list[tuple[Any, ...] | None]] = []
+        for row in held:
+            here = next(said) if any(row) else [()] * len(row)
+            found.append([one if judge else None for one, judge in zip(here, row, strict=True)])
+        return found
 
     def _raw(self, said: tuple[Any, ...] | None, word: Word, place: int, known: dict[tuple[Any, ...], Any]) -> Any:
         if said is None:
             return None
+        if self.decide == "value":  # to remember it takes longer than to make it
+            return self._wanted(said, word, place)
         if said not in known:
-            position = {"first": 1, "last": len(word), "each": place + 1}[self.at]
-            where = f"{self.place}: on the word {written_word(word, tuple(dict.fromkeys(word)))}, position {position},"
-            known[said] = self._wanted(said, where)
+            known[said] = self._wanted(said, word, place)
         return known[said]
 
-    def _wanted(self, said: tuple[Any, ...], where: str) -> Any:
-        names = [name for name, _ in self.lines]
-        if self.decide == "value" and None in said:
-            which = names[said.index(None)] or "of the output"
-            hint = "With assume: places where it has no value are not judged."
-            raise InputError(f"{where} the value {which} is a division by 0", hint)
+    def _wanted(self, said: tuple[Any, ...], word: Word, place: int) -> Any:
+        names = self._names
+        if self.decide == "value" and any(value is None for value in said):
+            told = f"the value {names[said.index(None)] or 'of the output'} is a division by 0"
+            raise self._error(word, place, told, "With assume: places where it has no value are not judged.")
         if names == [None]:
             return str(said[0]) if self.decide == "argmax" else said[0]
         if self.decide != "argmax":
@@ -250,7 +248,16 @@ class Lines(_Sent):
             return holding[0]
         some = " and ".join(f"output {name}" for name in holding[:3]) + " ..." * (len(holding) > 3)
         hint = "Under argmax exactly one of them must hold wherever something is judged (assume: says where)."
-        raise InputError(f"{where} {f'{some} hold' if holding else 'no line output holds'}", hint)
+        raise self._error(word, place, f"{some} hold" if holding else "no line output holds", hint)
+
+    @cached_property
+    def _names(self) -> list[str | None]:
+        return [name for name, _ in self.lines]
+
+    def _error(self, word: Word, place: int, told: str, hint: str) -> InputError:
+        position = {"first": 1, "last": len(word), "each": place + 1}[self.at]
+        shown = written_word(word, tuple(dict.fromkeys(word)))
+        return InputError(f"{self.place}: on the word {shown}, position {position}, {told}", hint)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,423 @@
+"""Faults that are put into right networks: one weight is changed, so that the network is wrong on few long words alone.
+
+Which words these are is decided without any search: by bisection of the size of the change, on words that are drawn at
+random or have a simple shape, in plain float64. A change is kept if it leaves all short words right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby, product
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.handmade import Case
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.wanted import Wanted, by_position, unjudged
+from hardsim.lang.regex.automaton import Automaton, Word
+from hardsim.network.dense import Activation, Network, NetworkHead, Norm
+from hardsim.network.numbers import Mask
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+SHORTEST = 20
+"""The length of the shortest words that may be wrong."""
+WHOLE = 12
+"""The length up to which all judged words must be right, as far as there are no more than MOST of a length."""
+MOST = 4096
+FEW = 6
+"""Words of each length that a change is first tried on."""
+POOL, PART = 5000, 500
+"""Words of the length where the network is first wrong, of which only a few are to be wrong, and those of them that are
+asked first."""
+WRONG = 1
+"""How many of these are wrong at most."""
+SPREAD = 10_000
+"""Words of all lengths, of which no more are to be wrong."""
+TOLD = 20_000
+"""Words of all lengths of which the share of wrong ones is told."""
+MANY = 500
+"""Words of each length up to SHORTEST that are too many to try all."""
+DOUBLINGS, HALVINGS, ROUGHLY = 12, 24, 4
+"""Steps in which the size of a change is made larger, then found exactly, or roughly."""
+ATTEMPTS, SHAPED = 12, 50
+"""Changes that are tried for one fault; of those for words of simple shape more, since most fail early."""
+SHAPES = 20
+"""Words of simple shape, of which the one that is wrong first is taken."""
+CELLS = 2**17
+ROOM = 1 + 2**-20
+"""How much larger a change is than the smallest that makes a word of simple shape wrong."""
+KINDS = ("position", "embedding", "attention", "mlp", "norm")
+"""Where the weight stands: a row of the table of positions that no word shorter than SHORTEST reads, the embedding or
+the unembedding, a head, an MLP, a norm."""
+
+
+# ---- words at random ----
+
+
+class Sampler:
+    """Random judged words: each letter that can go on with the same chance (`letters`), or each word (`words`)."""
+
+    def __init__(self, subject: Foreign, each: str) -> None:
+        self.subject, self.each = subject, each
+        self._tables: list[Floats] = []
+
+    def words(self, n: int, count: int, rng: np.random.Generator) -> list[Word]:
+        """Some of length n, in which one may stand twice; fewer where not all are judged, or none."""
+        alphabet, domain = np.array(self.subject.alphabet), self.subject.domain
+        if domain is None:
+            numbers = rng.integers(0, len(alphabet), size=(count, n))
+        else:
+            found = self._drawn(domain, n, count, rng)
+            if found is None:
+                return []
+            numbers = found
+        return list(map(tuple, alphabet[numbers].tolist()))
+
+    def _drawn(self, domain: Automaton, n: int, count: int, rng: np.random.Generator) -> Integers | None:
+        """Letters; those of these languages are single symbols."""
+        moves, chances = np.array(domain.moves), self._chances(domain, n)
+        if not chances[n - 1][0].any():
+            return None
+        state, found = np.zeros(count, dtype=np.int64), np.empty((count, n), dtype=np.int64)
+        for place in range(n):
+            ends = np.cumsum(chances[n - 1 - place][state], axis=1)
+            found[:, place] = (rng.random(count)[:, None] * ends[:, -1:] >= ends).sum(axis=1)
+            state = moves[state, found[:, place]]
+        return found
+
+    def _chances(self, domain: Automaton, n: int) -> list[Floats]:
+        """By symbols left after it the weight of each letter in each state."""
+        moves, accepting = np.array(domain.moves), domain.accepting
+        ways = np.array([float(state in accepting) for state in range(len(moves))])
+        for table in self._tables:
+            ways = self._ways(table)
+        while len(self._tables) < n:
+            table = ways[moves] if self.each == "words" else (ways[moves] > 0).astype(np.float64)
+            self._tables.append(table)
+            ways = self._ways(table)
+        return self._tables
+
+    @staticmethod
+    def _ways(table: Floats) -> Floats:
+        total: Floats = table.sum(axis=1)
+        return total / max(total.max(), 1e-300)
+
+
+# ---- plain float64 ----
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Judged words of any lengths, and what is wanted at the place where each is judged."""
+
+    words: Sequence[Word]
+    tokens: Integers
+    """(words, positions), with any token after the end."""
+    places: Integers
+    """Where each is judged, by token that is read."""
+    wanted: Wanted
+
+    @classmethod
+    def of(cls, subject: Foreign, words: Iterable[Word]) -> Pool:
+        """The judged ones among some words."""
+        pairs: list[tuple[Word, Any]] = []
+        for _, group in groupby(sorted(words, key=len), len):
+            some = list(group)
+            raws = (raw[-1] if by_position(raw) else raw for raw in subject.oracles(some) or [])
+            pairs += [(word, raw) for word, raw in zip(some, raws, strict=True) if not unjudged(raw)]
+        kept = [word for word, _ in pairs]
+        read = [subject.network.read(word) for word in kept]
+        tokens = np.zeros((len(kept), max(map(len, read), default=0)), dtype=np.int64)
+        for row, ids in zip(tokens, read, strict=True):
+            row[: len(ids)] = ids
+        places = np.array([subject.places(len(word), False)[-1] for word in kept], dtype=np.int64)
+        return cls(kept, tokens, places, subject.wanted(kept, [raw for _, raw in pairs], False))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def some(self, rows: Integers) -> Pool:
+        """Some of the words."""
+        words = [self.words[row] for row in rows]
+        return Pool(words, self.tokens[rows], self.places[rows], self.wanted.of(rows.tolist()))
+
+
+def margins(subject: Foreign, network: Network, pool: Pool) -> Floats:
+    """By word how far a network is from another answer, negative where it is wrong, up to rounding."""
+    size = max(1, CELLS // pool.tokens.shape[1] ** (1 if len(network.layers) == 1 else 2))
+    parts = [slice(start, start + size) for start in range(0, len(pool), size)]
+    found = [outputs(network, pool.tokens[part], pool.places[part]) for part in parts]
+    ends = np.concatenate(found)[:, None, :]
+    return np.asarray(subject.rule.compare(ends, ends, pool.wanted).low, dtype=np.float64)
+
+
+def outputs(network: Network, tokens: Integers, places: Integers) -> Floats:
+    """The outputs (words, outputs) of a causal network with norms before the steps at one place of each word."""
+    rows, m = np.arange(len(tokens)), tokens.shape[1]
+    assert isinstance(network.positions, np.ndarray)
+    x, at = network.embedding[tokens] + network.positions[:m], np.arange(m)[None]
+    for layer in network.layers:
+        assert not layer.post
+        y = _normed(x, layer.norm_1)
+        if layer is network.layers[-1]:  # asked at one place alone
+            x, asked, at = x[rows, places][:, None], y[rows, places][:, None], places[:, None]
+        else:
+            asked = y
+        hidden = np.arange(m) > at[..., None]
+        for head in layer.heads:
+            assert head.mask is Mask.FUTURE
+            x = x + _attended(head, asked, y, hidden)
+        x = x + _sum(layer.b_o)
+        if layer.mlp is not None:
+            mlp = layer.mlp
+            x = x + ACTIVATIONS[mlp.activation](_normed(x, layer.norm_2) @ mlp.w_in + _sum(mlp.b_in)) @ mlp.w_out
+            x = x + _sum(mlp.b_out)
+    found: Floats = _normed(x[:, 0], network.final) @ network.unembedding + _sum(network.unembedding_bias)
+    return found
+
+
+def _attended(head: NetworkHead, asked: Floats, y: Floats, hidden: NDArray[np.bool_]) -> Floats:
+    """What a head adds at the positions that are asked."""
+    q, k, v = asked @ head.w_q + _sum(head.b_q), y @ head.w_k + _sum(head.b_k), y @ head.w_v + _sum(head.b_v)
+    scores = q @ k.transpose(0, 2, 1) * (float(head.scale.factor) / head.scale.root**0.5)
+    scores = np.where(hidden, -np.inf, scores)
+    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+    found: Floats = (weights @ v) / weights.sum(axis=2, keepdims=True) @ head.w_o
+    return found
+
+
+def _sum(bias: Any) -> Any:
+    return 0.0 if bias is None else bias
+
+
+def _normed(x: Floats, norm: Norm | None) -> Floats:
+    if norm is None:
+        return x
+    centred = x - x.mean(axis=-1, keepdims=True) if norm.kind == "layer" else x
+    found = centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + float(norm.epsilon))
+    return found * (1.0 if norm.weight is None else norm.weight) + _sum(norm.bias)
+
+
+ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
+    Activation.RELU: lambda y: np.maximum(y, 0),
+    Activation.GELU_NEW: lambda y: 0.5 * y * (1 + np.tanh((2 / np.pi) ** 0.5 * (y + 0.044715 * y * y * y))),
+}
+
+
+# ---- one weight ----
+
+
+@dataclass(frozen=True)
+class Change:
+    """An entry of one of a network's arrays, and in which direction it is changed."""
+
+    kind: str
+    array: int
+    entry: int
+    sign: float
+
+    def made(self, network: Network, size: float) -> Network:
+        """A network with this change."""
+        changed = deepcopy(network)
+        array = arrays(changed)[self.kind][self.array]
+        array.flat[self.entry] += self.sign * size
+        return changed
+
+    def scale(self, network: Network) -> float:
+        """The size of the weights beside it."""
+        array = np.asarray(arrays(network)[self.kind][self.array], dtype=np.float64)
+        return float(np.sqrt((array * array).mean())) or 1.0
+
+
+def arrays(network: Network) -> dict[str, list[Any]]:
+    """The arrays of a network by kind of weight."""
+    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    found["position"] = [network.positions]
+    found["embedding"] = [network.embedding, network.unembedding]
+    found["embedding"] += [] if network.unembedding_bias is None else [network.unembedding_bias]
+    for layer in network.layers:
+        found["attention"] += [array for head in layer.heads for array in head.arrays if array is not None]
+        if layer.mlp is not None:
+            found["mlp"] += [array for array in layer.mlp.arrays if array is not None]
+        for norm in (layer.norm_1, layer.norm_2):
+            found["norm"] += [] if norm is None else [array for array in norm.arrays if array is not None]
+    return found
+
+
+def drawn_change(network: Network, kind: str, rng: Random) -> Change:
+    """A weight at random: first the array, then its entry."""
+    choices = arrays(network)[kind]
+    number = rng.randrange(len(choices))
+    array, first = choices[number], 0
+    if kind == "position":  # the last symbol of a word of n symbols stands in row `before` + n - 1
+        first = (len(network.readout.before) + SHORTEST - 1) * array.shape[1]
+    return Change(kind, number, rng.randrange(first, array.size), rng.choice((-1.0, 1.0)))
+
+
+# ---- faults ----
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A faulty network, with a `word` on which it is wrong. `wrong` of `pool` random words of its length are wrong, and
+    of those of all lengths from SHORTEST on the share `rarity`."""
+
+    case: str
+    change: Change
+    shaped: bool
+    size: float
+    word: Word
+    wrong: int
+    pool: int
+    rarity: float
+    subject: Foreign
+
+
+class Planter:
+    """Puts faults into the network of a case."""
+
+    def __init__(self, case: Case, seed: int) -> None:
+        self.case, self.subject, self.network = case, case.subject, case.subject.network
+        longest = self.network.longest
+        assert longest is not None
+        self.lengths = range(SHORTEST, longest + 1)
+        self.samplers = [Sampler(self.subject, each) for each in ("letters", "words")]
+        self.seed = [seed, *case.name.encode()]
+        self.few = Pool.of(self.subject, self.drawn(FEW, self.lengths))
+        self.spread = self._over_all(SPREAD)
+        self.short = Pool.of(self.subject, self._short())
+        self._parts: dict[int, Pool] = {}
+        self._pools: dict[int, Pool] = {}
+
+    def _over_all(self, count: int) -> Pool:
+        """About so many random words of all lengths together."""
+        return Pool.of(self.subject, self.drawn(count // len(self.lengths), self.lengths))
+
+    @cached_property
+    def told(self) -> Pool:
+        """Random words that no choice of a fault depends on."""
+        return self._over_all(TOLD)
+
+    def drawn(self, count: int, lengths: Iterable[int]) -> Iterator[Word]:
+        """About so many random words of each length, half of each way."""
+        for n in lengths:
+            rng = np.random.default_rng([*self.seed, n, count])
+            for sampler in self.samplers:
+                yield from sampler.words(n, (count + 1) // 2, rng)
+
+    def _short(self) -> Iterator[Word]:
+        """All short words, or many."""
+        domain, alphabet = self.subject.domain, self.subject.alphabet
+        for n in range(1, SHORTEST):
+            count = len(alphabet) ** n if domain is None else domain.count(n)
+            if n <= WHOLE and count <= MOST:
+                yield from product(alphabet, repeat=n) if domain is None else domain.words(n)
+            else:
+                yield from self.drawn(MANY, [n])
+
+    def part(self, n: int) -> Pool:
+        """Some random words of length n."""
+        if n not in self._parts:
+            self._parts[n] = Pool.of(self.subject, self.drawn(PART, [n]))
+        return self._parts[n]
+
+    def pool(self, n: int) -> Pool:
+        """Many."""
+        if n not in self._pools:
+            self._pools = {n: Pool.of(self.subject, self.drawn(POOL, [n]))}  # one at a time is kept
+        return self._pools[n]
+
+    # ---- how a change is found ----
+
+    def fault(self, kind: str, shaped: bool, rng: Random) -> Fault | None:
+        """A fault of a kind; None if none is found."""
+        for _ in range(SHAPED if shaped else ATTEMPTS):
+            change = drawn_change(self.network, kind, rng)
+            found = self._shaped(change, rng) if shaped else self._random(change)
+            if found is not None and not self._wrong(change, found[1], self.short):
+                return self._fault(change, *found, shaped)
+        return None
+
+    def _random(self, change: Change) -> tuple[Pool, float, int] | None:
+        """The pool, the size of the change at which few of its words are wrong, and one of these."""
+        size = self._first(change, self.few)
+        if size is None or self._wrong(change, size, self.short):
+            return None
+        n = len(self.few.words[int(self._margins(change, size, self.few).argmin())])
+        for draw in (lambda: self.part(n), lambda: self.spread, lambda: self.pool(n)):
+            size = self._rare(change, size, draw())
+        for pool in (self.pool(n), self.spread):
+            wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
+            if len(wrong):
+                return (pool, size, int(wrong[0])) if len(wrong) <= WRONG else None
+        return None
+
+    def _rare(self, change: Change, size: float, pool: Pool) -> float:
+        """The largest size, at most that one, at which few words of the pool are wrong, or none, nearly so."""
+        wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
+        if len(wrong) <= WRONG:
+            return size
+        part, low, high = pool.some(wrong), 0.0, size
+        for _ in range(HALVINGS):
+            size = (low + high) / 2
+            low, high = (low, size) if self._wrong(change, size, part) > WRONG else (size, high)
+        return low
+
+    def _shaped(self, change: Change, rng: Random) -> tuple[Pool, float, int] | None:
+        """A word of simple shape, and a size of the change at which it is wrong, and no random word."""
+        n = rng.choice(self.lengths)
+        words = (self.case.shaped(n, rng) for _ in range(SHAPES))
+        some = Pool.of(self.subject, dict.fromkeys(filter(None, words)))
+        size = self._first(change, some, HALVINGS) if len(some) else None
+        if size is None:
+            return None
+        size *= ROOM
+        right = (lambda: self.few), (lambda: self.part(n)), (lambda: self.spread), (lambda: self.pool(n))
+        if any(self._wrong(change, size, pool()) for pool in right):
+            return None
+        return some, size, int(self._margins(change, size, some).argmin())
+
+    def _first(self, change: Change, pool: Pool, halvings: int = ROUGHLY) -> float | None:
+        """The smallest size of the change at which some word is wrong, and a little more."""
+        size = change.scale(self.network) / 64
+        for _ in range(DOUBLINGS):
+            if self._wrong(change, size, pool):
+                break
+            size *= 2
+        else:
+            return None
+        low, high = size / 2, size
+        for _ in range(halvings):
+            size = (low + high) / 2
+            low, high = (low, size) if self._wrong(change, size, pool) else (size, high)
+        return high
+
+    def _margins(self, change: Change, size: float, pool: Pool) -> Floats:
+        return margins(self.subject, change.made(self.network, size), pool)
+
+    def _wrong(self, change: Change, size: float, pool: Pool) -> int:
+        """How many words are wrong."""
+        return int((self._margins(change, size, pool) < 0).sum())
+
+    def _fault(self, change: Change, pool: Pool, size: float, row: int, shaped: bool) -> Fault:
+        word = pool.words[row]
+        many = self.pool(len(word))
+        return Fault(
+            case=self.case.name,
+            change=change,
+            shaped=shaped,
+            size=size,
+            word=word,
+            wrong=self._wrong(change, size, many),
+            pool=len(many),
+            rarity=self._wrong(change, size, self.told) / len(self.told),
+            subject=replace(self.subject, network=change.made(self.network, size)),
+        )

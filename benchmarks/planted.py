@@ -1,0 +1,229 @@
+"""Does the search for wrong words find faults that random words miss?
+
+    python -m benchmarks.planted                  make faulty networks, check each; half an hour on two idle cores
+    python -m benchmarks.planted --spec X.spec    with the network of a specification, too
+    python -m benchmarks.planted --only latest    one case, printed alone
+    python -m benchmarks.planted --docs           the tables of docs/search.md from planted.json, nothing is run
+
+Each faulty network is checked as `hardsim check` does it, whose search tries some words of each length; then as many
+random words of the same lengths are tried. A network counts as found only if the certified check refutes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from statistics import median
+
+import numpy as np
+
+from benchmarks.faults import KINDS, Fault, Planter, Pool, Sampler, arrays, margins
+from benchmarks.handmade import Case, cases
+from benchmarks.table import BEGIN, grid, into_page
+from hardsim.checking.campaign import CheckOptions, check_subject
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.open import read_input
+from hardsim.checking.result import CheckResult, Verdict, Word
+from hardsim.checking.subject import ModelOptions
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "planted.json"
+PAGE = ROOT / "docs" / "search.md"
+TRAINED = ROOT / "formulas" / "networks"
+MARK = BEGIN.replace("bench-docs", "planted")
+
+SAMPLES = 100
+"""Words of each length that the search tries, where there are more than EXHAUSTIVE."""
+EXHAUSTIVE = 100
+EACH = 3
+"""Faults of each kind in each network."""
+SHAPE = "simple shape"
+WAYS = "letters", "words"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One fault to make and to look for."""
+
+    case: str
+    specs: tuple[str, ...]
+    kind: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was found of one fault. `wrong` of the `pool` random words of the length of its `word` are wrong, and the
+    share `rarity` of those of all lengths. The search tried `words` of all lengths; `found` is the length of the
+    word it found and `shrunk` what became of it, None if it found none. For each way to draw random words `random` is
+    how many were tried until one was wrong, None if none of as many words was."""
+
+    case: str
+    kind: str
+    weight: str
+    word: str
+    wrong: int
+    pool: int
+    rarity: float
+    words: int
+    found: int | None
+    shrunk: int | None
+    random: tuple[int | None, ...]
+
+
+# ---- one fault ----
+
+
+def all_cases(specs: Sequence[str]) -> list[Case]:
+    """The networks made by hand, those that are shipped, and those of specifications."""
+    paths = [*sorted(map(str, TRAINED.glob("*.spec"))), *specs]
+    return [*cases(), *(Case(Path(path).stem, read_input(path).network(ModelOptions())) for path in paths)]
+
+
+@cache
+def planter(name: str, specs: tuple[str, ...]) -> Planter:
+    """What makes the faults of a case."""
+    return Planter(next(case for case in all_cases(specs) if case.name == name), 0)
+
+
+def looked_for(task: Task) -> Outcome | None:
+    """Make a fault and look for it; None if none of this kind could be made."""
+    rng = Random(f"{task.case}/{task.kind}/{task.number}")
+    made = planter(task.case, task.specs)
+    shaped = task.kind == SHAPE
+    kinds = [kind for kind in KINDS if arrays(made.network)[kind]]
+    fault = made.fault(rng.choice(kinds) if shaped else task.kind, shaped, rng)
+    return None if fault is None else compared(fault, task.kind, rng.randrange(2**32))
+
+
+def compared(fault: Fault, kind: str, seed: int, samples: int = SAMPLES) -> Outcome:
+    """The search and random words on one faulty network."""
+    subject = fault.subject
+    longest = subject.network.longest
+    assert longest is not None
+    found = check_subject(subject, CheckOptions(longest, EXHAUSTIVE, samples, seed))
+    tried = {length.n: length.words for length in found.judged if length.n}
+    mismatch = found.mismatch if found.verdict is Verdict.REFUTED else None
+    return Outcome(
+        case=fault.case,
+        kind=kind,
+        weight=fault.change.kind,
+        word=" ".join(fault.word),
+        wrong=fault.wrong,
+        pool=fault.pool,
+        rarity=fault.rarity,
+        words=sum(tried.values()),
+        found=None if mismatch is None else len(mismatch.shrunk_from or mismatch.word),
+        shrunk=None if mismatch is None else len(mismatch.word),
+        random=tuple(first_wrong(subject, tried, way, seed) for way in WAYS),
+    )
+
+
+def first_wrong(subject: Foreign, tried: dict[int, int], way: str, seed: int) -> int | None:
+    """After how many random words, so many of each length in a random order, one is wrong."""
+    sampler = Sampler(subject, way)
+    rng = np.random.default_rng([seed, WAYS.index(way)])
+    words = [word for n, count in tried.items() for word in sampler.words(n, count, rng)]
+    pool = Pool.of(subject, words)
+    order = rng.permutation(len(pool))
+    wrong = np.flatnonzero(margins(subject, subject.network, pool)[order] < 0)
+    if not len(wrong):
+        return None
+    word: Word = pool.words[int(order[wrong[0]])]
+    certain: CheckResult = check_subject(subject, CheckOptions(words=(word,)))
+    assert certain.verdict is Verdict.REFUTED, word
+    return int(wrong[0]) + 1
+
+
+# ---- all of them ----
+
+
+def tasks(names: Sequence[str], specs: Sequence[str]) -> Iterator[Task]:
+    """What is to be done for cases of these names, or all."""
+    found = [case for case in all_cases(specs) if not names or case.name in names]
+    for number, case in product(range(EACH), found):
+        given = arrays(case.subject.network)
+        for kind in (*(kind for kind in KINDS if given[kind]), SHAPE):
+            yield Task(case.name, tuple(specs), kind, number)
+
+
+def run(asked: Sequence[Task], processes: int) -> Iterator[Outcome]:
+    """All outcomes, in the order of the tasks."""
+    with get_context("spawn").Pool(processes) as crew:
+        for task, outcome in zip(asked, crew.imap(looked_for, asked), strict=True):
+            told = "no fault" if outcome is None else f"search {outcome.shrunk}, random {outcome.random}"
+            print(f"{task.case}, {task.kind}, {task.number}: {told}", file=sys.stderr, flush=True)
+            if outcome is not None:
+                yield outcome
+
+
+# ---- tables ----
+
+
+def render(outcomes: Sequence[Outcome]) -> str:
+    """By kind of fault and by network: how many faults there are, how rare, and who found how many."""
+    kinds = [kind for kind in (*KINDS, SHAPE) if any(one.kind == kind for one in outcomes)]
+    groups = [(kind, [one for one in outcomes if one.kind == kind]) for kind in kinds]
+    names = dict.fromkeys(one.case for one in outcomes)
+    networks = [(name, [one for one in outcomes if one.case == name]) for name in names]
+    both = [("all", list(outcomes))]
+    return f"{_table('fault', groups + both)}\n\n{_table('network', networks + both)}\n"
+
+
+def _table(what: str, groups: Sequence[tuple[str, Sequence[Outcome]]]) -> str:
+    head = (
+        what, "faults", "wrong of random words", "found by the search", "by random letters", "by random words",
+        "length found", "after shrinking",
+    )  # fmt: skip
+    rows = []
+    for name, some in groups:
+        share = f"{1e6 * float(np.mean([one.rarity for one in some])):.0f} in a million"
+        lengths = [_middle([one.found for one in some]), _middle([one.shrunk for one in some])]
+        drawn = [sum(one.random[way] is not None for one in some) for way in range(len(WAYS))]
+        found = sum(one.found is not None for one in some)
+        rows.append((name, *map(str, [len(some), share, found, *drawn, *lengths])))
+    return grid(head, rows, range(1, len(head)))
+
+
+def _middle(values: Sequence[int | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{median(known):.0f}" if known else ""
+
+
+def read_results(text: str) -> list[Outcome]:
+    """What `main` wrote."""
+    return [Outcome(**{**one, "random": tuple(one["random"])}) for one in json.loads(text)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.planted", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", default=[], metavar="CASE", help="print this case alone")
+    parser.add_argument("--spec", action="append", default=[], metavar="PATH", help="a network more, never written")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--docs", action="store_true", help=f"render {RESULTS.name} into {PAGE.relative_to(ROOT)}")
+    given = parser.parse_args(arguments)
+    if given.docs:
+        into_page(PAGE, render(read_results(RESULTS.read_text(encoding="utf-8"))), MARK)
+        return 0
+    outcomes: list[Outcome] = []
+    for outcome in run(list(tasks(given.only, given.spec)), given.processes):
+        outcomes.append(outcome)
+        if not given.only and not given.spec:
+            RESULTS.write_text(json.dumps(list(map(asdict, outcomes)), indent=1) + "\n", encoding="utf-8")
+    print(render(outcomes))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

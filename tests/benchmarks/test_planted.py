@@ -1,0 +1,145 @@
+"""Faults in networks made by hand: the search finds what random words miss."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import faults, handmade
+from benchmarks.faults import Change, Planter, Pool, Sampler, margins, outputs
+from benchmarks.handmade import DECAY, DEPTH, ROWS, cases
+from benchmarks.planted import MARK, RESULTS, WAYS, Outcome, first_wrong, read_results, render
+from benchmarks.table import END
+from hardsim.checking.campaign import CheckOptions, check_subject
+from hardsim.checking.foreign import Foreign
+from hardsim.checking.result import Verdict
+from hardsim.run.dense_exact import DenseForward
+from hardsim.run.mp import MpArithmetic
+from tests.dense_networks import made
+
+ROOT = Path(__file__).resolve().parents[2]
+SUBJECTS = {case.name: case.subject for case in cases()}
+BLANK = DECAY * ROWS + 20
+"""How much less the score of a blank is."""
+FAULTS = {
+    # At row r the depth k is told by k / (r + 1) against (DEPTH - 1/2) times a share that is 2 % too large: only the
+    # full depth is below it.
+    "position": ("depth", Change("position", 0, 38 * 3 + 1, 1.0), 0.02 / 39),
+    # A blank now scores 20 less only: with e^1 from place to place some 20 of them outweigh what stands before.
+    "embedding": ("latest", Change("embedding", 0, 2 * 4 + 1, -1.0), 1 - 20 / BLANK),
+    "attention": ("latest", Change("attention", 1, 1, 1.0), BLANK - 20),
+    # The pair at position i counts 1 - 0.016 i: one alone does not reach 1/2 beyond i = 31.
+    "mlp": ("factor", Change("mlp", 0, 1 * 2, -1.0), 0.16),
+}
+LONGEST, SAMPLES = 40, 30
+
+
+def faulty(kind: str) -> Foreign:
+    name, change, size = FAULTS[kind]
+    subject = SUBJECTS[name]
+    return replace(subject, network=change.made(subject.network, size))
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_the_search_finds_what_random_words_miss(kind: str) -> None:
+    subject = faulty(kind)
+    found = check_subject(subject, CheckOptions(LONGEST, SAMPLES, SAMPLES))
+    assert found.verdict is Verdict.REFUTED
+    assert found.mismatch is not None
+    assert len(found.mismatch.word) >= faults.SHORTEST
+    tried = {length.n: length.words for length in found.judged if length.n}
+    assert [first_wrong(subject, tried, way, 0) for way in WAYS] == [None, None]
+
+
+def test_random_words_find_what_is_common() -> None:
+    """Without what tells blanks apart the last of them counts as a."""
+    subject = SUBJECTS["latest"]
+    blind = replace(subject, network=Change("attention", 1, 1, 1.0).made(subject.network, BLANK))
+    assert first_wrong(blind, {20: 50}, "letters", 0) is not None
+
+
+def test_networks_made_by_hand_are_right() -> None:
+    for subject in SUBJECTS.values():
+        assert check_subject(subject, CheckOptions(8, 256, 20)).verdict is Verdict.CERTIFIED
+    deepest, pair = ("a",) * DEPTH + ("b",) * 9, ("a",) * (ROWS - 3) + ("b", "b")
+    for name, word in (("depth", deepest), ("factor", pair), ("latest", (*pair[::-1],))):
+        assert check_subject(SUBJECTS[name], CheckOptions(words=(word,))).verdict is Verdict.CERTIFIED
+
+
+def test_a_change_is_of_one_weight() -> None:
+    network = SUBJECTS["factor"].network
+    changed = Change("mlp", 0, 3, -1.0).made(network, 0.25)
+    before, after = (np.concatenate([np.ravel(array) for array in one.arrays]) for one in (network, changed))
+    assert sorted(np.abs(after - before).tolist())[-2:] == [0, 0.25]
+
+
+def test_faults_leave_short_words_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"POOL": 200, "PART": 50, "SPREAD": 400, "TOLD": 400, "MANY": 20, "MOST": 200}.items():
+        monkeypatch.setattr(faults, name, value)
+    monkeypatch.setattr(handmade, "TRIES", 100)
+    case = next(case for case in cases() if case.name == "latest")
+    planter = Planter(case, 0)
+    for shaped in (False, True):
+        fault = planter.fault("attention", shaped, Random(0))
+        assert fault is not None
+        assert len(fault.word) >= faults.SHORTEST
+        assert (fault.wrong == 0) if shaped else (fault.wrong <= faults.WRONG)
+        network = fault.subject.network
+        assert check_subject(fault.subject, CheckOptions(words=(fault.word,))).verdict is Verdict.REFUTED
+        assert not (margins(case.subject, network, planter.short) < 0).any()
+
+
+def test_the_plain_pass_is_the_definition_up_to_float64() -> None:
+    network = made(rows=9)
+    tokens = np.array([[0, 3, 2, 1, 1, 2], [1, 1, 0, 3, 0, 0]])
+    exact = DenseForward(network, MpArithmetic(30))
+    wanted = [exact.run(6, row.tolist(), [place])[0] for row, place in zip(tokens, (5, 2), strict=True)]
+    found = outputs(network, tokens, np.array([5, 2]))
+    assert np.abs(found - np.array(wanted, dtype=np.float64)).max() < 1e-12
+
+
+@pytest.mark.parametrize("each", WAYS)
+def test_random_words_are_those_of_the_language(each: str) -> None:
+    """Of brackets 6 prefixes of 4 symbols: by letters a branch has half of what is left of its parent."""
+    subject = SUBJECTS["depth"]
+    words = Sampler(subject, each).words(4, 6000, np.random.default_rng(0))
+    shares = {word: Fraction(1, 6) for word in ("aaaa", "aaab", "aaba", "aabb", "abaa", "abab")}
+    if each == "letters":
+        shares = {word: Fraction(1, 4) if word.startswith("ab") else Fraction(1, 8) for word in shares}
+    counts = Counter(map("".join, words))
+    assert counts.keys() == shares.keys()
+    for word, share in shares.items():
+        assert abs(counts[word] - 6000 * share) < 5 * (6000 * share * (1 - share)) ** 0.5
+
+
+def test_words_that_are_not_judged_are_left_out() -> None:
+    pool = Pool.of(SUBJECTS["depth"], [("a", "b"), ("b", "a"), ("a",)])
+    assert pool.words == [("a",), ("a", "b")]
+    assert pool.places.tolist() == [1, 2]
+
+
+def outcome(**changes: Any) -> Outcome:
+    return replace(Outcome("depth", "position", "position", "a", 1, 10, 2e-5, 100, 30, 24, (None, 7)), **changes)
+
+
+def test_a_row_for_each_kind_and_network() -> None:
+    text = render([outcome(), outcome(kind="mlp", found=None, shrunk=None, rarity=0.0)])
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line]
+    assert ["position", "1", "20 in a million", "1", "0", "1", "30", "24"] in rows
+    assert ["mlp", "1", "0 in a million", "0", "0", "1", "", ""] in rows
+    assert rows.count(["all", "2", "10 in a million", "1", "0", "2", "30", "24"]) == 2
+
+
+def test_the_documentation_shows_what_was_found() -> None:
+    text = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
+    shown = text.partition(MARK)[2].partition(END)[0]
+    outcomes = read_results(RESULTS.read_text(encoding="utf-8"))
+    assert shown.strip() == render(outcomes).strip(), "run python -m benchmarks.planted --docs"
+    assert len(outcomes) >= 50
