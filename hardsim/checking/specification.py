@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,7 @@ from hardsim.lang.ast import SraspProgram
 from hardsim.lang.files import FileLine
 from hardsim.lang.spec.layout import FORM, OUTPUT, SpecLayout, read_spec
 from hardsim.lang.spec.meaning import Question, hold_program
-from hardsim.lang.spec.oracle import Lines
+from hardsim.lang.spec.oracle import Lines, NextSymbols
 from hardsim.lang.srasp.interpreter import check_program_examples
 from hardsim.lang.srasp.parse import parse_program
 from hardsim.lang.valuations import listed, same_symbols, told_of
@@ -93,6 +93,8 @@ class Specification:
         outputs = tuple(map(str, network.outputs))
         asked = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, bool(readout.before))
         demands = asked.demands()
+        if isinstance(demands.oracle, NextSymbols):
+            self._hold_taking_part(readout, demands.oracle.tokens)
         bare = isinstance(demands.oracle, Lines) and demands.oracle.lines[0][0] is None
         return replace(
             foreign,
@@ -181,6 +183,15 @@ class Specification:
             if among is not None and str(found) not in set(map(str, among)):
                 told = f"the output {line.name} takes no part in the argmax"
                 raise self.layout.error(line.at, told, f"one of {listed(list(map(str, among)))}")
+
+    def _hold_taking_part(self, readout: Readout, tokens: Set[str]) -> None:
+        """Hold that what may come next takes part in an argmax of some outputs."""
+        missing = set() if readout.among is None else tokens - set(map(str, readout.among))
+        if missing:
+            line = self.layout.header("next" if "decide" in self.given else "decide")
+            assert line is not None  # of next: alone all outputs are judged
+            told = f"{min(missing)} may come next, and takes no part in the argmax"
+            raise self.layout.error(line.body, told, "argmax, or argmax of all that may come next")
 
     # ---- what was compiled here ----
 

@@ -103,6 +103,18 @@ def test_next_is_judged_everywhere_unless_it_says_otherwise(folder: Path) -> Non
     assert (last.shortest, last.prefixes) == (0, False)
 
 
+def test_what_may_come_next_takes_part_in_an_argmax(folder: Path) -> None:
+    (folder / "next.json").write_text(model_of(next_symbols()).to_json(), encoding="utf-8")
+    lines = "network: next.json\nalphabet: a b\ninput: <bos> *\ndecide: argmax of {}\nnext: /a+/\n"
+    assert bound(folder, lines.format("<eos> a")).network.readout.among == ("<eos>", "a")
+    assert refused(folder, lines.format("a b")) == (
+        "x.spec:4:9: error: <eos> may come next, and takes no part in the argmax\n  decide: argmax of a b\n"
+        "          ^^^^^^^^^^^^^\n  expected: argmax, or argmax of all that may come next"
+    )
+    with pytest.raises(SourceError, match=r"x\.spec:5:7: error: a may come next, and takes no part in the argmax"):
+        hardsim.load(spec(folder, lines.format("a <eos>")), decide="argmax of b <eos>")
+
+
 def next_symbols() -> Any:
     """A network whose outputs are its tokens."""
     tokens = ("a", "b", "<bos>", "<eos>")

@@ -289,6 +289,11 @@ class NextSymbols(_Sent):
             found.append(frozenset(symbols | ends) if state in live else None)
         return found
 
+    @property
+    def tokens(self) -> frozenset[str]:
+        """All that may come next after some prefix."""
+        return frozenset[str]().union(*filter(None, self._allowed))
+
     def many(self, words: Sequence[Word]) -> list[Any]:
         """Of words of one length, which may be 0 where the empty prefix is judged."""
         allowed: Callable[[int], Any] = self._allowed.__getitem__
