@@ -9,6 +9,7 @@ answer (negative: it is wrong), in units of the outputs.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +25,7 @@ from hardsim.checking.result import Word
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.words import written_word
 from hardsim.network.dense import Readout, Token
+from hardsim.records import rounded
 from hardsim.run.enclosure import Booleans, floats
 
 Ends: TypeAlias = NDArray[Any]
@@ -197,7 +199,7 @@ class Rule:
             best = max(rivals, key=lambda index: low[index])
             return names[best] if all(low[best] > high[other] for other in rivals if other != best) else None
         if self.readout.decide == "value":
-            shown = [_middle(*ends) for ends in zip(low, high, strict=True)]
+            shown = [_middle(*ends, level) for ends in zip(low, high, strict=True)]
             several = [f"{name}={text}" for name, text in zip(names, shown, strict=True)]
             return shown[0] if len(shown) == 1 else f"{{{' '.join(several)}}}"
         if not all(a > level or b <= level for a, b in zip(low, high, strict=True)):
@@ -205,16 +207,17 @@ class Rule:
         above = [name for name, end in zip(names, low, strict=True) if end > level]
         return str(bool(above)) if len(names) == 1 else f"{{{' '.join(above)}}}"
 
-
-def told(raw: Any) -> str | None:
-    """What is wanted at one place, as text; None where nothing is."""
-    if isinstance(raw, Mapping):
-        return f"{{{' '.join(f'{key}={value}' for key, value in raw.items())}}}"
-    if isinstance(raw, Set):
-        return f"{{{' '.join(sorted(map(str, raw)))}}}"
-    if isinstance(raw, float | Fraction):
-        return _middle(raw, raw)
-    return None if raw is None else str(raw)
+    def told(self, raw: Any) -> str | None:
+        """What is wanted at one place, as text, outputs in their order and numbers as `answer` has them; None where
+        nothing is wanted."""
+        if isinstance(raw, Mapping):
+            return f"{{{' '.join(f'{key}={self.told(value)}' for key, value in raw.items())}}}"
+        if isinstance(raw, Set):
+            places = {str(output): place for place, output in enumerate(self.outputs)}
+            return f"{{{' '.join(sorted(map(str, raw), key=lambda name: (places.get(name, len(places)), name)))}}}"
+        if isinstance(raw, float | Fraction):
+            return _middle(raw, raw, self.readout.level if self.readout.decide == "value" else None)
+        return None if raw is None else str(raw)
 
 
 def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
@@ -334,5 +337,19 @@ def _text(value: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _middle(low: Any, high: Any) -> str:
-    return f"{float((Fraction(low) + Fraction(high)) / 2):.{SHOWN_DIGITS}g}" if low > -inf and high < inf else "?"
+def _middle(low: Any, high: Any, within: Fraction | None = None) -> str:
+    """A number, with so many digits that what is further than `within` from it reads otherwise."""
+    if not (low > -inf and high < inf):
+        return "?"
+    value = float((Fraction(low) + Fraction(high)) / 2)
+    if within is None:
+        return f"{value:.{SHOWN_DIGITS}g}"
+    digits = _decimals(Fraction(value)) - _decimals(within) + 3 if value and within else SHOWN_DIGITS if within else inf
+    return (
+        repr(value).removesuffix(".0") if digits > sys.float_info.dig else f"{value:.{max(SHOWN_DIGITS, int(digits))}g}"
+    )
+
+
+def _decimals(value: Fraction) -> int:
+    """The exponent of its first decimal."""
+    return rounded(value, 1).adjusted()

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.result import (
+    MOST_ROWS,
     CheckResult,
     Evaluation,
     InputDigest,
@@ -67,7 +68,7 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
 def print_judged(screen: Screen, lengths: Sequence[JudgedLength], alphabet: Sequence[str], every: bool) -> None:
     """A row for each length, or some together; one for what is read before every word."""
     rows = []
-    for span in (range(1), *printed_lengths(lengths[-1].n, every)):
+    for span in (range(1), *printed_lengths(lengths[-1].n, every or lengths[-1].n <= MOST_ROWS)):
         some = [length for length in lengths if length.n in span]
         if some:
             rows.append(_row(some, alphabet))
