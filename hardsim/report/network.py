@@ -56,11 +56,11 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         else:
             screen.facts([("margin", f"{told}, on the word")])
             screen.raw(word)
-    wrong = result.first_wrong
+    wrong, trend = result.first_wrong, result.trend
     screen.facts(
         [
             ("wrong", None if wrong is None else f"the first wrong length found is {wrong:,}"),
-            ("trend", None if result.trend is None else result.trend.summary),
+            ("trend", None if trend is None else trend.summary if wrong is None else trend.fit),
         ]
     )
 

@@ -107,6 +107,12 @@ def test_a_mismatch_ends_with_the_command_that_shows_more() -> None:
     assert "hardsim eval --against D2.spec -- net -b" in printed(print_check, dash, ("-", "b"), True).splitlines()
 
 
+def test_where_something_is_wrong_nothing_is_said_of_falling() -> None:
+    wrong = replace(EMPTY_WRONG, trend=MarginTrend("power", 1.0, 0.1, 1, 8))
+    assert "does not fall" not in " ".join(lines_of(wrong))
+    assert "does not fall" in " ".join(lines_of(replace(wrong, mismatch=None)))
+
+
 def test_a_table_of_twelve_lengths_has_a_row_for_each() -> None:
     def rows(longest: int) -> list[str]:
         some = tuple(judged(n, "1/2") for n in range(1, longest + 1))
