@@ -34,7 +34,7 @@ from hardsim.checking.result import (
 )
 from hardsim.checking.subject import Target
 from hardsim.checking.tally import Extreme, Tally, extreme, first_of
-from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hold_positions, told, unjudged
+from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hold_positions, unjudged
 from hardsim.checking.words import count_words
 from hardsim.errors import InputError, OutOfRange, Undecided
 from hardsim.lang.regex.automaton import Automaton
@@ -396,7 +396,7 @@ class NetworkJudge:
 
     def _mismatch(self, word: Word, raw: Any, found: OutputBounds, listed: bool) -> Mismatch:
         said = [self.rule.answer(low, high) for low, high in zip(found.low[0], found.high[0], strict=True)]
-        wishes = [told(one) for one in (raw if listed else [raw])]
+        wishes = [self.rule.told(one) for one in (raw if listed else [raw])]
         kept = [said[place] if wish is not None else None for place, wish in enumerate(wishes)]
         return Mismatch(word, _answer(raw, wishes, listed), None, _answer(raw, kept, listed), direct=True)
 
@@ -431,7 +431,7 @@ class NetworkJudge:
                 place,
                 named[place],
                 self.rule.answer(low, high),
-                told(wish),
+                subject.rule.told(wish),
                 tuple(map(self._ends, subject.network.outputs, low, high)),
             )
             for place, wish, low, high in zip(places, wishes, found.low[0], found.high[0], strict=True)

@@ -11,6 +11,7 @@ from typing import Protocol
 from rich.cells import cell_len
 
 from hardsim.checking.bound import BoundResult
+from hardsim.checking.parting import eval_line
 from hardsim.checking.result import (
     AUTO,
     FLOAT64,
@@ -290,9 +291,10 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         step = None if result.violation is not None else next_step(result, mismatch)
         if step is not None:
             screen.line(f"  {step}")
-        if result.command is not None:
+        command = result.command if not mismatch.direct else network_command(result, mismatch, alphabet)
+        if command is not None:
             screen.line("  More of this word:")
-            screen.raw(result.command)
+            screen.raw(command)
     if result.violation is not None:
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
@@ -352,17 +354,26 @@ def next_arithmetic(engine: str, foreign: bool = False) -> str:
 
 
 def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
-    """What a user can do about a mismatch; None of the empty word, which `eval` does not take."""
+    """What a user can do about a mismatch; None where the command that shows more of the word says it."""
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
     if mismatch.direct:
-        same = "" if result.against == result.input else ", with the same --against,"
-        return f"Next: `hardsim eval`{same} shows the outputs on this word." if mismatch.word else None
+        return None
     if result.against is not None and "hard/oracle" in mismatch.kind:
         return f"Next: what was compiled says something else than {result.against}: correct one of the two."
     if not mismatch.refutes and result.model.specified:
         return "Next: move the threshold of the model away from its outputs."
     return next_in_network(result.model, mismatch, "formula" if result.kind == "ltl" else "program") or _sharper(result)
+
+
+def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str | None:
+    """The command line that shows the outputs of a network that others made on a mismatching word; None of the empty
+    word, which `eval` does not take."""
+    if not mismatch.word:
+        return None
+    against = [] if result.against in (None, result.input) else ["--against", str(result.against)]
+    engine = [] if result.engine == AUTO else ["--engine", result.engine]
+    return eval_line([result.input], written_word(mismatch.word, alphabet), [*against, *engine])
 
 
 def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str) -> str | None:
