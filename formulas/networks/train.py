@@ -223,8 +223,8 @@ def margins(plan: Plan, weights: dict[str, Any], read: Ids) -> Any:
 
 
 def train(plan: Plan, report: int = 500) -> Weights:
-    """The trained weights. The loss is the mean of log(1 + e^-margin) over all outputs; words with the least margins are
-    read again in the next step."""
+    """The trained weights. The loss is the mean of log(1 + e^-margin) over all outputs; words with the least margins
+    are read again in the next step."""
     import torch
 
     torch.set_num_threads(1)
