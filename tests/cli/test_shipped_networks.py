@@ -81,11 +81,11 @@ def last(raw: Any) -> Any:
 
 @EACH
 def test_they_are_trained_on_what_is_specified(name: str) -> None:
-    plan, n = PLANS[name], 5
+    plan, n = PLANS[name], 4
     foreign = read_input(str(FOLDER / f"{name}.spec")).foreign
     assert foreign is not None
     assert foreign.oracle is not None
-    read = plan.task.draw(np.random.default_rng(1), 4000, foreign.network.readout.length(n))
+    read = plan.task.draw(np.random.default_rng(1), 1000, foreign.network.readout.length(n))
     symbols, drawn = np.array([*plan.task.symbols, *SPECIAL]), set()
     for row, signs in zip(read, plan.task.wanted(read), strict=True):
         word = tuple(symbol for symbol in symbols[row].tolist() if symbol in plan.task.symbols)
