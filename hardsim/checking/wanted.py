@@ -230,7 +230,7 @@ class Rule:
         """What the outputs at one place certainly say, as text; None where they do not."""
         names = [str(output) for output in self.outputs]
         if self.readout.decide == "value":
-            shown = [_middle(*ends, level) for ends in zip(low, high, strict=True)]
+            shown = [_middle(*ends, self.readout.level) for ends in zip(low, high, strict=True)]
             several = [f"{name}={text}" for name, text in zip(names, shown, strict=True)]
             return shown[0] if len(shown) == 1 else f"{{{' '.join(several)}}}"
         said = self.says(low, high)
