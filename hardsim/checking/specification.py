@@ -91,7 +91,8 @@ class Specification:
             hold_program(self.layout, self.program, symbols)
         self._hold_outputs(network)
         outputs = tuple(map(str, network.outputs))
-        asked = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, bool(readout.before))
+        before, causal = bool(readout.before), readout.at == "each" and _causal(network)
+        asked = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, before, causal)
         demands = asked.demands()
         bare = isinstance(demands.oracle, Lines) and demands.oracle.lines[0][0] is None
         return replace(
@@ -102,7 +103,7 @@ class Specification:
             against=self.name,
             accepts=bare and readout.decide == "above" and readout.at != "each",
             domain=demands.domain,
-            prefixes=self.layout.header("next") is not None and readout.at == "each" and _causal(network),
+            prefixes=self.layout.header("next") is not None and causal,
             shortest=demands.shortest,
         )
 
