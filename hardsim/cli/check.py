@@ -45,7 +45,8 @@ def command(request: Request) -> None:
         if kept is None or not kept.complete:
             staff.join()
         tables = current.tables(given)
-        listing = Listing(current.screen, [one.name for one in given], request.regime == ALL)
+        networks = all(one.foreign is not None for one in given)
+        listing = Listing(current.screen, [one.name for one in given], request.regime == ALL, networks)
         blocks = tables or not current.several(given)
         work = _Work(current, staff, tables, None if blocks else listing, kept, current.several(given))
         current.all(given, work.check, work.network)
