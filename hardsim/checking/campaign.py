@@ -926,6 +926,18 @@ class Told(Tried, Protocol):
         """Words without an answer."""
 
 
+def lengths_text(lengths: Sequence[int]) -> str:
+    """Lengths in words, ascending, of which some may be left out where words were given."""
+    first, last = lengths[0], lengths[-1]
+    if first == last:
+        return f"length {first}"
+    if len(lengths) == last - first + 1:
+        return f"lengths {first} to {last}"
+    if len(lengths) == 2:
+        return f"lengths {first} and {last}"
+    return f"{len(lengths)} lengths from {first} to {last}"
+
+
 def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1, counted: bool = True) -> str:
     """All words of `least` symbols up to some length, how many of the longer ones, and those that are pinned; unless
     `counted` nobody knows how many of the possible words are what the noun says."""
@@ -938,7 +950,7 @@ def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: i
     rest = lengths[whole:]
     if rest:
         possible = sum(length.possible for length in rest)
-        span = f"length {rest[0].n}" if len(rest) == 1 else f"lengths {rest[0].n} to {rest[-1].n}"
+        span = lengths_text([length.n for length in rest])
         shown = f"{possible:,}" if possible < 10**12 else f"about 10^{Decimal(possible).adjusted()}"
         among = f"of {shown} {noun}s" if counted else f"{noun}s among the {shown} words"
         parts.append(f"{sum(length.words for length in rest):,} {among} of {span}")

@@ -519,7 +519,8 @@ class CheckResult(Record):
     exhaustive_limit: Natural
     """Lengths with so many words or fewer have every word tried."""
     samples: Natural | None
-    """Random words per sampled length; None: 20 up to length 16, 4 beyond."""
+    """Random words per sampled length; None: 20 up to length 16, 4 beyond. Of networks that others made all words per
+    searched length; None: 400."""
     lengths: tuple[LengthResult, ...]
     """What was found, length by length; of a network that others made `judged` has it."""
     verdict: Verdict

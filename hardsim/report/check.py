@@ -51,6 +51,8 @@ LENGTH_COLUMNS = columns(
 )  # fmt: skip
 HEAD_COLUMNS = columns("<head", "layer", "<kind", "largest\nerror", "error\nbound", "least\nscore gap", "~computes")
 ROW_HEADERS = ("words", "score gap", "error")
+NETWORK_HEADERS = ("words", "margin")
+"""Of networks that others made alone."""
 VERDICT_WIDTH, ROW_WIDTHS = max(map(len, Verdict)), (7, 9, 7)
 LONGEST_PURPOSE = 120
 """Characters of what a head computes that a report shows."""
@@ -417,13 +419,14 @@ def _sharper(result: CheckResult) -> str:
 
 class Listing:
     """A row for each of several results as they come, or all that is known of it where it failed. `names` are those of
-    the inputs, `regimes` says that each may come several times."""
+    the inputs, `regimes` says that each may come several times, `networks` that all are networks that others made."""
 
-    def __init__(self, screen: Screen, names: Sequence[str], regimes: bool = False) -> None:
+    def __init__(self, screen: Screen, names: Sequence[str], regimes: bool = False, networks: bool = False) -> None:
         self.screen, self.begun, self.headed, self.apart = screen, False, False, False
         suffix = max(map(len, REGIMES)) + len(", regime ") if regimes else 0
         widths = [VERDICT_WIDTH, max((cell_len(visible(name)) for name in names), default=0) + suffix, *ROW_WIDTHS]
-        kept = len(widths)
+        self.headers = NETWORK_HEADERS if networks else ROW_HEADERS
+        kept = 2 + len(self.headers)
         while kept > 2 and sum(widths[:kept]) + GAP * (kept - 1) > screen.width:
             kept -= 1
         self.widths = widths[:kept]
@@ -439,9 +442,10 @@ class Listing:
         if self.apart:
             self.screen.raw()
         if not self.headed:
-            self.screen.line((self._line(["verdict", "input", *ROW_HEADERS]), "bold"), folds=False)
+            self.screen.line((self._line(["verdict", "input", *self.headers]), "bold"), folds=False)
         self.begun, self.headed, self.apart = True, True, False
-        cells = [result.verdict.value, *summary_row(result)]
+        row = network_row(result) if self.headers is NETWORK_HEADERS else summary_row(result)
+        cells = [result.verdict.value, *row]
         rest = self._line(cells)[self.widths[0] :]
         self.screen.line((f"{cells[0]:<{self.widths[0]}}", STYLES[result.verdict]), rest, folds=False)
 
@@ -456,7 +460,8 @@ class Listing:
 
 def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
     """A row for each of several results."""
-    found = Listing(screen, [result.input for result in results], any(result.model.regime for result in results))
+    names, networks = [result.input for result in results], all(result.kind == "network" for result in results)
+    found = Listing(screen, names, any(result.model.regime for result in results), networks)
     for result in results:
         found.add(result, (), known=True)
 
@@ -487,6 +492,12 @@ def summary_row(result: CheckResult) -> list[str]:
         short(least(length.score_gap for length in lengths)),
         short(max((length.error for length in lengths), default=None)),
     ]
+
+
+def network_row(result: CheckResult) -> list[str]:
+    """The same of a network that others made: its input, words and least margin."""
+    found = result.least_margin
+    return [result.input, count(result.words), NOTHING if found is None else short(found.margin)]
 
 
 def verdict_text(verdict: Verdict, partial: bool) -> str:

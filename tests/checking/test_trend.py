@@ -266,6 +266,9 @@ def test_the_empty_word_is_counted_where_it_is_judged() -> None:
     # What is possible is not always what is judged.
     told = words_tried(lengths[1:], 2, "judged word", 0, counted=False)
     assert told == "6 judged words among the 6 words of lengths 1 to 2"
+    given = [judged(n, 1, words=1, exhaustive=False) for n in (4, 16, 17)]
+    assert words_tried(given[:2], 17) == "2 of 65,552 words of lengths 4 and 16"
+    assert words_tried(given, 17) == "3 of 196,624 words of 3 lengths from 4 to 17"
     assert judge(lengths, None, None, "ball", judged=True, max_n=2, least=0) == (
         Verdict.CERTIFIED,
         "all 7 judged words up to length 2, in ball arithmetic",

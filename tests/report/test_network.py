@@ -151,6 +151,13 @@ def test_a_listing_tells_a_failure_on_the_empty_word() -> None:
         listing.add(EMPTY_WRONG, ALPHABET)
         listing.add(replace(RIGHT, input="other"), ALPHABET)
 
+    def alone(screen: Screen) -> None:
+        listing = Listing(screen, ["other"], networks=True)
+        listing.add(replace(RIGHT, input="other"), ALPHABET)
+
+    assert [line.split() for line in printed(alone).splitlines()] == [
+        ["verdict", "input", "words", "margin"], ["CERTIFIED", "other", "7", "0.25"],
+    ]  # fmt: skip
     text = printed(both)
     assert "The shortest mismatching word is the empty word." in text
     assert text.splitlines()[-1].split() == ["CERTIFIED", "other", "7", "–", "–"]
