@@ -131,10 +131,10 @@ class LengthSearch:
     def _try(self, batch: Sequence[Word]) -> None:
         part, margins, least = self.judge.searched(batch)
         self.tally.merge(part, self.alphabet)
-        found = sorted([*self.best, *zip(batch, margins, strict=True)], key=lambda one: one[1])
-        self.best = found[:PARENTS]
+        # Of equal margins the newer go first, so that a search moves on where nothing gets worse.
+        self.best = sorted([*zip(batch, margins, strict=True), *self.best], key=lambda one: one[1])[:PARENTS]
         if self.subject.prefixes:
-            deep = sorted([*self.deepest, *zip(batch, least, strict=True)], key=lambda one: one[1][1])
+            deep = sorted([*zip(batch, least, strict=True), *self.deepest], key=lambda one: one[1][1])
             self.deepest = list({one[1][0]: one for one in reversed(deep)}.values())[::-1][:PARENTS]
 
     def _batch(self, special: Iterator[Word], size: int) -> list[Word]:
