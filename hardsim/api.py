@@ -56,7 +56,7 @@ from hardsim.checking.engines import few_digits
 from hardsim.checking.equiv import EquivOptions, EquivResult, compare
 from hardsim.checking.evaluate import compiled_text, evaluate
 from hardsim.checking.execution import BACKENDS
-from hardsim.checking.foreign import Asked, Foreign, NetworkJudge
+from hardsim.checking.foreign import Asked, Foreign, NetworkJudge, Sayings
 from hardsim.checking.heads import HeadsResult, heads_of, network_alone
 from hardsim.checking.language import hold_affordable, language, language_meant, observed_words, words_result
 from hardsim.checking.open import (
@@ -294,10 +294,10 @@ class Model:
         on the `words` that are given alone; `progress` is told how many of how many words are done. With `against`, a
         formula, a program or a regular expression or the path of one, that semantics is the oracle.
 
-        A network that others made can be held against a function, too: of a word, a tuple of tokens, it says what is
-        wanted. That is a truth, a token, a set of tokens (those that are above, or that may win), a number, or a
-        mapping from outputs to truths or numbers; a list of these is by position, one for each symbol; None is not
-        judged. An error of the function is raised as it is.
+        A network that others made can be held against another one that was opened, by what that certainly says, or
+        against a function: of a word, a tuple of tokens, it says what is wanted. That is a truth, a token, a set of
+        tokens (those that are above, or that may win), a number, or a mapping from outputs to truths or numbers; a list
+        of these is by position, one for each symbol; None is not judged. An error of the function is raised as it is.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.
@@ -833,6 +833,8 @@ class _Asked:
 def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
     """An input with what it is held against, and the remarks on that."""
     if isinstance(against, Model):
+        if given.foreign is not None and against._input.foreign is not None and against._input.specification is None:
+            return replace(given, wants=_said_by(given.foreign, against._input.foreign)), ()
         return replace(given, against=meant_by(against._input)), ()
     if isinstance(against, str | os.PathLike):
         other = read_input(_path(against, "against is a path,"), beside=given.alphabet, alone=True)
@@ -855,6 +857,21 @@ def _held(given: Input, against: object) -> tuple[Input, tuple[str, ...]]:
     network = given.foreign.network
     asked = Asked(wanted, {str(token): token for token in network.tokens})
     return replace(given, wants=asked), ()
+
+
+def _said_by(given: Foreign, other: Foreign) -> Asked:
+    """What another network says of words, for this one to be held against.
+
+    Raises:
+        InputError: if it is over other symbols, or says numbers.
+    """
+    if set(given.alphabet) != set(other.alphabet):
+        told = f"words of {given.name} are made of {listed(given.alphabet)}, and those of {other.name} of "
+        raise InputError(f"{told}{listed(other.alphabet)}", "load(..., alphabet=...) says what words are made of.")
+    if other.network.readout.decide == "value":
+        told = f"{other.name} says numbers, which are known between two ends alone"
+        raise InputError(told, "Give a function that says which number is wanted.")
+    return Asked(Sayings(other), {symbol: symbol for symbol in given.alphabet})
 
 
 def _hold_here(request: Request, function: bool, words: bool) -> None:

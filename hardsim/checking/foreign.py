@@ -451,6 +451,37 @@ class NetworkJudge:
         return OutputEnds(str(output), *(Fraction(end) if -inf < end < inf else None for end in (low, high)))
 
 
+@dataclass(frozen=True)
+class Sayings:
+    """What a network that others made certainly says of a word, for another one to be held against: a truth of its only
+    output, the outputs that are above, or the one that wins; None where that is not certain."""
+
+    subject: Foreign
+
+    def __call__(self, word: tuple[Token, ...]) -> Any:
+        """What is said of a word of its tokens.
+
+        Raises:
+            OutOfRange: if its table of positions has no room for the word.
+        """
+        self.subject.hold_lengths(len(word))
+        found = [self._at(place) for place in self._judge.evaluation(tuple(map(str, word))).places]
+        if not found:  # nothing is known of the outputs
+            return None
+        return found if self.subject.network.readout.at == "each" else found[0]
+
+    @cached_property
+    def _judge(self) -> NetworkJudge:
+        return NetworkJudge(replace(self.subject, oracle=None))
+
+    def _at(self, place: PlaceOutputs) -> Any:
+        readout = self.subject.network.readout
+        if place.answer is None or readout.decide == "argmax":
+            return place.answer
+        above = [one.output for one in place.outputs if one.low is not None and one.low > readout.level]
+        return bool(above) if len(place.outputs) == 1 else frozenset(above)
+
+
 def _answer(raw: Any, texts: Sequence[str | None], listed: bool) -> Answer:
     """What is said at some places as one answer: a truth alone stays one (where a number is read, a truth may be
     wanted, as 0 or 1, and none is said)."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hardsim.checking.engines import HardRunner
-from hardsim.checking.foreign import Foreign, judging
+from hardsim.checking.foreign import Foreign, Sayings, judging
 from hardsim.checking.result import Answer, Opened, Word
 from hardsim.checking.specification import SPEC, Specification, read_specification
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
@@ -250,8 +250,10 @@ KINDS: dict[Opened, str] = {
 
 
 def named_function(function: Callable[..., Any]) -> str:
-    """What a function is called, in reports."""
+    """What a function, or a network that says what is wanted, is called in reports."""
     inner = getattr(function, "function", function)
+    if isinstance(inner, Sayings):
+        return inner.subject.name
     name = getattr(inner, "__name__", type(inner).__name__)
     return "a function" if name == "<lambda>" else f"the function {name}"
 

@@ -16,8 +16,9 @@ from hardsim.checking.result import Verdict
 from hardsim.errors import InputError, Interrupted
 from hardsim.network.dense import Norm, Readout
 from hardsim.network.numbers import Mask
-from tests.foreign import mean_of_a, model_of
+from tests.foreign import exact, mean_of_a, model_of
 from tests.mistakes import raised
+from tests.subjects import known
 
 ABOVE = Fraction(-1, 2) + Fraction(1, 1000)
 """With this bias a tie, a share of 1/2, is above 0, and up to 499 symbols nothing less is."""
@@ -290,3 +291,35 @@ def test_a_proof_that_is_interrupted_is_partial(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(Interrupted) as caught:
         model_of(mean_of_a(ABOVE)).check(against=half_are_a)
     assert caught.value.result.partial
+
+
+# ---- another network ----
+
+
+def test_another_network_says_what_is_wanted() -> None:
+    """A share of a's of at least 1/2, and above 1/2: apart on words with as many a as b."""
+    one, other = model_of(mean_of_a(ABOVE), "one"), model_of(mean_of_a(Fraction(-9, 16)), "other")
+    assert one.check(against=one, max_n=5).reach.startswith("held against one: all 62 words up to length 5")
+    found = one.check(against=other, max_n=5)
+    assert (found.verdict, known(found.mismatch).word, found.against) == (Verdict.REFUTED, ("a", "b"), "other")
+    each = model_of(mean_of_a(ABOVE, readout=Readout(at="each")))
+    assert each.check(against=each, max_n=4).verdict is Verdict.CERTIFIED
+
+
+def test_what_another_network_does_not_certainly_say_is_not_judged() -> None:
+    """Where the share of a's is 1/2 the output is the threshold of the argmax of two equal outputs: a tie."""
+    two = replace(mean_of_a(), unembedding=np.array([[0.0, 0.0], [1.0, 0.0]]), outputs=("a", "b"))
+    network = replace(two, unembedding_bias=exact([[Fraction(-1, 2), 0]])[0], readout=Readout(decide="argmax"))
+    argmax = model_of(network)
+    found = argmax.check(against=argmax, max_n=2)
+    assert (found.verdict, [one.unjudged for one in found.judged]) == (Verdict.CERTIFIED, [0, 2])
+
+
+def test_another_network_is_over_the_same_symbols_has_room_and_says_no_numbers() -> None:
+    one = model_of(mean_of_a(ABOVE))
+    number = model_of(mean_of_a(readout=Readout(decide="value", level=Fraction(1, 4))), "number")
+    raised(InputError, one.check, against=number, match="number says numbers")
+    other = model_of(mean_of_a(tokens=("x", "y")), "other")
+    raised(InputError, one.check, against=other, match="words of net are made of a b, and those of other of x y")
+    short = model_of(mean_of_a(rows=3), "short")
+    raised(InputError, one.check, against=short, max_n=4, match="words have at most 3 symbols")
