@@ -259,7 +259,9 @@ def test_prefixes_that_are_worse_than_what_was_tried_of_their_length_are_tried_t
         assert abs(Fraction(word.count("a"), length.n + 1) - Fraction(20, 41)) - length.margin < Fraction(1, 10**9)
     alone = [LengthSearch(subject, NetworkJudge(subject), 24, Start(20, 0)).run() for _ in range(2)]
     assert alone[0] == alone[1]
-    assert any(len(word) < 24 for word, _ in alone[0].searched)
+    longer = replace(subject, oracle=lambda word: [one and n != 9 for n, one in enumerate(enough(word))])
+    deep = LengthSearch(longer, NetworkJudge(longer), 24, Start(20, 0)).run().searched
+    assert any(len(word) == 9 and margin < 0 for word, margin in deep)
 
 
 # ---- shrinking ----
