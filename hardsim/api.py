@@ -73,6 +73,7 @@ from hardsim.checking.open import (
     of_stored,
     read_expression,
     read_input,
+    read_with,
 )
 from hardsim.checking.options import ALL, DEFAULTS, Judge, Request, hold_one_regime, of_python, plain_text
 from hardsim.checking.prove import ProofResult
@@ -742,7 +743,8 @@ class Model:
             return
         text = self.to_json()
         with _sink(name, "save", "For its text: print(model.to_json()).") as target:
-            target.spare(located(self.name))
+            for read in read_with(self.name):
+                target.spare(read)
             target.write(text)
 
     # ---- how it is asked ----

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from hardsim.checking.another import Another
 from hardsim.checking.engines import HardRunner
 from hardsim.checking.foreign import Foreign, judging
 from hardsim.checking.result import Answer, Opened, Word
-from hardsim.checking.specification import SPEC, Specification, read_specification
+from hardsim.checking.specification import SPEC, Specification, named_files, read_specification
 from hardsim.checking.subject import At, ModelOptions, Subject, counting_of, digest, own_predicates
 from hardsim.compiling.from_ltl.lower import Method, lower
 from hardsim.compiling.from_srasp.compile import compile_program
@@ -74,7 +74,7 @@ from hardsim.program.sharpness import Budget, choose
 from hardsim.reading.folder import described, names_tokens, network_of
 from hardsim.reading.network_json import FORMAT as NETWORK
 from hardsim.reading.network_json import read_network_json
-from hardsim.reading.tensors import CONFIGS, WHOLE, Stored, is_network_folder, is_weights_name, read_folder
+from hardsim.reading.tensors import CONFIGS, WHOLE, Stored, is_network_folder, is_weights_name, parts_of, read_folder
 from hardsim.version import __version__
 from hardsim.visible import visible_json
 
@@ -387,6 +387,16 @@ def _read_spec(data: bytes, place: str, name: str, alone: bool) -> Input:
 
 Meant: TypeAlias = "Semantics | Specification | Another"
 """What says what is wanted of networks."""
+
+
+def read_with(path: str) -> list[str]:
+    """The files that are read where this is: itself, what a specification names, and the files of a network."""
+    place = located(path)
+    found = [place, *(named_files(place) if place.endswith(SPEC) else [])]
+    networks = [one for one in found if is_directory(one) or is_weights_name(one)]
+    with suppress(InputError):
+        return found + [part for one in networks for part in parts_of(one)]
+    return found
 
 
 def meant_by(given: Input) -> Meant:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -282,6 +283,15 @@ def read_specification(data: bytes, name: str, place: str) -> Specification:
     check_program_examples(program)
     both = digest(f"{found.sha256} {digest(text)}".encode())
     return replace(found, program=program, sha256=both)
+
+
+def named_files(place: str) -> list[str]:
+    """The paths that a `.spec` file names; none if it cannot be read."""
+    with suppress(InputError):
+        layout = read_spec(read_bytes(place, LARGEST_TEXT), place)
+        lines = filter(None, map(layout.header, ("network", "program")))
+        return [_beside(place, layout, line) for line in lines]
+    return []
 
 
 def _beside(place: str, layout: SpecLayout, line: FileLine) -> str:

@@ -25,6 +25,7 @@ from hardsim.checking.open import (
     meant_by,
     read_expression,
     read_input,
+    read_with,
 )
 from hardsim.checking.options import ALL, COMPILED, JSON, TEXT, Request
 from hardsim.checking.result import Verdict, Word
@@ -263,7 +264,8 @@ class Session:
     def spare(self, name: str) -> None:
         """Hold that nothing is written over a file that is read; an InputError otherwise."""
         for output in self.outputs:
-            output.spare(located(name))
+            for path in read_with(name):
+                output.spare(path)
 
     def _welcome(self, given: Input) -> Input:
         self.inputs.append(InputRead.of(given.name, given.sha256, given.alphabet))

@@ -108,6 +108,13 @@ def is_weights_name(name: str) -> bool:
     return name.lower().endswith((*SAFE, *PICKLED))
 
 
+def parts_of(path: str) -> list[str]:
+    """The files that may be read for a network: of a folder, or of the one in which a file of weights is."""
+    folder = path if is_directory(path) else os.path.dirname(path)
+    known = {*CONFIGS, INDEX, VOCABULARY, TOKENIZER}
+    return [os.path.join(folder, name) for name in names_in(folder or ".") if name in known or is_weights_name(name)]
+
+
 def read_folder(path: str) -> Stored:
     """What a folder, or the folder around a file of weights that is named, stores of one network.
 

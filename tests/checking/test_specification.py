@@ -449,3 +449,10 @@ def test_names_of_outputs_may_have_colons(tmp_path: Path) -> None:
     assert found.verdict is Verdict.CERTIFIED
     (one,) = hardsim.load(path).eval("ab")
     assert one.places[-1].wanted == "{a:1=True a:2=False}"
+
+
+def test_a_network_is_not_saved_over_what_it_was_read_from(folder: Path) -> None:
+    model = hardsim.load(spec(folder, f"network: net\nalphabet: a b\n{MOST}"))
+    for name in ("config.json", "vocab.json"):
+        with pytest.raises(InputError, match="would overwrite what is read"):
+            model.save(folder / "net" / name)

@@ -165,3 +165,24 @@ def test_workers_find_the_same(hardsim: Cli) -> None:
         for count in ("1", "2")
     )
     assert alone == two
+
+
+@pytest.mark.parametrize("path", ["net/config.json", "net/model.safetensors", "net/vocab.json", "p.srasp", "p.spec"])
+def test_nothing_is_written_over_what_is_read(hardsim: Cli, here: Path, path: str) -> None:
+    written(here / "p.srasp", "alphabet: a b\nmost(i) := psum_j[j <= i] (Q_a(j) ? 2 : 0) >= pos(i)\noutput: most\n")
+    written(here / "p.spec", "network: net\nalphabet: a b\nprogram: p.srasp\n")
+    before = (here / path).read_bytes()
+    for arguments in (
+        ("check", "p.spec"), ("check", "net", "--against", "p.spec"), ("prove", "p.spec"), ("heads", "p.spec"),
+        ("eval", "p.spec", "a"), ("show", "p.spec"),
+    ):  # fmt: skip
+        hardsim(*arguments, "--json", path).refused("would overwrite what is read")
+    (here / "net" / "config.json").write_text("{", encoding="utf-8")
+    hardsim("check", "p.spec", "--json", "net/vocab.json").refused("would overwrite what is read")
+    assert path == "net/config.json" or (here / path).read_bytes() == before
+
+
+@pytest.mark.usefixtures("here")
+def test_other_files_beside_a_network_are_written_again(hardsim: Cli) -> None:
+    for _ in range(2):
+        hardsim("check", "most.spec", "--max-n", "2", "--json", "net/report.json").clean("CERTIFIED")
