@@ -37,13 +37,14 @@ from hardsim.checking.subject import ModelOptions
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "planted.json"
 PAGE = ROOT / "docs" / "search.md"
-TRAINED = ROOT / "formulas" / "networks"
+TRAINED = ROOT / "formulas" / "networks" / "dyck1_depth3.spec"
+"""The others that are shipped are wrong themselves at some length."""
 MARK = BEGIN.replace("bench-docs", "planted")
 
 SAMPLES = 100
 """Words of each length that the search tries, where there are more than EXHAUSTIVE."""
 EXHAUSTIVE = 100
-EACH = 3
+EACH = 4
 """Faults of each kind in each network."""
 SHAPE = "simple shape"
 WAYS = "letters", "words"
@@ -73,8 +74,8 @@ class Outcome:
 
 
 def all_cases(specs: Sequence[str]) -> list[Case]:
-    """The networks made by hand, those that are shipped, and those of specifications."""
-    paths = [*sorted(map(str, TRAINED.glob("*.spec"))), *specs]
+    """The networks made by hand, one that is shipped, and those of specifications."""
+    paths = [str(TRAINED), *specs]
     return [*cases(), *(Case(Path(path).stem, read_input(path).network(ModelOptions())) for path in paths)]
 
 
