@@ -69,7 +69,7 @@ bench-docs: $(TORCH) ## measure everything, and put the numbers into benchmarks/
 	$(ONE_THREAD) $(BIN)/python -m benchmarks --all --json benchmarks/results.json || test $$? -eq 1
 	$(BIN)/python -m benchmarks --docs
 
-networks: $(TORCH) ## train the networks of formulas/networks anew, NNN minutes
+networks: $(TORCH) ## train the networks of formulas/networks anew, ten minutes on an idle processor
 	$(ONE_THREAD) $(BIN)/python -m formulas.networks.train
 
 planted: $(DEV) ## whether the search finds faults that random words miss: benchmarks/planted.json and docs/search.md, half an hour

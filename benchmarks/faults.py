@@ -108,7 +108,8 @@ class Sampler:
     @staticmethod
     def _ways(table: Floats) -> Floats:
         total: Floats = table.sum(axis=1)
-        return total / max(total.max(), 1e-300)
+        shares: Floats = total / max(total.max(), 1e-300)
+        return shares
 
 
 # ---- plain float64 ----
@@ -203,7 +204,8 @@ def _normed(x: Floats, norm: Norm | None) -> Floats:
         return x
     centred = x - x.mean(axis=-1, keepdims=True) if norm.kind == "layer" else x
     found = centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + float(norm.epsilon))
-    return found * (1.0 if norm.weight is None else norm.weight) + _sum(norm.bias)
+    scaled: Floats = found * (1.0 if norm.weight is None else norm.weight) + _sum(norm.bias)
+    return scaled
 
 
 ACTIVATIONS: dict[Activation, Callable[[Floats], Floats]] = {
@@ -352,7 +354,8 @@ class Planter:
         if size is None or self._wrong(change, size, self.short):
             return None
         n = len(self.few.words[int(self._margins(change, size, self.few).argmin())])
-        for draw in (lambda: self.part(n), lambda: self.spread, lambda: self.pool(n)):
+        draws: tuple[Callable[[], Pool], ...] = (lambda: self.part(n), lambda: self.spread, lambda: self.pool(n))
+        for draw in draws:
             size = self._rare(change, size, draw())
         for pool in (self.pool(n), self.spread):
             wrong = np.flatnonzero(self._margins(change, size, pool) < 0)
@@ -380,7 +383,12 @@ class Planter:
         if size is None:
             return None
         size *= ROOM
-        right = (lambda: self.few), (lambda: self.part(n)), (lambda: self.spread), (lambda: self.pool(n))
+        right: tuple[Callable[[], Pool], ...] = (
+            lambda: self.few,
+            lambda: self.part(n),
+            lambda: self.spread,
+            lambda: self.pool(n),
+        )
         if any(self._wrong(change, size, pool()) for pool in right):
             return None
         return some, size, int(self._margins(change, size, some).argmin())

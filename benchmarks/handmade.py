@@ -69,7 +69,7 @@ def cases() -> tuple[Case, ...]:
     return (
         Case("depth", _held(brackets(), f"next: /{_nested(DEPTH)}/"), start=("a",) * DEPTH),
         Case("latest", _held(latest(), "output last: i S b")),
-        Case("factor", _held(factor(), "output pair: O (b & Y b)"), lambda word: _pairs(word) <= 1),
+        Case("factor", _held(factor(), "output pair: O (b & Y b)"), _nearly_none),
     )
 
 
@@ -85,9 +85,9 @@ def _nested(depth: int) -> str:
     return "(a b)*" if depth == 1 else f"(a {_nested(depth - 1)} b)*"
 
 
-def _pairs(word: Word) -> int:
-    """How often a b follows a b."""
-    return sum(pair == ("b", "b") for pair in pairwise(word))
+def _nearly_none(word: Word) -> bool:
+    """Whether a b follows a b at most once."""
+    return sum(pair == ("b", "b") for pair in pairwise(word)) <= 1
 
 
 def brackets() -> Network:

@@ -296,10 +296,10 @@ class Model:
         on the `words` that are given alone; `progress` is told how many of how many words are done. With `against`, a
         formula, a program, a regular expression or a specification or the path of one, that semantics is the oracle.
 
-        A network that others made can be held against a function, too: of a word, a tuple of tokens, it says what is
-        wanted. That is a truth, a token, a set of tokens (those that are above, or that may win), a number, or a
-        mapping from outputs to truths or numbers; a list of these is by position, one for each symbol; None is not
-        judged. An error of the function is raised as it is.
+        A network that others made can be held against another one that was opened, by what that certainly says, or
+        against a function: of a word, a tuple of tokens, it says what is wanted. That is a truth, a token, a set of
+        tokens (those that are above, or that may win), a number, or a mapping from outputs to truths or numbers; a list
+        of these is by position, one for each symbol; None is not judged. An error of the function is raised as it is.
 
         Raises:
             hardsim.errors.Interrupted: at Ctrl-C, with a partial result.

@@ -89,6 +89,10 @@ QUICK, QUICK_PRODUCTS = 3_000_000, 10**9
 """Scores, and products, that are computed before another process would have started."""
 MOST_SYMBOLS = 5 * 10**7
 """Of all words that are measured before the temperature is known: each takes eight bytes, and a word sixty more."""
+PASSED = "passed"
+"""What is known of words that a search of longer ones came upon: that they were not tried."""
+WIDTH = 1e-6
+"""More than what the enclosures of a margin differ by where a word is run among other words."""
 ZERO = Fraction(0)
 NO_ANSWER = "hard attention itself decides nothing on a word: its output is the threshold"
 HOW = {
@@ -411,6 +415,7 @@ class _Campaign:
             self._tally(None, self._shards())
             for wave in self.waves:
                 self._tally(None, (self._start(n) for n in wave if n not in self.tallies))
+            self._tally(None, iter(self._passed()))
             return
 
         def planned(total: int) -> None:
@@ -434,7 +439,7 @@ class _Campaign:
         def left() -> Iterator[Shard]:
             """The shards without the words that an earlier run tallied."""
             for shard in shards:
-                if isinstance(shard.known, Start):
+                if isinstance(shard.known, Start) or shard.known == PASSED:
                     yield shard
                     continue
                 done = known.get(shard.n, 0)
@@ -456,18 +461,31 @@ class _Campaign:
                     self.memory.keep(lambda: list(self.tallies.values()), self.done)
                     self._advance(part.n)
 
+    def _passed(self) -> list[Shard]:
+        """The prefixes that searches of longer words came upon, and whose margin is less than any of their length: they
+        are words that were not tried."""
+        found: dict[int, dict[Word, None]] = {}
+        alone = set[int]().union(*self.waves)
+        for tally in list(self.tallies.values()):
+            for word, margin in tally.searched:
+                own = self.tallies.get(len(word))
+                least = None if own is None else own.extremes.get(MARGIN)
+                # What was tried at its own length has the same margin, but for the width of enclosures.
+                if len(word) in alone and least is not None and margin < float(least.bound) - WIDTH * abs(margin):
+                    found.setdefault(len(word), {})[word] = None
+        return [Shard(n, tuple(words), PASSED) for n, words in sorted(found.items())]
+
     def _start(self, n: int) -> Shard:
         """The search of a length, from what was found at those of earlier waves and at those of which every word was
         tried; of its own wave nothing is known, in whatever order that goes."""
         earlier = set(self.lengths).union(*takewhile(lambda wave: n not in wave, self.waves))
-        known: list[tuple[int, tuple[Word, float]]] = []
+        known: list[tuple[Word, float]] = []
         for length in sorted(earlier & self.tallies.keys()):
             tally = self.tallies[length]
             least = tally.extremes.get(MARGIN)
-            if tally.searched is not None and tally.searched[0]:
-                known.append((length, tally.searched))
-            elif tally.searched is None and least is not None and least.word:
-                known.append((length, (least.word, float(least.bound))))
+            known += (one for one in tally.searched if one[0])
+            if not tally.searched and least is not None and least.word:
+                known.append((least.word, float(least.bound)))
         return Shard(n, (), Start(budget(self.options), self.options.seed, nearest(n, known)))
 
     def _shards(self) -> Iterator[Shard]:
@@ -926,6 +944,18 @@ class Told(Tried, Protocol):
         """Words without an answer."""
 
 
+def lengths_text(lengths: Sequence[int]) -> str:
+    """Lengths in words, ascending, of which some may be left out where words were given."""
+    first, last = lengths[0], lengths[-1]
+    if first == last:
+        return f"length {first}"
+    if len(lengths) == last - first + 1:
+        return f"lengths {first} to {last}"
+    if len(lengths) == 2:
+        return f"lengths {first} and {last}"
+    return f"{len(lengths)} lengths from {first} to {last}"
+
+
 def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: int = 1, counted: bool = True) -> str:
     """All words of `least` symbols up to some length, how many of the longer ones, and those that are pinned; unless
     `counted` nobody knows how many of the possible words are what the noun says."""
@@ -938,7 +968,7 @@ def words_tried(found: Sequence[Tried], max_n: int, noun: str = "word", least: i
     rest = lengths[whole:]
     if rest:
         possible = sum(length.possible for length in rest)
-        span = f"length {rest[0].n}" if len(rest) == 1 else f"lengths {rest[0].n} to {rest[-1].n}"
+        span = lengths_text([length.n for length in rest])
         shown = f"{possible:,}" if possible < 10**12 else f"about 10^{Decimal(possible).adjusted()}"
         among = f"of {shown} {noun}s" if counted else f"{noun}s among the {shown} words"
         parts.append(f"{sum(length.words for length in rest):,} {among} of {span}")

@@ -34,7 +34,7 @@ from hardsim.checking.result import (
 )
 from hardsim.checking.subject import Target
 from hardsim.checking.tally import Extreme, Tally, extreme, first_of
-from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hold_positions, told, unjudged
+from hardsim.checking.wanted import Ends, Judged, Rule, Wanted, by_position, hold_positions, unjudged
 from hardsim.checking.words import count_words
 from hardsim.errors import InputError, OutOfRange, Undecided
 from hardsim.lang.regex.automaton import Automaton
@@ -284,10 +284,12 @@ class NetworkJudge:
     def _raws(self, words: Sequence[Word]) -> list[Any]:
         return self.subject.oracles(words) or [None] * len(words)
 
-    def searched(self, words: Sequence[Word]) -> tuple[Tally, list[float]]:
+    def searched(self, words: Sequence[Word]) -> tuple[Tally, list[float], list[tuple[Word, float]]]:
         """The same of words that are all judged, and at most the margin of each. Where prefixes are words of their own,
-        those of each word are judged on the way: one that is wrong is a mismatch, whatever the end says."""
+        those of each word are judged on the way: one that is wrong is a mismatch, whatever the end says. Of these, or
+        of the word alone, the one with the least margin is named, with that."""
         raws, total, margins = self._raws(words), Tally(len(words[0])), list[float]()
+        least: list[tuple[Word, float]] = []
         subject = self.subject
         for start in range(0, len(words), self._size(len(words[0]))):
             some = slice(start, start + self._size(len(words[0])))
@@ -295,26 +297,32 @@ class NetworkJudge:
                 ends = self.engine.enclosures(words[some], subject.places(len(words[0]), True))
                 last = None if ends is None else (ends[0][:, -1:], ends[1][:, -1:])
                 part, low = self._judged(words[some], [ended(raw) for raw in raws[some]], False, last)
-                if ends is not None:
-                    self._prefixes(part, low, words[some], raws[some], ends)
+                least += self._prefixes(part, low, words[some], raws[some], ends)
             else:
                 part, low = self._judged(words[some], raws[some], by_position(raws[some][0]))
+                least += zip(words[some], low, strict=True)
             total.merge(part, subject.alphabet)
             margins += low
-        return total, margins
+        return total, margins, least
 
     def _size(self, places: int) -> int:
         """How many words are judged at once."""
         return max(1, CELLS // (len(self.rule.outputs) * (places + 1)))
 
     def _prefixes(
-        self, tally: Tally, margins: list[float], words: Sequence[Word], raws: Sequence[Any], ends: tuple[Ends, Ends]
-    ) -> None:
-        """Add the first wrong prefix, as a mismatch: it is no word of this length, and not counted as one."""
-        subject, (low, high) = self.subject, ends
-        before = [raw[:-1] for raw in raws]
-        if not before[0]:
-            return
+        self,
+        tally: Tally,
+        margins: Sequence[float],
+        words: Sequence[Word],
+        raws: Sequence[Any],
+        ends: tuple[Ends, Ends] | None,
+    ) -> list[tuple[Word, float]]:
+        """Add the first wrong prefix, as a mismatch: it is no word of this length, and not counted as one. Returned is
+        the prefix of each word, or the word itself, whose margin is the least."""
+        subject, before, whole = self.subject, [raw[:-1] for raw in raws], list(zip(words, margins, strict=True))
+        if ends is None or not before[0]:
+            return whole
+        low, high = ends
         shape = (-1, 1, low.shape[2])
         wanted = subject.wanted([word[:-1] for word in words], before, True)
         flat = Wanted(wanted.judged.reshape(shape), wanted.numbers.reshape(shape))
@@ -329,7 +337,12 @@ class NetworkJudge:
             )
             one = self._mismatch(prefix, raws[place][first], part, False)
             tally.mismatch = first_of(tally.mismatch, one, subject.alphabet)
-            margins[place] = min(margins[place], float(least[place].min()))
+        firsts = least.argmin(axis=1)
+        prefixes = [
+            (word[: int(first) + subject.shortest], float(row[first]))
+            for word, row, first in zip(words, least, firsts, strict=True)
+        ]
+        return [min(pair, key=lambda one: one[1]) for pair in zip(whole, prefixes, strict=True)]
 
     def _judged(
         self, words: Sequence[Word], raws: Sequence[Any], listed: bool, ends: tuple[Ends, Ends] | None = None
@@ -396,7 +409,7 @@ class NetworkJudge:
 
     def _mismatch(self, word: Word, raw: Any, found: OutputBounds, listed: bool) -> Mismatch:
         said = [self.rule.answer(low, high) for low, high in zip(found.low[0], found.high[0], strict=True)]
-        wishes = [told(one) for one in (raw if listed else [raw])]
+        wishes = [self.rule.told(one) for one in (raw if listed else [raw])]
         kept = [said[place] if wish is not None else None for place, wish in enumerate(wishes)]
         return Mismatch(word, _answer(raw, wishes, listed), None, _answer(raw, kept, listed), direct=True)
 
@@ -431,7 +444,7 @@ class NetworkJudge:
                 place,
                 named[place],
                 self.rule.answer(low, high),
-                told(wish),
+                subject.rule.told(wish),
                 tuple(map(self._ends, subject.network.outputs, low, high)),
             )
             for place, wish, low, high in zip(places, wishes, found.low[0], found.high[0], strict=True)

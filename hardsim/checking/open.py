@@ -682,7 +682,10 @@ class Semantics:
         if not isinstance(oracle, Accepts | Runs | Members):
             what = "compiled already" if given.formula is not None else KINDS[given.kind]
             told = f"{given.name} is {what}, and what is wanted here is a file that says which words are accepted"
-            raise InputError(told, "Name a formula (.ltl), a program (.srasp, .cr) or a regular expression (.re).")
+            hint = (
+                "Name a formula (.ltl), a program (.srasp, .cr), a regular expression (.re) or a specification (.spec)."
+            )
+            raise InputError(told, hint)
         if isinstance(oracle, Runs) and not oracle.program.is_acceptor:
             made = "words" if given.made is None or not given.made.program.integers else "integers"
             told = f"{given.name} maps words to {made}, so it does not say which words are accepted"

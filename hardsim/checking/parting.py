@@ -210,6 +210,11 @@ def command_for(subject: Subject, word: Word, engine: str = AUTO, dps: int | Non
         source = [subject.name]
         if file is not None and mentions_propositions(file):
             given += ["--props", MENTIONED]
+    return eval_line(source, text, given)
+
+
+def eval_line(source: Sequence[str], text: str, given: Sequence[str]) -> str:
+    """The command line that evaluates a word on an input with some options, quoted for a POSIX shell."""
     dash = ["--"] if any(one.startswith("-") for one in (*source, text)) and text != "-" else []
     line = shlex.join(["hardsim", "eval", *given, *dash, *source, text] if dash or not source else
                       ["hardsim", "eval", *source, text, *given])  # fmt: skip

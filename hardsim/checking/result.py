@@ -376,7 +376,8 @@ class LeastMargin(Record):
 class MarginTrend(Record):
     """How the least margin of a network that others made falls with the length of the words tried: the power law
     constant n^rate or the line constant + rate n, whichever has the smaller sum of squared errors of the margin. It is
-    fitted to the lengths from 1 on at which nothing is wrong. For people: an extrapolation, and no bound."""
+    fitted to the lengths from 1 on at which nothing is wrong; where it stays for some lengths and falls then, to the
+    last three or more of them, from where it falls. For people: an extrapolation, and no bound."""
 
     law: Annotated[str, one_of("power", "line")]
     """Which of the two."""
@@ -388,17 +389,30 @@ class MarginTrend(Record):
     to_n: Length
     level: Measured | None = None
     """What it falls to at `at_n`: 0, or for a power law, which has no zero, a tenth of the least margin it was fitted
-    to. Null: it does not fall, or comes there within the lengths tried, or not in any length that is ever tried."""
+    to. Null: it does not fall, or comes there within the lengths tried, or not in any length that is ever tried; or
+    something was found wrong, whatever the law says."""
     at_n: Length | None = None
     """Near which length, if it goes on so."""
 
     @property
-    def summary(self) -> str:
-        """The law, and where it leads."""
+    def fit(self) -> str:
+        """The law; a number alone where it is the same to three digits at all lengths and leads nowhere."""
         size, sign = short(abs(self.rate)), "-" if self.rate < 0 else "+"
         power = f"{short(self.constant)} n^{self.rate:.2f}"
         law = power if self.law == "power" else f"{short(self.constant)} {sign} {size} n"
-        told = f"margin ~ {law} (fitted to lengths {self.from_n:,} to {self.to_n:,}; an extrapolation, not a bound)"
+        ends = (
+            {short(self._at(n)) for n in (self.from_n, self.to_n)} if abs(self.rate) < 1 and self.at_n is None else ()
+        )
+        law = next(iter(ends)) if len(ends) == 1 else law
+        return f"margin ~ {law} (fitted to lengths {self.from_n:,} to {self.to_n:,}; an extrapolation, not a bound)"
+
+    def _at(self, n: int) -> float:
+        return self.constant * float(n) ** self.rate if self.law == "power" else self.constant + self.rate * n
+
+    @property
+    def summary(self) -> str:
+        """The law, and where it leads."""
+        told = self.fit
         if self.at_n is None or self.level is None:
             return told if self.rate < 0 else f"{told}: it does not fall"
         down = f"falls to {short(self.level)}, a tenth of the least," if self.level else "reaches 0"
@@ -505,7 +519,8 @@ class CheckResult(Record):
     exhaustive_limit: Natural
     """Lengths with so many words or fewer have every word tried."""
     samples: Natural | None
-    """Random words per sampled length; None: 20 up to length 16, 4 beyond."""
+    """Random words per sampled length; None: 20 up to length 16, 4 beyond. Of networks that others made all words per
+    searched length; None: 400."""
     lengths: tuple[LengthResult, ...]
     """What was found, length by length; of a network that others made `judged` has it."""
     verdict: Verdict

@@ -28,6 +28,8 @@ BATCH = 40
 """Words that are judged at a time, before the next are made of the worst."""
 PARENTS = 8
 """The worst words that others are made of."""
+KEPT = 3
+"""The worst words of a length, and prefixes, from which others are searched."""
 SEEDS = 12
 """The worst words of other lengths that a search begins with."""
 STRUCTURED, PAIRS = 24, 4
@@ -46,9 +48,10 @@ Found = tuple[Word, Margin]
 
 
 class Judging(Protocol):
-    """What judges words of one length: a tally of them, and the lower end of the margin of each."""
+    """What judges words of one length: a tally of them, at most the margin of each, and the word or the prefix of it
+    with the least margin."""
 
-    def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin]]:
+    def searched(self, words: Sequence[Word]) -> tuple[Tally, Sequence[Margin], Sequence[Found]]:
         """Of words that are all judged."""
 
 
@@ -81,13 +84,13 @@ def waves(lengths: Sequence[int]) -> list[list[int]]:
     return found
 
 
-def nearest(n: int, known: Iterable[tuple[int, Found]]) -> tuple[Word, ...]:
+def nearest(n: int, known: Iterable[Found]) -> tuple[Word, ...]:
     """The words that a search of length n begins with: half are the worst of all lengths, half those of lengths
     nearby."""
     some = list(known)
-    worst = sorted(some, key=lambda one: (one[1][1], one[0]))
-    near = sorted(some, key=lambda one: (abs(one[0] - n), one[0]))
-    chosen = dict.fromkeys(word for _, (word, _) in [*near[: SEEDS // 2], *worst[:SEEDS]])
+    worst = sorted(some, key=lambda one: (one[1], len(one[0])))
+    near = sorted(some, key=lambda one: (abs(len(one[0]) - n), one[1]))
+    chosen = dict.fromkeys(word for word, _ in [*near[: SEEDS // 2], *worst[:SEEDS]])
     return tuple(islice(chosen, SEEDS))
 
 
@@ -104,6 +107,8 @@ class LengthSearch:
     """Words of which nothing is wanted."""
     best: list[Found] = field(default_factory=list)
     """The words with the least margins, worst first."""
+    deepest: list[tuple[Word, Found]] = field(default_factory=list)
+    """Those that have the prefixes with the least margins, and these."""
 
     def __post_init__(self) -> None:
         self.rng = Random(f"{self.start.seed}/{self.n}/search")
@@ -119,14 +124,18 @@ class LengthSearch:
             if not batch:
                 break
             self._try(batch)
-        self.tally.searched = self.best[0] if self.best else ((), float("inf"))
+        found = dict([*self.best[:KEPT], *(one for _, one in self.deepest[:KEPT])])
+        self.tally.searched = tuple(found.items())
         return self.tally
 
     def _try(self, batch: Sequence[Word]) -> None:
-        part, margins = self.judge.searched(batch)
+        part, margins, least = self.judge.searched(batch)
         self.tally.merge(part, self.alphabet)
-        found = sorted([*self.best, *zip(batch, margins, strict=True)], key=lambda one: one[1])
-        self.best = found[:PARENTS]
+        # Of equal margins the newer go first, so that a search moves on where nothing gets worse.
+        self.best = sorted([*zip(batch, margins, strict=True), *self.best], key=lambda one: one[1])[:PARENTS]
+        if self.subject.prefixes:
+            deep = sorted([*zip(batch, least, strict=True), *self.deepest], key=lambda one: one[1][1])
+            self.deepest = list({one[1][0]: one for one in reversed(deep)}.values())[::-1][:PARENTS]
 
     def _batch(self, special: Iterator[Word], size: int) -> list[Word]:
         """New words that are judged, so many if they can be had."""
@@ -206,7 +215,9 @@ class LengthSearch:
 
     def _made(self) -> Word:
         """A word made of those with the least margins, or a random one."""
-        rng, known = self.rng, [word for word, _ in self.best] or self.start.worst
+        rng = self.rng
+        by_prefix = self.deepest if rng.random() < 0.5 else []
+        known = [word for word, _ in by_prefix or self.best] or self.start.worst
         if not known or rng.randrange(RANDOM) == 0:
             return self.fitted(drawn(self.alphabet, self.n, rng))
         word: Sequence[str] = known[min(int(rng.expovariate(0.5)), len(known) - 1)]

@@ -98,7 +98,7 @@ class _Shrinking:
             judged = [word for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
         if not judged:
             return None
-        tally, _ = self.judge.searched(judged)
+        tally, _, _ = self.judge.searched(judged)
         return first_of(None, tally.mismatch, self.subject.alphabet)
 
     def _simpler(self, word: Word) -> Iterator[Word]:

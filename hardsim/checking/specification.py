@@ -92,7 +92,8 @@ class Specification:
             hold_program(self.layout, self.program, symbols)
         self._hold_outputs(network)
         outputs = tuple(map(str, network.outputs))
-        asked = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, bool(readout.before))
+        before, causal = bool(readout.before), readout.at == "each" and _causal(network)
+        asked = Question(self.layout, self.program, symbols, readout.at, readout.decide, outputs, before, causal)
         demands = asked.demands()
         if isinstance(demands.oracle, NextSymbols):
             self._hold_taking_part(readout, demands.oracle.tokens)
@@ -105,7 +106,7 @@ class Specification:
             against=self.name,
             accepts=bare and readout.decide == "above" and readout.at != "each",
             domain=demands.domain,
-            prefixes=self.layout.header("next") is not None and readout.at == "each" and _causal(network),
+            prefixes=self.layout.header("next") is not None and causal,
             shortest=demands.shortest,
         )
 

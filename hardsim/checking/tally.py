@@ -100,8 +100,9 @@ class Tally:
     mismatch: Mismatch | None = None
     stuck: Word | None = None
     violation: Violation | None = None
-    searched: tuple[Word, float] | None = None
-    """The word with the least margin of a search, and that; other lengths are searched from there."""
+    searched: tuple[tuple[Word, float], ...] = ()
+    """The words with the least margins that a search came upon, of this length and prefixes of other lengths; these are
+    searched from there."""
 
     @staticmethod
     def of(
@@ -171,7 +172,7 @@ class Tally:
         self.mismatch = first_of(self.mismatch, other.mismatch, order)
         self.stuck = self.stuck or other.stuck
         self.violation = self.violation or other.violation
-        self.searched = self.searched or other.searched
+        self.searched += other.searched
 
     @property
     def errors(self) -> dict[Place, Extreme]:

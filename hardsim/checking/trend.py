@@ -14,6 +14,8 @@ from hardsim.checking.result import Growth, JudgedLength, LengthResult, MarginTr
 Points: TypeAlias = Sequence[tuple[int, Fraction]]
 FEWEST = 3
 """Lengths to which a law of two parameters is fitted."""
+STAYS = Fraction(99, 100)
+"""The part of the largest margin from which on a margin has not begun to fall."""
 SAME = 1e-20
 """The part of the squares of all margins by less than which two sums of squared errors differ by rounding alone: a
 margin has 12 digits."""
@@ -63,9 +65,10 @@ def line(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
 
 def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
     """How the least margin falls with the length: the line or the power law that is nearer to the margins of the
-    lengths from 1 on at which it is known (no word is undecided) and nothing is wrong; None where these are less than
-    three, or the law is beyond float64."""
-    points = [(x.n, x.margin) for x in lengths if x.n and x.margin is not None and x.margin > 0 and not x.undecided]
+    lengths from 1 on at which it is known (no word is undecided) and nothing is wrong, of those where it stays before
+    it falls the last alone; None where these are less than three, or the law is beyond float64."""
+    known = (x for x in lengths if x.n and x.margin is not None and x.margin > 0 and not x.undecided)
+    points = _falling([(x.n, x.margin) for x in known if x.margin is not None])
     if len(points) < FEWEST:
         return None
     with suppress(OverflowError):
@@ -79,7 +82,8 @@ def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
         constant, rate = straight if nearer else (power[0], round(power[1], 4) + 0.0)
         level = Fraction(0) if nearer else min(value for _, value in points) / 10
         at_n = _met(constant, rate, level)
-        beyond = at_n is not None and at_n > lengths[-1].n
+        wrong = any(x.mismatches for x in lengths)
+        beyond = at_n is not None and at_n > lengths[-1].n and not wrong
         return MarginTrend(
             law="line" if nearer else "power",
             constant=_brief(constant),
@@ -90,6 +94,14 @@ def margin_trend(lengths: Sequence[JudgedLength]) -> MarginTrend | None:
             at_n=at_n if beyond else None,
         )
     return None
+
+
+def _falling(points: list[tuple[int, Fraction]]) -> list[tuple[int, Fraction]]:
+    """The margins from the last one on that is about the largest, where these are enough: what falls after it has
+    stayed, as where a network compiled for some lengths ends, is on no law with what stayed."""
+    most = max((value for _, value in points), default=Fraction(0))
+    last = max((place for place, (_, value) in enumerate(points) if value >= STAYS * most), default=0)
+    return points[last:] if len(points) - last >= FEWEST else points
 
 
 def _squares(found: Sequence[float], values: Sequence[float]) -> float:

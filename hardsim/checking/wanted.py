@@ -9,6 +9,7 @@ answer (negative: it is wrong), in units of the outputs.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
@@ -25,6 +26,7 @@ from hardsim.checking.result import Word
 from hardsim.errors import InputError, did_you_mean
 from hardsim.lang.words import written_word
 from hardsim.network.dense import Readout, Token
+from hardsim.records import rounded
 from hardsim.run.enclosure import Booleans, floats
 
 Ends: TypeAlias = NDArray[Any]
@@ -228,7 +230,7 @@ class Rule:
         """What the outputs at one place certainly say, as text; None where they do not."""
         names = [str(output) for output in self.outputs]
         if self.readout.decide == "value":
-            shown = [_middle(*ends) for ends in zip(low, high, strict=True)]
+            shown = [_middle(*ends, self.readout.level) for ends in zip(low, high, strict=True)]
             several = [f"{name}={text}" for name, text in zip(names, shown, strict=True)]
             return shown[0] if len(shown) == 1 else f"{{{' '.join(several)}}}"
         said = self.says(low, high)
@@ -236,16 +238,17 @@ class Rule:
             return f"{{{' '.join(name for name in names if name in said)}}}"
         return None if said is None else str(said)
 
-
-def told(raw: Any) -> str | None:
-    """What is wanted at one place, as text; None where nothing is."""
-    if isinstance(raw, Mapping):
-        return f"{{{' '.join(f'{key}={value}' for key, value in raw.items())}}}"
-    if isinstance(raw, Set):
-        return f"{{{' '.join(sorted(map(str, raw)))}}}"
-    if isinstance(raw, float | Fraction):
-        return _middle(raw, raw)
-    return None if raw is None else str(raw)
+    def told(self, raw: Any) -> str | None:
+        """What is wanted at one place, as text, outputs in their order and numbers as `answer` has them; None where
+        nothing is wanted."""
+        if isinstance(raw, Mapping):
+            return f"{{{' '.join(f'{key}={self.told(value)}' for key, value in raw.items())}}}"
+        if isinstance(raw, Set):
+            places = {str(output): place for place, output in enumerate(self.outputs)}
+            return f"{{{' '.join(sorted(map(str, raw), key=lambda name: (places.get(name, len(places)), name)))}}}"
+        if isinstance(raw, float | Fraction):
+            return _middle(raw, raw, self.readout.level if self.readout.decide == "value" else None)
+        return None if raw is None else str(raw)
 
 
 def by_position(raw: Any) -> TypeGuard[Sequence[Any]]:
@@ -365,5 +368,19 @@ def _text(value: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _middle(low: Any, high: Any) -> str:
-    return f"{float((Fraction(low) + Fraction(high)) / 2):.{SHOWN_DIGITS}g}" if low > -inf and high < inf else "?"
+def _middle(low: Any, high: Any, within: Fraction | None = None) -> str:
+    """A number, with so many digits that what is further than `within` from it reads otherwise."""
+    if not (low > -inf and high < inf):
+        return "?"
+    value = float((Fraction(low) + Fraction(high)) / 2)
+    if within is None:
+        return f"{value:.{SHOWN_DIGITS}g}"
+    digits = _decimals(Fraction(value)) - _decimals(within) + 3 if value and within else SHOWN_DIGITS if within else inf
+    return (
+        repr(value).removesuffix(".0") if digits > sys.float_info.dig else f"{value:.{max(SHOWN_DIGITS, int(digits))}g}"
+    )
+
+
+def _decimals(value: Fraction) -> int:
+    """The exponent of its first decimal."""
+    return rounded(value, 1).adjusted()

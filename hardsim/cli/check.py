@@ -45,9 +45,10 @@ def command(request: Request) -> None:
         if kept is None or not kept.complete:
             staff.join()
         tables = current.tables(given)
-        listing = Listing(current.screen, [one.name for one in given], request.regime == ALL)
+        networks = all(one.foreign is not None for one in given)
+        listing = Listing(current.screen, [one.name for one in given], request.regime == ALL, networks)
         blocks = tables or not current.several(given)
-        work = _Work(current, staff, tables, None if blocks else listing, kept)
+        work = _Work(current, staff, tables, None if blocks else listing, kept, current.several(given))
         current.all(given, work.check, work.network)
         if len(current.found) > 1 and not request.quiet:
             if blocks:
@@ -80,6 +81,7 @@ class _Work:
     tables: bool
     listing: Listing | None
     kept: Checkpoint | None
+    several: bool
 
     def check(self, subject: Subject) -> None:
         """Check one subject."""
@@ -88,7 +90,12 @@ class _Work:
 
     def network(self, subject: Foreign) -> None:
         """Check a network that others made."""
-        self._run(subject, asked(self.current.request, subject))
+        options, longest = asked(self.current.request, subject), subject.network.longest
+        self._run(subject, options)
+        unasked = "max_n" not in self.current.request.written and not self.several
+        if unasked and longest is not None and longest > options.max_n:
+            told = f"it reads words of up to {longest:,} symbols: --max-n {longest} tries the longer ones, too"
+            self.current.remark(subject.name, None, told, tell=note)
 
     def _run(self, subject: Target, options: CheckOptions) -> None:
         with held(), remembering(self.kept, subject.name, subject.regime) as memory:

@@ -27,7 +27,8 @@ def command(request: Request) -> None:
         _readable(request)
         raise InputError("nowhere to write the network", "Add -o model.json, or -o - for standard output.")
     if file and is_network_folder(file):
-        raise InputError(f"{file} is a network that others made, and no formula", "Name one formula file.")
+        told = f"{file} is a network that others made, and compile writes what is made of a formula, program or model"
+        raise InputError(told, "In Python hardsim.load(...).save(FILE) writes such a network again.")
     if file and is_directory(file):
         raise InputError(f"{file} is a directory, and one file holds one network", "Name one formula file.")
     with Sink(output, "-o") as target, session("compile", request, target=target) as current:

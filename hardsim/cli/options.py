@@ -60,7 +60,8 @@ budget       --exhaustive M              Refuse a request that means trying more
 search       --search M                  Where there is no proof, try every word of the short lengths that have at most
                                          M words together.
 samples      --samples K                 Random words per length that is not tried in full, besides structured ones
-                                         (default: 20 up to length 16, 4 beyond).
+                                         (default: 20 up to length 16, 4 beyond); of networks that others made all
+                                         words that a search of the length tries (default: 400).
 seed         --seed S                    Seed of the random words: any integer.
 workers      --workers W                 Processes that share the words; the result does not depend on it (default: one
                                          for a quick check, otherwise as many as there are processors; of a cluster

@@ -36,7 +36,7 @@ from hardsim.cli.manual import COMMANDS
 from hardsim.cli.streams import LostOutput, note, say, warn
 from hardsim.errors import HardsimError, InputError, SourceError
 from hardsim.examples import located
-from hardsim.files import STDOUT, Sink
+from hardsim.files import STDOUT, Sink, is_directory
 from hardsim.lang.valuations import MENTIONED, Alphabet, Valuations
 from hardsim.lang.words import shown_word
 from hardsim.report.numbers import plural
@@ -216,7 +216,7 @@ class Session:
             self.spare(name)
             self.started = perf_counter()
             with self.guard(name):
-                with patient(f"{name}: reading it takes long, its examples being judged"):
+                with patient(_slow(name)):
                     found = read_input(
                         name,
                         props=request.props,
@@ -249,7 +249,7 @@ class Session:
 
     def _semantics(self, name: str, beside: Alphabet | None = None) -> Meant:
         """The semantics of a file that others are held against, over their alphabet if it declares none."""
-        with patient(f"{name}: reading it takes long, its examples being judged"):
+        with patient(_slow(name)):
             found = read_input(name, beside=beside, alone=True)
             meant = meant_by(found)
         read = InputRead.of(found.name, found.sha256, found.alphabet)
@@ -519,3 +519,9 @@ def check_source(request: Request, needed: bool = True) -> None:
 def _told(tell: Callable[..., None], place: Sequence[str], text: str) -> None:
     """Tell a remark, and show the place that it is about."""
     tell(text, *place)
+
+
+def _slow(name: str) -> str:
+    """That reading an input takes long, and why where it is known: of networks there may be much, and torch to load."""
+    network = is_directory(name) or name.endswith((".json", ".spec"))
+    return f"{name}: reading it takes long" + ("" if network else ", its examples being judged")

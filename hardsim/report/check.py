@@ -11,6 +11,7 @@ from typing import Protocol
 from rich.cells import cell_len
 
 from hardsim.checking.bound import BoundResult
+from hardsim.checking.parting import eval_line
 from hardsim.checking.result import (
     AUTO,
     FLOAT64,
@@ -50,6 +51,8 @@ LENGTH_COLUMNS = columns(
 )  # fmt: skip
 HEAD_COLUMNS = columns("<head", "layer", "<kind", "largest\nerror", "error\nbound", "least\nscore gap", "~computes")
 ROW_HEADERS = ("words", "score gap", "error")
+NETWORK_HEADERS = ("words", "margin")
+"""Of networks that others made alone."""
 VERDICT_WIDTH, ROW_WIDTHS = max(map(len, Verdict)), (7, 9, 7)
 LONGEST_PURPOSE = 120
 """Characters of what a head computes that a report shows."""
@@ -290,9 +293,10 @@ def print_verdict(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         step = None if result.violation is not None else next_step(result, mismatch)
         if step is not None:
             screen.line(f"  {step}")
-        if result.command is not None:
+        command = result.command if not mismatch.direct else network_command(result, mismatch, alphabet)
+        if command is not None:
             screen.line("  More of this word:")
-            screen.raw(result.command)
+            screen.raw(command)
     if result.violation is not None:
         # Also beside a mismatch: a gap that is too large makes softmax too soft.
         screen.line(f"{result.violation.what} does not hold at length {result.violation.n}")
@@ -352,17 +356,26 @@ def next_arithmetic(engine: str, foreign: bool = False) -> str:
 
 
 def next_step(result: CheckResult, mismatch: Mismatch) -> str | None:
-    """What a user can do about a mismatch; None of the empty word, which `eval` does not take."""
+    """What a user can do about a mismatch; None where the command that shows more of the word says it."""
     if mismatch.refutes and not mismatch.certain(result.engine):
         return NEXT_CERTIFY
     if mismatch.direct:
-        same = "" if result.against == result.input else ", with the same --against,"
-        return f"Next: `hardsim eval`{same} shows the outputs on this word." if mismatch.word else None
+        return None
     if result.against is not None and "hard/oracle" in mismatch.kind:
         return f"Next: what was compiled says something else than {result.against}: correct one of the two."
     if not mismatch.refutes and result.model.specified:
         return "Next: move the threshold of the model away from its outputs."
     return next_in_network(result.model, mismatch, "formula" if result.kind == "ltl" else "program") or _sharper(result)
+
+
+def network_command(result: CheckResult, mismatch: Mismatch, alphabet: Sequence[str]) -> str | None:
+    """The command line that shows the outputs of a network that others made on a mismatching word; None of the empty
+    word, which `eval` does not take."""
+    if not mismatch.word:
+        return None
+    against = [] if result.against in (None, result.input) else ["--against", str(result.against)]
+    engine = [] if result.engine == AUTO else ["--engine", result.engine]
+    return eval_line([result.input], written_word(mismatch.word, alphabet), [*against, *engine])
 
 
 def next_in_network(model: ModelFacts, mismatch: Mismatch, what: str) -> str | None:
@@ -406,13 +419,14 @@ def _sharper(result: CheckResult) -> str:
 
 class Listing:
     """A row for each of several results as they come, or all that is known of it where it failed. `names` are those of
-    the inputs, `regimes` says that each may come several times."""
+    the inputs, `regimes` says that each may come several times, `networks` that all are networks that others made."""
 
-    def __init__(self, screen: Screen, names: Sequence[str], regimes: bool = False) -> None:
+    def __init__(self, screen: Screen, names: Sequence[str], regimes: bool = False, networks: bool = False) -> None:
         self.screen, self.begun, self.headed, self.apart = screen, False, False, False
         suffix = max(map(len, REGIMES)) + len(", regime ") if regimes else 0
         widths = [VERDICT_WIDTH, max((cell_len(visible(name)) for name in names), default=0) + suffix, *ROW_WIDTHS]
-        kept = len(widths)
+        self.headers = NETWORK_HEADERS if networks else ROW_HEADERS
+        kept = 2 + len(self.headers)
         while kept > 2 and sum(widths[:kept]) + GAP * (kept - 1) > screen.width:
             kept -= 1
         self.widths = widths[:kept]
@@ -428,9 +442,10 @@ class Listing:
         if self.apart:
             self.screen.raw()
         if not self.headed:
-            self.screen.line((self._line(["verdict", "input", *ROW_HEADERS]), "bold"), folds=False)
+            self.screen.line((self._line(["verdict", "input", *self.headers]), "bold"), folds=False)
         self.begun, self.headed, self.apart = True, True, False
-        cells = [result.verdict.value, *summary_row(result)]
+        row = network_row(result) if self.headers is NETWORK_HEADERS else summary_row(result)
+        cells = [result.verdict.value, *row]
         rest = self._line(cells)[self.widths[0] :]
         self.screen.line((f"{cells[0]:<{self.widths[0]}}", STYLES[result.verdict]), rest, folds=False)
 
@@ -445,7 +460,8 @@ class Listing:
 
 def print_list(screen: Screen, results: Sequence[CheckResult]) -> None:
     """A row for each of several results."""
-    found = Listing(screen, [result.input for result in results], any(result.model.regime for result in results))
+    names, networks = [result.input for result in results], all(result.kind == "network" for result in results)
+    found = Listing(screen, names, any(result.model.regime for result in results), networks)
     for result in results:
         found.add(result, (), known=True)
 
@@ -476,6 +492,12 @@ def summary_row(result: CheckResult) -> list[str]:
         short(least(length.score_gap for length in lengths)),
         short(max((length.error for length in lengths), default=None)),
     ]
+
+
+def network_row(result: CheckResult) -> list[str]:
+    """The same of a network that others made: its input, words and least margin."""
+    found = result.least_margin
+    return [result.input, count(result.words), NOTHING if found is None else short(found.margin)]
 
 
 def verdict_text(verdict: Verdict, partial: bool) -> str:

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from hardsim.checking.foreign import Foreign
 from hardsim.checking.result import (
+    MOST_ROWS,
     CheckResult,
     Evaluation,
     InputDigest,
@@ -57,11 +58,11 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
         else:
             screen.facts([("margin", f"{told}, on the word")])
             screen.raw(word)
-    wrong = result.first_wrong
+    wrong, trend = result.first_wrong, result.trend
     screen.facts(
         [
             ("wrong", None if wrong is None else f"the first wrong length found is {wrong:,}"),
-            ("trend", None if result.trend is None else result.trend.summary),
+            ("trend", None if trend is None else trend.summary if wrong is None else trend.fit),
         ]
     )
 
@@ -69,7 +70,7 @@ def print_margins(screen: Screen, result: CheckResult, alphabet: Sequence[str]) 
 def print_judged(screen: Screen, lengths: Sequence[JudgedLength], alphabet: Sequence[str], every: bool) -> None:
     """A row for each length, or some together; one for what is read before every word."""
     rows = []
-    for span in (range(1), *printed_lengths(lengths[-1].n, every)):
+    for span in (range(1), *printed_lengths(lengths[-1].n, every or lengths[-1].n <= MOST_ROWS)):
         some = [length for length in lengths if length.n in span]
         if some:
             rows.append(_row(some, alphabet))

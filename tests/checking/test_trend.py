@@ -133,6 +133,32 @@ def test_a_length_that_nobody_tries_is_not_told() -> None:
     assert (flat.law, flat.rate, flat.at_n) == ("power", -0.01, None)
 
 
+def test_what_stays_before_it_falls_is_on_no_law_with_it() -> None:
+    """1 to length 6, then less by 3/10 with each symbol: what falls is on a line that ends at 6 + 10/3."""
+    margins = [Fraction(1)] * 6 + [Fraction(7, 10), Fraction(4, 10)]
+    lengths = [judged(n, margin) for n, margin in enumerate(margins, start=1)]
+    found = known(margin_trend(lengths))
+    assert (found.law, found.from_n, found.to_n, found.at_n) == ("line", 6, 8, 9)
+    assert known(margin_trend(lengths[:7])).from_n == 1  # two are too few
+    wrong = known(margin_trend([*lengths, judged(9, -1, mismatches=512)]))
+    assert (wrong.from_n, wrong.to_n, wrong.at_n, wrong.level) == (6, 8, None, None)
+
+
+def test_where_something_is_wrong_no_law_says_that_it_comes_later() -> None:
+    lengths = [judged(n, 10 - n) for n in range(1, 5)]
+    assert known(margin_trend(lengths)).at_n == 10
+    found = known(margin_trend([*lengths, judged(5, -1, mismatches=1)]))
+    assert (found.rate, found.at_n, found.level) == (-1, None, None)
+
+
+def test_a_law_that_says_the_same_at_all_lengths_is_a_number() -> None:
+    told = "margin ~ 0.005 (fitted to lengths 1 to 3; an extrapolation, not a bound)"
+    assert MarginTrend("line", 0.005, 5e-11, 1, 3).summary == f"{told}: it does not fall"
+    assert MarginTrend("power", 0.005, 0.0, 1, 3).summary == f"{told}: it does not fall"
+    assert MarginTrend("line", 0.005, -5e-11, 1, 3).summary == told
+    assert "n^-0.01" in MarginTrend("power", 0.005, -0.01, 1, 3).summary
+
+
 # ---- the least margin ----
 
 
@@ -240,6 +266,9 @@ def test_the_empty_word_is_counted_where_it_is_judged() -> None:
     # What is possible is not always what is judged.
     told = words_tried(lengths[1:], 2, "judged word", 0, counted=False)
     assert told == "6 judged words among the 6 words of lengths 1 to 2"
+    given = [judged(n, 1, words=1, exhaustive=False) for n in (4, 16, 17)]
+    assert words_tried(given[:2], 17) == "2 of 65,552 words of lengths 4 and 16"
+    assert words_tried(given, 17) == "3 of 196,624 words of 3 lengths from 4 to 17"
     assert judge(lengths, None, None, "ball", judged=True, max_n=2, least=0) == (
         Verdict.CERTIFIED,
         "all 7 judged words up to length 2, in ball arithmetic",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardsim.checking.wanted import Rule, Wanted, hold_positions, told, unjudged
+from hardsim.checking.wanted import Rule, Wanted, hold_positions, unjudged
 from hardsim.errors import InputError
 from hardsim.network.dense import Readout
 from tests.mistakes import raised
@@ -172,6 +172,25 @@ def test_answers_in_text() -> None:
     assert above.answer((-1, 1, 2), (1, 2, 3)) is None
     assert value.answer((0, 1, -inf), (1, 1, inf)) == "{a=0.5 b=1 c=?}"
     assert Rule(("x",), Readout()).answer((1,), (1,)) == "True"
-    assert [told(raw) for raw in (None, True, "a", {"b", "a"}, {"a": 1}, 0.5)] == [
+    assert [above.told(raw) for raw in (None, True, "a", {"b", "a"}, {"a": 1}, 0.5)] == [
         None, "True", "a", "{a b}", "{a=1}", "0.5",
     ]  # fmt: skip
+
+
+def test_outputs_that_are_wanted_are_told_in_their_order() -> None:
+    rule = Rule(("b", "<eos>", "a"), Readout())
+    assert rule.told({"a", "<eos>", "b"}) == "{b <eos> a}"
+
+
+@pytest.mark.parametrize(
+    ("within", "wanted", "says"),
+    [
+        (Fraction(1, 200), "1", "1"),
+        (Fraction(1, 10**9), "1", "0.9999999938"),
+        (Fraction(0), "1", "0.9999999938"),
+        (Fraction(10), "1", "1"),
+    ],
+)
+def test_a_number_that_is_off_is_told_with_the_digits_that_show_it(within: Fraction, wanted: str, says: str) -> None:
+    rule = Rule(("x",), Readout(decide="value", level=within))
+    assert (rule.told(Fraction(1)), rule.answer((0.9999999938,), (0.9999999938,))) == (wanted, says)

@@ -35,12 +35,20 @@ def more(tmp_path: Path) -> Path:
 
 
 def test_check_holds_it_against_a_formula(hardsim: Cli, net: Path, most: Path) -> None:
-    hardsim("check", net, "--against", most).clean(
+    hardsim("check", net, "--against", most, "--max-n", "8").clean(
         f"CERTIFIED {net} held against {most}: all 510 words up to length 8, in float64 with rigorous error bounds",
         "not PROVED: there is no proof for networks that others made yet",
     )
     weights = net / "model.safetensors"
     hardsim("check", weights, "--against", most, "--max-n", "3").exits(0, "all 14 words up to length 3")
+
+
+def test_a_note_says_that_the_network_reads_longer_words(hardsim: Cli, net: Path, most: Path) -> None:
+    told = f"note: {net}: it reads words of up to 12 symbols: --max-n 12 tries the longer ones, too"
+    hardsim("check", net, "--against", most).exits(0).says(told)
+    found = hardsim("check", net, "--against", most, "--max-n", "12").exits(0)
+    assert "it reads words" not in found.err
+    assert "it reads words" not in hardsim("check", net, net, "--against", most).exits(0).err  # of several it is noise
 
 
 def test_a_wrong_word_is_printed_and_the_code_is_1(hardsim: Cli, net: Path, more: Path) -> None:
@@ -185,7 +193,9 @@ def test_what_needs_hard_attention_is_refused(hardsim: Cli, net: Path, tmp_path:
     hardsim("bound", net).refused("it has no hard attention, which is what this is about", "heads")
     hardsim("words", net, "--max-n", "2").refused("it has no hard attention")
     hardsim("equiv", net, "since").refused("a network that others made")
-    hardsim("compile", net, "-o", tmp_path / "x.json").refused("is a network that others made, and no formula")
+    hardsim("compile", net, "-o", tmp_path / "x.json").refused(
+        "and compile writes what is made of a formula, program or model"
+    )
 
 
 def test_several_outputs_need_to_be_told_apart(hardsim: Cli, tmp_path: Path, most: Path) -> None:

@@ -16,6 +16,11 @@ from hardsim.checking.open import read_input
 from hardsim.examples import NETWORKS, formulas_directory
 
 FOLDER = formulas_directory() / NETWORKS
+WRONG = {
+    "flipflop": "w0w0i0i0w0i0w0i0w0i0w0w0w0w0w0w0w1w1w1w0i1i1i1i1i0r",
+    "majority": "10101010101010100" + 24 * "10" + "11" + 27 * "01",
+}
+"""Words on which they are wrong."""
 EACH = pytest.mark.parametrize("name", PLANS)
 LARGEST = 100_000
 """Bytes of weights, configurations and specifications."""
@@ -32,6 +37,16 @@ def test_they_are_certified(hardsim: Any, tmp_path: Path, monkeypatch: pytest.Mo
         f"{NETWORKS}/flipflop": 1 + 1 + 2 + 2 * 3 + 2 * 5 + 2 * 5 * 3 + 2 * 5 * 5,
         f"{NETWORKS}/majority": 2 + (4 - 2) + 8 + (16 - 6) + 32 + (64 - 20),
     }
+
+
+@pytest.mark.parametrize(("name", "answer", "wanted"), [("flipflop", "{0 1}", "{0}"), ("majority", "0", "1")])
+def test_the_wrong_words_that_are_told_are_wrong(hardsim: Any, name: str, answer: str, wanted: str) -> None:
+    """After the first, 0 was written last; the second has 61 times 1, and 60 times 0."""
+    word, page = WRONG[name], (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert f"// {word}\n" in (FOLDER / f"{name}.spec").read_text(encoding="utf-8")
+    assert f"\n{word}\n" in page
+    (found,) = hardsim("eval", f"{NETWORKS}/{name}", word, "--json", "-").exits(1).result["words"]
+    assert (found["places"][-1]["answer"], found["places"][-1]["wanted"]) == (answer, wanted)
 
 
 def test_they_are_small_and_whole() -> None:
@@ -66,11 +81,11 @@ def last(raw: Any) -> Any:
 
 @EACH
 def test_they_are_trained_on_what_is_specified(name: str) -> None:
-    plan, n = PLANS[name], 5
+    plan, n = PLANS[name], 4
     foreign = read_input(str(FOLDER / f"{name}.spec")).foreign
     assert foreign is not None
     assert foreign.oracle is not None
-    read = plan.task.draw(np.random.default_rng(1), 4000, foreign.network.readout.length(n))
+    read = plan.task.draw(np.random.default_rng(1), 1000, foreign.network.readout.length(n))
     symbols, drawn = np.array([*plan.task.symbols, *SPECIAL]), set()
     for row, signs in zip(read, plan.task.wanted(read), strict=True):
         word = tuple(symbol for symbol in symbols[row].tolist() if symbol in plan.task.symbols)

@@ -104,6 +104,29 @@ def test_a_mismatch_on_the_empty_word_is_told_as_one() -> None:
     assert (found["first_wrong"], found["mismatch"]["word"]) == (0, [])
 
 
+def test_a_mismatch_ends_with_the_command_that_shows_more() -> None:
+    wrong = replace(EMPTY_WRONG, mismatch=Mismatch(("a", "b"), ("{a}",), None, ("{b}",), direct=True))
+    assert "hardsim eval net ab --against D2.spec" in lines_of(wrong)
+    assert "hardsim eval net ab --engine ball" in lines_of(replace(wrong, against="net", engine="ball"))
+    dash = replace(wrong, mismatch=Mismatch(("-", "b"), ("{a}",), None, ("{b}",), direct=True))
+    assert "hardsim eval --against D2.spec -- net -b" in printed(print_check, dash, ("-", "b"), True).splitlines()
+
+
+def test_where_something_is_wrong_nothing_is_said_of_falling() -> None:
+    wrong = replace(EMPTY_WRONG, trend=MarginTrend("power", 1.0, 0.1, 1, 8))
+    assert "does not fall" not in " ".join(lines_of(wrong))
+    assert "does not fall" in " ".join(lines_of(replace(wrong, mismatch=None)))
+
+
+def test_a_table_of_twelve_lengths_has_a_row_for_each() -> None:
+    def rows(longest: int) -> list[str]:
+        some = tuple(judged(n, "1/2") for n in range(1, longest + 1))
+        return [line.split()[0] for line in lines_of(replace(RIGHT, judged=some)) if line.split()[1:2] == ["all"]]
+
+    assert rows(12) == [str(n) for n in range(1, 13)]
+    assert rows(13)[-2:] == ["8", "9-13"]
+
+
 def test_mpmath_is_told_to_certify_the_empty_word_too() -> None:
     seen = replace(EMPTY_WRONG, engine="mpmath", verdict=Verdict.OBSERVED)
     assert "--engine ball certifies it" in " ".join(printed(print_verdict, seen, ALPHABET).split())
@@ -128,6 +151,13 @@ def test_a_listing_tells_a_failure_on_the_empty_word() -> None:
         listing.add(EMPTY_WRONG, ALPHABET)
         listing.add(replace(RIGHT, input="other"), ALPHABET)
 
+    def alone(screen: Screen) -> None:
+        listing = Listing(screen, ["other"], networks=True)
+        listing.add(replace(RIGHT, input="other"), ALPHABET)
+
+    assert [line.split() for line in printed(alone).splitlines()] == [
+        ["verdict", "input", "words", "margin"], ["CERTIFIED", "other", "7", "0.25"],
+    ]  # fmt: skip
     text = printed(both)
     assert "The shortest mismatching word is the empty word." in text
     assert text.splitlines()[-1].split() == ["CERTIFIED", "other", "7", "–", "–"]

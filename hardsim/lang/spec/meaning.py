@@ -35,7 +35,8 @@ class Demands:
 @dataclass(frozen=True)
 class Question:
     """A specification with what has to be known to understand it: what words are made of, where the network is judged,
-    what is decided, how its outputs are called, and whether it reads something `before` words, and words alone."""
+    what is decided, how its outputs are called, whether it reads something `before` words, and whether it is `causal`:
+    what it says at a place depends on nothing after it."""
 
     layout: SpecLayout
     program: SraspProgram | None
@@ -44,6 +45,7 @@ class Question:
     decide: Decide
     outputs: Sequence[str]
     before: bool
+    causal: bool = False
 
     def demands(self) -> Demands:
         """All that it says.
@@ -76,7 +78,7 @@ class Question:
         if prefixes.empty and not empty:
             told = f"only the empty word matches, and the network reads nothing before words, so that {NOTHING}"
             raise layout.error(line.body, told, "an expression that a word matches")
-        return Demands(NextSymbols(automaton, self.at, END, empty), prefixes, 0 if empty else 1)
+        return Demands(NextSymbols(automaton, self.at, END, empty, self.causal), prefixes, 0 if empty else 1)
 
     def _region(self, line: FileLine) -> Span:
         """The place of a regular expression between slashes."""

@@ -263,12 +263,14 @@ class Lines(_Sent):
 @dataclass(frozen=True)
 class NextSymbols(_Sent):
     """Which symbols may come next, after the prefixes of words of a language, and `end` after its words; None after
-    anything else. With `empty` the empty prefix is judged as well, before the first symbol."""
+    anything else. With `empty` the empty prefix is judged as well, before the first symbol. Of a word that is no prefix
+    nothing is wanted at any position, unless that is `causal`, about what ends there alone."""
 
     automaton: Automaton
     at: JudgedAt
     end: str
     empty: bool
+    causal: bool = False
 
     def __call__(self, word: Word) -> Any:
         return self.many([word])[0]
@@ -298,6 +300,10 @@ class NextSymbols(_Sent):
         """Of words of one length, which may be 0 where the empty prefix is judged."""
         allowed: Callable[[int], Any] = self._allowed.__getitem__
         states = self._parallel.states(words)
-        if self.at != "each":
-            return list(map(allowed, states[:, 1 if self.at == "first" else -1].tolist()))
-        return [list(map(allowed, row)) for row in states[:, 0 if self.empty else 1 :].tolist()]
+        first = 1 if self.at == "first" or not self.empty else 0
+        if self.at == "last":
+            return list(map(allowed, states[:, -1].tolist()))
+        rows = [list(map(allowed, row)) for row in states[:, first:].tolist()]
+        if not self.causal:
+            rows = [row if row[-1] is not None else [None] * len(row) for row in rows]
+        return rows if self.at == "each" else [row[0] for row in rows]
