@@ -153,7 +153,7 @@ class Specification:
         try:
             return reread(replace(network, readout=replace(base, alphabet=None)), alphabet=symbols)
         except InputError as error:
-            place = lines["alphabet"] or lines["input"]
+            place = None if "alphabet" in self.given else lines["alphabet"] or lines["input"]
             raise self._at(place.body)(error.message, error.hint) if place is not None else error from None
 
     def _readout(self, key: str, line: FileLine, network: Network, base: Readout) -> Readout:

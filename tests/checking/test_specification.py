@@ -456,3 +456,11 @@ def test_a_network_is_not_saved_over_what_it_was_read_from(folder: Path) -> None
     for name in ("config.json", "vocab.json"):
         with pytest.raises(InputError, match="would overwrite what is read"):
             model.save(folder / "net" / name)
+
+
+def test_an_alphabet_that_is_given_is_not_the_fault_of_a_line(folder: Path) -> None:
+    path = spec(folder, f"network: net\nalphabet: a b\n{MOST}")
+    for alphabet in ([], ["a", "z"]):
+        with pytest.raises(InputError) as caught:
+            hardsim.load(path, alphabet=alphabet)
+        assert not isinstance(caught.value, SourceError)
