@@ -94,6 +94,7 @@ def test_only_all_words_certified_count(code: int, results: list[dict[str, Any]]
     assert Check("file", (), 30).complaint(Finished(code, "", "why", 1.0, 5.0), results) == complaint
 
 
+@pytest.mark.slow
 def test_an_exhaustive_check_is_measured() -> None:
     # 2 + 4 + 8 + 16 words
     seconds, memory = exhaustive.exhaustive(every(exhaustive.BINARY, 4, 30, workers=1), 4, Target(600))
@@ -121,6 +122,7 @@ def test_a_command_that_minds_no_interrupt_is_killed(monkeypatch: pytest.MonkeyP
     assert (done.code < 0, done.seconds < 300) == (True, True)
 
 
+@pytest.mark.slow
 def test_a_check_is_timed_beside_the_proof() -> None:
     # Every word of the lengths 1 to 4 over two symbols, and four longer examples of the file.
     row = Row(Check(exhaustive.BINARY, ("--max-n", "4"), 30), 600, 0.5)
@@ -153,6 +155,7 @@ def test_a_proof_without_proof_is_timed_and_one_that_fails_is_not(monkeypatch: p
         times.proof("file")
 
 
+@pytest.mark.slow
 def test_long_words_are_answered() -> None:
     found = checks.long_words(2, 40)
     assert found.what == "2 words of length 40, certified and exact"

@@ -47,6 +47,7 @@ def faulty(kind: str) -> Foreign:
     return replace(subject, network=change.made(subject.network, size))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", FAULTS)
 def test_the_search_finds_what_random_words_miss(kind: str) -> None:
     subject = faulty(kind)

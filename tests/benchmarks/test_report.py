@@ -179,6 +179,7 @@ def test_what_takes_minutes_is_run_on_demand(
     assert sorted(ran) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.sweep
 def test_a_quick_run_measures_what_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "quick.json"

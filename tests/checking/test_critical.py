@@ -88,7 +88,7 @@ def test_the_ends_are_what_they_say(since: CriticalResult) -> None:
 @pytest.mark.parametrize(
     ("text", "regime", "longest"),
     [("a S b", "temperature", 3), ("Y a", "causal-position", 3), ("b U a", "position", 3),
-     ("#L[a] > #L[b]", "causal-temperature", 3),
+     pytest.param("#L[a] > #L[b]", "causal-temperature", 3, marks=pytest.mark.slow),
      *(pytest.param(text, regime, 5, marks=pytest.mark.slow) for text, regime in
        [("a S b", "temperature"), ("Y a", "causal-position"), ("b U a", "position")])],
 )  # fmt: skip
@@ -106,6 +106,7 @@ def test_brackets_contain_the_truth(text: str, regime: str, longest: int) -> Non
             assert row.wrong_at <= truth + Fraction(1, 10_000) <= row.wrong_at + 2 * WIDTH
 
 
+@pytest.mark.sweep
 def test_where_no_word_has_the_worst_types_the_bracket_stays_open() -> None:
     # Over {a, b} every a is unselected and every b wins, so that nothing before the winner is selected and wrong.
     result = critical(compiled("a S b"), 4)

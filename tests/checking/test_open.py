@@ -79,6 +79,7 @@ def edited(path: Path) -> Iterator[Any]:
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("text", "options"), OPTIONS)
 def test_a_stored_model_gives_identical_results(tmp_path: Path, text: str, options: ModelOptions) -> None:
     direct, path = stored(tmp_path, text, options)
@@ -282,7 +283,9 @@ def test_directories_stand_for_their_files(tmp_path: Path) -> None:
     assert expand_paths([str(tmp_path), "x.ltl"]) == [str(tmp_path / "formula.ltl"), str(path), "x.ltl"]
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(InputError, match=r"has no \*\.ltl, \*\.srasp, \*\.cr, \*\.ahat\.json or \*\.model\.json file"):
+    with pytest.raises(
+        InputError, match=r"has no \*\.ltl, \*\.srasp, \*\.cr, \*\.ahat\.json, \*\.model\.json or \*\.spec file"
+    ):
         expand_paths([str(empty)])
 
 

@@ -24,6 +24,8 @@ from tests.mistakes import raised
 
 SHARED = Path(__file__).parents[3] / "shared" / "tracr"
 FOLDERS = sorted(path.parent for path in SHARED.glob("*/meta.json"))
+LARGE = "shuffle_dyck2"
+QUICK = [pytest.param(path, marks=pytest.mark.slow if path.name == LARGE else ()) for path in FOLDERS]
 needs_shared = pytest.mark.skipif(not FOLDERS, reason="Tracr's models lie beside the project")
 WRONG = "length_12"
 FLOAT32 = 1e-5
@@ -37,7 +39,7 @@ def cases_of(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.sweep
 @needs_shared
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", QUICK, ids=lambda path: path.name)
 def test_it_says_what_tracr_decoded(folder: Path) -> None:
     """Tracr's own float32 run, also where its program specifies nothing: its numbers to within float32, its decisions
     wherever the outputs are further apart than that."""
