@@ -16,7 +16,7 @@ import json
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,12 +38,14 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "planted.json"
 PAGE = ROOT / "docs" / "search.md"
 TRAINED = ROOT / "formulas" / "networks"
+RIGHT = {"dyck1_depth3": 40, "flipflop": 40, "majority": 60}
+"""Up to which length the networks that are shipped are right, as far as searches know: on longer words they are not."""
 MARK = BEGIN.replace("bench-docs", "planted")
 
 SAMPLES = 100
 """Words of each length that the search tries, where there are more than EXHAUSTIVE."""
 EXHAUSTIVE = 100
-EACH = 5
+EACH = 4
 """Faults of each kind in each network."""
 SHAPE = "simple shape"
 WAYS = "letters", "words"
@@ -73,11 +75,22 @@ class Outcome:
 
 
 def all_cases(specs: Sequence[str]) -> list[Case]:
-    """The networks made by hand, those that are shipped, and those of specifications. What an unguided sample calls
-    right and is wrong on a word that is known is no base (see the specifications)."""
-    known = ("flipflop", "majority")
-    paths = [*(str(path) for path in sorted(TRAINED.glob("*.spec")) if path.stem not in known), *specs]
-    return [*cases(), *(Case(Path(path).stem, read_input(path).network(ModelOptions())) for path in paths)]
+    """The networks made by hand, those that are shipped, as far as no search finds them wrong, and those of
+    specifications."""
+
+    def read(path: str) -> Foreign:
+        return read_input(path).network(ModelOptions())
+
+    shipped = [Case(name, shortened(read(str(TRAINED / f"{name}.spec")), longest)) for name, longest in RIGHT.items()]
+    return [*cases(), *shipped, *(Case(Path(path).stem, read(path)) for path in specs)]
+
+
+def shortened(subject: Foreign, longest: int) -> Foreign:
+    """The same network with a table of positions that ends before words of more symbols."""
+    network = subject.network
+    rows = network.positions
+    assert isinstance(rows, np.ndarray)
+    return replace(subject, network=replace(network, positions=rows[: network.readout.length(longest)]))
 
 
 def faults_of(case: Case) -> list[Outcome]:
