@@ -17,8 +17,9 @@ from hardsim.examples import NETWORKS, formulas_directory
 
 FOLDER = formulas_directory() / NETWORKS
 WRONG = {
+    "dyck1_depth3": "aaababbaababbbaaabbaabbbaabbaaababbaabbabbaabaababbaababbbaabaabbbaabaababba",
     "flipflop": "w0w0i0i0w0i0w0i0w0i0w0w0w0w0w0w0w1w1w1w0i1i1i1i1i0r",
-    "majority": "10101010101010100" + 24 * "10" + "11" + 27 * "01",
+    "majority": "000000000000000000000000000010100100101100111101100011100111111111111111110111110111111",
 }
 """Words on which they are wrong."""
 EACH = pytest.mark.parametrize("name", PLANS)
@@ -39,9 +40,12 @@ def test_they_are_certified(hardsim: Any, tmp_path: Path, monkeypatch: pytest.Mo
     }
 
 
-@pytest.mark.parametrize(("name", "answer", "wanted"), [("flipflop", "{0 1}", "{0}"), ("majority", "0", "1")])
+@pytest.mark.parametrize(
+    ("name", "answer", "wanted"),
+    [("dyck1_depth3", "{b}", "{a b}"), ("flipflop", "{0 1}", "{0}"), ("majority", "1", "0")],
+)
 def test_the_wrong_words_that_are_told_are_wrong(hardsim: Any, name: str, answer: str, wanted: str) -> None:
-    """After the first, 0 was written last; the second has 61 times 1, and 60 times 0."""
+    """The first ends at depth 2; before the end of the second 0 was written last; the third has 44 times 0 of 87."""
     word, page = WRONG[name], (FOLDER / "README.md").read_text(encoding="utf-8")
     assert f"// {word}\n" in (FOLDER / f"{name}.spec").read_text(encoding="utf-8")
     assert f"\n{word}\n" in page
