@@ -72,7 +72,7 @@ bench-docs: $(TORCH) ## measure everything, and put the numbers into benchmarks/
 networks: $(TORCH) ## train the networks of formulas/networks anew, ten minutes on an idle processor
 	$(ONE_THREAD) $(BIN)/python -m formulas.networks.train
 
-planted: $(DEV) ## whether the search finds faults that random words miss: benchmarks/planted.json and docs/search.md, half an hour
+planted: $(DEV) ## whether the search finds faults that random words miss: benchmarks/planted.json and docs/search.md, a quarter of an hour
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.planted --processes $(JOBS)
 	$(BIN)/python -m benchmarks.planted --docs
 

@@ -1,6 +1,6 @@
 """Does the search for wrong words find faults that random words miss?
 
-    python -m benchmarks.planted                  make faulty networks, check each; half an hour on two idle cores
+    python -m benchmarks.planted                  make faulty networks, check each; a quarter of an hour on two cores
     python -m benchmarks.planted --spec X.spec    with the network of a specification, too
     python -m benchmarks.planted --only latest    one case, printed alone
     python -m benchmarks.planted --docs           the tables of docs/search.md from planted.json, nothing is run
