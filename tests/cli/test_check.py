@@ -356,7 +356,8 @@ def test_the_command_that_is_printed_runs_and_finds_the_mismatch(hardsim: Any) -
     assert hardsim(*shlex.split(result["command"])[1:]).code == 1
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+@pytest.mark.sweep
+@pytest.mark.parametrize("width", [40, pytest.param(60, marks=pytest.mark.slow), 80, 120, 200])
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -59,6 +59,7 @@ def test_networks_answer_as_the_oracle_on_all_short_words(regime: str, made: tup
     agree(subject, all_words("ab", 5))
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the public programs lie beside the project, in ../shared")
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.cr")), ids=lambda path: path.stem)
 def test_public_programs_are_proved_in_every_regime(hardsim: Cli, path: Path) -> None:
