@@ -567,8 +567,8 @@ class _Campaign:
         stuck = None if mismatch is not None else next(filter(None, (tally.stuck for tally in tallies)), None)
         found: list[Told] = [*lengths, *judged]
         least = subject.shortest if isinstance(subject, Foreign) else 1
-        counted = not some or (isinstance(subject, Foreign) and subject.domain is not None)
-        some = some or (isinstance(subject, Foreign) and subject.domain is not None)
+        regular = isinstance(subject, Foreign) and subject.domain is not None
+        counted, some = not some or regular, some or regular
         verdict, reach = judge(
             found, mismatch, violation, options.engine, escalated, every, some, options.max_n, least, counted
         )

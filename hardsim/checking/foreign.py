@@ -122,6 +122,12 @@ class Foreign(Target):
         many: Callable[[Sequence[Word]], list[Any]] | None = getattr(self.oracle, "many", None)
         return [self.oracle(word) for word in words] if many is None else many(words)
 
+    def judged(self, words: Sequence[Word]) -> Sequence[Word]:
+        """Those words, of one length, of which something is wanted; of a `domain` all are."""
+        if self.domain is not None or not words:
+            return words
+        return [word for word, raw in zip(words, self.oracles(words) or [], strict=True) if not unjudged(raw)]
+
     def places(self, n: int, listed: bool) -> Sequence[int]:
         """The positions, of all tokens that are read, where a word of n symbols is judged: with a list by position at
         every symbol, and where the empty word is judged too before the first; else where the network is read, or at the

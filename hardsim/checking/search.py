@@ -17,9 +17,8 @@ from itertools import islice, permutations
 from random import Random
 from typing import Any, Protocol
 
-from hardsim.checking.foreign import Foreign
+from hardsim.checking.foreign import Foreign, ended
 from hardsim.checking.tally import Tally
-from hardsim.checking.wanted import by_position, unjudged
 from hardsim.checking.words import Word, boundary_pairs, changed_once, drawn, sample_words, structured_words
 
 SEARCHED = 400
@@ -148,20 +147,13 @@ class LengthSearch:
                     batch[word] = None
                 if len(batch) == size - len(found):
                     break
-            found += self._judged(list(batch))
+            wanted = self.subject.judged(list(batch))
+            self.passed.update(batch.keys() - wanted)
+            self.tried.update(wanted)
+            found += wanted
             if len(found) == size or not batch:
                 break
         return found
-
-    def _judged(self, words: list[Word]) -> list[Word]:
-        """Those of which something is wanted."""
-        if self.subject.domain is None and words:
-            raws = self.subject.oracles(words) or []
-            wanted = [word for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
-            self.passed.update(set(words).difference(wanted))
-            words = wanted
-        self.tried.update(words)
-        return words
 
     # ---- where it begins ----
 
@@ -202,7 +194,7 @@ class LengthSearch:
         def wanted(word: Word) -> Any:
             if word not in answers:
                 raw = (self.subject.oracles([word]) or [None])[0]
-                answers[word] = raw[-1] if by_position(raw) else raw
+                answers[word] = ended(raw)
             return answers[word]
 
         if not some:

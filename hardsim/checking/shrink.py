@@ -15,7 +15,6 @@ from hardsim.checking.foreign import Foreign, NetworkJudge
 from hardsim.checking.result import Mismatch, Word
 from hardsim.checking.search import SEARCHED, SEEDS, LengthSearch, Start
 from hardsim.checking.tally import first_of
-from hardsim.checking.wanted import unjudged
 from hardsim.lang.valuations import Numbering
 
 MOST = 20_000
@@ -92,10 +91,7 @@ class _Shrinking:
     def _wrong(self, words: Sequence[Word]) -> Mismatch | None:
         """The simplest of some words of one length that is wrong."""
         self.tried.update(words)
-        judged = words
-        if self.subject.domain is None and words:
-            raws = self.subject.oracles(words) or []
-            judged = [word for word, raw in zip(words, raws, strict=True) if not unjudged(raw)]
+        judged = self.subject.judged(words)
         if not judged:
             return None
         tally, _, _ = self.judge.searched(judged)
