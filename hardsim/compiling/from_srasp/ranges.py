@@ -1,0 +1,374 @@
+"""Whether an integer of a program stays in [-n, n] at every position of every word (ours).
+
+An integer is a linear form over quantities at i (`local`), which is bounded by adding up bounds of its parts:
+
+- All sums in the form are one sum: over the j < i, the j > i, and i itself, of what the terms that contain j weigh
+  together. What i weighs is known with its type, and joins the rest of the form before anything is bounded. The c
+  other positions weigh c times the largest weight of a type, or, if it depends on j, a sum of powers; inside the word
+  are min(i, L) of 1..i, and the padding has one symbol, `#`. Types that depend on their neighbours: `walks`.
+- What attention reads is its value at one of the j that the mask allows and the score does not exclude, or the default.
+  It is bounded alone, or with the rest of the form, in which the sums over 1..i and over 1..j cancel.
+- Where a comparison is known to hold, a multiple of what it says may be added, so that a quantity falls out.
+
+A bound is the largest of some polynomials in i and L (`lengths`); there may be several bounds, each of which holds.
+Everything is bounded on both sides of the word's end on its own. What cannot be bounded has no bound, and a program
+with too many types has none at all: nothing is claimed then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Final, NamedTuple, TypeAlias
+
+from flint import fmpq, fmpq_mpoly
+
+from hardsim.compiling.from_srasp.lengths import (
+    NAMES,
+    OTHER,
+    POSITION,
+    WORD,
+    ZERO,
+    Lengths,
+    constant,
+    controls,
+    put,
+    summed_up,
+)
+from hardsim.compiling.from_srasp.local import (
+    AFTER,
+    BEFORE,
+    HERE,
+    LENGTH,
+    SIDES,
+    Feature,
+    Quantity,
+    Reader,
+    TooLarge,
+    Type,
+    Values,
+    known_at,
+    moved,
+    quantities,
+)
+from hardsim.compiling.from_srasp.scores import folded
+from hardsim.compiling.from_srasp.walks import Cells, Node, Walks
+from hardsim.lang import ast
+from hardsim.network.numbers import ONE, Rational
+from hardsim.program.model import Affine
+
+MOST_TYPES: Final = 3000
+"""Types of one program that are looked at."""
+MOST_BOUNDS: Final = 6
+"""Bounds of one form that are kept."""
+MOST_PIECES: Final = 24
+"""Polynomials of one bound."""
+
+_VARIABLES: Final[Mapping[str, fmpq_mpoly]] = {"i": POSITION, "j": OTHER}
+
+Pieces: TypeAlias = tuple[fmpq_mpoly, ...]
+"""A bound from above: the largest of these; of none, there is no word where the type occurs."""
+Weights: TypeAlias = Mapping[tuple[str, str], Rational]
+"""What is summed up over some positions: how often each term, by place and number."""
+
+
+class Chain(NamedTuple):
+    """Places in the order of their positions; the first so many of them are inside the word, the others in the
+    padding."""
+
+    places: tuple[str, ...]
+    inside: int
+
+    def is_inside(self, place: str) -> bool:
+        """Whether a place is inside the word."""
+        return self.places.index(place) < self.inside
+
+
+class Ranges:
+    """The ranges of the integers of one program."""
+
+    def __init__(self, program: ast.SraspProgram) -> None:
+        self.program = program
+        self.lengths = Lengths(program.pad)
+        self._reader = Reader(program, MOST_TYPES)
+        self._cells = Cells(self._reader)
+        self._hulls: dict[tuple[str, int, bool], list[Pieces]] = {}
+        self._terms: dict[tuple[Affine, frozenset[tuple[Feature, Values]], bool], list[Pieces]] = {}
+
+    def hold(self, node: ast.Expression) -> bool:
+        """Whether an integer expression, over i, is shown to be in [-n, n] at every position of every word."""
+        n = self.lengths.length
+        try:
+            for inside, sign in product(self.lengths.sides, (1, -1)):
+                for bounds in self._above(node, sign, inside):
+                    if not any(
+                        all(self.lengths.never_negative(n - piece, inside) for piece in pieces) for pieces in bounds
+                    ):
+                        return False
+        except TooLarge:
+            return False
+        return True
+
+    def above(self, node: ast.Expression, sign: int, inside: bool) -> list[list[Pieces]]:
+        """Bounds of an integer expression over i (or of its negation), at positions on one side of the word's end: for
+        each type some, all of which hold.
+
+        Raises:
+            TooLarge: if there are too many types.
+        """
+        return [list(bounds) for bounds in self._above(node, sign, inside)]
+
+    def _above(self, node: ast.Expression, sign: int, inside: bool) -> Iterator[list[Pieces]]:
+        chain = Chain(("i",), int(inside))
+
+        def bounds(known: Type) -> list[Pieces]:
+            return list(self._bounds(self._reader.integer(node, {"i": "i"}, known).scaled(sign), known, chain))
+
+        return (found for _, found in self._reader.cases(self._start("i", inside), bounds))
+
+    def _start(self, place: str, inside: bool, known: Type | None = None) -> Type:
+        """What is known of the symbol at a place, besides a type."""
+        symbols = self.program.alphabet if inside else (ast.BLANK,)
+        return {**(known or {}), Feature("symbol", (place,)): frozenset(symbols)}
+
+    # ---- forms ----
+
+    def _bounds(self, form: Affine, known: Type, chain: Chain) -> Iterator[Pieces]:
+        """Bounds of a form over the places of a chain, for all words with these types there. Raises Split."""
+        yield from self._parts(form, known, chain)
+        factors = dict(form.terms)
+        for fact in _facts(known, chain):
+            for name, factor in fact.terms:
+                if name != ONE and factors.get(name, 0) * factor < 0:
+                    yield from self._parts(form + fact.scaled(-factors[name] / Fraction(factor)), known, chain)
+        found = list(quantities(form))
+        if len(chain.places) == 1 and any(quantity.kind == "sum" for quantity, _ in found):
+            for quantity, factor in found:
+                if quantity.kind == "vector":
+                    rest = form - Affine.of([(quantity.name, factor)])
+                    yield from self._read(rest, factor, quantity.which, known, chain)
+
+    def _parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
+        """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths."""
+        segments: list[dict[tuple[str, str], Rational]] = [{} for _ in range(len(chain.places) + 1)]
+        while sums := [(quantity, factor) for quantity, factor in quantities(form) if quantity.kind == "sum"]:
+            form = Affine.of([(name, factor) for name, factor in form.terms if not name.startswith("sum ")])
+            for quantity, factor in sums:
+                form = form + self._own(quantity, known, chain).scaled(factor)
+                for segment in _covered(quantity, chain):
+                    key = quantity.place, quantity.which
+                    segments[segment][key] = segments[segment].get(key, 0) + factor
+        options: list[list[Pieces]] = []
+        for number, weights in enumerate(segments):
+            if any(weights.values()):
+                options.append(self._segment(weights, number, known, chain))
+        rest = ZERO
+        for name, factor in form.terms:
+            rest += constant(factor) * (constant(1) if name == ONE else self.lengths.length if name == LENGTH else ZERO)
+        for quantity, factor in quantities(form):
+            if quantity.kind == "position":
+                rest += constant(factor) * _VARIABLES[quantity.place]
+            else:
+                hull = self._hull(quantity.which, 1 if factor > 0 else -1, chain.is_inside(quantity.place))
+                place = {"i": _VARIABLES[quantity.place]}
+                options.append([tuple(put(piece, place) * constant(abs(factor)) for piece in pieces) for pieces in hull])
+        return _added([*options, [(rest,)]])
+
+    def _own(self, quantity: Quantity, known: Type, chain: Chain) -> Affine:
+        """The terms of a sum at those of the places that it contains."""
+        term, at = self._reader.terms[int(quantity.which)], chain.places.index(quantity.place)
+        total = Affine()
+        for number, place in enumerate(chain.places):
+            if quantity.side == (HERE if number == at else BEFORE if number < at else AFTER):
+                total = total + self._reader.integer(term, {"i": quantity.place, "j": place}, known)
+        return total
+
+    # ---- sums ----
+
+    def _segment(self, weights: Weights, number: int, known: Type, chain: Chain) -> list[Pieces]:
+        """Bounds of a sum over the positions after place number `number` - 1 of a chain and before the next place."""
+        before, after = chain.places[:number][-1:], chain.places[number:][:1]
+        first = _VARIABLES[before[0]] + 1 if before else constant(1)
+        last = _VARIABLES[after[0]] - 1 if after else self.lengths.length
+        parts = [(number < chain.inside, first, last)]
+        if number == chain.inside:
+            parts = [(True, first, WORD), (False, WORD + 1, last)] if len(self.lengths.sides) == 2 else [(True, first, last)]
+
+        def weight(types: Type) -> Affine:
+            terms = (
+                self._reader.integer(self._reader.terms[int(which)], {"i": place, "j": "x"}, types).scaled(factor)
+                for (place, which), factor in weights.items()
+            )
+            return sum(terms, Affine())
+
+        options: list[list[Pieces]] = []
+        nodes: list[Node] = []
+        fixed = True
+        for inside, start, end in parts:
+            found = list(self._reader.cases(self._start("x", inside, known), weight, "x"))
+            fixed = fixed and all(name == ONE for _, form in found for name, _ in form.terms)
+            if fixed:
+                nodes += [Node(types, Fraction(dict(form.terms).get(ONE, 0)), inside) for types, form in found]
+            heaviest = self._joined([self._term(form, types, inside) for types, form in found], inside)
+            options.append([pieces for term in heaviest for pieces in [_over(term, start, end)]])
+        bounds = _added(options)
+        if fixed and self._cells.among(nodes):
+            bounds = [*self._walked(nodes, parts, known, chain, number), *bounds]
+        return bounds[:MOST_BOUNDS]
+
+    def _term(self, form: Affine, known: Type, inside: bool) -> list[Pieces]:
+        """Bounds of a weight at x, as polynomials in i in place of x."""
+        if all(name == ONE for name, _ in form.terms):
+            return [(constant(dict(form.terms).get(ONE, 0)),)]
+        if any(quantity.place != "x" for quantity, _ in quantities(form)):
+            return []
+        form, start = moved(form, {"x": "i"}), known_at(known, "x", "i")
+        key = form, frozenset(start.items()), inside
+        if key not in self._terms:
+            chain = Chain(("i",), int(inside))
+            found = self._reader.cases(start, lambda types: list(self._bounds(form, types, chain)))
+            self._terms[key] = self._joined([bounds for _, bounds in found], inside)
+        return self._terms[key]
+
+    def _walked(
+        self,
+        nodes: Sequence[Node],
+        parts: Sequence[tuple[bool, fmpq_mpoly, fmpq_mpoly]],
+        known: Type,
+        chain: Chain,
+        number: int,
+    ) -> Iterator[Pieces]:
+        """Bounds of such a sum of constant weights by the walks along its types."""
+        walks = Walks(self._cells, nodes)
+
+        def at(number: int) -> list[int]:
+            place = chain.places[number]
+            return walks.at(known, place, chain.is_inside(place))
+
+        sources = walks.after(at(number - 1)) if number else walks.first
+        targets = at(number) if number < len(chain.places) else None
+        for rates in walks.rates():
+            heaviest = walks.heaviest(sources, targets, rates)
+            if heaviest is not None:
+                total = sum((constant(rates[inside]) * (end - start + 1) for inside, start, end in parts), ZERO)
+                yield tuple(total + constant(one) for one in heaviest)
+
+    # ---- attention ----
+
+    def _hull(self, vector: str, sign: int, inside: bool) -> list[Pieces]:
+        """Bounds of what attention reads at i, or of its negation."""
+        key = vector, sign, inside
+        if key not in self._hulls:
+            chain = Chain(("i",), int(inside))
+            found = self._reader.cases(
+                self._start("i", inside), lambda known: self._read(Affine(), sign, vector, known, chain)
+            )
+            self._hulls[key] = self._joined([bounds for _, bounds in found], inside)
+        return self._hulls[key]
+
+    def _read(self, rest: Affine, factor: Rational, vector: str, known: Type, chain: Chain) -> list[Pieces]:
+        """Bounds of a form at i plus a multiple of what attention reads there: of the form with the value at each j, or
+        the default, in place of that."""
+        attention = self.program.vectors[vector].right
+        assert isinstance(attention, ast.Attention)
+        score, sides, inside = folded(attention.score, self._reader.tuples), SIDES[attention.mask], chain.inside > 0
+        options: list[list[Pieces]] = []
+        if not (score == ast.Truth(True) and HERE in sides):
+            default = self._reader.integer(attention.default, {"i": "i"}, known)
+            options.append(list(self._bounds(rest + default.scaled(factor), known, chain)))
+        for side in sides:
+            if side == HERE:
+                if self._reader.value(score, {"i": "i", "j": "i"}, known):
+                    value = self._reader.integer(attention.value, {"i": "i", "j": "i"}, known)
+                    options.append(list(self._bounds(rest + value.scaled(factor), known, chain)))
+                continue
+            for other in self.lengths.sides:
+                if (inside, other) == ((True, False) if side == BEFORE else (False, True)):
+                    continue
+                options += self._read_at(rest, factor, attention, known, (side, inside, other))
+        return self._joined(options, inside)
+
+    def _read_at(
+        self, rest: Affine, factor: Rational, attention: ast.Attention, known: Type, where: tuple[str, bool, bool]
+    ) -> list[list[Pieces]]:
+        """The same for the j on one side of i, inside the word or not, as i is or not; by types of j."""
+        side, inside, other = where
+        pair = Chain(("j", "i") if side == BEFORE else ("i", "j"), inside + other)
+        first, last = self.lengths.ends(other)
+        edges = (0, 0)
+        """How many positions at the beginning and the end of i's side have no such j."""
+        if side == BEFORE and other == inside:
+            last, edges = POSITION - 1, (1, 0)
+        if side == AFTER and other == inside:
+            first, edges = POSITION + 1, (0, 1)
+        score = folded(attention.score, self._reader.tuples)
+
+        def bounds(types: Type) -> list[Pieces] | None:
+            if not self._reader.value(score, {"i": "i", "j": "j"}, types):
+                return None
+            form = rest + self._reader.integer(attention.value, {"i": "i", "j": "j"}, types).scaled(factor)
+            return [
+                self._pruned([one for piece in pieces for one in controls(piece, "j", first, last)], inside, *edges)
+                for pieces in self._bounds(form, types, pair)
+            ]
+
+        found = self._reader.cases(self._start("j", other, known), bounds, "j")
+        return [one for _, one in found if one is not None]
+
+    # ---- bounds ----
+
+    def _joined(self, options: Sequence[list[Pieces]], inside: bool) -> list[Pieces]:
+        """Bounds of a number that is one of several, each of which has some bounds."""
+        most = min(MOST_BOUNDS, max((len(bounds) for bounds in options), default=1))
+        if not all(options):
+            return []
+        joined = (
+            self._pruned([piece for bounds in options for piece in bounds[min(number, len(bounds) - 1)]], inside)
+            for number in range(most)
+        )
+        return list({tuple(map(str, pieces)): pieces for pieces in joined if len(pieces) <= MOST_PIECES}.values())
+
+    def _pruned(self, pieces: Sequence[fmpq_mpoly], inside: bool, left: int = 0, right: int = 0) -> Pieces:
+        """The polynomials that are not below another one, anywhere but at so many positions at the edges."""
+        kept: list[fmpq_mpoly] = []
+        for piece in pieces:
+            if not any(self.lengths.never_negative(other - piece, inside, left, right) for other in kept):
+                kept = [one for one in kept if not self.lengths.never_negative(piece - one, inside, left, right)]
+                kept.append(piece)
+        return tuple(kept)
+
+
+def _facts(known: Type, chain: Chain) -> Iterator[Affine]:
+    """Forms that are >= 0 where integers were compared."""
+    for feature, values in known.items():
+        if isinstance(feature.what, Affine) and set(feature.places) <= set(chain.places):
+            for sign in (1, -1):
+                if -sign not in values:
+                    yield feature.what.scaled(sign) - Affine.constant(0 if 0 in values else 1)
+
+
+def _covered(quantity: Quantity, chain: Chain) -> range:
+    """The segments of a chain that a sum contains: number k is before place number k."""
+    at = chain.places.index(quantity.place)
+    return {BEFORE: range(at + 1), HERE: range(0), AFTER: range(at + 1, len(chain.places) + 1)}[quantity.side]
+
+
+def _over(pieces: Pieces, first: fmpq_mpoly, last: fmpq_mpoly) -> Pieces:
+    """A bound of the sum over positions of numbers that have a bound: the sum of one polynomial, or as many times the
+    largest value that one of several can have."""
+    if len(pieces) == 1:
+        total = summed_up(pieces[0], first, last)
+        if total is not None:
+            return (total,)
+    return tuple(one * (last - first + 1) for piece in pieces for one in controls(piece, "i", first, last))
+
+
+def _added(options: Sequence[list[Pieces]]) -> list[Pieces]:
+    """Bounds of a sum of numbers that have bounds."""
+    found: list[Pieces] = []
+    for choice in product(*options):
+        if len(found) < MOST_BOUNDS and prod(map(len, choice)) <= MOST_PIECES:
+            found.append(tuple(sum(parts, ZERO) for parts in product(*choice)))
+    return found
