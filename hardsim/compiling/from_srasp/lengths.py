@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import comb, factorial
-from typing import Final
+from typing import Final, NamedTuple
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from hardsim.lang.arith import Arith, Constant, Expression, Negation, Operation, Variable
 from hardsim.network.numbers import Rational
 
-NAMES: Final = ("i", "j", "L", "n")
-"""Two positions, the length of the word, and the padded length where it is no polynomial in the other."""
+NAMES: Final = ("i", "j", "k", "L", "n")
+"""Three positions, the length of the word, and the padded length where it is no polynomial in the other."""
 LARGEST_DEGREE: Final = 8
 """The largest degree of a padded length that is taken as a polynomial."""
 FURTHEST: Final = 64
 """The largest L from which on all coefficients must have one sign; the lengths before it are tried one by one."""
 
 _RING: Final = fmpq_mpoly_ctx.get(NAMES, "lex")
-POSITION, OTHER, WORD, PADDED = _RING.gens()
+POSITION, SECOND, THIRD, WORD, PADDED = _RING.gens()
 ZERO: Final = _RING.constant(fmpq(0))
 
 
@@ -49,9 +49,7 @@ def controls(poly: fmpq_mpoly, name: str, low: fmpq_mpoly, high: fmpq_mpoly) -> 
     for order in range(degree + 1):
         taylor.append(put(derived, {name: low}) * power * fmpq(1, factorial(order)))
         power, derived = power * (high - low), derived.derivative(place)
-    return [
-        sum((taylor[m] * fmpq(comb(k, m), comb(degree, m)) for m in range(k + 1)), ZERO) for k in range(degree + 1)
-    ]
+    return [sum((taylor[m] * fmpq(comb(k, m), comb(degree, m)) for m in range(k + 1)), ZERO) for k in range(degree + 1)]
 
 
 _SUMS: Final = (
@@ -75,6 +73,16 @@ def summed_up(poly: fmpq_mpoly, first: fmpq_mpoly, last: fmpq_mpoly) -> fmpq_mpo
     return total
 
 
+class Where(NamedTuple):
+    """The positions inside the word, or in the padding, but for the first few (`left`) and the last few (`right`); only
+    of words that are `padded` at all, if that is said."""
+
+    inside: bool
+    left: int = 0
+    right: int = 0
+    padded: bool = False
+
+
 class Lengths:
     """The lengths of padded words: `length` is n, as a polynomial in L, or the variable n >= L where the `pad:` line
     is no polynomial."""
@@ -85,25 +93,25 @@ class Lengths:
         self.length = PADDED if found is None else found
         self.sides = (True,) if pad is None else (True, False)
         """The sides of the end of the word that positions can be on: inside, and in the padding."""
-        self._decided: dict[tuple[str, bool, int, int], bool] = {}
+        self._decided: dict[tuple[str, Where], bool] = {}
 
     def ends(self, inside: bool) -> tuple[fmpq_mpoly, fmpq_mpoly]:
         """The first and the last position inside the word, or in the padding."""
         return (constant(1), WORD) if inside else (WORD + 1, self.length)
 
-    def never_negative(self, poly: fmpq_mpoly, inside: bool, left: int = 0, right: int = 0) -> bool:
-        """Whether a polynomial in i is shown to be >= 0 at every position of every word on one side of its end, but for
-        the first few and the last few positions there."""
-        key = str(poly), inside, left, right
+    def never_negative(self, poly: fmpq_mpoly, where: Where) -> bool:
+        """Whether a polynomial in i is shown to be >= 0 at all these positions of every word."""
+        key = str(poly), where
         if key not in self._decided:
-            low, high = self.ends(inside)
-            parts = controls(poly, "i", low + left, high - right)
-            self._decided[key] = all(self._natural(one, inside, left + right) for one in parts)
+            low, high = self.ends(where.inside)
+            parts = controls(poly, "i", low + where.left, high - where.right)
+            self._decided[key] = all(self._natural(one, where) for one in parts)
         return self._decided[key]
 
-    def _natural(self, poly: fmpq_mpoly, inside: bool, fewer: int) -> bool:
-        """Whether a polynomial in L (and n) is >= 0 at every length with more than so many positions on this side."""
-        shortest, extra = (1 + fewer, 0) if inside else (1, 1 + fewer)
+    def _natural(self, poly: fmpq_mpoly, where: Where) -> bool:
+        """Whether a polynomial in L (and n) is >= 0 at every length at which there are such positions."""
+        fewer = where.left + where.right
+        shortest, extra = (1 + fewer, int(where.padded)) if where.inside else (1, 1 + fewer)
         if not self.known:
             return _all_natural(put(poly, {"L": WORD + shortest, "n": WORD + shortest + extra + PADDED}))
         room = self.length - WORD - extra

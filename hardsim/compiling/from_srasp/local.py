@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from hardsim.compiling.from_srasp.scores import folded, indices
@@ -75,8 +76,11 @@ Type: TypeAlias = Mapping[Feature, Values]
 
 def moved(form: Affine, places: Mapping[str, str]) -> Affine:
     """A form at other places."""
-    others = [(name, c) for name, c in form.terms if name in (ONE, LENGTH)]
-    return Affine.of([*others, *((q._replace(place=places.get(q.place, q.place)).name, c) for q, c in quantities(form))])
+    terms = [(name, factor) for name, factor in form.terms if name in (ONE, LENGTH)]
+    for quantity, factor in quantities(form):
+        place = places.get(quantity.place, quantity.place)
+        terms.append((quantity._replace(place=place).name, factor))
+    return Affine.of(terms)
 
 
 def known_at(known: Type, place: str, new: str) -> dict[Feature, Values]:
@@ -89,7 +93,7 @@ def known_at(known: Type, place: str, new: str) -> dict[Feature, Values]:
     return result
 
 
-class TooLarge(Exception):
+class TooManyTypes(Exception):
     """A program has more types than are looked at, or is deeper."""
 
 
@@ -101,7 +105,7 @@ class Split(Exception):
         self.feature, self.parts = feature, parts
 
 
-class Reader:
+class LocalReader:
     """The expressions of one program by types; at most so many types are looked at, in all."""
 
     def __init__(self, program: ast.SraspProgram, most: int) -> None:
@@ -123,14 +127,14 @@ class Reader:
         one is given (other splits are for the caller).
 
         Raises:
-            TooLarge: if there are too many.
+            TooManyTypes: if there are too many.
             Split: by features of other places.
         """
         waiting: list[Type] = [start]
         while waiting:
             self._left -= 1
             if self._left < 0:
-                raise TooLarge
+                raise TooManyTypes
             known = waiting.pop()
             try:
                 result = found(known)
@@ -172,15 +176,15 @@ class Reader:
         return self._numbers[node]
 
     def integer(self, node: ast.Expression, places: Places, known: Type) -> Affine:
-        """An integer expression. Raises Split and TooLarge."""
+        """An integer expression. Raises Split and TooManyTypes."""
         found = self.value(node, places, known)
         assert isinstance(found, Affine)
         return found
 
     def value(self, node: ast.Expression, places: Places, known: Type) -> Found:
-        """An expression. Raises Split and TooLarge."""
+        """An expression. Raises Split and TooManyTypes."""
         if self._depth > DEEPEST:
-            raise TooLarge
+            raise TooManyTypes
         self._depth += 1
         try:
             return self._value(node, places, known)
@@ -290,24 +294,22 @@ class Reader:
         """A relation of symbols. One symbol alone is split in two; of several, one is split into its values."""
         found = [self.value(arg, places, known) for arg in args]
         options = [self.values(one, known) if isinstance(one, Feature) else frozenset((one,)) for one in found]
-        free = [(one, values) for one, values in zip(found, options, strict=True) if len(values) > 1]
-        if free and len({one for one, _ in free}) == 1 and isinstance(free[0][0], Feature):
-            feature, values = free[0]
-            at = [one == feature for one in found]
-            inside = frozenset(
-                value
-                for value in values
-                if holds(tuple(value if here else next(iter(some)) for here, some in zip(at, options, strict=True)))
-            )
-            return self.asked(feature, inside, known)
-        size = 1
-        for values in options:
-            size *= len(values)
-        outcomes = {holds(values) for values in product(*options)} if size <= MOST_TUPLES else {False, True}
+        free = {one: values for one, values in zip(found, options, strict=True) if isinstance(one, Feature)}
+        open_ones = [feature for feature, values in free.items() if len(values) > 1]
+        if len(open_ones) == 1:
+            (feature,) = open_ones
+
+            def whole(value: Hashable) -> tuple[Hashable, ...]:
+                return tuple(
+                    value if one == feature else min(some, key=str) for one, some in zip(found, options, strict=True)
+                )
+
+            return self.asked(feature, frozenset(value for value in free[feature] if holds(whole(value))), known)
+        outcomes = (
+            {holds(values) for values in product(*options)} if prod(map(len, options)) <= MOST_TUPLES else {True, False}
+        )
         if len(outcomes) == 2:
-            feature, values = free[0]
-            assert isinstance(feature, Feature)
-            raise Split(feature, [frozenset((value,)) for value in sorted(values, key=str)])
+            raise Split(open_ones[0], [frozenset((value,)) for value in sorted(free[open_ones[0]], key=str)])
         return outcomes.pop()
 
     # ---- vectors ----
@@ -330,8 +332,8 @@ class Reader:
                 return self._sum(ast.AsInteger(score), SIDES[mask], place)
             case ast.Attention() as attention:
                 if attention.sort is ast.Sort.INT:
-                    other = self._read_elsewhere(name, attention)
-                    return Affine.coordinate(Quantity("vector", place, name).name) if other is None else moved(other, {"i": place})
+                    alone = Affine.coordinate(Quantity("vector", "i", name).name)
+                    return moved(self._read_elsewhere(name, attention) or alone, {"i": place})
                 feature = Feature("vector", (place,), name)
                 return feature if attention.sort is ast.Sort.SYMBOL else self.asked(feature, frozenset((True,)), known)
             case _:

@@ -23,15 +23,16 @@ from itertools import product
 from math import prod
 from typing import Final, NamedTuple, TypeAlias
 
-from flint import fmpq, fmpq_mpoly
+from flint import fmpq_mpoly
 
 from hardsim.compiling.from_srasp.lengths import (
-    NAMES,
-    OTHER,
     POSITION,
+    SECOND,
+    THIRD,
     WORD,
     ZERO,
     Lengths,
+    Where,
     constant,
     controls,
     put,
@@ -44,9 +45,9 @@ from hardsim.compiling.from_srasp.local import (
     LENGTH,
     SIDES,
     Feature,
+    LocalReader,
     Quantity,
-    Reader,
-    TooLarge,
+    TooManyTypes,
     Type,
     Values,
     known_at,
@@ -54,7 +55,7 @@ from hardsim.compiling.from_srasp.local import (
     quantities,
 )
 from hardsim.compiling.from_srasp.scores import folded
-from hardsim.compiling.from_srasp.walks import Cells, Node, Walks
+from hardsim.compiling.from_srasp.walks import Cells, LocalNode, Walks
 from hardsim.lang import ast
 from hardsim.network.numbers import ONE, Rational
 from hardsim.program.model import Affine
@@ -66,7 +67,9 @@ MOST_BOUNDS: Final = 6
 MOST_PIECES: Final = 24
 """Polynomials of one bound."""
 
-_VARIABLES: Final[Mapping[str, fmpq_mpoly]] = {"i": POSITION, "j": OTHER}
+PLACES: Final = ("i", "j", "k")
+"""The names of the places of a chain, in the order in which they come up."""
+_VARIABLES: Final[Mapping[str, fmpq_mpoly]] = {"i": POSITION, "j": SECOND, "k": THIRD}
 
 Pieces: TypeAlias = tuple[fmpq_mpoly, ...]
 """A bound from above: the largest of these; of none, there is no word where the type occurs."""
@@ -92,41 +95,42 @@ class Ranges:
     def __init__(self, program: ast.SraspProgram) -> None:
         self.program = program
         self.lengths = Lengths(program.pad)
-        self._reader = Reader(program, MOST_TYPES)
+        self._reader = LocalReader(program, MOST_TYPES)
         self._cells = Cells(self._reader)
         self._hulls: dict[tuple[str, int, bool], list[Pieces]] = {}
         self._terms: dict[tuple[Affine, frozenset[tuple[Feature, Values]], bool], list[Pieces]] = {}
 
     def hold(self, node: ast.Expression) -> bool:
         """Whether an integer expression, over i, is shown to be in [-n, n] at every position of every word."""
-        n = self.lengths.length
         try:
-            for inside, sign in product(self.lengths.sides, (1, -1)):
-                for bounds in self._above(node, sign, inside):
-                    if not any(
-                        all(self.lengths.never_negative(n - piece, inside) for piece in pieces) for pieces in bounds
-                    ):
-                        return False
-        except TooLarge:
+            return all(self._below_length(node, sign, inside) for inside in self.lengths.sides for sign in (1, -1))
+        except TooManyTypes:
             return False
-        return True
 
-    def above(self, node: ast.Expression, sign: int, inside: bool) -> list[list[Pieces]]:
-        """Bounds of an integer expression over i (or of its negation), at positions on one side of the word's end: for
+    def _below_length(self, node: ast.Expression, sign: int, inside: bool) -> bool:
+        """Whether an integer, or its negation, is at most n at every position on one side of the word's end."""
+
+        def below(known: Type) -> bool:
+            return any(
+                all(self.lengths.never_negative(self.lengths.length - piece, Where(inside)) for piece in pieces)
+                for pieces in self._of(node, sign, known, inside)
+            )
+
+        return all(found for _, found in self._reader.cases(self._start("i", inside), below))
+
+    def bounds(self, node: ast.Expression, sign: int, inside: bool) -> list[list[Pieces]]:
+        """Bounds of an integer expression over i, or of its negation, at positions on one side of the word's end: for
         each type some, all of which hold.
 
         Raises:
-            TooLarge: if there are too many types.
+            TooManyTypes: if there are too many types.
         """
-        return [list(bounds) for bounds in self._above(node, sign, inside)]
+        found = self._reader.cases(self._start("i", inside), lambda known: list(self._of(node, sign, known, inside)))
+        return [bounds for _, bounds in found]
 
-    def _above(self, node: ast.Expression, sign: int, inside: bool) -> Iterator[list[Pieces]]:
-        chain = Chain(("i",), int(inside))
-
-        def bounds(known: Type) -> list[Pieces]:
-            return list(self._bounds(self._reader.integer(node, {"i": "i"}, known).scaled(sign), known, chain))
-
-        return (found for _, found in self._reader.cases(self._start("i", inside), bounds))
+    def _of(self, node: ast.Expression, sign: int, known: Type, inside: bool) -> Iterator[Pieces]:
+        form = self._reader.integer(node, {"i": "i"}, known).scaled(sign)
+        return self._bounds(form, known, Chain(("i",), int(inside)))
 
     def _start(self, place: str, inside: bool, known: Type | None = None) -> Type:
         """What is known of the symbol at a place, besides a type."""
@@ -143,12 +147,21 @@ class Ranges:
             for name, factor in fact.terms:
                 if name != ONE and factors.get(name, 0) * factor < 0:
                     yield from self._parts(form + fact.scaled(-factors[name] / Fraction(factor)), known, chain)
-        found = list(quantities(form))
-        if len(chain.places) == 1 and any(quantity.kind == "sum" for quantity, _ in found):
-            for quantity, factor in found:
-                if quantity.kind == "vector":
-                    rest = form - Affine.of([(quantity.name, factor)])
-                    yield from self._read(rest, factor, quantity.which, known, chain)
+        if len(chain.places) < len(PLACES):
+            yield from self._together(form, known, chain)
+
+    def _together(self, form: Affine, known: Type, chain: Chain) -> Iterator[Pieces]:
+        """Bounds of a form in which what attention reads at one j is written in terms of j: sums over 1..i and 1..j
+        have a part in common, and so do vectors that read the same j."""
+        groups: dict[tuple[ast.Side, ast.Mask, ast.Expression], list[str]] = {}
+        for quantity, _ in quantities(form):
+            if quantity.kind == "vector" and quantity.place == "i":
+                attention = self._attention(quantity.which)
+                groups.setdefault((attention.side, attention.mask, attention.score), []).append(quantity.name)
+        sums = any(quantity.kind == "sum" for quantity, _ in quantities(form))
+        for names in groups.values():
+            if sums or len(names) > 1:
+                yield from self._read(form, names, known, chain)
 
     def _parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
         """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths."""
@@ -171,9 +184,10 @@ class Ranges:
             if quantity.kind == "position":
                 rest += constant(factor) * _VARIABLES[quantity.place]
             else:
-                hull = self._hull(quantity.which, 1 if factor > 0 else -1, chain.is_inside(quantity.place))
-                place = {"i": _VARIABLES[quantity.place]}
-                options.append([tuple(put(piece, place) * constant(abs(factor)) for piece in pieces) for pieces in hull])
+                sign = 1 if factor > 0 else -1
+                hull = self._hull(quantity.which, sign, chain.is_inside(quantity.place))
+                place, size = {"i": _VARIABLES[quantity.place]}, constant(sign * factor)
+                options.append([tuple(put(piece, place) * size for piece in pieces) for pieces in hull])
         return _added([*options, [(rest,)]])
 
     def _own(self, quantity: Quantity, known: Type, chain: Chain) -> Affine:
@@ -192,9 +206,9 @@ class Ranges:
         before, after = chain.places[:number][-1:], chain.places[number:][:1]
         first = _VARIABLES[before[0]] + 1 if before else constant(1)
         last = _VARIABLES[after[0]] - 1 if after else self.lengths.length
-        parts = [(number < chain.inside, first, last)]
-        if number == chain.inside:
-            parts = [(True, first, WORD), (False, WORD + 1, last)] if len(self.lengths.sides) == 2 else [(True, first, last)]
+        parts = [(number <= chain.inside, first, last)]
+        if number == chain.inside and False in self.lengths.sides:
+            parts = [(True, first, WORD), (False, WORD + 1, last)]
 
         def weight(types: Type) -> Affine:
             terms = (
@@ -204,15 +218,17 @@ class Ranges:
             return sum(terms, Affine())
 
         options: list[list[Pieces]] = []
-        nodes: list[Node] = []
+        nodes: list[LocalNode] = []
         fixed = True
         for inside, start, end in parts:
             found = list(self._reader.cases(self._start("x", inside, known), weight, "x"))
             fixed = fixed and all(name == ONE for _, form in found for name, _ in form.terms)
             if fixed:
-                nodes += [Node(types, Fraction(dict(form.terms).get(ONE, 0)), inside) for types, form in found]
-            heaviest = self._joined([self._term(form, types, inside) for types, form in found], inside)
-            options.append([pieces for term in heaviest for pieces in [_over(term, start, end)]])
+                nodes += [LocalNode(types, Fraction(dict(form.terms).get(ONE, 0)), inside) for types, form in found]
+            heaviest = self._joined(
+                [self._term(form, types, inside) for types, form in found], Chain(("i",), int(inside))
+            )
+            options.append([_over(pieces, start, end) for pieces in heaviest])
         bounds = _added(options)
         if fixed and self._cells.among(nodes):
             bounds = [*self._walked(nodes, parts, known, chain, number), *bounds]
@@ -229,12 +245,12 @@ class Ranges:
         if key not in self._terms:
             chain = Chain(("i",), int(inside))
             found = self._reader.cases(start, lambda types: list(self._bounds(form, types, chain)))
-            self._terms[key] = self._joined([bounds for _, bounds in found], inside)
+            self._terms[key] = self._joined([bounds for _, bounds in found], chain)
         return self._terms[key]
 
     def _walked(
         self,
-        nodes: Sequence[Node],
+        nodes: Sequence[LocalNode],
         parts: Sequence[tuple[bool, fmpq_mpoly, fmpq_mpoly]],
         known: Type,
         chain: Chain,
@@ -257,85 +273,100 @@ class Ranges:
 
     # ---- attention ----
 
+    def _attention(self, vector: str) -> ast.Attention:
+        right = self.program.vectors[vector].right
+        assert isinstance(right, ast.Attention)
+        return right
+
     def _hull(self, vector: str, sign: int, inside: bool) -> list[Pieces]:
         """Bounds of what attention reads at i, or of its negation."""
         key = vector, sign, inside
         if key not in self._hulls:
-            chain = Chain(("i",), int(inside))
-            found = self._reader.cases(
-                self._start("i", inside), lambda known: self._read(Affine(), sign, vector, known, chain)
-            )
-            self._hulls[key] = self._joined([bounds for _, bounds in found], inside)
+            chain, name = Chain(("i",), int(inside)), Quantity("vector", "i", vector).name
+            form = Affine.of([(name, sign)])
+            found = self._reader.cases(self._start("i", inside), lambda known: self._read(form, [name], known, chain))
+            self._hulls[key] = self._joined([bounds for _, bounds in found], chain)
         return self._hulls[key]
 
-    def _read(self, rest: Affine, factor: Rational, vector: str, known: Type, chain: Chain) -> list[Pieces]:
-        """Bounds of a form at i plus a multiple of what attention reads there: of the form with the value at each j, or
-        the default, in place of that."""
-        attention = self.program.vectors[vector].right
-        assert isinstance(attention, ast.Attention)
-        score, sides, inside = folded(attention.score, self._reader.tuples), SIDES[attention.mask], chain.inside > 0
+    def _read(self, form: Affine, names: Sequence[str], known: Type, chain: Chain) -> list[Pieces]:
+        """Bounds of a form in which some vectors at i have the same j: of what it is with their values at each j, or
+        with their defaults."""
+        attention, at = self._attention(Quantity(*names[0].split(" ")).which), chain.places.index("i")
+        score, sides = folded(attention.score, self._reader.tuples), SIDES[attention.mask]
         options: list[list[Pieces]] = []
         if not (score == ast.Truth(True) and HERE in sides):
-            default = self._reader.integer(attention.default, {"i": "i"}, known)
-            options.append(list(self._bounds(rest + default.scaled(factor), known, chain)))
-        for side in sides:
-            if side == HERE:
-                if self._reader.value(score, {"i": "i", "j": "i"}, known):
-                    value = self._reader.integer(attention.value, {"i": "i", "j": "i"}, known)
-                    options.append(list(self._bounds(rest + value.scaled(factor), known, chain)))
-                continue
-            for other in self.lengths.sides:
-                if (inside, other) == ((True, False) if side == BEFORE else (False, True)):
-                    continue
-                options += self._read_at(rest, factor, attention, known, (side, inside, other))
-        return self._joined(options, inside)
+            options.append(list(self._bounds(self._filled(form, names, "i", known, default=True), known, chain)))
+        for number, place in enumerate(chain.places):
+            side = HERE if number == at else BEFORE if number < at else AFTER
+            if side in sides and self._reader.value(score, {"i": "i", "j": place}, known):
+                options.append(list(self._bounds(self._filled(form, names, place, known), known, chain)))
+        for gap in range(len(chain.places) + 1):
+            if (BEFORE if gap <= at else AFTER) in sides:
+                for inside in self.lengths.sides:
+                    if not (gap > chain.inside if inside else gap < chain.inside):
+                        options += self._read_in(form, names, known, chain, (gap, inside))
+        return self._joined(options, chain)
 
-    def _read_at(
-        self, rest: Affine, factor: Rational, attention: ast.Attention, known: Type, where: tuple[str, bool, bool]
+    def _filled(self, form: Affine, names: Sequence[str], place: str, known: Type, default: bool = False) -> Affine:
+        """A form with what vectors at i read at a place, or with their defaults."""
+        result = Affine.of([(name, factor) for name, factor in form.terms if name not in names])
+        for name, factor in form.terms:
+            if name in names:
+                attention = self._attention(Quantity(*name.split(" ")).which)
+                part = attention.default if default else attention.value
+                result = result + self._reader.integer(part, {"i": "i", "j": place}, known).scaled(factor)
+        return result
+
+    def _read_in(
+        self, form: Affine, names: Sequence[str], known: Type, chain: Chain, where: tuple[int, bool]
     ) -> list[list[Pieces]]:
-        """The same for the j on one side of i, inside the word or not, as i is or not; by types of j."""
-        side, inside, other = where
-        pair = Chain(("j", "i") if side == BEFORE else ("i", "j"), inside + other)
-        first, last = self.lengths.ends(other)
-        edges = (0, 0)
-        """How many positions at the beginning and the end of i's side have no such j."""
-        if side == BEFORE and other == inside:
-            last, edges = POSITION - 1, (1, 0)
-        if side == AFTER and other == inside:
-            first, edges = POSITION + 1, (0, 1)
-        score = folded(attention.score, self._reader.tuples)
+        """Such bounds for the j between two places of a chain (before number `where[0]`), inside the word or not; by
+        types of j."""
+        gap, inside = where
+        before, after = chain.places[:gap], chain.places[gap:]
+        place = PLACES[len(chain.places)]
+        longer = Chain((*before, place, *after), chain.inside + inside)
+        first, last = self.lengths.ends(inside)
+        some = Where(chain.inside > 0, padded=not inside)
+        if before and longer.is_inside(before[-1]) == inside:
+            first, some = _VARIABLES[before[-1]] + 1, Where(inside, right=1)
+        if after and longer.is_inside(after[0]) == inside:
+            last, some = _VARIABLES[after[0]] - 1, Where(inside, left=1)
+        score = folded(self._attention(Quantity(*names[0].split(" ")).which).score, self._reader.tuples)
 
         def bounds(types: Type) -> list[Pieces] | None:
-            if not self._reader.value(score, {"i": "i", "j": "j"}, types):
+            if not self._reader.value(score, {"i": "i", "j": place}, types):
                 return None
-            form = rest + self._reader.integer(attention.value, {"i": "i", "j": "j"}, types).scaled(factor)
-            return [
-                self._pruned([one for piece in pieces for one in controls(piece, "j", first, last)], inside, *edges)
-                for pieces in self._bounds(form, types, pair)
+            found = [
+                tuple(one for piece in pieces for one in controls(piece, place, first, last))
+                for pieces in self._bounds(self._filled(form, names, place, types), types, longer)
             ]
+            return [self._pruned(pieces, some) for pieces in found] if len(chain.places) == 1 else found
 
-        found = self._reader.cases(self._start("j", other, known), bounds, "j")
+        found = self._reader.cases(self._start(place, inside, known), bounds, place)
         return [one for _, one in found if one is not None]
 
     # ---- bounds ----
 
-    def _joined(self, options: Sequence[list[Pieces]], inside: bool) -> list[Pieces]:
+    def _joined(self, options: Sequence[list[Pieces]], chain: Chain) -> list[Pieces]:
         """Bounds of a number that is one of several, each of which has some bounds."""
         most = min(MOST_BOUNDS, max((len(bounds) for bounds in options), default=1))
         if not all(options):
             return []
-        joined = (
-            self._pruned([piece for bounds in options for piece in bounds[min(number, len(bounds) - 1)]], inside)
+        joined = [
+            tuple(piece for bounds in options for piece in bounds[min(number, len(bounds) - 1)])
             for number in range(most)
-        )
+        ]
+        if len(chain.places) == 1:
+            joined = [self._pruned(pieces, Where(chain.inside > 0)) for pieces in joined]
         return list({tuple(map(str, pieces)): pieces for pieces in joined if len(pieces) <= MOST_PIECES}.values())
 
-    def _pruned(self, pieces: Sequence[fmpq_mpoly], inside: bool, left: int = 0, right: int = 0) -> Pieces:
-        """The polynomials that are not below another one, anywhere but at so many positions at the edges."""
+    def _pruned(self, pieces: Sequence[fmpq_mpoly], where: Where) -> Pieces:
+        """The polynomials that are not below another one at all these positions."""
         kept: list[fmpq_mpoly] = []
         for piece in pieces:
-            if not any(self.lengths.never_negative(other - piece, inside, left, right) for other in kept):
-                kept = [one for one in kept if not self.lengths.never_negative(piece - one, inside, left, right)]
+            if not any(self.lengths.never_negative(one - piece, where) for one in kept):
+                kept = [one for one in kept if not self.lengths.never_negative(piece - one, where)]
                 kept.append(piece)
         return tuple(kept)
 

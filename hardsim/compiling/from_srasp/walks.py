@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import ceil
 
-from hardsim.compiling.from_srasp.local import Feature, Reader, Split, Type, Values, known_at
+from hardsim.compiling.from_srasp.local import Feature, LocalReader, Split, Type, Values, known_at
 from hardsim.compiling.from_srasp.scores import folded, indices
 from hardsim.lang import ast
 
@@ -23,7 +24,7 @@ MOST_NODES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LocalNode:
     """A type of a position x, the weight there, and whether x is inside the word or in the padding."""
 
     known: Type
@@ -47,7 +48,7 @@ class Cell:
 class Cells:
     """The vectors of a program that are cells, and what can follow what."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: LocalReader) -> None:
         self.reader = reader
         self._known: dict[str, Cell | None] = {}
 
@@ -72,20 +73,20 @@ class Cells:
         first = default.value if isinstance(default, ast.Truth) else default.name
         return Cell(score, value, first, forwards, attention.mask in ("j<i", "j>i"), constant)
 
-    def among(self, nodes: Sequence[Node]) -> dict[Feature, Cell]:
+    def among(self, nodes: Sequence[LocalNode]) -> dict[Feature, Cell]:
         """The cells that types of x say something of."""
         features = {feature for node in nodes for feature in node.known if feature.places == ("x",)}
         found = {one: self._cell(str(one.what)) for one in features if one.kind == "vector"}
         return {feature: cell for feature, cell in found.items() if cell is not None}
 
-    def refined(self, nodes: Sequence[Node]) -> Sequence[Node]:
+    def refined(self, nodes: Sequence[LocalNode]) -> Sequence[LocalNode]:
         """Types that decide what cells become, as far as they are few enough."""
         while True:
             cells = self.among(nodes)
-            finer = list[Node]()
+            finer = list[LocalNode]()
             for node in nodes:
-                for known, _ in self.reader.cases(node.known, lambda known: self._decided(cells, known), "x"):
-                    finer.append(Node(known, node.weight, node.inside))
+                for known, _ in self.reader.cases(node.known, partial(self._decided, cells), "x"):
+                    finer.append(LocalNode(known, node.weight, node.inside))
                     if len(finer) > MOST_NODES:
                         return nodes
             if self.among(finer).keys() == cells.keys():
@@ -137,7 +138,7 @@ class Cells:
 class Walks:
     """The walks along a graph of types; `ends` says of which place of a chain a walk begins after or ends before."""
 
-    def __init__(self, cells: Cells, nodes: Sequence[Node]) -> None:
+    def __init__(self, cells: Cells, nodes: Sequence[LocalNode]) -> None:
         self.nodes = cells.refined(nodes)
         used = cells.among(self.nodes)
         self.next = [
@@ -148,9 +149,7 @@ class Walks:
             ]
             for node in self.nodes
         ]
-        self.first = [
-            number for number, node in enumerate(self.nodes) if node.inside and cells.begin(used, node.known)
-        ]
+        self.first = [number for number, node in enumerate(self.nodes) if node.inside and cells.begin(used, node.known)]
 
     def at(self, known: Type, place: str, inside: bool) -> list[int]:
         """The nodes that a place of a type can be."""
@@ -213,7 +212,8 @@ class Walks:
         else:
             return None
         if targets is None:
-            ending += [total + self.nodes[node].weight - rate[self.nodes[node].inside] for node, total in potential.items()]
+            rests = ((total, self.nodes[number]) for number, total in potential.items())
+            ending += [total + node.weight - rate[node.inside] for total, node in rests]
         else:
             ending += [potential[node] for node in targets if node in potential]
         return (max(ending),) if ending else ()
