@@ -15,14 +15,14 @@ alone, l(w) - l(j) = (beta/2) i^2 (w - j)/(j w), and only words of thousands of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import groupby, islice, permutations, product
 from math import log
 
-from hardsim.checking.engines import SoftEngine
+from hardsim.checking.engines import Hard, HardRunner, SoftEngine
 from hardsim.checking.interrupts import to_the_report
 from hardsim.checking.options import Request
 from hardsim.checking.prove import words_of
@@ -68,6 +68,8 @@ FARTHEST = (2048, 8192, 16384)
 """Those at which it is only asked whether the bracket is closed, while longer words come closer."""
 MOST_SYMBOLS, MOST_RUNS = 4, 4
 """Symbols of which words of two runs are made, and runs of a worst case that are told."""
+AFTER = 1
+"""Stands for what a layer's clips have written, among the places where errors are measured."""
 UNUSED = (
     "dps engine workers backend samples seed epsilon",
     "the least beta is found by the prover, in one process and in arithmetic of its own",
@@ -133,6 +135,9 @@ class CriticalResult(Record):
     """Why there is no proof for every length at any beta."""
     missing: str | None
     """Where the bracket for every length is open: the words that would have to exist to close it."""
+    inside: Bracket | None
+    """Where it is open: how small beta may be if every Boolean inside the network is to be exact, as the proof has it;
+    None if no word tried comes farther than those with a wrong output."""
     beta_used: Exact
     """The largest beta of the compiled heads."""
     nearest: bool
@@ -198,7 +203,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
         whole.append(search.every(rows))
 
     def result(partial: bool) -> CriticalResult:
-        interrupted = EveryLength(reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before it was asked", None)
+        interrupted = EveryLength(reduce(_wider, rows, NOTHING_KNOWN), None, "interrupted before it was asked")
         found = interrupted if partial else whole[0]
         return CriticalResult(
             input=subject.name,
@@ -211,6 +216,7 @@ def critical(subject: Subject, max_n: int, report: Callable[[int, int], None] | 
             deciding=found.deciding,
             reason=found.reason,
             missing=found.missing,
+            inside=found.inside,
             beta_used=max((subject.budget.beta_of(head) for head in subject.program.heads), default=Fraction(1)),
             nearest=any(head.kind is Kind.NEAREST for head in subject.program.heads),
             partial=partial,
@@ -225,12 +231,13 @@ NOTHING_KNOWN = Bracket(None, None, None, None, 0, False)
 @dataclass(frozen=True, slots=True)
 class EveryLength:
     """What is found for every length: the bracket, the head with the least margin, why there is no proof, and where the
-    bracket is open what would close it."""
+    bracket is open what would close it, and that of the Booleans inside."""
 
     bracket: Bracket
     deciding: HeadProof | None
     reason: str | None
-    missing: str | None
+    missing: str | None = None
+    inside: Bracket | None = None
 
 
 def _wider(bracket: Bracket, row: Bracket) -> Bracket:
@@ -266,7 +273,9 @@ class _Search:
         self.alphabet = subject.alphabet
         self.core = desugar(subject.file)
         self.own = own_predicates(subject.file)
-        self.engines: dict[Fraction, SoftEngine] = {}
+        self.engines: dict[tuple[Fraction, bool], SoftEngine] = {}
+        self.hard = HardRunner(subject)
+        self.inexact = False
         self.best: Word = ()
         self.prefix = one_for_all(subject.model, subject.program, None)
 
@@ -310,16 +319,24 @@ class _Search:
         proved = least(lambda beta: failing(beta) is None, FINE)
         if proved is None:
             last = failing(LARGEST)
-            return EveryLength(bracket, None, None if last is None else last.reason, None)
+            return EveryLength(bracket, None, None if last is None else last.reason)
         bracket = replace(bracket, right_at=proved)
-        heads = [*self.long(proved).heads, *self.by_length(proved, sites)[1]]
-        known = [head for head in heads if head.margin is not None]
+        known = [
+            head for head in (*self.long(proved).heads, *self.by_length(proved, sites)[1]) if head.margin is not None
+        ]
         deciding = min(known, key=lambda head: head.margin or Fraction(0), default=None)
-        below = None if proved == FINE else failing(proved - FINE)
-        for words in self._candidates(() if below is None else below.cases) if not bracket.closed else ():
-            bracket = self._tried(bracket, words)
-        bracket = self._far(bracket)
-        return EveryLength(bracket, deciding, None, None if bracket.closed else self._missing(below, bracket))
+        if bracket.closed:
+            return EveryLength(bracket, deciding, None)
+        below = self.by_length(proved - WIDTH, sites)[0]
+        words = self._candidates(below.cases)
+        bracket = self._far(reduce(self._tried, words, bracket))
+        if bracket.closed:
+            return EveryLength(bracket, deciding, None)
+        self.inexact = True
+        inside = reduce(self._tried, reversed(words), bracket)
+        found = None if inside.wrong_at == bracket.wrong_at else inside
+        missing = self._missing(self.long(proved - WIDTH).network if below.proved else below)
+        return EveryLength(bracket, deciding, None, missing, found)
 
     # ---- words ----
 
@@ -329,7 +346,7 @@ class _Search:
         places = enumerate(symbols)
         return [(*best[:place], *(symbol,) * more, *best[place:]) for place, some in places for symbol in some]
 
-    def _candidates(self, cases: Sequence[WorstCase]) -> Iterator[list[Word]]:
+    def _candidates(self, cases: Sequence[WorstCase]) -> list[list[Word]]:
         """Words of one length each: what worst cases suggest, and one symbol followed by another."""
         by_length: dict[int, dict[Word, None]] = {}
         for word in (word for case in cases for word in words_of(case, self.alphabet)):
@@ -338,12 +355,14 @@ class _Search:
             range(2, ONE_BY_ONE + 1), permutations(islice(self.alphabet, MOST_SYMBOLS), 2)
         ):
             by_length.setdefault(n, {}).update(dict.fromkeys((first,) * k + (other,) * (n - k) for k in range(n)))
-        return (list(by_length[n]) for n in sorted(by_length))
+        return [list(by_length[n]) for n in sorted(by_length)]
 
     def _tried(self, bracket: Bracket, words: list[Word], once: bool = False) -> Bracket:
         """The bracket of every length with some words of one length: those that are wrong where none is known to be.
         With `once` it is only asked whether they close it."""
         assert bracket.right_at is not None
+        if bracket.closed:
+            return bracket
         low = bracket.right_at - WIDTH if once else (bracket.wrong_at or 0) + FINE
         refuted, word = self._refute(words, low + FINE if once else bracket.right_at, low, FINE)
         return _wider(bracket, Bracket(len(words[0]), None, refuted, word, len(words), False))
@@ -366,12 +385,24 @@ class _Search:
         return bracket
 
     def _wrong(self, words: Sequence[Word], beta: Fraction) -> list[Word]:
-        """The words on which the network certainly does not do what the formula says."""
-        if beta not in self.engines:
+        """The words on which the network certainly does not do what the formula says or, once it is `inexact` what is
+        asked for, on which a clip certainly is not that of hard attention."""
+        if (beta, self.inexact) not in self.engines:
             model = at_beta(self.subject, beta)
             subject = replace(self.subject, stored=model)
-            self.engines[beta] = SoftEngine(subject, model, subject.program, budget=subject.budget)
-        answers, meant = self.engines[beta].decisions(words), self.subject.oracles(words) or []
+            budget = None if self.inexact else subject.budget
+            self.engines[beta, self.inexact] = SoftEngine(subject, model, subject.program, budget=budget)
+        engine = self.engines[beta, self.inexact]
+        if self.inexact:
+            hard = Hard.of(self.subject, self.subject.program, self.hard.trace(words))
+            found = engine.batch(words, hard)
+            errors = [low > 0 for place, (low, _) in found.numbers.items() if len(place) == 3 and place[1] == AFTER]
+            return [
+                word
+                for word, *some in zip(words, found.decided, *errors, strict=True)
+                if all(some[:1]) and any(some[1:])
+            ]
+        answers, meant = engine.decisions(words), self.subject.oracles(words) or []
         return [word for word, (decided, answer), right in zip(words, answers, meant, strict=True)
                 if decided and answer is not right]  # fmt: skip
 
@@ -395,16 +426,14 @@ class _Search:
 
     # ---- why it is open ----
 
-    def _missing(self, below: LinkProof | None, bracket: Bracket) -> str:
-        """The words that would close a bracket, from what fails one step below the proved end."""
-        if below is None:
-            return "a word that is wrong just below the proved end"
+    def _missing(self, below: LinkProof) -> str:
+        """The words that would close a bracket, from what fails below the proved end."""
         if not below.cases:
             return f"words longer than {ONE_BY_ONE} on which {below.reason}"
         case = below.cases[0]
         runs = "; ".join(f"{run.first}-{run.last}: {run.type}" for run in case.types[:MOST_RUNS])
-        where = f"a word of length {case.n} in which, at position {case.i}, {below.reason}"
-        return where + (f" (positions {runs})" if runs else "")
+        where = f"a word of length {case.n} on which, at position {case.i}, {below.reason}"
+        return where + (f" (positions {runs}{'; ...' * (len(case.types) > MOST_RUNS)})" if runs else "")
 
 
 def bisected(

@@ -190,6 +190,15 @@ def conclusions(result: CriticalResult) -> list[str]:
     elif every.right_at is not None:
         lines.append(f"the bracket is open: none of the {count(every.tried)} words tried comes that far (no word may)")
         lines.append(f"  to close it there would have to be {result.missing}")
+        inside = result.inside
+        if inside is not None:
+            close = (
+                "the same bracket for the Booleans inside is closed" if inside.closed else "Booleans inside come closer"
+            )
+            lines.append(
+                f"  {close}: one is inexact at beta {beta_text(inside.wrong_at)} on a word of length {inside.n}"
+            )
+            lines.append("  and is rounded once more by what reads it, so that the output is right on words tried")
     paper = f"; Lemma 6 needs 2 ln 7 = {result.lemma_6:.4f}" if result.lemma_6 else ""
     lines.append(f"beta in use: {beta_text(result.beta_used)}{paper}")
     if result.partial:
