@@ -244,12 +244,27 @@ def _classes() -> Iterator[SiteClass]:
 
 
 class Classes(Sites):
-    """The classes in the place of sites: a column has one entry for each."""
+    """The classes in the place of sites: a column has one entry for each. What is said of them need hold only where
+    their `size` is larger than `beyond`: the length or, where positions of longer words are as in their prefixes, the
+    position."""
 
-    def __init__(self) -> None:
+    def __init__(self, beyond: int = 0, prefix: bool = False) -> None:
         super().__init__(())
+        self.beyond, self.size = beyond, QUERY if prefix else LENGTH
         self.classes = tuple(_classes())
         self.i, self.n = [QUERY] * len(self.classes), [LENGTH] * len(self.classes)
+
+    def least(self, value: Value, domain: Domain) -> Fraction | None:
+        """A lower bound at the points of a domain whose size is larger than `beyond`: that of `lower`, or one of the
+        multiples of the size that the value is at least; None if comparing coefficients gives neither."""
+        found = ratios.lower(value, domain)
+        share = ratios.lower(Ratio.of(value) / self.size, domain) if self.beyond else None
+        grown = None if share is None or share < 0 else share * (self.beyond + 1)
+        return max((bound for bound in (found, grown) if bound is not None), default=None)
+
+    def only(self) -> str:
+        """What is said of the sites that are meant, where these are not all."""
+        return f", {self.size} > {self.beyond}" if self.beyond else ""
 
     def apart(self) -> Sequence[int]:
         """Every class on its own."""
