@@ -71,14 +71,15 @@ OTHER, WINNER = Ratio.variable("j"), Ratio.variable("w")
 SHARP = "x"
 LEMMA_6 = "2x/(1 + x)"
 TWICE = "2x/(1 + 2x)"
+LOOKED_UP_BIT = "2t/(1 + 2t), t = x/(1 - x^3)"
+LOOKED_UP_NUMBER = "x/(1 - x^3)^2"
 
 
 def prove_general(model: Transformer, program: Program, core: Core | None = None, users: Users | None = None) -> Proof:
     """Try to prove that a network accepts exactly the words of a formula, for every word of every length. Without a
     core only the first link is tried. `users` has text and meaning of the formula's own predicates."""
     classes = Classes()
-    argument = Argument(nearest, look_up_errors, sign_errors, margins)
-    network, heads = walked(model, program, GeneralFacts(classes, model.alphabet), argument)
+    network, heads = walked(model, program, GeneralFacts(classes, model.alphabet), EVERY_LENGTH)
     meaning = None
     if core is not None:
         meaning = prove_meaning(program, core, GeneralFacts(classes, core.alphabet, users or {}))
@@ -220,11 +221,11 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
         x, g = ball(-rate).exp(), ball(rate)
         if slope is None:
             t = x / (1 - x**3)
-            bound, error = "2t/(1 + 2t), t = x/(1 - x^3)", above(2 * t / (1 + 2 * t))
+            bound, error = LOOKED_UP_BIT, above(2 * t / (1 + 2 * t))
         else:
             size = abs(ball(slope))
             lemma = above(size * 2 * x * (1 + 1 / (2 * g))) if 2 * rate >= 1 else None
-            bound, error = "x/(1 - x^3)^2", above(size * x / (1 - x**3) ** 2)
+            bound, error = LOOKED_UP_NUMBER, above(size * x / (1 - x**3) ** 2)
     shape = f"the position whose number is the count, mask '{head.mask}'"
     paper = LEMMA_7 if lemma else None
     return error, HeadArgument(shape, steps, rate, bound, error, paper, lemma)
@@ -245,7 +246,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     factor, wanted, offsets = multiple(task)
     sizes = [value for k in wanted for value in state.means[k].sizes] or classes.sizes(head.mask)
     size: Ratio = classes.same(sizes, "the number of positions", name)
-    distance = min(_distance((offset * size).simplest, wanted.values(), name) for offset in map(Ratio.of, offsets))
+    distance = min(least_distance((offset * size).simplest, wanted.values(), name) for offset in map(Ratio.of, offsets))
     growing = "i" in key.names
     if growing and head.mask is not Mask.FUTURE:
         raise NotProved(f"the keys of head {name} grow with the position", name)
@@ -278,7 +279,7 @@ def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) ->
     return found
 
 
-def _distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction:
+def least_distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction:
     """How far integer multiples of steps, plus a line in i and n, are from 0 at least."""
     total = line(constant)
     if total is None:
@@ -290,9 +291,14 @@ def _distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction
     return distance
 
 
+def last_of_ramp(rate: Fraction) -> int:
+    """A query from which on the bound of a test with growing keys falls."""
+    return max(2, int(2 / rate) + 1)
+
+
 def _ramp(rate: Fraction, name: str) -> float:
     """The largest share over all queries from 2 on: the bound falls from i + 1 >= 2/rate on, since 1 - 2/i^2 >= 1/2."""
-    last = max(2, int(2 / rate) + 1)
+    last = last_of_ramp(rate)
     if last > MOST_QUERIES:
         raise NotProved(f"head {name} is not sharp enough for a bound over all lengths", name)
     with working_precision():
@@ -342,6 +348,10 @@ def margins(
         raise NotProved(f"{what} is not known to be 0 or 1 for every length")
 
     return judge
+
+
+EVERY_LENGTH = Argument(nearest, look_up_errors, sign_errors, margins)
+"""The argument by classes of sites."""
 
 
 # ---- facts ----
