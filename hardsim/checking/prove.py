@@ -188,6 +188,11 @@ def hold_provable(request: Request) -> None:
         raise InputError(
             f"--min-n {min_n} is larger than {largest}", f"For length {min_n:,} alone add --max-n {min_n}."
         )
+    if request.smt is not None:
+        hold_one_regime(request, "one file of queries is of one network")
+        if not request.all_n:
+            told = "--smt writes the steps of a proof for every length, and --all-n, which asks for it, was not given"
+            raise InputError(told, "Add --all-n, or leave out --smt.")
     if request.certificate is None:
         return
     hold_one_regime(request, "one certificate is of one network")
@@ -227,12 +232,15 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     model or program by its lengths.
 
     Raises:
-        InputError: if a certificate was asked for and there can be none.
+        InputError: if a certificate or queries were asked for and there can be none.
     """
     min_n, max_n, formula = request.min_n, request.max_n, subject.formula is not None
     if request.certificate is not None and not formula:
         told = f"{subject.name} is no formula, and certificates are of the networks of formulas"
         raise InputError(told, "Leave out --certificate.")
+    if request.smt is not None and not formula:
+        told = f"{subject.name} is no formula, and queries are of the proofs of formulas for every length"
+        raise InputError(told, "Leave out --smt.")
     if request.certificate is not None and len(subject.alphabet) > MOST_LISTED:
         told = f"a certificate lists every set of propositions, and {subject.name} has {len(subject.alphabet):,}"
         raise InputError(told, f"Certificates are of up to {MOST_LISTED:,} sets: leave out --certificate.")

@@ -43,7 +43,7 @@ def command(request: Request) -> None:
     with (
         nullcontext() if request.plot is None else _target(request.plot) as target,
         crews(request, note) as staff,
-        session("bound", request, request.seed, target) as current,
+        session("bound", request, request.seed, [] if target is None else [target]) as current,
     ):
         if request.critical:
             _critical(current)

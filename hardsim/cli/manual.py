@@ -152,12 +152,14 @@ Examples:
   hardsim prove since --all-n                     (every length)
   hardsim prove since --beta 1                    (refuted by a word)
   hardsim prove since --max-n 16 --certificate since.cert.json
+  hardsim prove since --all-n --smt since.smt2    (then: z3 since.smt2)
   hardsim prove flipflop.ltl --min-n 4096 --max-n 4096
   hardsim prove formulas/ --regime all --all-n
   hardsim prove model.json --heads-only           (claims nothing about a formula)
 
 With --certificate the proof is written down so that `hardsim verify` can check it again, with code that shares nothing
-with this command's.
+with this command's. With --all-n --smt OUT.smt2 its numerical steps are written as queries to an SMT solver such as
+z3, which must answer unsat to each.
 """
 
 VERIFY = """Check a certificate that `hardsim prove --certificate` wrote.
@@ -400,8 +402,8 @@ COMMANDS = {
     "prove": Manual(
         "Is it right on all words up to a length?",
         PROVE,
-        f"files max_n min_n all_n certificate regime json | against heads_only search {MODEL} epsilon engine dps "
-        f"workers pin tables {SHOWN} {INPUT}",
+        f"files max_n min_n all_n certificate regime json | against heads_only search smt {MODEL} epsilon engine "
+        f"dps workers pin tables {SHOWN} {INPUT}",
         {"max_n": 64},
     ),
     "verify": Manual(

@@ -84,6 +84,9 @@ OTHER, WINNER = Ratio.variable("j"), Ratio.variable("w")
 SHARP = "x"
 LEMMA_6 = "2x/(1 + x)"
 TWICE = "2x/(1 + 2x)"
+TABLE = "2t/(1 + 2t), t = x + x^4 + x^9/(1 - x^7)"
+ALTERNATING = "2t/(1 + 2t), t = x + x^9/(1 - x^7)"
+NUMBER = "max((x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4), x^3/(1 - x^5)^2)"
 
 
 def prove_general(
@@ -95,8 +98,7 @@ def prove_general(
     With `beyond` the first link is that of words longer than so many symbols alone, given that it holds for all
     others."""
     classes = Classes(beyond, one_for_all(model, program, None))
-    argument = Argument(nearest, look_up_errors, sign_errors, margins)
-    network, heads = walked(model, program, GeneralFacts(classes, model.alphabet), argument)
+    network, heads = walked(model, program, GeneralFacts(classes, model.alphabet), EVERY_LENGTH)
     meaning = None
     if core is not None:
         meaning = prove_meaning(program, core, GeneralFacts(classes, core.alphabet, users or {}))
@@ -370,11 +372,6 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
     return error, HeadArgument(shape, steps, rate, bound, error, paper, lemma)
 
 
-TABLE = "2t/(1 + 2t), t = x + x^4 + x^9/(1 - x^7)"
-ALTERNATING = "2t/(1 + 2t), t = x + x^9/(1 - x^7)"
-NUMBER = "max((x + 2x^4 + 3x^9/(1 - x^7)^2)/(1 + x + x^4), x^3/(1 - x^5)^2)"
-
-
 def _alternates(task: HeadTask) -> bool:
     """Whether what a look-up reads is a predicate of the position with period 2, at every length."""
     known = task.state.facts.predicates
@@ -397,7 +394,7 @@ def sign_errors(task: HeadTask, specified: list[Any]) -> Errors:
     factor, wanted, offsets = multiple(task)
     sizes = [value for k in wanted for value in state.means[k].sizes] or classes.sizes(head.mask)
     size: Ratio = classes.same(sizes, "the number of positions", name)
-    distance = min(_distance((offset * size).simplest, wanted.values(), name) for offset in map(Ratio.of, offsets))
+    distance = min(least_distance((offset * size).simplest, wanted.values(), name) for offset in map(Ratio.of, offsets))
     growing = "i" in key.names
     if growing and head.mask is not Mask.FUTURE:
         raise NotProved(f"the keys of head {name} grow with the position", name)
@@ -434,7 +431,7 @@ def _size_of_keys(task: HeadTask, classes: Classes, terms: Terms, soft: bool) ->
     return found
 
 
-def _distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction:
+def least_distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction:
     """How far integer multiples of steps, plus a line in i and n, are from 0 at least."""
     total = line(constant)
     if total is None:
@@ -446,10 +443,15 @@ def _distance(constant: Value, steps: Iterable[Rational], name: str) -> Fraction
     return distance
 
 
+def last_of_ramp(rate: Fraction, start: int = 2) -> int:
+    """A query, `start` or later, from which on the bound of a test with growing keys falls."""
+    return max(start, int(2 / rate) + 1)
+
+
 def _ramp(rate: Fraction, start: int, name: str) -> float:
     """The largest share over all queries from `start` >= 2 on: the bound falls from i + 1 >= 2/rate on, since
     1 - 2/i^2 >= 1/2."""
-    last = max(start, int(2 / rate) + 1)
+    last = last_of_ramp(rate, start)
     if last > MOST_QUERIES:
         raise NotProved(f"head {name} is not sharp enough for a bound over all lengths", name)
     with working_precision():
@@ -499,6 +501,10 @@ def margins(
         raise NotProved(f"{what} is not known to be 0 or 1 for every length")
 
     return judge
+
+
+EVERY_LENGTH = Argument(nearest, look_up_errors, sign_errors, margins)
+"""The argument by classes of sites."""
 
 
 # ---- facts ----

@@ -206,13 +206,7 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
     if not all(unit.clip for unit in plan.units):
         raise NotProved("the feed-forward part has a hidden unit that is no clip (a pair relu(z) - relu(z - 1))")
     names = state.model.coordinates
-    own: dict[int, list[tuple[Rational, HiddenUnit]]] = {}
-    for unit in plan.units:
-        for out, weight in unit.outs:
-            own.setdefault(out, []).append((weight, unit))
-    wanted: dict[int, list[Unit]] = {}
-    for item in layer.units:
-        wanted.setdefault(state.place(item.out), []).append(item)
+    own, wanted = by_coordinate(state, plan, layer)
     biases, specified = dict(plan.biases), {state.place(name): bias for name, bias in layer.biases}
     written: dict[int, tuple[Column, bool]] = {}
     for out in sorted(own.keys() | wanted.keys() | biases.keys() | specified.keys()):
@@ -233,6 +227,20 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
                 raise NotProved(f"the coordinate '{names[out]}' can be other than 0 and 1")
             column = tuple([number if state.diagrams.constant(number) else variable for number in column])
         state.exact[out] = ExactColumn(column, column)
+
+
+def by_coordinate(
+    state: State, plan: FeedForward, layer: ProgramLayer
+) -> tuple[dict[int, list[tuple[Rational, HiddenUnit]]], dict[int, list[Unit]]]:
+    """The hidden units that write each coordinate, in the network (with their weights) and in the specification."""
+    own: dict[int, list[tuple[Rational, HiddenUnit]]] = {}
+    for unit in plan.units:
+        for out, weight in unit.outs:
+            own.setdefault(out, []).append((weight, unit))
+    wanted: dict[int, list[Unit]] = {}
+    for item in layer.units:
+        wanted.setdefault(state.place(item.out), []).append(item)
+    return own, wanted
 
 
 def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], margins: Margins) -> tuple[Column, bool]:
