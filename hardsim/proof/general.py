@@ -61,14 +61,14 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 from flint import arb
 
-from hardsim.lang.core import Core, Numeric
+from hardsim.lang.core import Core
 from hardsim.network.columns import PredicateColumn
 from hardsim.network.model import Terms, Transformer
 from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
 from hardsim.program.model import Program
 from hardsim.proof.arrays import NOTHING, above, ball, working_precision
-from hardsim.proof.facts import Column, Count, Facts, Near, clip
+from hardsim.proof.facts import Asked, Column, Count, Facts, Near, clip
 from hardsim.proof.heads import Argument, Errors, multiple, reading_of
 from hardsim.proof.meaning import threshold
 from hardsim.proof.nearest import NearestReading
@@ -573,22 +573,22 @@ class GeneralFacts(Facts):
 
     # ---- predicates of counts ----
 
-    def predicate(self, node: Numeric, count: Count, everything: bool) -> Column:
+    def predicate(self, asked: Asked, count: Count, everything: bool) -> Column:
         """A predicate of a count, as the predicate of positions that it is."""
-        (side, what), (text, user) = count, self.users.get(node.name, ("", None))
+        (side, what), (text, user) = count, self.users.get(asked.name, ("", None))
 
         def encoded(of_i: int, of_n: int, offset: int) -> Column:
-            column = PredicateColumn(node.name, node.params, of_i, of_n, offset, text, user)
+            column = PredicateColumn(asked.name, asked.params, of_i, of_n, offset, text, user)
             return self.encoded(self.sites.evaluate(column))
 
-        zero = encoded(0, 0, node.offset)
+        zero = encoded(0, 0, asked.offset)
         if set(what) == {self.diagrams.zero}:
             return zero
         if everything:  # what is true without saying so is looked up like other counts
-            of_i = {"L": node.scale, "R": -node.scale, "": 0}[side]
-            extra = node.scale if side == "R" else 0
-            return encoded(of_i, 0 if side == "L" else node.scale, node.offset + extra)
-        read = encoded(node.scale, 0, node.offset)
+            of_i = {"L": asked.scale, "R": -asked.scale, "": 0}[side]
+            extra = asked.scale if side == "R" else 0
+            return encoded(of_i, 0 if side == "L" else asked.scale, asked.offset + extra)
+        read = encoded(asked.scale, 0, asked.offset)
         return self.table(count, zero, [self.predicates.get(number) for number in read])
 
     def read_table(self, values: Column, what: str) -> Sequence[Any]:

@@ -32,9 +32,9 @@ from hardsim.network.model import FeedForward, HiddenUnit, Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
 from hardsim.program.model import Program, ProgramLayer, Unit
+from hardsim.proof.account import hold_meaning
 from hardsim.proof.facts import Column, Facts, TooLarge, clip
 from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, separate, sign_errors
-from hardsim.proof.meaning import CoreMeaning, ProgramMeaning
 from hardsim.proof.nearest import LocalType, NearestReading
 from hardsim.proof.ratios import common
 from hardsim.proof.result import HeadProof, LinkProof, NotProved, Proof, TypeRun, WorstCase
@@ -101,8 +101,9 @@ def linked(claim: str, argue: Callable[[], object]) -> LinkProof:
         argue()
     except NotProved as failure:
         return LinkProof(claim, failure.reason, failure.head, failure.cases, rounded=failure.rounded)
-    except (TooLarge, RecursionError):
-        return LinkProof(claim, "the formula's Boolean functions are too large for this prover", limit=True)
+    except TooLarge as failure:
+        told = f". {failure}" if failure.args else ""
+        return LinkProof(claim, f"the formula's Boolean functions are too large for this prover{told}", limit=True)
     except OverflowError:
         return LinkProof(claim, "a weight or an encoding is too large for this prover", limit=True)
     return LinkProof(claim)
@@ -127,19 +128,9 @@ def walked(
 
 
 def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
-    """Whether a program's output at the last position is the truth of a core there, for all words."""
-
-    def argue() -> None:
-        if program.alphabet != core.alphabet:
-            raise NotProved("the specification and the formula have different alphabets")
-        wanted = CoreMeaning(facts, core).of(core.root)
-        found = ProgramMeaning(facts, program).of(program.output)
-        for site in facts.sites.read_at():
-            if found[site] != wanted[site]:
-                where = f"{facts.sites.AT} {facts.sites.place(site)}"
-                raise NotProved(f"the output '{program.output}' is not proved to be the formula {where}")
-
-    return linked(MEANING, argue)
+    """Whether a program's output at the last position is the truth of a formula there, for all words: of the file that
+    a core was made of, whose nodes say no more than where to cut."""
+    return linked(MEANING, lambda: hold_meaning(facts, program, core))
 
 
 def looks_ahead(node: Node) -> bool:
