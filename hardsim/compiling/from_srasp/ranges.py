@@ -17,7 +17,7 @@ with too many types has none at all: nothing is claimed then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -110,27 +110,31 @@ class Ranges:
     def _below_length(self, node: ast.Expression, sign: int, inside: bool) -> bool:
         """Whether an integer, or its negation, is at most n at every position on one side of the word's end."""
 
-        def below(known: Type) -> bool:
-            return any(
-                all(self.lengths.never_negative(self.lengths.length - piece, Where(inside)) for piece in pieces)
-                for pieces in self._of(node, sign, known, inside)
-            )
+        def below(pieces: Pieces) -> bool:
+            return all(self.lengths.never_negative(self.lengths.length - one, Where(inside)) for one in pieces)
 
-        return all(found for _, found in self._reader.cases(self._start("i", inside), below))
+        return all(found and below(found[-1]) for found in self.bounds(node, sign, inside, below))
 
-    def bounds(self, node: ast.Expression, sign: int, inside: bool) -> list[list[Pieces]]:
+    def bounds(
+        self, node: ast.Expression, sign: int, inside: bool, enough: Callable[[Pieces], bool]
+    ) -> Iterator[list[Pieces]]:
         """Bounds of an integer expression over i, or of its negation, at positions on one side of the word's end: for
-        each type some, all of which hold.
+        each type some, up to the first that is enough. All of them hold.
 
         Raises:
             TooManyTypes: if there are too many types.
         """
-        found = self._reader.cases(self._start("i", inside), lambda known: list(self._of(node, sign, known, inside)))
-        return [bounds for _, bounds in found]
 
-    def _of(self, node: ast.Expression, sign: int, known: Type, inside: bool) -> Iterator[Pieces]:
-        form = self._reader.integer(node, {"i": "i"}, known).scaled(sign)
-        return self._bounds(form, known, Chain(("i",), int(inside)))
+        def bounded(known: Type) -> list[Pieces]:
+            form = self._reader.integer(node, {"i": "i"}, known).scaled(sign)
+            found: list[Pieces] = []
+            for pieces in self._bounds(form, known, Chain(("i",), int(inside))):
+                found.append(pieces)
+                if enough(pieces):
+                    break
+            return found
+
+        return (found for _, found in self._reader.cases(self._start("i", inside), bounded))
 
     def _start(self, place: str, inside: bool, known: Type | None = None) -> Type:
         """What is known of the symbol at a place, besides a type."""
@@ -153,15 +157,15 @@ class Ranges:
     def _together(self, form: Affine, known: Type, chain: Chain) -> Iterator[Pieces]:
         """Bounds of a form in which what attention reads at one j is written in terms of j: sums over 1..i and 1..j
         have a part in common, and so do vectors that read the same j."""
-        groups: dict[tuple[ast.Side, ast.Mask, ast.Expression], list[str]] = {}
+        groups: dict[tuple[ast.Side, ast.Mask, ast.Expression], list[Quantity]] = {}
         for quantity, _ in quantities(form):
             if quantity.kind == "vector" and quantity.place == "i":
-                attention = self._attention(quantity.which)
-                groups.setdefault((attention.side, attention.mask, attention.score), []).append(quantity.name)
+                attention = self._attention(quantity)
+                groups.setdefault((attention.side, attention.mask, attention.score), []).append(quantity)
         sums = any(quantity.kind == "sum" for quantity, _ in quantities(form))
-        for names in groups.values():
-            if sums or len(names) > 1:
-                yield from self._read(form, names, known, chain)
+        for vectors in groups.values():
+            if sums or len(vectors) > 1:
+                yield from self._read(form, vectors, known, chain)
 
     def _parts(self, form: Affine, known: Type, chain: Chain) -> list[Pieces]:
         """Bounds of a form by those of its sums, of what attention reads, and of positions and lengths."""
@@ -273,8 +277,8 @@ class Ranges:
 
     # ---- attention ----
 
-    def _attention(self, vector: str) -> ast.Attention:
-        right = self.program.vectors[vector].right
+    def _attention(self, vector: Quantity) -> ast.Attention:
+        right = self.program.vectors[vector.which].right
         assert isinstance(right, ast.Attention)
         return right
 
@@ -282,43 +286,45 @@ class Ranges:
         """Bounds of what attention reads at i, or of its negation."""
         key = vector, sign, inside
         if key not in self._hulls:
-            chain, name = Chain(("i",), int(inside)), Quantity("vector", "i", vector).name
-            form = Affine.of([(name, sign)])
-            found = self._reader.cases(self._start("i", inside), lambda known: self._read(form, [name], known, chain))
+            chain, read = Chain(("i",), int(inside)), Quantity("vector", "i", vector)
+            form = Affine.of([(read.name, sign)])
+            found = self._reader.cases(self._start("i", inside), lambda known: self._read(form, [read], known, chain))
             self._hulls[key] = self._joined([bounds for _, bounds in found], chain)
         return self._hulls[key]
 
-    def _read(self, form: Affine, names: Sequence[str], known: Type, chain: Chain) -> list[Pieces]:
+    def _read(self, form: Affine, vectors: Sequence[Quantity], known: Type, chain: Chain) -> list[Pieces]:
         """Bounds of a form in which some vectors at i have the same j: of what it is with their values at each j, or
         with their defaults."""
-        attention, at = self._attention(Quantity(*names[0].split(" ")).which), chain.places.index("i")
+        attention, at = self._attention(vectors[0]), chain.places.index("i")
         score, sides = folded(attention.score, self._reader.tuples), SIDES[attention.mask]
         options: list[list[Pieces]] = []
         if not (score == ast.Truth(True) and HERE in sides):
-            options.append(list(self._bounds(self._filled(form, names, "i", known, default=True), known, chain)))
+            options.append(list(self._bounds(self._filled(form, vectors, "i", known, default=True), known, chain)))
         for number, place in enumerate(chain.places):
             side = HERE if number == at else BEFORE if number < at else AFTER
             if side in sides and self._reader.value(score, {"i": "i", "j": place}, known):
-                options.append(list(self._bounds(self._filled(form, names, place, known), known, chain)))
+                options.append(list(self._bounds(self._filled(form, vectors, place, known), known, chain)))
         for gap in range(len(chain.places) + 1):
             if (BEFORE if gap <= at else AFTER) in sides:
                 for inside in self.lengths.sides:
                     if not (gap > chain.inside if inside else gap < chain.inside):
-                        options += self._read_in(form, names, known, chain, (gap, inside))
+                        options += self._read_in(form, vectors, known, chain, (gap, inside))
         return self._joined(options, chain)
 
-    def _filled(self, form: Affine, names: Sequence[str], place: str, known: Type, default: bool = False) -> Affine:
+    def _filled(
+        self, form: Affine, vectors: Collection[Quantity], place: str, known: Type, default: bool = False
+    ) -> Affine:
         """A form with what vectors at i read at a place, or with their defaults."""
-        result = Affine.of([(name, factor) for name, factor in form.terms if name not in names])
-        for name, factor in form.terms:
-            if name in names:
-                attention = self._attention(Quantity(*name.split(" ")).which)
-                part = attention.default if default else attention.value
-                result = result + self._reader.integer(part, {"i": "i", "j": place}, known).scaled(factor)
+        result = form
+        for vector, factor in quantities(form):
+            if vector in vectors:
+                part = self._attention(vector).default if default else self._attention(vector).value
+                read = self._reader.integer(part, {"i": "i", "j": place}, known)
+                result = result + (read - Affine.coordinate(vector.name)).scaled(factor)
         return result
 
     def _read_in(
-        self, form: Affine, names: Sequence[str], known: Type, chain: Chain, where: tuple[int, bool]
+        self, form: Affine, vectors: Sequence[Quantity], known: Type, chain: Chain, where: tuple[int, bool]
     ) -> list[list[Pieces]]:
         """Such bounds for the j between two places of a chain (before number `where[0]`), inside the word or not; by
         types of j."""
@@ -332,14 +338,14 @@ class Ranges:
             first, some = _VARIABLES[before[-1]] + 1, Where(inside, right=1)
         if after and longer.is_inside(after[0]) == inside:
             last, some = _VARIABLES[after[0]] - 1, Where(inside, left=1)
-        score = folded(self._attention(Quantity(*names[0].split(" ")).which).score, self._reader.tuples)
+        score = folded(self._attention(vectors[0]).score, self._reader.tuples)
 
         def bounds(types: Type) -> list[Pieces] | None:
             if not self._reader.value(score, {"i": "i", "j": place}, types):
                 return None
             found = [
                 tuple(one for piece in pieces for one in controls(piece, place, first, last))
-                for pieces in self._bounds(self._filled(form, names, place, types), types, longer)
+                for pieces in self._bounds(self._filled(form, vectors, place, types), types, longer)
             ]
             return [self._pruned(pieces, some) for pieces in found] if len(chain.places) == 1 else found
 
@@ -388,7 +394,9 @@ def _covered(quantity: Quantity, chain: Chain) -> range:
 
 def _over(pieces: Pieces, first: fmpq_mpoly, last: fmpq_mpoly) -> Pieces:
     """A bound of the sum over positions of numbers that have a bound: the sum of one polynomial, or as many times the
-    largest value that one of several can have."""
+    largest value that one of several can have; 0 if there can be no such position."""
+    if not pieces:
+        return (ZERO,)
     if len(pieces) == 1:
         total = summed_up(pieces[0], first, last)
         if total is not None:
