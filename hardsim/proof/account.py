@@ -13,7 +13,7 @@ from hardsim.lang.core import And, AtLeast, Core, CountOf, Edge, Letters, Lit, N
 from hardsim.lang.valuations import everything
 from hardsim.program.model import Program
 from hardsim.proof.cuts import Cuts
-from hardsim.proof.facts import Asked, Column, Count, Facts, TooLarge
+from hardsim.proof.facts import Column, Count, CountPredicate, Facts, TooLarge
 from hardsim.proof.meaning import ProgramMeaning
 from hardsim.proof.result import NotProved
 from hardsim.proof.surface import SurfaceColumns
@@ -72,7 +72,7 @@ class CoreColumns:
                 return cuts.at_least(counts, constant)
             case Numeric(name, params, scale, count, offset):
                 true = self.core.nodes[count.arg.node] == Letters(everything(self.core.alphabet))
-                asked = Asked(name, params, scale, offset)
+                asked = CountPredicate(name, params, scale, offset)
                 return facts.predicate(asked, self._count(count), true and not count.arg.negated)
             case _:
                 assert_never(node)
@@ -95,16 +95,20 @@ class Account:
         self.formula = SurfaceColumns(self.core.cuts, core.file, self.core.counts)
         self.root = self.formula.read()
         self.program = ProgramMeaning(facts, program, self.core.cuts)
-        self._nodes: dict[Column, int] = {}
+        self._nodes: dict[Column, list[int]] = {}
         for number in core.live:
-            self._nodes.setdefault(self.core.known[number], number)
+            self._nodes.setdefault(self.core.known[number], []).append(number)
 
-    def literal(self, column: Column) -> Lit | None:
-        """The first node of the core that is a column, or whose negation is."""
+    def literal(self, name: str) -> Lit | None:
+        """The node that a coordinate of the program holds at every site, or whose negation; None if it holds none. Of
+        several the one whose number ends the coordinate's name, or else the first."""
+        column = self.program.columns.get(name)
+        if column is None or not self.facts.boolean(column):
+            return None
         for negated in (False, True):
-            found = self._nodes.get(self.facts.negated(column) if negated else column)
-            if found is not None:
-                return Lit(found, negated)
+            found = self._nodes.get(self.facts.negated(column) if negated else column, [])
+            for number in sorted(found, key=lambda number: not name.endswith(str(number))):
+                return Lit(number, negated)
         return None
 
     def hold_output(self) -> None:
@@ -120,14 +124,17 @@ class Account:
                 raise NotProved(f"the output '{output}' is not proved to be the formula {where}{why}")
 
 
-def hold_meaning(facts: Facts, program: Program, core: Core) -> None:
-    """Hold that a program's output at the last position is the truth of a core's formula there, for all words: first
-    with cuts, then, since these forget what operands have to do with each other, without. NotProved, or TooLarge with
-    what was not proved with cuts."""
+def account_of(facts: Facts, program: Program, core: Core) -> Account:
+    """The account of a program whose output at the last position is proved to be the truth of a core's formula there,
+    for all words: with cuts if that is enough, else, since these forget what operands have to do with each other,
+    without. NotProved, or TooLarge with what was not proved with cuts."""
     try:
-        Account(facts, program, core).hold_output()
+        found = Account(facts, program, core)
+        found.hold_output()
     except (NotProved, TooLarge) as failure:
         try:
-            Account(type(facts)(facts.sites, facts.alphabet, facts.users), program, core, whole=True).hold_output()
+            found = Account(type(facts)(facts.sites, facts.alphabet, facts.users), program, core, whole=True)
+            found.hold_output()
         except TooLarge:
             raise TooLarge(*failure.args[:1]) from None
+    return found

@@ -16,7 +16,7 @@ from math import ceil
 from typing import Literal
 
 from hardsim.network.numbers import Rational
-from hardsim.proof.facts import Asked, Column, Count, Facts
+from hardsim.proof.facts import Column, Count, CountPredicate, Facts
 
 EDGES = {"Y": "first", "X": "last"}
 """Where there is no position before, or after."""
@@ -42,7 +42,8 @@ class Cuts:
         if known is not column:
             return known
         variable, simple = self.facts.fact("cut", name), self.facts.diagrams.simple
-        short = tuple([number if simple(number) else variable for number in column])
+        shorter = {number: number if simple(number) else variable for number in set(column)}
+        short = tuple(map(shorter.__getitem__, column))
         if short != column:
             self.short[column] = short
             if conjunction:
@@ -97,7 +98,7 @@ class Cuts:
         self._nears.setdefault(found, (op, left))
         return right if (shorter or again) and found not in self.nodes else found
 
-    def predicate(self, asked: Asked, count: Count) -> Column:
+    def predicate(self, asked: CountPredicate, count: Count) -> Column:
         """A predicate of a count. One of all positions may be that of a position or length, or be looked up."""
         everything = self.facts.predicate(asked, count, True) if set(count[1]) == {self.facts.diagrams.one} else None
         return everything if everything in self.nodes else self.facts.predicate(asked, count, False)

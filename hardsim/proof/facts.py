@@ -238,6 +238,9 @@ Near: TypeAlias = Literal["S", "U", "E"]
 Count = tuple[str, Column]
 """A side (`L`, `R` or both: empty) and what is counted."""
 
+Cut = Callable[[int], int | None]
+"""The variable of a Boolean column by its place in a sum, if there is one."""
+
 Least = Callable[[Fraction, Fraction], int | None]
 """For a step and a constant the least integer t at which `step t + constant` is true; None if that is not clear-cut."""
 
@@ -246,7 +249,7 @@ Compared = Callable[[Any, int], int]
 
 
 @dataclass(frozen=True)
-class Asked:
+class CountPredicate:
     """A predicate of `scale * count + offset`: EVEN, ODD, MOD (params m, r), PRIME, SQUARE, POW2 or the user's own."""
 
     name: str
@@ -342,19 +345,21 @@ class Facts:
             return self.everywhere(self.diagrams.one)
         return tuple(map(cache(lambda *row: self.diagrams.all_of(row)), *columns))
 
-    def clip(self, parts: Sequence[tuple[Rational, Column]], constant: Rational, cuts: Sequence[int] = ()) -> Column:
+    def clip(
+        self, parts: Sequence[tuple[Rational, Column]], constant: Rational, cut: Cut = lambda place: None
+    ) -> Column:
         """The clip of a linear combination. Where Booleans have equal coefficients (of either sign: then it is their
         negations that count), and it is 1 for all of them alone, or for any of them, it is their conjunction or
         disjunction, however many there are; elsewhere it is worked out from the values that the sum takes.
 
-        `cuts` are variables to read in place of the columns where more than `MOST_JOINED` depend on several variables
+        `cut` gives variables to read in place of the columns where more than `MOST_JOINED` depend on several variables
         each: what they have to do with each other is forgotten there, or their conjunction might be too large.
         """
         factors = [factor for factor, _ in parts]
 
         @cache
         def joined(*row: int) -> int | None:
-            return self._joined(factors, row, constant, cuts)
+            return self._joined(factors, row, constant, cut)
 
         columns = [column for _, column in parts]
         found = [joined(*row) for row in zip(*columns, strict=True)] if columns else [None] * len(self.sites)
@@ -367,18 +372,17 @@ class Facts:
         rest = self.clipped(self.combine(left, constant))
         return tuple([number if done is None else done for done, number in zip(found, rest, strict=True)])
 
-    def _joined(
-        self, factors: Sequence[Rational], row: Sequence[int], constant: Rational, cuts: Sequence[int]
-    ) -> int | None:
+    def _joined(self, factors: Sequence[Rational], row: Sequence[int], constant: Rational, cut: Cut) -> int | None:
         """A clip at a site, if it is a conjunction or disjunction of many; else None."""
         diagrams, terms = self.diagrams, list[tuple[Rational, int]]()
         total: Any = constant
-        far = cuts and sum(not diagrams.simple(number) for number in row) > MOST_JOINED
+        deep = sum(not diagrams.simple(number) for number in row) > MOST_JOINED
         for place, (factor, number) in enumerate(zip(factors, row, strict=True)):
             if diagrams.constant(number):
                 total += factor * diagrams.value(number)
             else:
-                terms.append((factor, cuts[place] if far and not diagrams.simple(number) else number))
+                other = cut(place) if deep and not diagrams.simple(number) else None
+                terms.append((factor, number if other is None else other))
         if len(terms) < 2 or not all(isinstance(value, int | Fraction) for value in (total, *(c for c, _ in terms))):
             return None
         size = max(terms[0][0], -terms[0][0])
@@ -386,6 +390,8 @@ class Facts:
             return None
         total += sum(min(factor, 0) for factor, _ in terms)
         literals = [number if factor > 0 else diagrams.negated(number) for factor, number in terms]
+        if total >= 1 or size * len(terms) + total <= 0:
+            return diagrams.terminal(int(total >= 1))
         if size * len(terms) + total >= 1 and size * (len(terms) - 1) + total <= 0:
             return diagrams.all_of(literals)
         if size + total >= 1 and total <= 0:
@@ -477,6 +483,7 @@ class Facts:
         fixed = [(coefficient, known) for count, coefficient in counts.items() if (known := values[count]) is not None]
         free = {count: coefficient for count, coefficient in counts.items() if values[count] is None and coefficient}
         facts: dict[object, int] = {}
+        numbers: dict[Rational, LinearForm] = {}
 
         @cache
         def number(step: Fraction) -> int:
@@ -498,7 +505,10 @@ class Facts:
             return self.fact("at least", number(step), positions, bound)
 
         def compare(constant: Any, site: int) -> int:
-            found = self.sites.line(constant + sum(coefficient * known[site] for coefficient, known in fixed), site)
+            total = constant + sum(coefficient * known[site] for coefficient, known in fixed)
+            found = numbers.get(total) if isinstance(total, int | Fraction) else self.sites.line(total, site)
+            if found is None:
+                found = numbers.setdefault(total, self.sites.line(total, site))
             key = (found, site) if found.of_i or found.of_n else found
             if key not in facts:
                 facts[key] = compared(found, site)
@@ -508,7 +518,7 @@ class Facts:
 
     # ---- predicates of counts ----
 
-    def predicate(self, asked: Asked, count: Count, everything: bool) -> Column:
+    def predicate(self, asked: CountPredicate, count: Count, everything: bool) -> Column:
         """A predicate of a count; `everything` says that all positions are counted."""
 
         def holds(value: int, n: int) -> int:

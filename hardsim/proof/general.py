@@ -68,7 +68,7 @@ from hardsim.network.numbers import Mask, Rational
 from hardsim.network.store import Users
 from hardsim.program.model import Program
 from hardsim.proof.arrays import NOTHING, above, ball, working_precision
-from hardsim.proof.facts import Asked, Column, Count, Facts, Near, clip
+from hardsim.proof.facts import Column, Count, CountPredicate, Facts, Near, clip
 from hardsim.proof.heads import Argument, Errors, multiple, reading_of
 from hardsim.proof.meaning import threshold
 from hardsim.proof.nearest import NearestReading
@@ -573,7 +573,7 @@ class GeneralFacts(Facts):
 
     # ---- predicates of counts ----
 
-    def predicate(self, asked: Asked, count: Count, everything: bool) -> Column:
+    def predicate(self, asked: CountPredicate, count: Count, everything: bool) -> Column:
         """A predicate of a count, as the predicate of positions that it is."""
         (side, what), (text, user) = count, self.users.get(asked.name, ("", None))
 

@@ -181,7 +181,10 @@ def nearest(task: HeadTask) -> BooleanHead:
     keys = tuple(state.once("key", form, partial(_without_level, state, key))
                  for form, key in zip(forms, found.keys, strict=True))  # fmt: skip
     reading = replace(found, keys=keys, types=_without_least(found.types))
-    signature = replace(reading, queries=(), keys=()), tuple(query for query, _ in task.plan.scores), tuple(forms)
+    # How a type comes about does not matter to what it costs.
+    kinds = tuple(tuple(sorted((kind.key, kind.selected, kind.value) for kind in some)) for some in reading.types)
+    queries = tuple(query for query, _ in task.plan.scores)
+    signature = replace(reading, queries=(), keys=(), types=()), kinds, queries, tuple(forms)
     extremes = state.once("nearest", signature, lambda: head_worst_case(state.sites, reading, state.columns))
     return replace(task.boolean(values, np.array([one.wrong for one in extremes])), reading=reading, extremes=extremes)
 

@@ -28,11 +28,11 @@ import numpy as np
 from hardsim.errors import InputError
 from hardsim.lang.core import And, AtLeast, Core, Edge, Letters, Node, Numeric, Reach, Step, Xor
 from hardsim.lang.predicate import BUILT_IN
-from hardsim.network.model import FeedForward, HiddenUnit, Transformer
+from hardsim.network.model import FeedForward, HiddenUnit, Terms, Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.network.store import Users
 from hardsim.program.model import Program, ProgramLayer, Unit
-from hardsim.proof.account import hold_meaning
+from hardsim.proof.account import account_of
 from hardsim.proof.facts import Column, Facts, TooLarge, clip
 from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, separate, sign_errors
 from hardsim.proof.nearest import LocalType, NearestReading
@@ -115,12 +115,15 @@ def walked(
     """The first link, and what is known of each head that its proof got to; see `walk`."""
     known: dict[str, Attended | None] = {}
     link = linked(NETWORK, lambda: walk(State(model, program, facts, heads=known), argument, report))
-    forms = [unit.pre for layer in program.layers for unit in layer.units]
+    readers: dict[str, dict[str, None]] = {head.out: {} for head in program.heads}
+    for unit in (unit for layer in program.layers for unit in layer.units):
+        for name in readers.keys() & dict(unit.pre.terms):
+            readers[name][str(unit.pre)] = None
     heads = []
     for number, layer in enumerate(program.layers, start=1):
         for head in (head for head in layer.heads if head.name in known):
             found = known[head.name]
-            clips = tuple(dict.fromkeys(str(form) for form in forms if head.out in dict(form.terms)))
+            clips = tuple(readers[head.out])
             worst, why = (None, None) if found is None else (found.worst, found.argument)
             margin = None if worst is None else worst.margin
             heads.append(HeadProof(head.name, number, head.purpose, found is None, worst, margin, why, clips))
@@ -130,7 +133,7 @@ def walked(
 def prove_meaning(program: Program, core: Core, facts: Facts) -> LinkProof:
     """Whether a program's output at the last position is the truth of a formula there, for all words: of the file that
     a core was made of, whose nodes say no more than where to cut."""
-    return linked(MEANING, lambda: hold_meaning(facts, program, core))
+    return linked(MEANING, lambda: account_of(facts, program, core))
 
 
 def looks_ahead(node: Node) -> bool:
@@ -213,7 +216,7 @@ def feed_forward(state: State, plan: FeedForward, layer: ProgramLayer, margins: 
     for out, (column, attended) in written.items():
         if attended:
             # A Boolean of its own at every site, unless it is always the same there.
-            variable = state.diagrams.variable(("bit", names[out]))
+            variable = state.bit(out)
             if not state.facts.boolean(column):
                 raise NotProved(f"the coordinate '{names[out]}' can be other than 0 and 1")
             column = tuple([number if state.diagrams.constant(number) else variable for number in column])
@@ -239,14 +242,14 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
     what = f"the clip that writes '{item.out}'"
     form = state.terms(item.pre)
     heads = dict.fromkeys(k for terms in (unit.form, form) for k, _ in terms if k not in state.exact)
-    (factors, rest), (wanted, rest_wanted) = separate(unit.form, heads), separate(form, heads)
-    own, specified = state.soft(rest, unit.bias, what), state.hard(rest_wanted, what)
     if not heads:
-        value, target = state.facts.clipped(own), state.facts.clipped(specified)
+        value, target = _exact(state, unit.form, unit.bias, True, what), _exact(state, form, 0, False, what)
         if value != target:
             site = next(site for site, pair in enumerate(zip(value, target, strict=True)) if pair[0] != pair[1])
             raise NotProved(f"{what} is not what is specified at {state.sites.place(site)}")
         return value, False
+    (factors, rest), (wanted, rest_wanted) = separate(unit.form, heads), separate(form, heads)
+    own, specified = state.soft(rest, unit.bias, what), state.hard(rest_wanted, what)
     found = [state.attended.get(k) for k in heads]
     if all(isinstance(head, BooleanHead) for head in found):
         booleans = [head for head in found if isinstance(head, BooleanHead)]
@@ -255,6 +258,18 @@ def _clip(state: State, unit: HiddenUnit, item: Unit, which: tuple[int, int], ma
     if own != specified or any(factors.get(k, 0) != wanted.get(k, 0) for k in heads):
         raise NotProved(f"{what} reads counts with other coefficients than specified")
     return _counted(state, own, [(k, factors.get(k, 0)) for k in heads], which, what, margins), True
+
+
+def _exact(state: State, form: Terms, constant: Rational, soft: bool, what: str) -> Column:
+    """The value of a clip of exact coordinates at every site, in the network or in the specification."""
+    read = [(factor, state.exact_of(k, what)) for k, factor in form]
+
+    def cut(place: int) -> int | None:
+        k, column = form[place][0], read[place][1]
+        alike = column.soft == column.hard and state.facts.boolean(column.soft)
+        return state.bit(k) if alike else None
+
+    return state.facts.clip([(factor, one.soft if soft else one.hard) for factor, one in read], constant, cut)
 
 
 # ---- clips that round attended Booleans ----

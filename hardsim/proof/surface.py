@@ -19,7 +19,7 @@ from hardsim.lang.parse import parse_expression
 from hardsim.lang.pretty import brief_formula
 from hardsim.lang.valuations import Valuations
 from hardsim.proof.cuts import Cuts
-from hardsim.proof.facts import Asked, Column, Count
+from hardsim.proof.facts import Column, Count, CountPredicate
 from hardsim.proof.result import NotProved
 
 
@@ -65,19 +65,19 @@ def _template(operator: str) -> ast.Node:
 
 
 @dataclass(frozen=True)
-class Linear:
+class CountSum:
     """A term: integer multiples of counts plus a constant. `pos` and `len` count all positions of a side."""
 
     counts: Mapping[Count, int]
     constant: int = 0
 
-    def plus(self, other: Linear, factor: int) -> Linear:
+    def plus(self, other: CountSum, factor: int) -> CountSum:
         """`self + factor * other`."""
         total = dict(self.counts)
         for count, value in other.counts.items():
             total[count] = total.get(count, 0) + factor * value
         kept = {count: value for count, value in total.items() if value}
-        return Linear(kept, self.constant + factor * other.constant)
+        return CountSum(kept, self.constant + factor * other.constant)
 
 
 @dataclass
@@ -95,7 +95,7 @@ class SurfaceColumns:
         self.one = self.facts.everywhere(self.facts.diagrams.one)
         self.zero = self.facts.everywhere(self.facts.diagrams.zero)
         self._names: dict[str, Column] = {}
-        self._terms: dict[str, Linear] = {}
+        self._terms: dict[str, CountSum] = {}
 
     def read(self) -> Column:
         """The formula's column, to be read at the last position."""
@@ -145,7 +145,7 @@ class SurfaceColumns:
             case ast.Congruent(term, modulus, residue):
                 return self._made(node, self._congruent((yield self.term(term)), modulus, residue))
             case ast.Predicate(name, params, term):
-                form = Linear({("L", self.one): 1}) if term is None else (yield self.term(term))
+                form = CountSum({("L", self.one): 1}) if term is None else (yield self.term(term))
                 return self._made(node, self._predicate(name, params, form))
             case _:
                 raise AssertionError(f"{node} is a term, not a formula")
@@ -193,43 +193,43 @@ class SurfaceColumns:
 
     # ---- terms ----
 
-    def term(self, node: ast.Node) -> Walk[Linear]:
+    def term(self, node: ast.Node) -> Walk[CountSum]:
         """A term as multiples of counts."""
         match node:
             case ast.Integer(value):
-                return Linear({}, value)
+                return CountSum({}, value)
             case ast.Position():
-                return Linear({("L", self.one): 1})
+                return CountSum({("L", self.one): 1})
             case ast.Length():
-                return Linear({("", self.one): 1})
+                return CountSum({("", self.one): 1})
             case ast.Count(side, arg):
-                return Linear({(str(side), (yield self.formula(arg))): 1})
+                return CountSum({(str(side), (yield self.formula(arg))): 1})
             case ast.Ref(name):
                 if name not in self._terms:
                     self._terms[name] = yield self.term(self.file.definitions[name])
                 return self._terms[name]
             case ast.Sum(op, left, right):
-                start: Linear = yield self.term(left)
+                start: CountSum = yield self.term(left)
                 return start.plus((yield self.term(right)), 1 if op == "+" else -1)
             case ast.Signed(op, arg):
-                return Linear({}).plus((yield self.term(arg)), 1 if op == "+" else -1)
+                return CountSum({}).plus((yield self.term(arg)), 1 if op == "+" else -1)
             case ast.Product(left, right):
                 first, second = (yield self.term(left)), (yield self.term(right))
                 number, other = (first, second) if not first.counts else (second, first)
                 if number.counts:
                     raise NotProved("the formula multiplies counts with each other")
-                return Linear({}).plus(other, number.constant)
+                return CountSum({}).plus(other, number.constant)
             case _:
                 raise AssertionError(f"{node} is a formula, not a term")
 
-    def _compare(self, op: ast.CompareOp, left: Linear, right: Linear) -> Column:
+    def _compare(self, op: ast.CompareOp, left: CountSum, right: CountSum) -> Column:
         up, down = left.plus(right, -1), right.plus(left, -1)
         forms = [up] if op in (">=", ">") else [down] if op in ("<=", "<") else [up, down]
         strict = op in (">", "<")
         found = self.cuts.both([self.cuts.at_least(form.counts, form.constant - strict) for form in forms])
         return self.facts.negated(found) if op == "!=" else found
 
-    def _congruent(self, form: Linear, modulus: int, residue: int) -> Column:
+    def _congruent(self, form: CountSum, modulus: int, residue: int) -> Column:
         """`(form) mod modulus = residue`."""
         left = {count: value % modulus for count, value in form.counts.items() if value % modulus}
         counts = sorted((count for count in left if count[1] != self.zero), key=self._place)
@@ -254,7 +254,7 @@ class SurfaceColumns:
         known = self.order.get(count)
         return (1, count) if known is None else (0, known)
 
-    def _predicate(self, name: str, params: tuple[int, ...], form: Linear) -> Column:
+    def _predicate(self, name: str, params: tuple[int, ...], form: CountSum) -> Column:
         if name in ("EVEN", "ODD"):
             return self._congruent(form, 2, int(name == "ODD"))
         if name == "MOD":
@@ -266,4 +266,4 @@ class SurfaceColumns:
         return self._asked(name, params, count, scale, form.constant)
 
     def _asked(self, name: str, params: tuple[int, ...], count: Count, scale: int, offset: int) -> Column:
-        return self.cuts.predicate(Asked(name, params, scale, offset), count)
+        return self.cuts.predicate(CountPredicate(name, params, scale, offset), count)
