@@ -21,7 +21,7 @@ from typing import Any
 
 from hardsim.exact import GRID, Costs, Rejected, Value, bits, combine, common, distance, exp, hold, most, words, worst
 from hardsim.expressions import Expression, evaluate
-from hardsim.sections import CERTIFICATE, CLAIM, SECTIONS, Claim, printable
+from hardsim.sections import CERTIFICATE, CLAIM, SCHEMA_VERSION, SECTIONS, VERSIONS, Claim, printable
 
 WIDE = 12
 """Nodes whose truths are enumerated together; beyond it they count as independent, which is sound."""
@@ -73,22 +73,30 @@ class CertificateChecker(Claim, Costs):
         self.inverse, self.x = [1 / value for value in tau], dict[str, list[Value]]()
         self.unit = max(self.least, words(self.inverse))
         for k in (*self.embedding, *(self.texts.keys() - self.embedding.keys())):
-            values = self.embedding.get(k, [Fraction(0)])
-            self.spend(n)
-            added = [self.value(*self.texts[k], i=i) if k in self.texts else Fraction(0) for i in self.places]
-            self._write({k: [combine((values[0] + more, {None: 1})) for more in added]})
-            if len(set(values)) > 1:
-                hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
-                (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
-                told = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
-                fine = self.nodes[node][0] == "letters" and values == told and k not in self.texts
-                hold(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
+            self._embed(k)
         for heads, clips in self.layers:
             self._write({out: self._head(*head) for *head, out in heads})
             self._write({k: [self._clips(k, i, *clip) for i in self.places] for k, clip in clips.items()})
         # What nothing writes is 0 everywhere.
         right = self.x.get(self.output, [{}])[-1] == self.truth(self.root, n)
         hold(right, f"the output '{self.output}' is not the root of the formula at length {n}")
+
+    def _embed(self, k: str) -> None:
+        """What the embedding and the encodings write to a coordinate."""
+        values = self.embedding.get(k, [Fraction(0)])
+        self.spend(self.n * (1 + len(values)))
+        added = [self.value(*self.texts[k], i=i) if k in self.texts else Fraction(0) for i in self.places]
+        if isinstance(values, dict):  # multiples of propositions, and of 1
+            held = combine(*((a, {self.props[name]: 1} if name else {None: 1}) for name, a in values.items()))
+            self._write({k: [combine((1, held), (more, {None: 1})) for more in added]})
+            return
+        self._write({k: [combine((values[0] + more, {None: 1})) for more in added]})
+        if len(set(values)) > 1:
+            hold(k in self.claims, f"nothing is claimed of the coordinate '{k}'")
+            (node, negated), self.x[k] = self.claims[k], [self.truth(self.claims[k], i) for i in self.places]
+            told = [int((symbol in self.symbols[node]) != negated) for symbol in self.alphabet]
+            fine = self.nodes[node][0] == "letters" and values == told and k not in self.texts
+            hold(fine, f"model.embedding: the coordinate '{k}' is not what is claimed")
 
     def _write(self, columns: dict[str, list[Value]]) -> None:
         """Add coordinates; steps take longer from here on if numbers in them are large."""
@@ -102,8 +110,10 @@ class CertificateChecker(Claim, Costs):
         self.spend(1 + len(args))
         if op == "letters":
             return int(bool(rest)) if len(rest) in (0, len(self.alphabet)) else None
-        if op in ("Y", "X", "S", "U") or any(self.bits[k] is None for k, _ in args):
+        if op in ("Y", "X", "S", "U", "holds") or any(self.bits[k] is None for k, _ in args):
             return None
+        if op == "true":
+            return 1
         if op in ("and", "xor"):
             return self.join(op, [bool(self.truth(lit, i)) for lit in args])
         total = self.linear(args, rest[-2], rest[-1], i).get(None, 0)
@@ -153,7 +163,7 @@ class CertificateChecker(Claim, Costs):
             free = sorted(leaves - known.keys() - {*letters})
             hold(len(free) <= TOGETHER, f"too large: {len(free)} truths are read at once")
             self.spend(len(self.alphabet) * len(letters))
-            here = {tuple(int(symbol in self.symbols[k]) for k in letters) for symbol in self.alphabet}
+            here = {tuple(int(symbol in self.symbols[k]) for k in letters) for symbol in self.alphabet} or {()}
             self.spend(len(here) * (len(known) + len(nodes) + 4 * len(inner) + len(free)) << len(free))
             for told, chosen in product(here, product((0, 1), repeat=len(free))):
                 truth = known | dict(zip(free, chosen, strict=True)) | dict(zip(letters, told, strict=True))
@@ -293,8 +303,12 @@ class CertificateChecker(Claim, Costs):
         lemmas = [name for name in heads if self._lemma(node, name, i)]
         edge = (op, i) in (("Y", 1), ("X", self.n))
         told = f"the coordinate '{k}' is not what is claimed, {op}, at position {i} of {self.n}"
-        hold(lemmas or edge or op in ("and", "xor", "at least", "letters"), told)
-        also = {a for a, _ in self.lits[node]} if op in ("and", "xor") else {node} if op == "letters" else set()
+        hold(lemmas or edge or op in ("and", "xor", "at least", "letters", "holds"), told)
+        if op == "and" and not heads and self._joins(bias, forms, node, negated, i):
+            return self.truth((node, negated), i)
+        also = (
+            {a for a, _ in self.lits[node]} if op in ("and", "xor") else {node} if op in ("letters", "holds") else set()
+        )
         also |= {self.heads[name][1]["some"][0] for name in lemmas if op == "predicate"}
         free = sorted(a for a in also | {key for key in used if isinstance(key, int)} if not self.bits[a])
         hold(len(free) + len(heads) <= TOGETHER, f"too large: the coordinate '{k}' reads too much at once")
@@ -315,7 +329,7 @@ class CertificateChecker(Claim, Costs):
             goal = truth[lemmas[0]] if lemmas and op != "at least" else truth.get("", 0)
             if op in ("and", "xor"):
                 goal = self.join(op, [bool(truth[a]) != b for a, b in self.lits[node]])
-            elif op == "letters":  # a clip that turns what another coordinate says of the symbol, as !p does
+            elif op in ("letters", "holds"):  # a clip that turns what another coordinate says of the symbol, as !p does
                 goal = truth[node]
             elif op == "predicate" and not truth[self.heads[lemmas[0]][1]["some"][0]]:
                 goal = int(self.value(*self.conditions[node], x=rest[2]))
@@ -327,6 +341,33 @@ class CertificateChecker(Claim, Costs):
                 total = bias + sum(a * self._clip(k, form, ends, i) for a, form in forms)
                 hold(total == ((goal and not edge) != negated), told)
         return self.truth((node, negated), i)
+
+    def _joins(self, bias: Fraction, forms: list[tuple[Fraction, Value]], node: int, negated: bool, i: int) -> bool:
+        """Whether clips that read the parts of a conjunction, however many, are seen to give its truth without a table:
+        where all parts hold their inputs are known, and each part that does not moves an input by what it adds."""
+        parts, whole = dict[int, bool](), True
+        for k, turned in self.lits[node]:
+            known = self.bits[k]
+            if known:
+                whole &= known[i - 1] != turned
+            else:
+                whole &= parts.setdefault(k, turned) == turned
+        totals = {True: bias, False: bias}
+        for a, form in forms:
+            self.spend(2 + len(form) + len(parts))
+            if form.keys() - {None} - parts.keys():
+                return False
+            moves = [form.get(k, 0) * (1 if turned else -1) for k, turned in parts.items()]
+            all_hold = form.get(None, Fraction(0)) + sum(form.get(k, 0) for k, turned in parts.items() if not turned)
+            ends = [all_hold, all_hold]
+            if moves:  # of one part at least that does not hold, unless there is another one, which never holds
+                ends = [all_hold + (sum(pick(move, 0) for move in moves) if not whole or pick(pick(moves), 0) else
+                                    pick(moves)) for pick in (min, max)]  # fmt: skip
+            for case, low, high in ((True, all_hold, all_hold), (False, *ends)):
+                if not (high <= 0 or low >= 1 or low == high):
+                    return False
+                totals[case] += a * min(max(low, 0), 1)
+        return (not whole or totals[True] == (not negated)) and totals[False] == negated
 
     def _ends(self, name: str, bit: int, i: int) -> Any:
         """Between what a head's value is, where it should be a bit; None if it never should be."""
@@ -402,5 +443,8 @@ def _verify(document: dict[str, Any]) -> None:
     CERTIFICATE(document, "")
     for key, told in digests(document).items():
         hold(document["digests"][key] == told, f"{key} was altered: its SHA-256 digest is another")
+    hold(document["schema_version"] in VERSIONS, f"schema_version: it is none of {VERSIONS}")
+    old = document["schema_version"] < SCHEMA_VERSION
+    hold(not old or "alphabet" in document["formula"], "formula: certificates of version 2 have no propositions")
     hold(document["claim"] == CLAIM, "claim: it is not the one that is checked")
     CertificateChecker(document, document["bounds"])

@@ -61,7 +61,7 @@ def handmade(nodes: list[Any], root: list[Any], n: int, **model: Any) -> dict[st
               "regime": "", "beta": "1"}  # fmt: skip
     return {
         "format": "hardsim-certificate",
-        "schema_version": 2,
+        "schema_version": 2,  # what it says is still read
         "claim": CLAIM,
         "min_n": n,
         "max_n": n,

@@ -38,7 +38,7 @@ from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicate
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.desugar import desugar
-from hardsim.lang.valuations import MOST_LISTED, Alphabet
+from hardsim.lang.valuations import Alphabet
 from hardsim.network.model import Transformer
 from hardsim.program.assemble import assemble
 from hardsim.program.model import Program
@@ -241,9 +241,6 @@ def plan_proof(subject: Subject, request: Request) -> ProofPlan:
     if request.smt is not None and not formula:
         told = f"{subject.name} is no formula, and queries are of the proofs of formulas for every length"
         raise InputError(told, "Leave out --smt.")
-    if request.certificate is not None and len(subject.alphabet) > MOST_LISTED:
-        told = f"a certificate lists every set of propositions, and {subject.name} has {len(subject.alphabet):,}"
-        raise InputError(told, f"Certificates are of up to {MOST_LISTED:,} sets: leave out --certificate.")
     if subject.sharpness is not None and (formula or subject.structural):
         asked = subject, max_n, request.heads_only or not formula, request.search, request.all_n
         by_heads = partial(prove_subject, *asked, min_n=min_n, bounded=bounded(request))
