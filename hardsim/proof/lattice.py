@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import floor, gcd, lcm
+from math import ceil, floor
 from typing import Any, TypeAlias
 
 from flint import fmpq, fmpq_mpoly
@@ -227,22 +227,24 @@ NOTHING = Span.exactly(0)
 
 def plus(left: Value, right: Value) -> Value:
     """A sum; a number where it is constant."""
+    if type(right) is int and not right:
+        return left
+    if type(left) is int and not left:
+        return right
     if isinstance(left, Ratio) or isinstance(right, Ratio):
-        if left == 0 or right == 0:
-            return right if left == 0 else left
-        return simplest(left + right)
-    return left + right
+        return (left + right).simplest if left != 0 and right != 0 else left or right
+    return plain(left + right)
 
 
 def times(left: Value, right: Value) -> Value:
     """A product; a number where it is constant."""
+    if type(right) is int and right in (0, 1):
+        return left if right else 0
+    if type(left) is int and left in (0, 1):
+        return right if left else 0
     if isinstance(left, Ratio) or isinstance(right, Ratio):
-        if left == 0 or right == 0:
-            return 0
-        if left == 1 or right == 1:
-            return right if left == 1 else left
-        return simplest(left * right)
-    return left * right
+        return (left * right).simplest if left != 0 and right != 0 else 0
+    return plain(left * right)
 
 
 def linear(terms: Iterable[tuple[Span, Rational]], bias: Rational = 0) -> Span:
@@ -339,15 +341,19 @@ def margin(span: Span, domains: Domains) -> Value:
         return INSIDE
     if not span.step:
         return max(-span.offset, span.offset - 1)
+    return min((max(-point, point - 1) for point in around(span, HALF)), default=HALF)
+
+
+def around(span: Span, value: Fraction) -> list[Fraction]:
+    """The nearest numbers on both sides of a value, where there is one, of a lattice that is the same everywhere; an
+    end that is a function limits nothing."""
+    assert span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio)
     offset, step = Fraction(span.offset), Fraction(span.step)
-    below = offset + step * floor((HALF - offset) / step)
-    # a point is out if it is certainly beyond the ends
-    some = [
-        point
-        for point in (below, below + step)
-        if not positive(plus(span.low, -point), domains) and not positive(plus(point, times(span.high, -1)), domains)
-    ]
-    return min((max(-point, point - 1) for point in some), default=HALF)
+    top = value if isinstance(span.high, Ratio) else min(value, span.high)
+    bottom = value if isinstance(span.low, Ratio) else max(value, span.low)
+    below, above = offset + step * floor((top - offset) / step), offset + step * ceil((bottom - offset) / step)
+    inside = isinstance(span.low, Ratio) or below >= span.low, isinstance(span.high, Ratio) or above <= span.high
+    return [point for point, kept in zip((below, above), inside, strict=True) if kept]
 
 
 def clip(span: Span, domains: Domains) -> Span:

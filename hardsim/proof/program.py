@@ -16,11 +16,12 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from hardsim.lang.valuations import Valuations
-from hardsim.network.numbers import BOS, Rational
+from hardsim.network.numbers import BOS, Rational, plain
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import (
     Span,
+    around,
     clip,
     common_step,
     content,
@@ -157,6 +158,7 @@ class _Derivation:
 
     def __init__(self, program: Program, world: World) -> None:
         self.program, self.world = program, world
+        self._extents: dict[tuple[int, int, bool], tuple[Span, tuple[Value, ...]]] = {}
 
     def law(self) -> Law:
         """Layer by layer."""
@@ -202,11 +204,20 @@ class _Derivation:
         found: dict[Value, None] = {}
         for spans, absolute in columns:
             for place in self.world.places:
-                if place.order in spans:
-                    span = spans[place.order]
-                    for value in (span.high, times(span.low, -1)) if absolute else (span.high,):
-                        found[times(place.least(times(value, -1)), -1)] = None
+                for value in self._extent(place, spans[place.order], absolute):
+                    found[value] = None
         return _pruned(found, max)
+
+    def _extent(self, place: Place, span: Span, absolute: bool) -> tuple[Value, ...]:
+        """Functions of n that are at least a number at a place, or its absolute value; known by the span itself, which
+        a coordinate keeps through the layers that do not write to it."""
+        known = self._extents.get((place.order, id(span), absolute))
+        if known is not None:
+            return known[1]
+        values = (span.high, times(span.low, -1)) if absolute else (span.high,)
+        found = tuple(times(place.least(times(value, -1)), -1) for value in values)
+        self._extents[place.order, id(span), absolute] = span, found
+        return found
 
     def _least(self, values: Mapping[int, Value]) -> OfN:
         places = {place.order: place for place in self.world.places}
@@ -368,24 +379,9 @@ def _distances(span: Span, threshold: Fraction, place: Place) -> Sequence[Value]
     off = plus(span.offset, -threshold)
     if span.step is None or not span.step:
         return (0,)
-    nearest = [point for point in _around(span, threshold) if point is not None]
-    if nearest:
-        return (min(nearest),)
+    if not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio):
+        return (min((abs(point - threshold) for point in around(span, threshold)), default=ZERO),)
     return distances(off, span.step, Reach(0, 0, place.domains)) or (0,)
-
-
-def _around(span: Span, threshold: Fraction) -> list[Fraction]:
-    """The distances of the nearest numbers on both sides, as far as there is one."""
-    if isinstance(span.step, Ratio) or isinstance(span.offset, Ratio) or span.step is None:
-        return []
-    offset, step = Fraction(span.offset), Fraction(span.step)
-    below = offset + step * ((threshold - offset) // step)
-    some = [
-        point
-        for point in (below, below + step)
-        if (isinstance(span.low, Ratio) or point >= span.low) and (isinstance(span.high, Ratio) or point <= span.high)
-    ]
-    return [abs(point - threshold) for point in some]
 
 
 def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[Span, Rational]:
@@ -397,7 +393,7 @@ def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[Span, Ration
         symbol: sum((Fraction(letter.value) for letter in letters if symbol in letter.symbols), ZERO)
         for symbol in (*program.alphabet, BOS)
     }
-    return hull([Span.exactly(values[symbol]) for symbol in program.alphabet], [{}]), values[BOS]
+    return hull([Span.exactly(plain(values[symbol])) for symbol in program.alphabet], [{}]), plain(values[BOS])
 
 
 def _pruned(values: Mapping[Value, None], best: object) -> OfN:
