@@ -1,9 +1,9 @@
 """What is known of a number for every word: between two functions of position and length, and on a lattice.
 
-A span is what one coordinate can be at one kind of position (`places.Place`): between `low` and `high`, and in `offset +
-step Z`, all of them rational functions of i and n. Booleans have step 1, integers stored as v/n have step 1/n, so that
-it is known that a clip of Booleans is never strictly between 0 and 1, whatever the length. Correlations are forgotten:
-the spans are larger than what occurs, never smaller.
+A span is what one coordinate can be at one kind of position (`places.Place`): between `low` and `high`, and in
+`offset + step Z`, all of them rational functions of i and n. Booleans have step 1, integers stored as v/n have step
+1/n, so that it is known that a clip of Booleans is never strictly between 0 and 1, whatever the length. Correlations
+are forgotten: the spans are larger than what occurs, never smaller.
 
 A step is r/D with a rational r > 0 and a polynomial D of integer coefficients without a common divisor. For integers i
 and n the value of such a polynomial is an integer, which gives the three rules that all else rests on (ours):
@@ -81,7 +81,7 @@ def _known_sign(value: Ratio, region: _Region, strictly: bool) -> bool:
     for part, need in ((found.top, strictly), (found.bottom, True)):
         terms = {power: int(c.p) for power, c in part.to_dict().items()}
         above = [c > 0 for c in terms.values()]
-        if any(above) and not all(above) or (need and not terms.get(ORIGIN)):
+        if (any(above) and not all(above)) or (need and not terms.get(ORIGIN)):
             return False
         signs.append(all(above))
     return signs[0] == signs[1] or not found.top
@@ -120,7 +120,7 @@ def _common(left: Value, right: Value) -> Value:
         return ratios.common((Fraction(left), Fraction(right)))
     (r, one), (s, other) = _parts(Ratio.of(left)), _parts(Ratio.of(right))
     bottom = one * other / one.gcd(other)
-    return simplest(Ratio.of(ratios.common((r, s))) / Ratio(bottom, _ONE.bottom))
+    return (Ratio.of(ratios.common((r, s))) / Ratio(bottom, _ONE.bottom)).simplest
 
 
 _ONE = Ratio.of(1)
@@ -133,17 +133,13 @@ def content(value: Value, free: frozenset[str] = frozenset()) -> Value | None:
     if not isinstance(value, Ratio):
         return abs(Fraction(value))
     (c, _), (d, bottom) = _primitive(value.top), _primitive(value.bottom)
-    found = simplest(Ratio.of(c / d) / Ratio(bottom, _ONE.bottom))
+    found = (Ratio.of(c / d) / Ratio(bottom, _ONE.bottom)).simplest
     return None if isinstance(found, Ratio) and found.names & free else found
 
 
 def times_step(step: Value | None, value: Value, free: frozenset[str] = frozenset()) -> Value | None:
     """A step of what has a step, times a function."""
-    if step is None or value == 0 or step == 0:
-        return step if value != 0 else 0
-    return content(simplest(Ratio.of(step) * value), free) if isinstance(value, Ratio) or isinstance(step, Ratio) else (
-        abs(step * value)
-    )
+    return None if step is None and value != 0 else content(times(step or 0, value), free)
 
 
 def multiple(value: Value, step: Value) -> bool:
@@ -169,7 +165,7 @@ def remainder(value: Value, step: Value) -> Value:
         whole = floor(number + HALF) if term.bottom.is_constant() and _integral(term.top) else 0
         if number != whole:
             kept = term * (number - whole) + kept
-    return simplest(Ratio.of(kept) * step)
+    return (Ratio.of(kept) * step).simplest
 
 
 def _integral(top: fmpq_mpoly) -> bool:
@@ -188,7 +184,7 @@ def _monomial(power: Sequence[int]) -> fmpq_mpoly:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class NumberSpan:
     """Numbers from `low` to `high`, in `offset + step Z`: with a step of 0 exactly the offset, with None anything.
 
     With `most` they are 1/m for integers m from 1 to `most`.
@@ -201,16 +197,16 @@ class Span:
     most: Value | None = None
 
     @staticmethod
-    def exactly(value: Value) -> Span:
+    def exactly(value: Value) -> NumberSpan:
         """One number, or function."""
-        return Span(value, value, value, 0)
+        return NumberSpan(value, value, value, 0)
 
     @property
     def exact(self) -> bool:
         """Whether it is one function of position and length, the same for every word."""
         return self.step == 0
 
-    def at(self, places: Domain) -> Span:
+    def at(self, places: Domain) -> NumberSpan:
         """With other variables."""
         if not any(isinstance(part, Ratio) for part in (self.low, self.high, self.offset, self.step, self.most)):
             return self
@@ -218,11 +214,11 @@ class Span:
         def put(value: Any) -> Any:
             return simplest(value.at(places)) if isinstance(value, Ratio) else value
 
-        return Span(*map(put, (self.low, self.high, self.offset, self.step, self.most)))
+        return NumberSpan(*map(put, (self.low, self.high, self.offset, self.step, self.most)))
 
 
-BOOLEAN = Span(0, 1, 0, 1)
-NOTHING = Span.exactly(0)
+BOOLEAN = NumberSpan(0, 1, 0, 1)
+NOTHING = NumberSpan.exactly(0)
 
 
 def plus(left: Value, right: Value) -> Value:
@@ -232,7 +228,7 @@ def plus(left: Value, right: Value) -> Value:
     if type(left) is int and not left:
         return right
     if isinstance(left, Ratio) or isinstance(right, Ratio):
-        return (left + right).simplest if left != 0 and right != 0 else left or right
+        return (Ratio.of(left) + right).simplest if left != 0 and right != 0 else left or right
     return plain(left + right)
 
 
@@ -243,17 +239,17 @@ def times(left: Value, right: Value) -> Value:
     if type(left) is int and left in (0, 1):
         return right if left else 0
     if isinstance(left, Ratio) or isinstance(right, Ratio):
-        return (left * right).simplest if left != 0 and right != 0 else 0
+        return (Ratio.of(left) * right).simplest if left != 0 and right != 0 else 0
     return plain(left * right)
 
 
-def linear(terms: Iterable[tuple[Span, Rational]], bias: Rational = 0) -> Span:
+def linear(terms: Iterable[tuple[NumberSpan, Rational]], bias: Rational = 0) -> NumberSpan:
     """A linear combination."""
     low: Value = bias
     high: Value = bias
     offset: Value = bias
     steps: list[Value | None] = []
-    some = [(span, plain(coefficient)) for span, coefficient in terms if coefficient]
+    some = [(span, plain(coefficient)) for span, coefficient in terms if coefficient and span != NOTHING]
     if len(some) == 1 and some[0][1] == 1 and not bias:
         return some[0][0]
     for span, coefficient in some:
@@ -262,10 +258,10 @@ def linear(terms: Iterable[tuple[Span, Rational]], bias: Rational = 0) -> Span:
         steps.append(times_step(span.step, coefficient))
         offset = plus(offset, times(span.offset, coefficient)) if span.step is not None else offset
     step = common_step(steps)
-    return Span(low, high, 0 if step is None else offset, step)
+    return NumberSpan(low, high, 0 if step is None else offset, step)
 
 
-def scaled(span: Span, factor: Value, domains: Domains) -> Span:
+def scaled(span: NumberSpan, factor: Value, domains: Domains) -> NumberSpan:
     """The span times a function of known sign; NotProved of another."""
     if nonnegative(factor, domains):
         low, high = span.low, span.high
@@ -274,14 +270,15 @@ def scaled(span: Span, factor: Value, domains: Domains) -> Span:
     else:
         raise NotProved(f"the sign of {factor} is not known")
     offset = 0 if span.step is None else times(span.offset, factor)
-    return Span(times(low, factor), times(high, factor), offset, times_step(span.step, factor))
+    return NumberSpan(times(low, factor), times(high, factor), offset, times_step(span.step, factor))
 
 
 def least(values: Iterable[Value], domains: Domains) -> Value:
     """A function that is at most each of several: one of them, or else a number; NotProved if none is found."""
     some = list(dict.fromkeys(values))
-    if not any(isinstance(value, Ratio) for value in some):
-        return min(some)  # type: ignore[type-var]  # numbers have an order
+    numbers = [value for value in some if not isinstance(value, Ratio)]
+    if len(numbers) == len(some):
+        return min(numbers)
     for one in some:
         if all(other is one or nonnegative(plus(other, times(one, -1)), domains) for other in some):
             return one
@@ -304,7 +301,7 @@ def floor_of(value: Value, domains: Domains) -> Fraction:
     return min(known)
 
 
-def hull(spans: Sequence[Span], domains: Domains) -> Span:
+def hull(spans: Sequence[NumberSpan], domains: Domains) -> NumberSpan:
     """One of several: between the extremes, on a lattice that has all."""
     first = spans[0]
     if all(span == first for span in spans):
@@ -314,24 +311,24 @@ def hull(spans: Sequence[Span], domains: Domains) -> Span:
         None if span.step is None else content(plus(span.offset, times(first.offset, -1))) for span in spans
     ]
     step = common_step([*(span.step for span in spans), *apart])
-    return Span(low, high, 0 if step is None else first.offset, step)
+    return NumberSpan(low, high, 0 if step is None else first.offset, step)
 
 
-def joined(span: Span, value: Value) -> Value | None:
+def joined(span: NumberSpan, value: Value) -> Value | None:
     """The step of a lattice through 0 that has a span's numbers, and a value."""
     return common_step([span.step, None if span.step is None else content(span.offset), content(value)])
 
 
-def relu(span: Span, domains: Domains) -> Span:
+def relu(span: NumberSpan, domains: Domains) -> NumberSpan:
     """max(x, 0)."""
     if nonnegative(span.low, domains):
         return span
     if nonnegative(times(span.high, -1), domains):
         return NOTHING
-    return Span(0, greatest([span.high, 0], domains), 0, joined(span, 0))
+    return NumberSpan(0, greatest([span.high, 0], domains), 0, joined(span, 0))
 
 
-def margin(span: Span, domains: Domains) -> Value:
+def margin(span: NumberSpan, domains: Domains) -> Value:
     """At most max(-z, z - 1) for every number z of a span: how far they certainly are outside (0, 1)."""
     if nonnegative(times(span.high, -1), domains):
         return times(span.high, -1)
@@ -344,11 +341,11 @@ def margin(span: Span, domains: Domains) -> Value:
     return min((max(-point, point - 1) for point in around(span, HALF)), default=HALF)
 
 
-def around(span: Span, value: Fraction) -> list[Fraction]:
+def around(span: NumberSpan, value: Fraction) -> list[Fraction]:
     """The nearest numbers on both sides of a value, where there is one, of a lattice that is the same everywhere; an
     end that is a function limits nothing."""
-    assert span.step and not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio)
-    offset, step = Fraction(span.offset), Fraction(span.step)
+    assert not isinstance(span.offset, Ratio)
+    offset, step = Fraction(span.offset), _rational(span.step)
     top = value if isinstance(span.high, Ratio) else min(value, span.high)
     bottom = value if isinstance(span.low, Ratio) else max(value, span.low)
     below, above = offset + step * floor((top - offset) / step), offset + step * ceil((bottom - offset) / step)
@@ -356,14 +353,22 @@ def around(span: Span, value: Fraction) -> list[Fraction]:
     return [point for point, kept in zip((below, above), inside, strict=True) if kept]
 
 
-def clip(span: Span, domains: Domains) -> Span:
+def _rational(value: Value | None) -> Fraction:
+    assert value is not None
+    assert not isinstance(value, Ratio)
+    return Fraction(value)
+
+
+def clip(span: NumberSpan, domains: Domains) -> NumberSpan:
     """min(max(x, 0), 1)."""
     if nonnegative(times(span.high, -1), domains):
         return NOTHING
     if nonnegative(plus(span.low, -1), domains):
-        return Span.exactly(1)
+        return NumberSpan.exactly(1)
     outside = margin(span, domains)
     if not isinstance(outside, Ratio) and outside >= 0:
         return BOOLEAN
-    low = span.low if nonnegative(span.low, domains) else 0
-    return Span(low, span.high if nonnegative(plus(1, times(span.high, -1)), domains) else 1)
+    low, high = (
+        nonnegative(end, domains) and nonnegative(plus(1, times(end, -1)), domains) for end in (span.low, span.high)
+    )
+    return NumberSpan(span.low if low else 0, span.high if high else 1)

@@ -19,7 +19,7 @@ from hardsim.network.numbers import Mask
 from hardsim.proof.lattice import (
     BOOLEAN,
     Domains,
-    Span,
+    NumberSpan,
     content,
     floor_of,
     linear,
@@ -32,7 +32,7 @@ from hardsim.proof.lattice import (
 from hardsim.proof.ratios import LARGEST_DEGREE, Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 
-I, J, N = (Ratio.variable(name) for name in "ijn")
+INDEX, J, N = (Ratio.variable(name) for name in "ijn")
 A, B, C = (Ratio.variable(name) for name in "abc")
 MIDDLE = 2
 """The order of the place that is any position but the first and the last."""
@@ -58,13 +58,13 @@ class Place:
         """A function of n that is at most one of i and n here."""
         if not self.several or not isinstance(value, Ratio) or "i" not in value.names:
             return value
-        rise = simplest(value.at({"i": I + 1}) - value)
+        rise = (value.at({"i": INDEX + 1}) - value).simplest
         for sign, end in ((1, Ratio.of(2)), (-1, N - 1)):
             if nonnegative(times(rise, sign), self.domains):
-                return simplest(value.at({"i": end}))
+                return value.at({"i": end}).simplest
         return floor_of(value, self.domains)
 
-    def evaluate(self, function: PositionFunction) -> Span:
+    def evaluate(self, function: PositionFunction) -> NumberSpan:
         """What an encoding is here.
 
         Raises:
@@ -76,17 +76,17 @@ class Place:
             raise NotProved(f"nothing is known of {function} at every length")
         return self._walk(function.tree)
 
-    def _walk(self, tree: Expression) -> Span:
+    def _walk(self, tree: Expression) -> NumberSpan:
         match tree:
             case Constant(value):
-                return Span.exactly(value)
+                return NumberSpan.exactly(value)
             case Variable(name):
-                return Span.exactly(self.i if name == "i" else self.n)
+                return NumberSpan.exactly(self.i if name == "i" else self.n)
             case Negation(arg):
                 return linear([(self._walk(arg), -1)])
             case Indicator(condition):
                 truth = self._truth(condition)
-                return BOOLEAN if truth is None else Span.exactly(int(truth))
+                return BOOLEAN if truth is None else NumberSpan.exactly(int(truth))
             case Operation("+" | "-" as op, left, right):
                 return linear([(self._walk(left), 1), (self._walk(right), 1 if op == "+" else -1)])
             case Operation("*" | "/" as op, left, right):
@@ -98,36 +98,36 @@ class Place:
             case _:
                 raise NotProved("nothing is known of its divisions with remainder")
 
-    def _product(self, left: Span, right: Span, divided: bool) -> Span:
+    def _product(self, left: NumberSpan, right: NumberSpan, divided: bool) -> NumberSpan:
         if divided:
             below = right.offset
             if not right.exact or not (positive(below, self.domains) or positive(times(below, -1), self.domains)):
                 raise NotProved("a divisor is not known to be other than 0")
-            right = Span.exactly(simplest(Ratio.of(1) / below))
+            right = NumberSpan.exactly(simplest(Ratio.of(1) / below))
         factor, other = (left, right) if left.exact else (right, left)
         if not factor.exact:
             raise NotProved("the product of two numbers that are not known")
         return scaled(other, factor.offset, self.domains)
 
-    def _power(self, base: Span, exponent: Span) -> Span:
+    def _power(self, base: NumberSpan, exponent: NumberSpan) -> NumberSpan:
         power = exponent.offset
         if base.exact and base.offset == -1 and exponent.exact and isinstance(power, Ratio):
             if content(power) is None or not _whole(content(power)):
                 raise NotProved(f"{power} is no integer")
-            return Span(-1, 1, -1, 2)
+            return NumberSpan(-1, 1, -1, 2)
         if not (base.exact and exponent.exact and isinstance(power, int) and 0 <= power <= LARGEST_DEGREE):
             raise NotProved("nothing is known of one of its powers")
         result: Value = 1
         for _ in range(power):
             result = times(result, base.offset)
-        return Span.exactly(result)
+        return NumberSpan.exactly(result)
 
-    def _residue(self, number: Span, modulus: Span) -> Span:
+    def _residue(self, number: NumberSpan, modulus: NumberSpan) -> NumberSpan:
         m, step = modulus.offset, number.step
         lattice = None if step is None else content(number.offset) if step == 0 else step
         if not modulus.exact or not isinstance(m, int) or m < 1 or not _whole(lattice) or not _whole(number.offset):
             raise NotProved("nothing is known of its divisions with remainder")
-        return Span(0, m - 1, 0, 1)
+        return NumberSpan(0, m - 1, 0, 1)
 
     def _truth(self, tree: Expression) -> bool | None:
         """Whether a condition holds here; None where that differs, or is not known."""
@@ -145,7 +145,7 @@ class Place:
             case _:
                 return None
 
-    def _compared(self, op: str, difference: Span) -> bool | None:
+    def _compared(self, op: str, difference: NumberSpan) -> bool | None:
         negative = times(difference.high, -1)
         if positive(difference.low, self.domains):
             return COMPARED[op](1, 0)
@@ -180,7 +180,7 @@ COMPARED: Final[Mapping[str, Callable[[int, int], bool]]] = {
 
 
 @dataclass(frozen=True)
-class Reach:
+class Seen:
     """The positions j from `low` to `high`, functions of i and n, that are visible; `domains` says what i, n and j can
     be."""
 
@@ -223,7 +223,7 @@ class World:
     n: Value
     places: tuple[Place, ...]
 
-    def sees(self, query: Place, key: Place, mask: Mask) -> Reach | None:
+    def sees(self, query: Place, key: Place, mask: Mask) -> Seen | None:
         """What a query sees of a place; None if it is nothing."""
         if query.several and key.several:
             return _between(mask)
@@ -239,8 +239,8 @@ class World:
             return None
         if key.several:
             # the query is at an end
-            return Reach(2, N - 1, [{"j": 2 + A, "n": 3 + A + B}])
-        return Reach(key.i, key.i, [{**domain, "j": Ratio.of(key.i).at(domain)} for domain in query.domains])
+            return Seen(2, N - 1, [{"j": 2 + A, "n": 3 + A + B}])
+        return Seen(key.i, key.i, [{**domain, "j": Ratio.of(key.i).at(domain)} for domain in query.domains])
 
     def count(self, query: Place, mask: Mask) -> Value:
         """How many positions a query sees."""
@@ -257,27 +257,27 @@ class World:
         return plus(own, int(self.bos))
 
 
-def _between(mask: Mask) -> Reach:
+def _between(mask: Mask) -> Seen:
     """What a position that is neither first nor last sees of those that are neither."""
     upto, beyond = {"j": 2 + A, "i": 2 + A + B, "n": 3 + A + B + C}, {"i": 2 + A, "j": 3 + A + B, "n": 4 + A + B + C}
     match mask:
         case Mask.NONE:
-            return Reach(2, N - 1, [upto, beyond])
+            return Seen(2, N - 1, [upto, beyond])
         case Mask.FUTURE:
-            return Reach(2, I, [upto])
+            return Seen(2, INDEX, [upto])
         case Mask.STRICT_FUTURE:
-            return Reach(2, I - 1, [{"j": 2 + A, "i": 3 + A + B, "n": 4 + A + B + C}])
+            return Seen(2, INDEX - 1, [{"j": 2 + A, "i": 3 + A + B, "n": 4 + A + B + C}])
         case Mask.PAST:
-            return Reach(I, N - 1, [{"i": 2 + A, "j": 2 + A + B, "n": 3 + A + B + C}])
+            return Seen(INDEX, N - 1, [{"i": 2 + A, "j": 2 + A + B, "n": 3 + A + B + C}])
         case Mask.STRICT_PAST:
-            return Reach(I + 1, N - 1, [beyond])
+            return Seen(INDEX + 1, N - 1, [beyond])
 
 
 def every_length(bos: bool) -> World:
     """The places of every length from 2 on; of length 2 the middle ones are none, and what is claimed of them is
     true."""
     ends: Domains = [{"n": 2 + A}]
-    middle = Place("2 <= i < n", MIDDLE, I, N, [{"i": 2 + A, "n": 3 + A + B}])
+    middle = Place("2 <= i < n", MIDDLE, INDEX, N, [{"i": 2 + A, "n": 3 + A + B}])
     places = (Place("i = 1", 1, 1, N, ends), middle, Place("i = n", MIDDLE + 1, N, N, ends))
     return World(bos, N, (Place("BOS", 0, 0, N, ends), *places) if bos else places)
 

@@ -1,6 +1,6 @@
 """Facts of a hard-attention program that hold on every word of every length, derived from its weights alone.
 
-Layer by layer every coordinate has a span (`lattice.Span`) at every kind of position (`places.Place`), and every head
+Layer by layer every coordinate has a span (`lattice.NumberSpan`) at every kind of position (`places.Place`), and every head
 that is not uniform a gap and, where they are unique, maxima (`rows`). Nothing that a head declares is used. Attention
 to one maximum takes one of the visible values, uniform attention divides the step by the number of visible positions,
 and the mean of some of them is on no lattice, unless it is that of [j = 0] where BOS is always among the maxima: 1/m
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeAlias
 
 from hardsim.lang.valuations import Valuations
@@ -20,7 +20,7 @@ from hardsim.network.numbers import BOS, Rational, plain
 from hardsim.network.numbers import ONE as CONSTANT
 from hardsim.program.model import Affine, Head, Letter, Program, ProgramLayer, Weighting
 from hardsim.proof.lattice import (
-    Span,
+    NumberSpan,
     around,
     clip,
     common_step,
@@ -31,21 +31,19 @@ from hardsim.proof.lattice import (
     linear,
     margin,
     multiple,
-    nonnegative,
     plus,
     positive,
     relu,
-    remainder,
     times,
 )
-from hardsim.proof.places import J, Place, Reach, World, every_length, one_position
+from hardsim.proof.places import J, Place, Seen, World, every_length, one_position
 from hardsim.proof.ratios import Ratio, Value, simplest
 from hardsim.proof.result import NotProved
-from hardsim.proof.rows import KEY, Row, Rows, distances
+from hardsim.proof.rows import KEY, Row, ScoreRows, distances
 from hardsim.sharpening.measure import HeadFacts, LayerFacts, LengthFacts
 
 ZERO, HALF = Fraction(0), Fraction(1, 2)
-Spans: TypeAlias = dict[int, Span]
+Spans: TypeAlias = dict[int, NumberSpan]
 """By order of the place."""
 Column: TypeAlias = dict[str, Spans]
 OfN: TypeAlias = tuple[Value, ...]
@@ -71,7 +69,7 @@ class LayerLaw:
     margins: tuple[OfN, ...]
     tops: tuple[OfN, ...]
     size: OfN
-    entering: Mapping[str, Mapping[int, Span]]
+    entering: Mapping[str, Mapping[int, NumberSpan]]
     """The spans of the coordinates before the layer."""
 
 
@@ -121,6 +119,11 @@ class ProgramLaw:
     one: Law
     more: Law
 
+    def may_tie(self, head: Head) -> bool:
+        """Whether several positions may have the largest score of a row."""
+        layers = [layer for law in (self.one, self.more) for layer in law.layers if head.name in layer.heads]
+        return any(not row.unique for layer in layers for row in layer.heads[head.name].rows.values())
+
     def facts(self, n: int) -> LengthFacts:
         """Those of one length."""
         return (self.one if n == 1 else self.more).facts(n)
@@ -158,7 +161,7 @@ class _Derivation:
 
     def __init__(self, program: Program, world: World) -> None:
         self.program, self.world = program, world
-        self._extents: dict[tuple[int, int, bool], tuple[Span, tuple[Value, ...]]] = {}
+        self._extents: dict[tuple[int, int, bool], tuple[NumberSpan, tuple[Value, ...]]] = {}
 
     def law(self) -> Law:
         """Layer by layer."""
@@ -175,7 +178,7 @@ class _Derivation:
     # ---- the input ----
 
     def _input(self) -> Column:
-        columns: Column = {CONSTANT: {place.order: Span.exactly(1) for place in self.world.places}}
+        columns: Column = {CONSTANT: {place.order: NumberSpan.exactly(1) for place in self.world.places}}
         for name in self.program.coordinates:
             letters = [letter for letter in self.program.letters if letter.name == name]
             embedded, start = _embedded(self.program, letters)
@@ -186,7 +189,7 @@ class _Derivation:
                     some = [(place.evaluate(value), 1) for value in encodings]
                 except NotProved as failure:
                     raise NotProved(f"encoding {name}: {failure.reason}") from None
-                own = embedded if place.order else Span.exactly(start)
+                own = embedded if place.order else NumberSpan.exactly(start)
                 spans[place.order] = linear([(own, 1), *some], int(name == CONSTANT))
             columns[name] = spans
         return columns
@@ -208,7 +211,7 @@ class _Derivation:
                     found[value] = None
         return _pruned(found, max)
 
-    def _extent(self, place: Place, span: Span, absolute: bool) -> tuple[Value, ...]:
+    def _extent(self, place: Place, span: NumberSpan, absolute: bool) -> tuple[Value, ...]:
         """Functions of n that are at least a number at a place, or its absolute value; known by the span itself, which
         a coordinate keeps through the layers that do not write to it."""
         known = self._extents.get((place.order, id(span), absolute))
@@ -259,7 +262,7 @@ class _Derivation:
         found: dict[int, Row] = {}
         for place in self.world.places:
             try:
-                found[place.order] = Rows(self.world, head, place, columns).row
+                found[place.order] = ScoreRows(self.world, head, place, columns).row
             except NotProved as failure:
                 raise NotProved(f"at {place.name} {failure.reason}") from None
         return found
@@ -285,9 +288,9 @@ class _Derivation:
 
     # ---- reading ----
 
-    def _read(self, head: Head, query: Place, value: Spans, row: Row | None) -> Span:
+    def _read(self, head: Head, query: Place, value: Spans, row: Row | None) -> NumberSpan:
         """What a head adds to a coordinate at one place."""
-        seen: list[tuple[int, Span, Reach]] = []
+        seen: list[tuple[int, NumberSpan, Seen]] = []
         for key in self.world.places:
             reach = self.world.sees(query, key, head.mask)
             if reach is not None:
@@ -303,10 +306,10 @@ class _Derivation:
         whole = {order: span.offset for order, span, _ in seen if span.exact}
         if row.first and len(whole) == len(seen) and all(v == int(order == 0) for order, v in whole.items()):
             count = self.world.count(query, head.mask)
-            return Span(simplest(Ratio.of(1) / count), 1, 0, None, count)
-        return Span(some.low, some.high)
+            return NumberSpan(simplest(Ratio.of(1) / count), 1, 0, None, count)
+        return NumberSpan(some.low, some.high)
 
-    def _mean(self, query: Place, seen: Sequence[tuple[int, Span, Reach]], count: Value) -> Span:
+    def _mean(self, query: Place, seen: Sequence[tuple[int, NumberSpan, Seen]], count: Value) -> NumberSpan:
         """The mean of all visible numbers."""
         over = simplest(Ratio.of(1) / count)
         ends: list[Value] = []
@@ -334,8 +337,10 @@ class _Derivation:
             ]
         step = common_step(steps)
         if step is None:
-            return Span(ends[0], ends[1])
-        return Span(ends[0], ends[1], times(offset, over), 0 if step == 0 else content(simplest(Ratio.of(step) * over)))
+            return NumberSpan(ends[0], ends[1])
+        return NumberSpan(
+            ends[0], ends[1], times(offset, over), 0 if step == 0 else content(simplest(Ratio.of(step) * over))
+        )
 
     # ---- the answer ----
 
@@ -360,18 +365,18 @@ class _Derivation:
         return _pruned(found, min)
 
 
-def _of_row(span: Span, reach: Reach) -> Span:
+def _of_row(span: NumberSpan, reach: Seen) -> NumberSpan:
     """What a number at any visible j is, in terms of the query."""
     low, high, offset, step = reach.least(span.low), reach.greatest(span.high), span.offset, span.step
     if step is not None and isinstance(offset, Ratio) and "j" in offset.names:
         first = reach.at(offset, reach.low)
         step, offset = common_step([step, content(plus(offset, times(first, -1)), KEY)]), first
     if step is None or (isinstance(step, Ratio) and "j" in step.names):
-        return Span(low, high)
-    return Span(low, high, offset, step)
+        return NumberSpan(low, high)
+    return NumberSpan(low, high, offset, step)
 
 
-def _distances(span: Span, threshold: Fraction, place: Place) -> Sequence[Value]:
+def _distances(span: NumberSpan, threshold: Fraction, place: Place) -> Sequence[Value]:
     """Of an output from the threshold."""
     for side in (plus(span.low, -threshold), plus(threshold, times(span.high, -1))):
         if positive(side, place.domains):
@@ -381,19 +386,23 @@ def _distances(span: Span, threshold: Fraction, place: Place) -> Sequence[Value]
         return (0,)
     if not isinstance(span.step, Ratio) and not isinstance(span.offset, Ratio):
         return (min((abs(point - threshold) for point in around(span, threshold)), default=ZERO),)
-    return distances(off, span.step, Reach(0, 0, place.domains)) or (0,)
+    return distances(off, span.step, Seen(0, 0, place.domains)) or (0,)
 
 
-def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[Span, Rational]:
+def _embedded(program: Program, letters: Sequence[Letter]) -> tuple[NumberSpan, Rational]:
     """What the word embedding has of a coordinate at the positions of symbols, and at the beginning of sequence."""
     if isinstance(program.alphabet, Valuations):  # each proposition may hold or not
-        held = [hull([Span.exactly(0), Span.exactly(letter.value)], [{}]) for letter in letters if letter.symbols]
+        held = [
+            hull([NumberSpan.exactly(0), NumberSpan.exactly(letter.value)], [{}])
+            for letter in letters
+            if letter.symbols
+        ]
         return linear([(each, 1) for each in held]), 0
     values = {
         symbol: sum((Fraction(letter.value) for letter in letters if symbol in letter.symbols), ZERO)
         for symbol in (*program.alphabet, BOS)
     }
-    return hull([Span.exactly(plain(values[symbol])) for symbol in program.alphabet], [{}]), plain(values[BOS])
+    return hull([NumberSpan.exactly(plain(values[symbol])) for symbol in program.alphabet], [{}]), plain(values[BOS])
 
 
 def _pruned(values: Mapping[Value, None], best: object) -> OfN:

@@ -74,6 +74,9 @@ class Ratio:
         """A constant as a quotient; quotients as they are."""
         return value if isinstance(value, Ratio) else Ratio(_constant(value), _constant(1))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (_coefficients(self.top), _coefficients(self.bottom))
+
     @cached_property
     def key(self) -> tuple[Any, ...]:
         """Equal for equal functions."""
@@ -147,6 +150,12 @@ class Ratio:
     def __str__(self) -> str:
         bottom = str(self.bottom)
         return str(self.top) if bottom == "1" else f"({self.top})/({bottom})"
+
+
+def _restored(*parts: dict[tuple[int, ...], Fraction]) -> Ratio:
+    """A quotient from its coefficients."""
+    context = _context()
+    return Ratio(*(context.from_dict({power: _number(c) for power, c in part.items()}) for part in parts))
 
 
 Value: TypeAlias = int | Fraction | Ratio

@@ -24,7 +24,7 @@ row, by how much they differ at least if they differ at all, and whether they ce
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -33,22 +33,22 @@ from typing import TypeAlias
 from hardsim.network.numbers import Rational
 from hardsim.program.model import Affine, Head
 from hardsim.proof.lattice import (
-    HALF,
-    Span,
+    NumberSpan,
     common_step,
     content,
     nonnegative,
     plus,
     positive,
     remainder,
+    scaled,
     times,
     times_step,
 )
-from hardsim.proof.places import J, Place, Reach, World
+from hardsim.proof.places import J, Place, Seen, World
 from hardsim.proof.ratios import NAMES, Ratio, Value, simplest
 from hardsim.proof.result import NotProved
 
-Columns: TypeAlias = Mapping[str, Mapping[int, Span]]
+Columns: TypeAlias = Mapping[str, Mapping[int, NumberSpan]]
 """Spans by coordinate and order of the place."""
 Unknown: TypeAlias = tuple[str, ...]
 """What a part of a score is a multiple of: a coordinate of the query or of the key, or both."""
@@ -66,7 +66,7 @@ class Pieces:
     of_query: Mapping[str, Value]
     of_key: Mapping[str, Value]
     of_both: Mapping[tuple[str, str], Value]
-    keys: Mapping[str, Span]
+    keys: Mapping[str, NumberSpan]
 
     def in_key(self) -> Iterable[tuple[Unknown, Value]]:
         """The parts that depend on what is unknown of the key."""
@@ -74,7 +74,7 @@ class Pieces:
         yield from self.of_both.items()
 
 
-def spread(terms: Affine, columns: Mapping[str, Span]) -> tuple[Value, dict[str, Rational]]:
+def spread(terms: Affine, columns: Mapping[str, NumberSpan]) -> tuple[Value, dict[str, Rational]]:
     """A form as a function, plus multiples of unknown parts."""
     known: Value = 0
     unknown: dict[str, Rational] = {}
@@ -87,7 +87,7 @@ def spread(terms: Affine, columns: Mapping[str, Span]) -> tuple[Value, dict[str,
     return known, unknown
 
 
-def pieces_of(head: Head, query: Mapping[str, Span], key: Mapping[str, Span]) -> Pieces:
+def pieces_of(head: Head, query: Mapping[str, NumberSpan], key: Mapping[str, NumberSpan]) -> Pieces:
     """The score of a head between two places; what the keys are is written with j."""
     known: Value = 0
     of_query: dict[str, Value] = {}
@@ -112,7 +112,7 @@ def pieces_of(head: Head, query: Mapping[str, Span], key: Mapping[str, Span]) ->
 class Group:
     """Neighbouring keys whose scores have one form."""
 
-    reach: Reach
+    reach: Seen
     pieces: tuple[Pieces, ...]
     """By place; all have the same function and factors of the query, those of the first."""
     places: tuple[int, ...]
@@ -161,7 +161,7 @@ class Row:
     first: bool = False
 
 
-class Rows:
+class ScoreRows:
     """The rows of one head for queries at one place."""
 
     def __init__(self, world: World, head: Head, query: Place, columns: Columns) -> None:
@@ -169,11 +169,12 @@ class Rows:
         own = {name: columns[name][query.order] for pair in head.score for name, _ in pair[0].terms}
         self.own = own
         self.inverse = next((name for name, span in own.items() if span.most is not None), None)
-        self.groups = self._grouped(columns)
+        self.apart = self._by_place(columns)
+        self.groups = self._merged(self.apart)
 
     # ---- keys of one form ----
 
-    def _grouped(self, columns: Columns) -> list[Group]:
+    def _by_place(self, columns: Columns) -> list[Group]:
         found: list[Group] = []
         for key in self.world.places:
             reach = self.world.sees(self.query, key, self.head.mask)
@@ -187,7 +188,7 @@ class Rows:
             found.append(Group(reach, (pieces,), (key.order,)))
         if not found:
             raise NotProved(f"head {self.head.name} sees nothing at {self.query.name}")
-        return self._merged(found)
+        return found
 
     def _cleared(self, pieces: Pieces) -> Pieces:
         """The score times m, where a coordinate of the query is 1/m: what had no factor 1/m has a factor m now."""
@@ -277,7 +278,7 @@ class Rows:
             raise NotProved("nothing is known of what its scores are multiples of")
         return Difference((coarse,), True, None, "lattice")
 
-    def _ordered(self, tie: Value, step: Value, reach: Reach) -> tuple[Value, ...]:
+    def _ordered(self, tie: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
         """The gaps of scores on a lattice plus a strictly monotone term whose range is below the step (if there is
         one); none if it is not known to be so."""
         for sign in (1, -1):
@@ -305,7 +306,7 @@ class Rows:
         step = common_step([2, *self._of_row(slopes)])
         if step is None:
             return ()
-        here = Reach(0, 0, self.query.domains)
+        here = Seen(0, 0, self.query.domains)
         return tuple(times(width, apart) for apart in distances(plus(times(known[1], over), -1), step, here))
 
     def between(self, one: Group, other: Group) -> Difference:
@@ -314,7 +315,7 @@ class Rows:
         apart = {name: plus(one.of_query.get(name, 0), times(other.of_query.get(name, 0), -1)) for name in names}
         known = plus(one.known, times(other.known, -1))
         step = common_step([*self._unknown([*one.pieces, *other.pieces]), *self._of_row(apart)])
-        sign = self._order(one, other, known, apart)
+        sign = self._order(one, other)
         if step is None:
             raise NotProved("nothing is known of what its scores are multiples of")
         if step == 0 and known == 0:
@@ -327,44 +328,42 @@ class Rows:
             raise NotProved("nothing is known of what its scores are multiples of")
         return Difference((coarse,), sign is None, sign, "lattice")
 
-    def _order(self, one: Group, other: Group, known: Value, apart: Mapping[str, Value]) -> int | None:
+    def _order(self, one: Group, other: Group) -> int | None:
         """The sign of the difference, where the ends of all that is unknown decide it."""
         try:
-            low, high = self._ends(one, other, known, apart)
+            ends = self._ends(one, other)
         except NotProved:
             return None
-        if positive(low, other.reach.domains):
+        if all(positive(low, other.reach.domains) for low, _ in ends):
             return 1
-        return -1 if positive(times(high, -1), other.reach.domains) else None
+        return -1 if all(positive(times(high, -1), other.reach.domains) for _, high in ends) else None
 
     def at_least(self, one: Group, other: Group) -> bool:
         """Whether the score of a single key is never below those of a group."""
-        names = {*one.of_query, *other.of_query}
-        apart = {name: plus(one.of_query.get(name, 0), times(other.of_query.get(name, 0), -1)) for name in names}
         try:
-            low, _ = self._ends(one, other, plus(one.known, times(other.known, -1)), apart)
+            return all(nonnegative(low, other.reach.domains) for low, _ in self._ends(one, other))
         except NotProved:
             return False
-        return nonnegative(low, other.reach.domains)
 
-    def _ends(self, one: Group, other: Group, known: Value, apart: Mapping[str, Value]) -> tuple[Value, Value]:
-        """Bounds of the difference of two scores, from those of every coordinate."""
-        if self.inverse is not None or any(p.of_both for p in (*one.pieces, *other.pieces)):
+    def _ends(self, one: Group, other: Group) -> list[tuple[Value, Value]]:
+        """Bounds of the difference of two scores, from those of every coordinate, by place of the second key."""
+        if self.inverse is not None or any(piece.of_both for piece in (*one.pieces, *other.pieces)):
             raise NotProved("a product of two numbers that are not known")
-        low = high = known
-        domains = other.reach.domains
-        terms = [(self.own[name], factor) for name, factor in apart.items() if factor != 0]
-        terms += [(p.keys[y], f) for p in one.pieces for y, f in p.of_key.items()]
-        terms += [(p.keys[y], times(f, -1)) for p in other.pieces for y, f in p.of_key.items()]
-        for span, factor in terms:
-            offset = 0 if span.step is None else times(span.offset, -1)
-            below, above = plus(span.low, offset), plus(span.high, offset)
-            if nonnegative(times(factor, -1), domains):
-                below, above = above, below
-            elif not nonnegative(factor, domains):
-                raise NotProved(f"the sign of {factor} is not known")
-            low, high = plus(low, times(below, factor)), plus(high, times(above, factor))
-        return low, high
+        names = {*one.of_query, *other.of_query}
+        apart = {name: plus(one.of_query.get(name, 0), times(other.of_query.get(name, 0), -1)) for name in names}
+        (first,), domains = one.pieces, other.reach.domains
+        found: list[tuple[Value, Value]] = []
+        for piece in other.pieces:
+            low = high = plus(one.known, times(other.known, -1))
+            terms = [(self.own[name], factor) for name, factor in apart.items() if factor != 0]
+            terms += [(first.keys[name], factor) for name, factor in first.of_key.items()]
+            terms += [(piece.keys[name], times(factor, -1)) for name, factor in piece.of_key.items()]
+            for span, factor in terms:
+                offset = 0 if span.step is None else times(span.offset, -1)
+                rest = scaled(NumberSpan(plus(span.low, offset), plus(span.high, offset)), factor, domains)
+                low, high = plus(low, rest.low), plus(high, rest.high)
+            found.append((low, high))
+        return found
 
     # ---- all of a row ----
 
@@ -392,7 +391,7 @@ class Rows:
         rules = tuple(dict.fromkeys(d.rule for d in every if d.rule != "equal"))
         return Row(
             self.query, visible, self._divided(gaps), unique, all(d.sign == 0 for d in every), self._winner(pairs),
-            rules, self._first(pairs),
+            rules, self._first(),
         )  # fmt: skip
 
     def _divided(self, gaps: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -436,15 +435,15 @@ class Rows:
                 return group.places[0]
         return None
 
-    def _first(self, pairs: Mapping[tuple[int, int], Difference]) -> bool:
+    def _first(self) -> bool:
         """Whether BOS has the largest score, perhaps with others."""
-        bos = next((group for group in self.groups if group.single and group.places == (0,)), None)
-        return bos is not None and all(group is bos or self.at_least(bos, group) for group in self.groups)
+        bos = next((group for group in self.apart if group.places == (0,)), None)
+        return bos is not None and all(group is bos or self.at_least(bos, group) for group in self.apart)
 
 
 def _joined(middle: Group, end: Group, low: Value, high: Value) -> Group:
     domains = [*middle.reach.domains, *end.reach.domains]
-    return Group(Reach(low, high, domains), (*middle.pieces, *end.pieces), (*middle.places, *end.places))
+    return Group(Seen(low, high, domains), (*middle.pieces, *end.pieces), (*middle.places, *end.places))
 
 
 def powers(value: Value) -> list[Value] | None:
@@ -463,7 +462,7 @@ def powers(value: Value) -> list[Value] | None:
     return [parts.get(k, 0) for k in range(max(parts, default=0) + 1)]
 
 
-def distances(known: Value, step: Value, reach: Reach) -> tuple[Value, ...]:
+def distances(known: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
     """Positive functions of i and n such that no `known(j) + step Z` is nearer to 0 than the least of them, whatever
     the visible j; none if that is not known.
 
@@ -487,7 +486,7 @@ def terms_of(value: Ratio) -> list[Value]:
     return [simplest(Ratio(context.from_dict({power: parts[power]}), value.bottom)) for power in sorted(parts, key=sum)]
 
 
-def _beside(off: Value, step: Value, reach: Reach) -> tuple[Value, ...]:
+def _beside(off: Value, step: Value, reach: Seen) -> tuple[Value, ...]:
     """The distances of a function from the two multiples of a step that it stays between (0: from 0 itself)."""
     if step == 0:
         sides = [off, times(off, -1)]
@@ -497,7 +496,7 @@ def _beside(off: Value, step: Value, reach: Reach) -> tuple[Value, ...]:
     return _least(reach, sides) if all(positive(side, reach.domains) for side in sides) else ()
 
 
-def _least(reach: Reach, values: Sequence[Value]) -> tuple[Value, ...]:
+def _least(reach: Seen, values: Sequence[Value]) -> tuple[Value, ...]:
     try:
         found = tuple(reach.least(value) for value in values)
     except NotProved:
@@ -505,9 +504,7 @@ def _least(reach: Reach, values: Sequence[Value]) -> tuple[Value, ...]:
     return found if all(positive(value, reach.domains) for value in found) else ()
 
 
-
-
-def _sample(value: Value, reach: Reach) -> Fraction:
+def _sample(value: Value, reach: Seen) -> Fraction:
     """The value somewhere within reach: which two multiples of a step it may be between."""
     if not isinstance(value, Ratio):
         return Fraction(value)
