@@ -48,8 +48,7 @@ from hardsim.proof.result import HeadProof, LinkProof, Proof, WorstCase
 from hardsim.records import Exact, Lower, Measured, Natural, Record, Unwritten, one_of, written
 from hardsim.sections import LARGEST
 from hardsim.sharpening.measure import LengthFacts
-from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, declared_gaps, error_bounds, inverses, solve
-from hardsim.sharpening.static import static_facts
+from hardsim.sharpening.recursion import DEFAULT_EPSILON, Bounds, Gaps, declared_gaps, error_bounds, inverses, solve
 
 UNUSED = "engine dps workers", "a proof is one process, in rigorous arithmetic of its own"
 """Options that do not apply, and why."""
@@ -437,9 +436,14 @@ def longest(subject: Subject, max_n: int, every: int = EVERY) -> int:
     """The longest length up to `max_n` of which there may be a proof: any, where structure says enough, else one that
     has at most `every` words (0: none)."""
     size = len(subject.alphabet)
-    if subject.structural or size == 1:
+    if subject.by_structure or size == 1:
         return max_n
-    return max(takewhile(lambda n: count_words(size, n) <= every, range(1, max_n + 1)), default=0)
+    return max(takewhile(lambda n: affordable(subject, n, every), range(1, max_n + 1)), default=0)
+
+
+def affordable(subject: Subject, n: int, every: int) -> bool:
+    """Whether a length has at most `every` words, each of which may be run."""
+    return count_words(len(subject.alphabet), n) <= every
 
 
 def unproved_for_every_length(subject: Subject, max_n: int, min_n: int = 1) -> ProofResult:
@@ -470,12 +474,12 @@ def prove_attention(
         lengths.append(found)
         mismatch = mismatch or wrong
         left = search - tried
-        affordable = count_words_upto(len(subject.alphabet), n, left + 1) <= left
-        if not found.proved_by and mismatch is None and subject.schedule is not None and affordable:
+        cheap = count_words_upto(len(subject.alphabet), n, left + 1) <= left
+        if not found.proved_by and mismatch is None and subject.schedule is not None and cheap:
             words = tuple(product(subject.alphabet, repeat=n))
             tried += len(words)
             mismatch = _refute_length(subject, words)
-        if mismatch is not None or (n > longest(subject, n, every) and (subject.schedule is None or not affordable)):
+        if mismatch is not None or (n > longest(subject, n, every) and (subject.schedule is None or not cheap)):
             break  # of longer ones there is neither a proof nor a refutation
         if report is not None:
             report(len(lengths), max_n - min_n + 1)
@@ -488,11 +492,15 @@ def prove_length(
 ) -> tuple[LengthProof, Mismatch | None]:
     """The proof of one length, and a word on which hard attention is not what the program says; the search for a
     temperature begins `near` one."""
-    if subject.structural:
-        size = len(subject.prepared((subject.alphabet[0],) * n))
-        return _settle(subject, subject.program, static_facts(subject.program, size), n, "structure", near), None
-    if n > longest(subject, n, every):
-        return LengthProof(n, None, reason=_too_many(subject, n)), None
+    derived = None
+    if subject.by_structure and not isinstance(subject.law, str):
+        facts = subject.law.facts(len(subject.prepared((subject.alphabet[0],) * n)))
+        gaps = {name: head.gaps for name, head in facts.heads.items()}
+        derived = _settle(subject, subject.program, facts, gaps, n, "structure", near)
+        if derived.proved_by or subject.kind == "srasp":
+            return derived, None
+    if not affordable(subject, n, every):
+        return derived or LengthProof(n, None, reason=_too_many(subject, n)), None
     words: tuple[Word, ...] = tuple(product(subject.alphabet, repeat=n))
     found, _, answers = prepare_words(subject, {n: words}, {n: True}, keep=False)
     oracles = subject.oracles(words) or [None] * len(words)
@@ -503,18 +511,19 @@ def prove_length(
     broken = found.violations.get(n)
     if broken is not None:
         return LengthProof(n, None, reason=f"{broken.what} does not hold"), None
-    length = _settle(subject, found.program, found.facts[n], n, "every word", near)
+    facts = found.facts[n]
+    length = _settle(subject, found.program, facts, declared_gaps(found.program, facts), n, "every word", near)
     return replace(length, ties_broken=found.broken), None
 
 
 def _settle(
-    subject: Subject, program: Program, facts: LengthFacts, n: int, how: str, near: Fraction | None
+    subject: Subject, program: Program, facts: LengthFacts, gaps: Gaps, n: int, how: str, near: Fraction | None
 ) -> LengthProof:
     """Whether the bound at the outputs is below their distance from the threshold; 0 where they must be 0 or 1."""
     distance = HALF if subject.exact else facts.distance or Fraction(0)
     if not distance:
         return LengthProof(n, None, reason="an output may lie on the threshold")
-    gaps, schedule = declared_gaps(program, facts), subject.schedule
+    schedule = subject.schedule
     try:
         if schedule is None:
             solution = solve(program, facts, subject.epsilon or min(DEFAULT_EPSILON, distance / 2), gaps, near)
