@@ -56,7 +56,7 @@ WIDTH, LARGEST = Fraction(1, 1000), Fraction(64)
 """How far apart the ends of a closed bracket are, and the largest beta tried."""
 FINE = WIDTH / 10
 """What the ends for every length are multiples of."""
-ONE_BY_ONE = 32
+ONE_BY_ONE = 28
 """Lengths up to this one are proved one by one, for every length."""
 EVERY_WORD = 256
 """Lengths with so many words have all of them tried."""
@@ -316,7 +316,7 @@ class _Search:
             return next((link for link in (meaning, self.long(beta).network, self.by_length(beta, sites)[0])
                          if not link.proved), None)  # fmt: skip
 
-        proved = least(lambda beta: failing(beta) is None, FINE)
+        proved = least(lambda beta: failing(beta) is None, FINE, bracket.wrong_at or Fraction(0))
         if proved is None:
             last = failing(LARGEST)
             return EveryLength(bracket, None, None if last is None else last.reason)
@@ -447,9 +447,15 @@ def bisected(
     return low, high
 
 
-def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH) -> Fraction | None:
-    """The least multiple of a unit at which something holds, by bisection from the largest; None if not there."""
-    return bisected(Fraction(0), LARGEST, holds, unit)[1] if holds(LARGEST) else None
+def least(holds: Callable[[Fraction], bool], unit: Fraction = WIDTH, low: Fraction = Fraction(0)) -> Fraction | None:
+    """The least multiple of a unit above `low` at which something holds, by steps that double until it does, then by
+    bisection; None if it does not at the largest."""
+    step = unit
+    while not holds(low + step):
+        if low + step == LARGEST:
+            return None
+        step = min(2 * step, LARGEST - low)
+    return bisected(low + (step / 2 // unit * unit if step > unit else 0), low + step, holds, unit)[1]
 
 
 def beta_text(value: Fraction | None) -> str:

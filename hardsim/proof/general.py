@@ -49,6 +49,7 @@ put in, so that both sides come to the same terms. A predicate of a position, or
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -372,6 +373,32 @@ def look_up_errors(task: HeadTask, rates: list[Any], _: object, sizes: list[Any]
     return error, HeadArgument(shape, steps, rate, bound, error, paper, lemma)
 
 
+def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable[[int, int], float]:
+    """How much farther off one look-up can be than another one d positions away, of long words alone (ours).
+
+    A number is read too high where more positions stand after the winner than before it, else too low. Two winners on
+    the same side of the middle are both read too high, or both too low: the difference is at most the larger error.
+    Otherwise at least K = N/2 - d positions stand on either side of both, where N are all but one of the visible
+    positions at least: what does not cancel is at most the sum of m x^(m^2) over m > K, for both together at most 2
+    times y/(1 - y)^2 (K + 1) with y = x^(K + 1), since m^2 >= (K + 1) m."""
+    classes = task.state.sites
+    assert isinstance(classes, Classes)
+    errors, argument = look_up_errors(task, rates, None, classes.sizes(task.head.mask), slope)
+    rate = None if argument is None else argument.g
+    known = rate is not None and all(size == classes.size for size in classes.sizes(task.head.mask))
+
+    def apart(site: int, d: int) -> float:
+        left = classes.beyond // 2 - abs(d)
+        if not known or left < 1:
+            return math.inf
+        with working_precision():
+            y = ball(-Fraction(rate or 0) * (left + 1)).exp()
+            rest = abs(ball(slope)) * 2 * (left + 1) * y / (1 - y) ** 2
+            return max(above(rest), float(errors))
+
+    return apart
+
+
 def _alternates(task: HeadTask) -> bool:
     """Whether what a look-up reads is a predicate of the position with period 2, at every length."""
     known = task.state.facts.predicates
@@ -503,7 +530,7 @@ def margins(
     return judge
 
 
-EVERY_LENGTH = Argument(nearest, look_up_errors, sign_errors, margins)
+EVERY_LENGTH = Argument(nearest, look_up_errors, numbers_apart, sign_errors, margins)
 """The argument by classes of sites."""
 
 

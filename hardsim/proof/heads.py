@@ -64,6 +64,9 @@ LookUpBound = Callable[[HeadTask, list[Any], object, list[Any], Rational | None]
 """The errors of a look-up, from what `sharpness` finds, the number of positions counted, and the slope of the numbers
 that are read (None: bits)."""
 
+Apart = Callable[[HeadTask, list[Any], Rational], Callable[[int, int], float]]
+"""How much farther off one look-up can be than another one, as `CountHead` has it, from the rates and the slope."""
+
 SignBound = Callable[[HeadTask, list[Any]], Errors]
 """The errors of a sign test, from the specified values."""
 
@@ -74,6 +77,7 @@ class Argument:
 
     nearest: Callable[[HeadTask], BooleanHead]
     look_up: LookUpBound
+    apart: Apart
     sign: SignBound
     margins: Margins
 
@@ -82,7 +86,7 @@ class Argument:
         if task.head.kind is Kind.NEAREST:
             return self.nearest(task)
         if task.head.kind in (Kind.LOOKUP, Kind.TABLE):
-            return look_up(task, self.look_up)
+            return look_up(task, self.look_up, self.apart)
         return sign_test(task, self.sign)
 
 
@@ -321,7 +325,7 @@ def _factors(task: HeadTask, scores: Sequence[tuple[Terms, Terms]], counted: int
     return result
 
 
-def look_up(task: HeadTask, bound: LookUpBound) -> Attended:
+def look_up(task: HeadTask, bound: LookUpBound, apart: Apart) -> Attended:
     """A head that reads the position whose number is a count; NotProved if its scores are not those of a look-up."""
     state, name = task.state, task.head.name
     counted, rates, signature = sharpness(task)
@@ -332,7 +336,8 @@ def look_up(task: HeadTask, bound: LookUpBound) -> Attended:
         return task.boolean((0, 1), *bound(task, rates, signature, sizes, None))
     base, slope = state.sites.linear(task.fixed(task.hard), name)
     errors, argument = bound(task, rates, signature, sizes, slope)
-    return CountHead(name, base, slope, sizes, np.broadcast_to(errors, len(sizes)), argument=argument)
+    like, found = (signature, slope), apart(task, rates, slope)
+    return CountHead(name, base, slope, sizes, np.broadcast_to(errors, len(sizes)), like, found, argument=argument)
 
 
 def look_up_errors(
@@ -364,6 +369,54 @@ def number_error(rate: Fraction, visible: int) -> float:
             total, weights = total + d * weight, weights + weight
             shifted += d * weight * ball(-2 * rate * d).exp()
         return above((total / (1 + weights)).max(shifted))
+
+
+def numbers_apart(task: HeadTask, rates: list[Any], slope: Rational) -> Callable[[int, int], float]:
+    """How much farther off one look-up can be than another at every site."""
+    visible, size = task.state.sites.sizes(task.head.mask), above(abs(ball(slope)))
+    return lambda site, d: float(np.nextafter(number_errors_apart(rates[site], visible[site], abs(d)) * size, np.inf))
+
+
+@lru_cache(maxsize=65536)
+def number_errors_apart(rate: Fraction, visible: int, d: int) -> float:
+    """At most how far the errors of two look-ups differ whose winners are d positions apart, where the logits are
+    `-rate (j - c)^2` nats at `visible` positions: the largest of |e(p + d) - e(p)| over all p,
+
+        e(p) = (sum over 1 <= m <= visible - p of m w_m - sum over 1 <= m < p of m w_m) / (sum of all w), w_m =
+        e^(-rate m^2).
+
+    The first position wins for a count of 0, too, with weights e^(-rate (m^2 + 2m)). What is more than `reach` away is
+    negligible, so that all winners in the middle are as one of them."""
+    reach = isqrt(int(NEGLIGIBLE / rate)) + 1
+    first, last = reach + 2, visible - d - reach
+    places = range(1, visible + 1 - d) if last <= first else [*range(1, first + 1), *range(last, visible + 1 - d)]
+
+    def errors(winner: int) -> tuple[arb, ...]:
+        sides = min(winner - 1, reach + 1), min(visible - winner, reach + 1)
+        found = _number_error(rate, visible, *sides, 0)
+        return (found, _number_error(rate, visible, *sides, 1)) if winner == 1 else (found,)
+
+    with working_precision():
+        return max(
+            (above(abs(other - one)) for p in places for one in errors(p) for other in errors(p + d)), default=0.0
+        )
+
+
+@lru_cache(maxsize=65536)
+def _number_error(rate: Fraction, visible: int, before: int, after: int, ahead: int) -> arb:
+    """How much too high a number is read where so many positions stand on the two sides of the winner, which is
+    `ahead` of its count."""
+    top, bottom = arb(0), arb(1)
+    for away in (*range(-before, 0), *range(1, after + 1)):
+        nats = rate * (away * away + 2 * away * ahead)
+        if nats > NEGLIGIBLE:
+            # This position and all behind it: their distances are below `visible`, as is their number.
+            most = visible * arb(-NEGLIGIBLE).exp()
+            top, bottom = top + visible * arb(0).union(most if away > 0 else -most), bottom + arb(0).union(most)
+        else:
+            weight = ball(-nats).exp()
+            top, bottom = top + away * weight, bottom + weight
+    return top / bottom
 
 
 NEAR = 60

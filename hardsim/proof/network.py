@@ -17,7 +17,7 @@ interval, and the deviations must not reach from its points outside (0, 1) into 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
@@ -34,7 +34,7 @@ from hardsim.network.store import Users
 from hardsim.program.model import Program, ProgramLayer, Unit
 from hardsim.proof.account import account_of
 from hardsim.proof.facts import Column, Facts, TooLarge, clip
-from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, separate, sign_errors
+from hardsim.proof.heads import Argument, attend, look_up_errors, nearest, numbers_apart, separate, sign_errors
 from hardsim.proof.nearest import LocalType, NearestReading
 from hardsim.proof.ratios import common
 from hardsim.proof.result import HeadProof, LinkProof, NotProved, Proof, TypeRun, WorstCase
@@ -383,6 +383,8 @@ def _counted(
             found = judge(base)
             taken |= found.keys()
             margin = min(found.values()) - error
+            if margin < 0:
+                margin = max(margin, _together(counts, group, base, found, error))
             for _, head, place in worst:
                 if _worse(head, margin):
                     off = Fraction(float(head.error[place]))
@@ -395,6 +397,35 @@ def _counted(
         for site in group:
             result[site] = value
     return tuple(result)
+
+
+def _together(
+    counts: Sequence[tuple[Fraction, Counted]],
+    sites: Sequence[int],
+    base: Any,
+    found: Mapping[int, Rational],
+    error: Fraction,
+) -> Fraction:
+    """The margin of a clip that reads the difference of two numbers alone, looked up with equal scores, where `found`
+    has its margins without errors, whose sum is `error`; -1 of any other.
+
+    Let it be `base + factor (p - q)` with the positions p and q that should win. On each side of the threshold the
+    specified input that is next to it determines p - q, and so how much farther off the one number can be than the
+    other (ours); inputs beyond are a whole `factor` farther away, and both errors count in full there."""
+    pairs = [(factor, head) for factor, head in counts if isinstance(head, CountHead)]
+    if len(pairs) != 2 or len(counts) != 2 or not isinstance(base, int | Fraction):
+        return Fraction(-1)
+    (first, one), (second, other) = pairs
+    if one.like != other.like or first + second != 0 or not first * one.slope:
+        return Fraction(-1)
+    factor, rest = first * one.slope, base + first * (Fraction(one.base) - other.base)
+    margins = [Fraction(margin) + abs(factor) - error for margin in found.values()]
+    for side, margin in found.items():
+        distance = (Fraction(1 + margin if side else -margin) - rest) / factor
+        if distance.denominator != 1:
+            return Fraction(-1)
+        margins.append(margin - abs(first) * max(Fraction(one.apart(site, int(distance))) for site in sites))
+    return min(margins)
 
 
 def lattice_margins(
@@ -480,7 +511,7 @@ def attaining(state: State, reading: NearestReading, site: int, winner: int, bit
     return result
 
 
-NUMERIC = Argument(nearest, look_up_errors, sign_errors, lattice_margins)
+NUMERIC = Argument(nearest, look_up_errors, numbers_apart, sign_errors, lattice_margins)
 """The argument site by site."""
 
 
