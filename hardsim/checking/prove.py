@@ -38,6 +38,7 @@ from hardsim.checking.subject import HALF, Subject, SubjectRecord, own_predicate
 from hardsim.checking.words import count_words, count_words_upto, enumerate_words
 from hardsim.errors import Contradiction, InputError, Undecided
 from hardsim.lang.desugar import desugar
+from hardsim.lang.reals import upper
 from hardsim.lang.valuations import MOST_LISTED, Alphabet
 from hardsim.network.model import Transformer
 from hardsim.program.assemble import assemble
@@ -77,7 +78,7 @@ class LengthProof(Record):
     proved_by: Annotated[str, one_of("structure", "every word")] | None
     """How it is proved; None where it is not."""
     temperature: Exact | None = None
-    """The least temperature of the positions."""
+    """The least temperature of the positions, or of one that is no rational number a rational next to it, below it."""
     bound: Measured | None = None
     """The bound of the output's error."""
     distance: Exact | None = None
@@ -516,7 +517,7 @@ def _settle(
             bounds, tau = solution.bounds, solution.tau
         else:
             inverse = inverses(assemble(program, schedule), facts.n)
-            bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / min(inverse)
+            bounds, tau = error_bounds(program, facts, inverse, gaps), 1 / max(map(upper, inverse))
     except Undecided as failure:
         return LengthProof(n, None, reason=str(failure))
     bound = output_bound(subject, bounds)

@@ -8,8 +8,8 @@ functions `log(x)` (to the base e), `sqrt(x)` and `exp(x)`.
 - `a div b` is floor(a/b) and `a mod b` is `a - b floor(a/b)`, so both round down, as Python does; `0^0` is 1.
 - `and` and `or` look at their right side only if the left one does not decide, so `c != 0 and n mod c == 0` is safe.
 - Numbers and conditions are kept apart: there is no sum of conditions, and no `and` of numbers.
-- Values are exact. What a function gives is a rational where it can be (`log(1)`, `sqrt(n^2)`, `exp(0)`), else a `Real`,
-  of which every place takes an enclosure (`reals`), or which it refuses.
+- Values are exact. What a function gives is a rational where it can be (`log(1)`, `sqrt(n^2)`, `exp(0)`), else a
+  `Real`, of which every place takes an enclosure (`reals`), or which it refuses.
 
 What may stand where:
 
@@ -365,7 +365,9 @@ class _Reader(Cited):
         """Hold a function to having its argument in brackets."""
         if token.value in self.functions and following.value != "(":
             name = token.value
-            raise self.error(token.span, f"{name} without brackets", f"{name}(...)", "the argument of a function is in ( )")
+            raise self.error(
+                token.span, f"{name} without brackets", f"{name}(...)", "a function has its argument in ( )"
+            )
 
     def _leaf(self, token: Lexeme, following: list[Lexeme]) -> _Part:
         """The operand that a token is. Raises SourceError if it is none."""
@@ -383,7 +385,7 @@ class _Reader(Cited):
             if self.bounded and token.value in FUNCTIONS:
                 hint = f"a condition is of integers, which {token.value} does not give"
             elif [each.value for each in following] == ["("]:
-                hint = self._hint(",")
+                hint = (not self.bounded and did_you_mean(token.value, self.functions)) or self._hint(",")
             raise self.error(token.span, f"unknown name {token.value!r}", self.operand, hint)
         return _Part(Variable(token.value, token.span), token.span)
 

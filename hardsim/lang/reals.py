@@ -202,6 +202,16 @@ def bounds(value: RealNumber, bits: int = BOUND_BITS) -> tuple[Fraction, Fractio
     return centre - reach, centre + reach
 
 
+def lower(value: RealNumber) -> Fraction:
+    """A rational at most a number: the number itself if it is one."""
+    return bounds(value)[0]
+
+
+def upper(value: RealNumber) -> Fraction:
+    """A rational at least a number: the number itself if it is one."""
+    return bounds(value)[1]
+
+
 def scaled(mantissa: int, exponent: int) -> Fraction:
     """mantissa times 2^exponent."""
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)

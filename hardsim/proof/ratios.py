@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from hardsim.lang.arith import MAX_POWER_BITS, Arith, Constant, Expression, Indicator, Negation, Operation, Variable
+from hardsim.lang.reals import Real
 from hardsim.network.numbers import Rational, plain
 from hardsim.proof.result import NotProved
 
@@ -146,6 +147,8 @@ def common(numbers: Iterable[Fraction]) -> Fraction:
 
 def simplest(value: Any) -> Any:
     """A quotient that is a constant as a number; numbers as ints where they are."""
+    if isinstance(value, Real):
+        return value
     return value.simplest if isinstance(value, Ratio) else plain(value)
 
 

@@ -16,7 +16,8 @@ from math import lcm
 from typing import Any, ClassVar
 
 from hardsim.lang.arith import Arith
-from hardsim.network.columns import PositionFunction, PredicateColumn
+from hardsim.lang.reals import Real, RealNumber
+from hardsim.network.columns import PositionFunction, PredicateColumn, real_value
 from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.proof import ratios
@@ -87,16 +88,23 @@ class Sites:
         return self._known[key]
 
     def _evaluate(self, function: PositionFunction) -> list[Any]:
-        return self.tabulate(function.variables, lambda i, n: plain(function.evaluate(i=i, n=n)))
+        def value(i: int, n: int) -> Rational:
+            found = real_value(function, i, n)
+            if isinstance(found, Real):
+                told = f"the encoding {function} is no rational number at position {i} of {n}"
+                raise NotProved(f"{told}: of encodings proofs need exact ones, of temperatures they do not")
+            return plain(found)
 
-    def tabulate(self, names: Collection[str], value: Callable[[int, int], Rational]) -> list[Rational]:
+        return self.tabulate(function.variables, value)
+
+    def tabulate(self, names: Collection[str], value: Callable[[int, int], RealNumber]) -> list[Any]:
         """A function of i and n at every site, which depends only on those of them that are named."""
         known, longest = cache(value), max(self.lengths)
         pairs = zip(self.i, self.n, strict=True)
         return [known(i if "i" in names else 1, n if "n" in names else longest) for i, n in pairs]
 
     def inverse(self, model: Transformer) -> list[Any]:
-        """The inverse temperature at every site."""
+        """The inverse temperature at every site: a rational or a Real."""
         return self.tabulate(model.temperature.variables, model.inverse_temperature)
 
     # ---- numbers at a site ----
