@@ -18,7 +18,17 @@ from typing import Any, TypeAlias
 
 from flint import fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from hardsim.lang.arith import MAX_POWER_BITS, Arith, Constant, Expression, Indicator, Negation, Operation, Variable
+from hardsim.lang.arith import (
+    MAX_POWER_BITS,
+    Application,
+    Arith,
+    Constant,
+    Expression,
+    Indicator,
+    Negation,
+    Operation,
+    Variable,
+)
 from hardsim.lang.reals import Real
 from hardsim.network.numbers import Rational, plain
 from hardsim.proof.result import NotProved
@@ -256,6 +266,8 @@ def ratio_of(function: Arith, sign: Callable[[LinearForm], int], domain: Domain)
                 if op == "/" and not positive(second, domain) and not positive(-second, domain):
                     raise NoRatio(f"{second} is not known to be other than 0")
                 return _held(ARITHMETIC[op](first, second))
+            case Application(name, _):
+                raise NoRatio(f"it has a function, {name}")
             case Operation("div" | "mod"):
                 raise NoRatio("it divides with a remainder")
             case _:

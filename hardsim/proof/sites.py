@@ -8,6 +8,7 @@ which nothing else is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -21,6 +22,7 @@ from hardsim.network.columns import PositionFunction, PredicateColumn, real_valu
 from hardsim.network.model import Transformer
 from hardsim.network.numbers import Mask, Rational, plain
 from hardsim.proof import ratios
+from hardsim.proof.monotone import hotter
 from hardsim.proof.ratios import Domain, LinearForm, NoRatio, Ratio, Value, chain, ratio_of, simplest
 from hardsim.proof.result import NotProved
 
@@ -239,6 +241,14 @@ class SiteClass:
         return 1 if odd % 2 == 0 else -1
 
 
+LONGER: Domain = chain("i", [0]) | {"n": Ratio.variable("b") + 2}
+"""All positions of lengths from 2 on, and more."""
+
+
+def _no_sign(exponent: LinearForm) -> int:
+    raise NoRatio("a power of -1 differs between positions and lengths")
+
+
 def _classes() -> Iterator[SiteClass]:
     one = Ratio.of(1)
     yield SiteClass(True, True, False, False, {"i": one, "n": one})
@@ -258,6 +268,8 @@ class Classes(Sites):
         super().__init__(())
         self.classes = tuple(_classes())
         self.i, self.n = [QUERY] * len(self.classes), [LENGTH] * len(self.classes)
+        self.hotter: list[Value] = []
+        """By class a rational function that is at least the temperature, where that is none."""
 
     def apart(self) -> Sequence[int]:
         """Every class on its own."""
@@ -303,12 +315,38 @@ class Classes(Sites):
                              if isinstance(value, Free)}))  # fmt: skip
 
     def inverse(self, model: Transformer) -> list[Value]:
-        """One over the temperature, which must be positive everywhere."""
+        """One over the temperature, which must be positive everywhere; of one with functions one over a rational one
+        that is nowhere colder (`hotter`)."""
         temperature = model.temperature
+        if isinstance(temperature, Arith) and temperature.irrational:
+            self.hotter = [self._hotter(temperature, one) for one in self.classes]
+            return [(1 / Ratio.of(value)).simplest for value in self.hotter]
         values = self.evaluate(temperature)
         if not all(self.positive(value, site) for site, value in enumerate(values)):
             raise NotProved(f"the temperature {temperature} is not known to be positive for all lengths")
         return [(1 / Ratio.of(value)).simplest for value in values]
+
+    @staticmethod
+    def _hotter(temperature: Arith, one: SiteClass) -> Value:
+        with suppress(NoRatio):  # one for all that have several positions, if it serves
+            if not (one.first and one.last):
+                return hotter(temperature, _no_sign, LONGER)
+        try:
+            return hotter(temperature, one.sign, one.domain)
+        except NoRatio as reason:
+            raise NotProved(f"the temperature {temperature} is no rational function, and {reason}") from None
+
+    @property
+    def temperatures(self) -> tuple[str, ...]:
+        """What the proof takes for a temperature with functions, and where."""
+        places: dict[Value, list[str]] = {}
+        for one, value in zip(self.classes, self.hotter, strict=False):
+            places.setdefault(value, []).append(str(one))
+        rest = "else" if len(places) > 1 else "everywhere"
+        return tuple(
+            f"tau <= {value} {rest if some is list(places.values())[-1] else 'where ' + ' or '.join(some)}"
+            for value, some in places.items()
+        )
 
     def at_most_zero(self, value: Any, site: int) -> bool:
         """Whether a number is at most 0 throughout a class."""
